@@ -189,7 +189,7 @@ def check_structure(connection: sqlite3.Connection, *, quick: bool = False) -> s
     try:
         pragma = "quick_check" if quick else "integrity_check"
         (text,) = connection.execute(f"PRAGMA {pragma}(1)").fetchone()
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         text = str(error)
     return "" if text == "ok" else str(text).splitlines()[-1]
 
@@ -325,3 +325,5 @@ def translate_errors(path: Path, subject: str = "") -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise storage_error(path, error, subject) from error
+    except UnicodeDecodeError as error:  # in the schema, or in SQLite's message about it
+        raise damage_error(path, f"its text is not UTF-8: {error.reason}") from error

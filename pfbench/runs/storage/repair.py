@@ -80,7 +80,7 @@ def _readable_rows(path: Path) -> Iterator[tuple[object, ...]]:
     """Yield the readable rows: from both ends up to a damaged page, then one by one."""
     try:
         connection = connect_raw(path)
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
         return
     with closing(connection):
         low, high = -1, -1
@@ -96,11 +96,11 @@ def _readable_rows(path: Path) -> Iterator[tuple[object, ...]]:
                         high = number
                     yield tuple(row)
                 return
-            except (sqlite3.Error, OverflowError):
+            except (sqlite3.Error, OverflowError, UnicodeDecodeError):
                 continue
         limit = low + 1 + max(_LEAST_GAP, path.stat().st_size // _LEAST_ROW)
         for number in range(low + 1, min(high, limit) if high > low else limit):
-            with suppress(sqlite3.Error):
+            with suppress(sqlite3.Error, UnicodeDecodeError):
                 query = f"SELECT {_NAMES} FROM entries NOT INDEXED WHERE id = ?"
                 yield from connection.execute(query, (number,)).fetchall()
 

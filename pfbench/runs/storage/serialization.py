@@ -283,8 +283,10 @@ def decode(record: Record) -> tuple[Any, Mapping[str, Any]]:
     listed = record[:SHOWN]
     if not all(isinstance(part, bytes) for part in record[-3:]) or record.kind not in KINDS:
         raise DamagedFileError("incomplete", "a column of the store's table has a wrong type")
-    content = b"\0".join((encode_for_checksum(listed), record.meta, record.trace))
-    if hashlib.sha256(content).digest() != record.sha256:
+    columns = encode_for_checksum(listed)
+    content = b"\0".join((columns, record.meta, record.trace))
+    hashes = zlib.crc32(columns), hashlib.sha256(content).digest()
+    if hashes != (record.checksum, record.sha256):
         raise DamagedFileError("wrong content", DAMAGES["wrong content"])
     meta = decode_json(_unpack(record.meta, KINDS[record.kind], "metadata"))
     if not isinstance(meta, dict):

@@ -291,6 +291,28 @@ def test_no_corrupted_file_gives_a_wrong_value(tmp_path, seed):
     assert kept
 
 
+def test_a_wrong_checksum_of_a_listing_is_named_and_its_entry_quarantined(store):
+    fill(store)
+    change(store, key_of(1), checksum=5)
+    number, reports = maintenance.check_entries(store, repair=True)
+    assert (number, [report.reason for report in reports]) == (6, ["wrong content"])
+    assert maintenance.check_entries(store) == (len(store.rows()), [])
+    assert len(store.rows()) == 5
+
+
+@pytest.mark.parametrize("text", [b"tableentries", b"CREATE TABLE entries"])
+def test_a_file_whose_schema_is_no_text_is_damaged(store, text):
+    fill(store)
+    store.close()
+    data = store.path.read_bytes()
+    assert data.count(text) == 1
+    store.path.write_bytes(data.replace(text, text.replace(b"en", b"\xbf\xff")))
+    with pytest.raises(DamagedStoreError, match="is damaged"):
+        store.rows()
+    assert maintenance.check_entries(store, repair=True)[0] in range(7)
+    assert store.rows() is not None
+
+
 def test_a_damaged_file_is_one_sentence_and_repair_keeps_what_can_be_read(store):
     for seed in range(60):
         store.put(key_of(seed), made_run(seed, rows=60), ENVIRONMENT)
