@@ -59,7 +59,7 @@ class Trace:
     def record(self, costs: tuple[Any, ...], state: State) -> Mapping[str, Any]:
         """Append the row of a state that was reached with these iterations, counts and seconds.
 
-        An iterate outside the set is not measured, and ends the run (see `failed_measures`).
+        An iterate outside the set is not measured, and ends the run (see `failure`).
         """
         row = dict(zip(TRACE_COLUMNS, costs, strict=True))
         self.rows.append(row)

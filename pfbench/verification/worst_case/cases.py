@@ -50,7 +50,7 @@ class WorstCase:
         """Return the decision for one N.
 
         *violated*: the worst case exceeds the bound. *inconclusive*: the solver finds no worst
-        case. *within-10*, *attained*: the worst case is at least `share` times the bound.
+        case. *within-10*, *attained*: the worst case is at least `min_bound_share` times the bound.
         """
         worst, bound = self.compute(N), self.bound(N)
         measured = {"worst case": worst, "ratio": worst / bound}
