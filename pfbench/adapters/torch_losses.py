@@ -1,4 +1,4 @@
-"""Loss of a PyTorch module as a finite sum over its parameters."""
+"""Loss of a PyTorch module over its parameters, as a finite sum or as a sampler of a data set."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -17,21 +17,24 @@ from pfbench.problems.base import FiniteSum
 
 
 class _ModuleLosses:
-    """Losses of a copy of a module, in double precision and evaluation mode.
+    """Losses of a module, which this converts to double precision.
 
     Parameters
     ----------
-    module, loss, inputs, targets
+    module, loss
         As in `from_module`.
+    read
+        Function of indices; returns the inputs and the targets as tensors in double precision.
+    n
+        Number of indices.
     """
 
-    def __init__(self, module: Any, loss: Callable[..., Any], inputs: Any, targets: Any) -> None:
+    def __init__(
+        self, module: Any, loss: Callable[..., Any], read: Callable[[Any], tuple[Any, Any]], n: int
+    ) -> None:
         self._torch = import_optional_library("torch", '"pfbench[torch]"')
-        self._module = deepcopy(module).double().eval()
-        tensors = map(self._torch.as_tensor, (inputs, targets))
-        self._loss, (self._inputs, self._targets) = loss, map(_as_double_tensor, tensors)
+        self._module, self._loss, self._read, self.n = module.double(), loss, read, n
         self._parameters = [p for p in self._module.parameters() if p.requires_grad]
-        self.n = len(inputs)
         if not self._parameters:
             raise InputError("no parameter of the module requires a gradient: set requires_grad.")
 
@@ -40,10 +43,10 @@ class _ModuleLosses:
         flat = [p.detach().numpy().ravel() for p in self._parameters]
         return np.concatenate(flat)
 
-    def value(self, x: Floats) -> float:
-        """Return the mean of all losses."""
+    def value(self, x: Floats, indices: Any = slice(None)) -> float:
+        """Return the mean of some losses, by default of all."""
         with self._torch.no_grad():
-            return float(self._mean_loss(x, slice(None)))
+            return float(self._mean_loss(x, indices))
 
     def gradient(self, x: Floats, indices: Any = slice(None)) -> Floats:
         """Return the gradient of the mean of some losses, by default of all."""
@@ -54,24 +57,21 @@ class _ModuleLosses:
         flat = [np.zeros(p.numel()) if g is None else g.numpy().ravel() for g, p in pairs]
         return np.concatenate(flat)
 
-    def check_independent_and_deterministic(self) -> None:
+    def check_independent_and_deterministic(self, remedy: str = "make both deterministic") -> None:
         """Raise if the loss is random, or that of an input depends on the other inputs."""
+        several = np.arange(min(self.n, 16))  # a random flip may leave one input as it is
         with self._torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of shapes that differ, which is the error below
-            first, recomputed, both = (self._per_input_losses(slice(stop)) for stop in (1, 1, 2))
-            if not self._torch.equal(first, recomputed):
+            first, recomputed = (self._per_input_losses(several) for _ in range(2))
+            if not self._are_equal(first, recomputed):
                 raise InputError(
                     "the module or the loss is random, as two evaluations at one point differ: "
-                    "make both deterministic."
+                    f"{remedy}."
                 )
-            own, among = first[0], both[0]
-            if own.shape != among.shape or not self._torch.allclose(
-                own, among, rtol=1e-9, atol=1e-12, equal_nan=True
-            ):
-                shapes = [
-                    tuple(item.shape)
-                    for item in (self._evaluate_module(slice(2)), self._targets[:2])
-                ]
+            own, among = (self._per_input_losses(several[:count])[0] for count in (1, 2))
+            if not self._are_equal(own, among):
+                inputs, targets = self._read(several[:2])
+                shapes = [tuple(item.shape) for item in (self._module(inputs), targets)]
                 raise InputError(
                     "the loss of an input depends on the other inputs: for two inputs, outputs "
                     f"have shape {shapes[0]} and targets {shapes[1]}, so the loss of the first has "
@@ -79,12 +79,16 @@ class _ModuleLosses:
                     "outputs and targets the same shape."
                 )
 
-    def _evaluate_module(self, indices: Any) -> Any:
-        return self._module(self._inputs[indices])
+    def _are_equal(self, a: Any, b: Any) -> bool:
+        """Return whether two tensors are equal up to rounding."""
+        return a.shape == b.shape and bool(
+            self._torch.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)
+        )
 
     def _per_input_losses(self, indices: Any) -> Any:
-        losses = self._loss(self._evaluate_module(indices), self._targets[indices])
-        if losses.ndim == 0 or len(losses) != len(self._inputs[indices]):
+        inputs, targets = self._read(indices)
+        losses = self._loss(self._module(inputs), targets)
+        if losses.ndim == 0 or len(losses) != len(inputs):
             raise InputError(
                 "the loss returns one number for all inputs: give it reduction='none', so that it "
                 "returns one for each input."
@@ -136,7 +140,11 @@ def from_module(
     InputError
         If torch is not installed, or the arguments do not fit together.
     """
-    losses = _ModuleLosses(module, loss, inputs, targets)
+    torch = import_optional_library("torch", '"pfbench[torch]"')
+    tensors = [_as_double_tensor(torch.as_tensor(array)) for array in (inputs, targets)]
+    losses = _ModuleLosses(
+        deepcopy(module).eval(), loss, lambda k: (tensors[0][k], tensors[1][k]), len(inputs)
+    )
     losses.check_independent_and_deterministic()
     return from_functions(
         losses.value,
