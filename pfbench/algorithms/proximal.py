@@ -47,7 +47,7 @@ class ProximalMethod(EstimatorAlgorithm):
 
     @property
     def sampler_asks(self) -> frozenset[str]:
-        """Oracles: `asks`, without the full gradient in the online form, as no batch has n draws."""
+        """Oracles: `asks`, without the full gradient in the online form, as there is no n."""
         online = getattr(self, "snapshot", None) is not None
         return self.asks - {"gradient"} if online else self.asks
 
