@@ -306,8 +306,8 @@ def _split_loader(torch: Any, data: Any, replacement: Any) -> tuple[Any, Callabl
     if not (replacement or getattr(order, "replacement", False)):
         passes = "shuffles" if type(order) is tools.RandomSampler else "reads in order"
         raise InputError(
-            f"the loader {passes}, so that it draws without replacement, and the draws of a "
-            "sampler are independent: give replacement=True if you mean these instead."
+            f"the loader {passes}, without replacement, but the draws of a sampler are "
+            "independent: give replacement=True if you mean independent draws."
         )
     return dataset, collate
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pfbench as pf
-from pfbench.adapters import from_loader
+from pfbench.adapters import TorchOptimizer, from_loader
 from pfbench.base.errors import InputError
 from pfbench.kernels.libraries import single_blas_thread
 from pfbench.oracles import Ledger, Oracles
@@ -232,3 +232,13 @@ def test_the_randomness_of_torch_belongs_to_the_sample(torch, source):
     assert torch.equal(torch.get_rng_state(), state)
     failed = [r for r in pf.check(problem).findings if r.status == "failed"]
     assert not failed
+
+
+def test_an_optimizer_of_torch_and_an_online_form_run_on_a_loader(torch):
+    problem = make(torch, loader(torch, "shuffle"), replacement=True)
+    adam = TorchOptimizer(optimizer="Adam", iterations=6, step=0.1, batch=4)
+    online = {"step": 0.02, "batch": 2, "period": 3, "snapshot": 5}
+    spider = pf.algorithm("spiderboost", iterations=6, **online)
+    for method, sfo in ((adam, 6 * 4), (spider, 2 * 5 + 4 * 2 * 2)):
+        run = pf.solve(problem, method)
+        assert (run.status, run.counts.sfo) == ("finished", sfo)
