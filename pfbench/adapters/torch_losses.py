@@ -82,7 +82,7 @@ class _ModuleLosses:
                     f"the loss of an input is random, as two evaluations differ: {remedy}."
                 )
             own, among = (self._per_input_losses(several[:count])[0] for count in (1, 2))
-            if not self._are_equal(own, among):
+            if not self._are_equal(own, among, rtol=1e-9, atol=1e-12):
                 inputs, targets = self._read(several[:2])
                 shapes = [tuple(item.shape) for item in (self._module(inputs), targets)]
                 raise InputError(
@@ -92,10 +92,10 @@ class _ModuleLosses:
                     "outputs and targets the same shape."
                 )
 
-    def _are_equal(self, a: Any, b: Any) -> bool:
-        """Return whether two tensors are equal up to rounding."""
+    def _are_equal(self, a: Any, b: Any, rtol: float = 0.0, atol: float = 0.0) -> bool:
+        """Return whether two tensors, which may have NaN, are equal up to the tolerances."""
         return a.shape == b.shape and bool(
-            self._torch.allclose(a, b, rtol=1e-9, atol=1e-12, equal_nan=True)
+            self._torch.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
         )
 
     def _per_input_losses(self, indices: Any) -> Any:
