@@ -226,6 +226,10 @@ def from_loader(
         independent and uniform, or the loss of an item is random or depends on others.
     """
     torch = import_optional_library("torch", '"pfbench[torch]"')
+    if not isinstance(module, torch.nn.Module):
+        raise InputError(f"module={brief_repr(module)} must be a torch.nn.Module.")
+    if not (isinstance(augment, bool) or callable(augment)):
+        raise InputError(f"augment={brief_repr(augment)} must be True or a function (input, seed).")
     dataset, collate = _split_loader(torch, data, replacement)
     _check_layers(torch, module, allows_dropout=bool(augment))
     repeats = check_integer("seeds", seeds, minimum=1) if augment else 1

@@ -178,6 +178,7 @@ def iterable(torch):
             "random, .*: let it depend on torch's generator or the seed",
         ),
         (lambda torch: {"augment": True, "seeds": 0}, "seeds"),
+        (lambda torch: {"augment": "flip"}, "augment='flip' must be True or a function"),
     ],
 )
 def test_what_is_no_sampler_of_independent_losses_is_refused_with_a_remedy(torch, change, message):
@@ -242,3 +243,8 @@ def test_an_optimizer_of_torch_and_an_online_form_run_on_a_loader(torch):
     for method, sfo in ((adam, 6 * 4), (spider, 2 * 5 + 4 * 2 * 2)):
         run = pf.solve(problem, method)
         assert (run.status, run.counts.sfo) == ("finished", sfo)
+
+
+def test_a_module_of_another_library_is_refused(torch):
+    with pytest.raises(InputError, match=r"must be a torch\.nn\.Module"):
+        from_loader(lambda x: x, torch.nn.MSELoss(reduction="none"), items(torch))
