@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pfbench.adapters.optax_methods import OptaxOptimizer as OptaxOptimizer
     from pfbench.adapters.scipy_methods import ScipyMinimize as ScipyMinimize
     from pfbench.adapters.sklearn_methods import PartialFit as PartialFit
+    from pfbench.adapters.torch_losses import from_loader as from_loader
     from pfbench.adapters.torch_losses import from_module as from_module
     from pfbench.adapters.torch_methods import TorchOptimizer as TorchOptimizer
     from pfbench.base.function_methods import method_class as method_class

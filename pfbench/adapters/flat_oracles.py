@@ -28,7 +28,7 @@ class FlatOracles:
     start
         The start point, shape (d,).
     n
-        Number of components.
+        Number of components; None for a sampler.
     stop_requested
         Exception of the budget or the time limit that ended the run; None before. It is stored
         because a library may swallow the exception.
@@ -47,7 +47,7 @@ class FlatOracles:
             )
         self._ask, self._shape = ask, x.shape
         self.start: Floats = x.ravel().copy()
-        self.n = ask.n
+        self.n: int = getattr(ask, "n", None)  # type: ignore[assignment]
         self.stop_requested: BaseException | None = None
 
     def point(self, z: Any) -> Floats:
@@ -61,6 +61,10 @@ class FlatOracles:
     def gradient(self, z: Any) -> Floats:
         """Return grad f(z), shape (d,); counts 1 FO and n SFO."""
         return self._query_and_flatten(self._ask.gradient, self.point(z))
+
+    def sample(self, rng: np.random.Generator, size: int) -> Any:
+        """Return `size` independent draws for `batch`; counts nothing."""
+        return self._ask.sample(rng, size)
 
     def batch(self, sample: Indices, z: Any) -> Floats:
         """Return the mean of the sampled component gradients; counts len(sample) SFO."""

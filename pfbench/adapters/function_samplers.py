@@ -12,7 +12,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.user_code import blame_user_code
 from pfbench.problems.base import FiniteSum
-from pfbench.problems.sampler import SampledFunction
+from pfbench.problems.sampler import Atoms, SampledFunction
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -24,6 +24,7 @@ class FunctionSampler(SampledFunction):
 
     draw_function: Callable[[np.random.Generator, int], Any]
     sample_gradient: Callable[[Any, Floats], Any]
+    atoms: Atoms | None = None
 
     def draw(self, rng: np.random.Generator, size: int) -> Any:
         """Return the draws of the user's function."""
@@ -42,6 +43,7 @@ def sample_function(
     function: FiniteSum,
     draw: Callable[[np.random.Generator, int], Any],
     mean_gradient: Callable[[Any, Floats], Any],
+    atoms: Atoms | None = None,
 ) -> FunctionSampler:
     """Return the sampler of a function, after a check of its draws at the start.
 
@@ -51,7 +53,9 @@ def sample_function(
         If equal seeds give different draws, a mean gradient is no finite array of a point's shape,
         or it differs between two calls with equal arguments.
     """
-    sampler = FunctionSampler(function=function, draw_function=draw, sample_gradient=mean_gradient)
+    sampler = FunctionSampler(
+        function=function, draw_function=draw, sample_gradient=mean_gradient, atoms=atoms
+    )
     x = function.start()
     first, second, third = (_batch_gradient(sampler, seed, x) for seed in (0, 0, 1))
     for name, result in (("sample_grad(S, x)", first), ("sample_grad(S, x)", third)):

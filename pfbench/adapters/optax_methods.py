@@ -57,7 +57,7 @@ class OptaxOptimizer(BlackBox):
                 if self.batch is None:
                     g = oracles.gradient(x)
                 else:
-                    g = oracles.batch(rng.integers(oracles.n, size=self.batch), x)
+                    g = oracles.batch(oracles.sample(rng, self.batch), x)
                 update, state = optimizer.update(jax.numpy.asarray(oracles.point(g)), state, x)
                 x = optax.apply_updates(x, update)
                 tell(x)

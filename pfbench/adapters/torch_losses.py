@@ -1,4 +1,4 @@
-"""Loss of a PyTorch module as a finite sum over its parameters."""
+"""Loss of a PyTorch module over its parameters, as a finite sum or as a sampler of a data set."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -9,29 +9,43 @@ from typing import Any
 import numpy as np
 
 from pfbench.adapters.black_box import import_optional_library
+from pfbench.adapters.function_samplers import FunctionSampler, sample_function
 from pfbench.adapters.functions import from_functions
 from pfbench.base.arrays import Floats
+from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
+from pfbench.base.names import brief_repr
 from pfbench.base.protocols import FeasibleSet
+from pfbench.base.user_code import blame_user_code
 from pfbench.problems.base import FiniteSum
+from pfbench.problems.sampler import Atoms
+
+_CHUNK = 256
+"""Maximum number of draws that the exact value and gradient of a sampler evaluate together."""
+
+_ATOMS = 256
+"""Maximum number of draws of a data set that are listed as atoms."""
 
 
 class _ModuleLosses:
-    """Losses of a copy of a module, in double precision and evaluation mode.
+    """Losses of a module, which this converts to double precision.
 
     Parameters
     ----------
-    module, loss, inputs, targets
+    module, loss
         As in `from_module`.
+    read
+        Function of indices; returns the inputs and the targets as tensors in double precision.
+    n
+        Number of indices.
     """
 
-    def __init__(self, module: Any, loss: Callable[..., Any], inputs: Any, targets: Any) -> None:
+    def __init__(
+        self, module: Any, loss: Callable[..., Any], read: Callable[[Any], tuple[Any, Any]], n: int
+    ) -> None:
         self._torch = import_optional_library("torch", '"pfbench[torch]"')
-        self._module = deepcopy(module).double().eval()
-        tensors = map(self._torch.as_tensor, (inputs, targets))
-        self._loss, (self._inputs, self._targets) = loss, map(_as_double_tensor, tensors)
+        self._module, self._loss, self._read, self.n = module.cpu().double(), loss, read, n
         self._parameters = [p for p in self._module.parameters() if p.requires_grad]
-        self.n = len(inputs)
         if not self._parameters:
             raise InputError("no parameter of the module requires a gradient: set requires_grad.")
 
@@ -40,10 +54,10 @@ class _ModuleLosses:
         flat = [p.detach().numpy().ravel() for p in self._parameters]
         return np.concatenate(flat)
 
-    def value(self, x: Floats) -> float:
-        """Return the mean of all losses."""
+    def value(self, x: Floats, indices: Any = slice(None)) -> float:
+        """Return the mean of some losses, by default of all."""
         with self._torch.no_grad():
-            return float(self._mean_loss(x, slice(None)))
+            return float(self._mean_loss(x, indices))
 
     def gradient(self, x: Floats, indices: Any = slice(None)) -> Floats:
         """Return the gradient of the mean of some losses, by default of all."""
@@ -54,24 +68,23 @@ class _ModuleLosses:
         flat = [np.zeros(p.numel()) if g is None else g.numpy().ravel() for g, p in pairs]
         return np.concatenate(flat)
 
-    def check_independent_and_deterministic(self) -> None:
-        """Raise if the loss is random, or that of an input depends on the other inputs."""
+    def check_independent_and_deterministic(self, remedy: str) -> None:
+        """Raise if the loss is random, or that of an input depends on the other inputs.
+
+        The first error ends with `remedy`.
+        """
+        several = np.arange(min(self.n, 16))  # a random flip may leave one input as it is
         with self._torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of shapes that differ, which is the error below
-            first, recomputed, both = (self._per_input_losses(slice(stop)) for stop in (1, 1, 2))
-            if not self._torch.equal(first, recomputed):
+            first, recomputed = (self._per_input_losses(several) for _ in range(2))
+            if not self._are_equal(first, recomputed):
                 raise InputError(
-                    "the module or the loss is random, as two evaluations at one point differ: "
-                    "make both deterministic."
+                    f"the loss of an input is random, as two evaluations differ: {remedy}."
                 )
-            own, among = first[0], both[0]
-            if own.shape != among.shape or not self._torch.allclose(
-                own, among, rtol=1e-9, atol=1e-12, equal_nan=True
-            ):
-                shapes = [
-                    tuple(item.shape)
-                    for item in (self._evaluate_module(slice(2)), self._targets[:2])
-                ]
+            own, among = (self._per_input_losses(several[:count])[0] for count in (1, 2))
+            if not self._are_equal(own, among, rtol=1e-9, atol=1e-12):
+                inputs, targets = self._read(several[:2])
+                shapes = [tuple(item.shape) for item in (self._module(inputs), targets)]
                 raise InputError(
                     "the loss of an input depends on the other inputs: for two inputs, outputs "
                     f"have shape {shapes[0]} and targets {shapes[1]}, so the loss of the first has "
@@ -79,12 +92,16 @@ class _ModuleLosses:
                     "outputs and targets the same shape."
                 )
 
-    def _evaluate_module(self, indices: Any) -> Any:
-        return self._module(self._inputs[indices])
+    def _are_equal(self, a: Any, b: Any, rtol: float = 0.0, atol: float = 0.0) -> bool:
+        """Return whether two tensors, which may have NaN, are equal up to the tolerances."""
+        return a.shape == b.shape and bool(
+            self._torch.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
+        )
 
     def _per_input_losses(self, indices: Any) -> Any:
-        losses = self._loss(self._evaluate_module(indices), self._targets[indices])
-        if losses.ndim == 0 or len(losses) != len(self._inputs[indices]):
+        inputs, targets = self._read(indices)
+        losses = self._loss(self._module(inputs), targets)
+        if losses.ndim == 0 or len(losses) != len(inputs):
             raise InputError(
                 "the loss returns one number for all inputs: give it reduction='none', so that it "
                 "returns one for each input."
@@ -98,6 +115,18 @@ class _ModuleLosses:
                 p.copy_(torch.from_numpy(x[k : k + p.numel()].copy()).view_as(p))
                 k += p.numel()
         return self._per_input_losses(indices).mean()
+
+
+class _SeededLosses(_ModuleLosses):
+    """Losses of draws (index, seed): torch's generator is seeded for each, which is read alone."""
+
+    def _per_input_losses(self, indices: Any) -> Any:
+        with self._torch.random.fork_rng(devices=[]):
+            return self._torch.cat([self._seed_and_evaluate(number) for number in indices])
+
+    def _seed_and_evaluate(self, number: Any) -> Any:
+        self._torch.default_generator.manual_seed(int(number))
+        return super()._per_input_losses(np.array([number]))
 
 
 def _as_double_tensor(tensor: Any) -> Any:
@@ -136,8 +165,12 @@ def from_module(
     InputError
         If torch is not installed, or the arguments do not fit together.
     """
-    losses = _ModuleLosses(module, loss, inputs, targets)
-    losses.check_independent_and_deterministic()
+    torch = import_optional_library("torch", '"pfbench[torch]"')
+    tensors = [_as_double_tensor(torch.as_tensor(array)) for array in (inputs, targets)]
+    losses = _ModuleLosses(
+        deepcopy(module).eval(), loss, lambda k: (tensors[0][k], tensors[1][k]), len(inputs)
+    )
+    losses.check_independent_and_deterministic("make the module and the loss deterministic")
     return from_functions(
         losses.value,
         losses.gradient,
@@ -147,3 +180,155 @@ def from_module(
         constants=constants,
         properties=properties,
     )
+
+
+def from_loader(
+    module: Any,
+    loss: Callable[..., Any],
+    data: Any,
+    lmo: Callable[..., Any] | FeasibleSet | None = None,
+    *,
+    replacement: bool | None = None,
+    augment: Callable[[Any, int], Any] | bool = False,
+    seeds: int = 16,
+    constants: Mapping[str, float] = MappingProxyType({}),
+    properties: tuple[str, ...] = (),
+) -> FunctionSampler:
+    """Return the loss of a PyTorch module as a sampler: xi is the index of an item of a data set.
+
+    Draws are independent and uniform, so with replacement. Points are those of `from_module`, and
+    the module is copied in its present mode. The exact value and gradient, which serve the
+    measures, are means over the whole data set.
+
+    Parameters
+    ----------
+    module, loss
+        As in `from_module`.
+    data
+        Map-style data set of pairs (input, target), or a `torch.utils.data.DataLoader` of it, whose
+        `collate_fn` is used; the batches are those of the method.
+    lmo, constants, properties
+        As in `from_functions`; a set has to contain the module's parameters.
+    replacement
+        True states that independent draws are meant in the place of the passes of a loader that
+        shuffles, or reads in order.
+    augment
+        True if the items or the module are random by torch's generator, as transforms and dropout
+        are; or a function (input, seed) that returns the augmented input. Then xi is a pair of
+        an index and a seed, stored as the number index * seeds + j, which is the seed.
+    seeds
+        Number of seeds of each index: f is the mean over all pairs.
+
+    Raises
+    ------
+    InputError
+        If torch is not installed, the arguments do not fit together, the loader's draws are not
+        independent and uniform, or the loss of an item is random or depends on others.
+    """
+    torch = import_optional_library("torch", '"pfbench[torch]"')
+    if not isinstance(module, torch.nn.Module):
+        raise InputError(f"module={brief_repr(module)} must be a torch.nn.Module.")
+    if not (isinstance(augment, bool) or callable(augment)):
+        raise InputError(f"augment={brief_repr(augment)} must be True or a function (input, seed).")
+    dataset, collate = _split_loader(torch, data, replacement)
+    _check_layers(torch, module, allows_dropout=bool(augment))
+    repeats = check_integer("seeds", seeds, minimum=1) if augment else 1
+    count = len(dataset) * repeats
+
+    def read(numbers: Any) -> tuple[Any, Any]:
+        pairs = [dataset[int(k) // repeats] for k in numbers]
+        if callable(augment):
+            pairs = [
+                (augment(pair[0], int(k)), pair[1]) for k, pair in zip(numbers, pairs, strict=True)
+            ]
+        batch = collate(pairs)
+        is_pair = isinstance(batch, tuple | list) and len(batch) == 2
+        if not is_pair or not all(map(torch.is_tensor, batch)):
+            raise InputError("an item of the data set must be a pair (input, target) of arrays.")
+        inputs, targets = map(_as_double_tensor, batch)
+        return inputs, targets
+
+    losses = (_SeededLosses if augment else _ModuleLosses)(deepcopy(module), loss, read, count)
+    with blame_user_code("the data set, the module or the loss"):
+        losses.check_independent_and_deterministic(
+            "give augment=True if torch's generator draws it, or a function augment(input, seed)"
+            if not augment
+            else "let it depend on torch's generator or the seed of augment(input, seed) alone"
+        )
+    numbers = np.arange(count)
+
+    def mean(function: Callable[[Floats, Any], Any], x: Floats) -> Any:
+        parts = np.array_split(numbers, -(-count // _CHUNK))
+        return sum(len(part) / count * function(x, part) for part in parts)
+
+    function = from_functions(
+        lambda x: mean(losses.value, x),
+        lambda x: mean(losses.gradient, x),
+        lmo,
+        start=losses.start(),
+        constants=constants,
+        properties=properties,
+    )
+    atoms = Atoms(numbers, np.full(count, 1.0 / count)) if count <= _ATOMS else None
+    return sample_function(
+        function,
+        lambda rng, size: rng.integers(count, size=size),
+        lambda S, x: losses.gradient(x, S),
+        atoms,
+    )
+
+
+def _split_loader(torch: Any, data: Any, replacement: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """Return the data set and the function that collates items; raise for other draws."""
+    tools = torch.utils.data
+    is_loader = isinstance(data, tools.DataLoader)
+    dataset, collate = data.dataset if is_loader else data, tools.default_collate
+    has_index = hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")
+    if isinstance(dataset, tools.IterableDataset) or not has_index:
+        raise InputError(
+            "the data set has no index, by which a sample could be evaluated at two points: give a "
+            "map-style one, or the arguments sampler and sample_grad of from_functions."
+        )
+    if not len(dataset):
+        raise InputError("the data set is empty.")
+    if replacement not in (None, True):
+        raise InputError(
+            f"replacement={brief_repr(replacement)} must be True, as the draws of a sampler are "
+            "independent; from_module has the loss as a finite sum."
+        )
+    if not is_loader:
+        return dataset, collate
+    order = data.sampler
+    if data.batch_sampler is not None:
+        collate, order = data.collate_fn, data.batch_sampler
+        order = order.sampler if type(order) is tools.BatchSampler else order
+    if type(order) not in (tools.RandomSampler, tools.SequentialSampler):
+        raise InputError(
+            f"the loader draws by {type(order).__name__}, not uniformly from the data set: give "
+            "the data set, or a torch.utils.data.Subset of it, in the loader's place."
+        )
+    if not (replacement or getattr(order, "replacement", False)):
+        passes = "shuffles" if type(order) is tools.RandomSampler else "reads in order"
+        raise InputError(
+            f"the loader {passes}, without replacement, but the draws of a sampler are "
+            "independent: give replacement=True if you mean independent draws."
+        )
+    return dataset, collate
+
+
+def _check_layers(torch: Any, module: Any, *, allows_dropout: bool) -> None:
+    """Raise for batch normalisation by the batch's own moments, and for dropout without a seed."""
+    layers = torch.nn.modules
+    for layer in module.modules():
+        if isinstance(layer, layers.batchnorm._BatchNorm) and (
+            layer.training or layer.running_mean is None
+        ):
+            raise InputError(
+                "the loss of an input depends on the other inputs through the batch normalisation: "
+                "call module.eval() if it has running moments, or take GroupNorm."
+            )
+        if isinstance(layer, layers.dropout._DropoutNd) and layer.training and not allows_dropout:
+            raise InputError(
+                "the module has dropout in training mode: give augment=True, with which its mask "
+                "depends on the sample alone, or call module.eval()."
+            )

@@ -74,7 +74,7 @@ class TorchOptimizer(BlackBox):
             if self.batch is None:
                 value, g = oracles.value_and_gradient(z)
             else:
-                value, g = None, oracles.batch(rng.integers(oracles.n, size=self.batch), z)
+                value, g = None, oracles.batch(oracles.sample(rng, self.batch), z)
             p.grad = torch.from_numpy(oracles.point(g))
             return value
 

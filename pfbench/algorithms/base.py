@@ -139,6 +139,11 @@ class Algorithm(ABC):
         return self.requires
 
     @property
+    def sampler_asks(self) -> frozenset[str]:
+        """Oracles that a run on a sampler requires; `asks` by default."""
+        return self.asks
+
+    @property
     def anytime(self) -> bool:
         """Whether no iterate depends on `iterations`: a shorter run is a prefix of a longer one."""
         return False

@@ -45,6 +45,12 @@ class ProximalMethod(EstimatorAlgorithm):
     iterations: int = integer(MISSING, "T")
     step: float = positive(MISSING, "eta")
 
+    @property
+    def sampler_asks(self) -> frozenset[str]:
+        """Oracles: `asks`, without the full gradient in the online form, as there is no n."""
+        online = getattr(self, "snapshot", None) is not None
+        return self.asks - {"gradient"} if online else self.asks
+
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
         """Return the proximal step from x."""
         return ask.prox(x, g, self.step)

@@ -105,6 +105,6 @@ class EpochEstimator(Estimator):
         self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator
     ) -> Gradient:
         """Return the reference gradient at x."""
-        if self.snapshot is None or self.snapshot == ask.n:
+        if self.snapshot is None or self.snapshot == getattr(ask, "n", None):
             return ask.gradient(x)
         return ask.batch(ask.sample(rng, self.snapshot), x)

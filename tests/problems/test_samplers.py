@@ -141,6 +141,9 @@ def test_the_law_of_an_estimator_is_exact_on_a_sampler(kind):
 # --- oracles --------------------------------------------------------------------------------------
 
 
+ONLINE = {"step": 0.1, "batch": 2, "period": 3, "snapshot": 5}
+
+
 @pytest.mark.parametrize(
     ("method", "counts"),
     [
@@ -149,11 +152,17 @@ def test_the_law_of_an_estimator_is_exact_on_a_sampler(kind):
         ({"name": "momentum-sfw", "batch": 3}, {"sfo": 7 * 3, "lo": 7}),
         ({"name": "ncgs-stochastic", "smoothness": 4.0, "batch": 3}, {"sfo": 7 * 3}),
         ({"name": "prox-sgd", "step": 0.1, "batch": 3}, {"sfo": 7 * 3, "po": 7}),
+        # References in iterations 0, 3 and 6, and four differences; svrg-plus has seven of these.
+        ({"name": "spiderboost"} | ONLINE, {"sfo": 3 * 5 + 4 * 2 * 2}),
+        ({"name": "prox-spiderboost"} | ONLINE, {"sfo": 3 * 5 + 4 * 2 * 2, "po": 7}),
+        ({"name": "prox-svrg-plus"} | ONLINE, {"sfo": 3 * 5 + 7 * 2 * 2, "po": 7}),
     ],
     ids=lambda value: value.get("name", ""),
 )
 def test_counts_of_a_run_are_those_of_its_formula(method, counts):
-    run = pf.solve(pf.problem("regression"), pf.algorithm(**method, iterations=7), seed=2)
+    free = {"set": "none"} if method["name"] == "spiderboost" else {}
+    problem = pf.problem("regression", **free)
+    run = pf.solve(problem, pf.algorithm(**method, iterations=7), seed=2)
     assert run.status == "finished"
     recorded = {name: value for name, value in run.counts.as_dict().items() if value}
     assert {name: recorded.pop(name) for name in counts} == counts
@@ -187,8 +196,17 @@ def test_equal_seeds_give_equal_runs_and_other_parameters_another_digest():
     assert len(digests | {pf.problem("additive", noise="skewed").digest}) == 3
 
 
-def test_nineteen_methods_run_on_samplers():
-    """THEORY3 A5: those that never query a full gradient, or as `rsag` for a full batch alone."""
+@pytest.mark.parametrize("name", ["spiderboost", "prox-svrg-plus"])
+def test_an_online_form_with_all_n_draws_still_queries_the_full_gradient(name):
+    problem = pf.problem("log-cosh", rows=5, columns=3, set="none")
+    run = pf.solve(problem, pf.algorithm(name, iterations=7, **ONLINE))
+    assert (run.status, run.counts.fo) == ("finished", 3)
+    fewer = pf.solve(problem, pf.algorithm(name, iterations=7, **ONLINE | {"snapshot": 4}))
+    assert (fewer.status, fewer.counts.fo) == ("finished", 0)
+
+
+def test_twenty_two_methods_run_on_samplers():
+    """THEORY3 A5: those that never query a full gradient, or not in their online form."""
     problems = [
         pf.problem("glm"),
         pf.problem("glm", set="none"),
@@ -201,6 +219,7 @@ def test_nineteen_methods_run_on_samplers():
     for name, method in ALGORITHMS.items():
         required = method.list_required_parameters()
         parameters = {key: 0.5 if key in halves else 2 for key in required}
+        parameters |= {"snapshot": 3} if "snapshot" in method.parameters() else {}
         for problem in problems:
             with suppress(RefusedError, InputError):
                 run = pf.solve(
@@ -210,11 +229,12 @@ def test_nineteen_methods_run_on_samplers():
                 completed.add(name)
     expected = "sfw one-sfw momentum-sfw storm-fw scg uscg uscg-mvr almond muon muon-nesterov"
     expected += " signum normalised-sgd prox-sgd storm nfwu-sg nfwu-storm ncgs-stochastic"
-    assert completed == {*expected.split(), "rsag", "prox-rsag"}
+    expected += " rsag prox-rsag spiderboost prox-spiderboost prox-svrg-plus"
+    assert completed == {*expected.split()}
 
 
 @pytest.mark.parametrize(
-    "method", ["frank-wolfe", "svrg", "saga", "page-fw", "nfwu-casvrg", "storc"]
+    "method", ["frank-wolfe", "svrg", "saga", "page-fw", "nfwu-casvrg", "storc", "prox-spiderboost"]
 )
 def test_methods_that_need_a_finite_sum_are_refused_with_the_reason(method):
     required = pf.algorithm(method).algorithm_class.list_required_parameters()

@@ -70,7 +70,10 @@ class ResolvedRun:
     @property
     def asks(self) -> frozenset[str]:
         """Requirements of a run on the problem: oracle verbs, and kinds of problems."""
-        return frozenset(getattr(self.algorithm, "asks", self.algorithm.requires))
+        asks = getattr(self.algorithm, "asks", self.algorithm.requires)
+        if self.problem.n is None:
+            asks = getattr(self.algorithm, "sampler_asks", asks)
+        return frozenset(asks)
 
     @property
     def iteration_count(self) -> int | None:
