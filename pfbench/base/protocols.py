@@ -115,7 +115,7 @@ class FeasibleSet(Protocol):
 
     @property
     def name(self) -> str:
-        """Name in selectors."""
+        """Name of the set in selectors, e.g. l1."""
 
     @property
     def has_projection(self) -> bool:

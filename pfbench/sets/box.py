@@ -70,7 +70,7 @@ class Box(VectorConvexBody):
         )
 
     def lo(self, g: Any) -> Floats:
-        """Return lower where g is positive, else upper, so that it is a vertex; O(d)."""
+        """Return the vertex that minimises <g, v>: `lower` where g > 0, else `upper`; O(d)."""
         return np.where(check_gradient(g, self.shape) > 0.0, self.lower, self.upper)
 
     def project(self, y: Any) -> Floats:

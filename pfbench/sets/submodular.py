@@ -223,7 +223,7 @@ class Permutahedron(GreedyPolytope):
         return point
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether x is majorised by the entries, up to tolerance times the sum of moduli."""
+        """Return whether the entries majorise x, up to tolerance times the sum of their moduli."""
         if not is_point(x, self.shape):
             return False
         slack = tolerance * float(np.abs(self.entries).sum())

@@ -85,7 +85,7 @@ class BatchReplay:
             )
 
     def evaluate(self, counts: Any) -> dict[str, float]:
-        """Return the measurements of a step on its own batch: c, L, rho and sigma2."""
+        """Return estimates of c, L, rho and sigma2 from the batch that the last step used."""
         if self._batch is None or not self._before:
             return {}
         batch, size = self._batch, batch_length(self._batch)

@@ -37,7 +37,7 @@ class _CountingMode(_dispatch.TorchDispatchMode):  # type: ignore[misc]
         self.count, self.is_paused = 0, False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Count one operation, and run it."""
+        """Run an operation; count it if it is a matrix product and counting is not paused."""
         if not self.is_paused and func.overloadpacket.__name__ in _PRODUCTS:
             self.count += 1
         return func(*args, **(kwargs or {}))

@@ -136,7 +136,7 @@ class ProblemEnd(_End):
         if kind == "Pattern":
             pattern = self._things[number]
             if not isinstance(pattern, Pattern):
-                raise ValueError("a number that is not of a pattern")
+                raise ValueError("a number does not name a Pattern")
             return pattern
         return self._remote(IterateStorage if kind == "IterateStorage" else object, number)
 

@@ -82,7 +82,9 @@ def parse_entries(field: str, value: Any) -> Sequence[FieldEntry]:
     for location, label, entry in _iterate_entries(field, value):
         with noting():
             if parse_text(location, entry) in existing:
-                raise InputError(f"{location} = {abbreviate(entry)} appears twice.")
+                raise InputError(
+                    f"{location} = {abbreviate(entry)} appears twice: remove one of the two."
+                )
             existing.add(entry)
             entries.append(FieldEntry(location, label, entry))
     noting.raise_collected()

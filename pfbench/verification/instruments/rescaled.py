@@ -64,7 +64,7 @@ class _RescaledBackend(OverriddenOracles):
             return result
 
         def rescale_answer(*value: Any) -> Any:
-            """Return lambda/mu times a gradient, or a mean of gradients, at x/mu."""
+            """Return lambda/mu times the answer of f's oracle at the points divided by mu."""
             return (
                 result(*(item / self._by.x if _is_point(item) else item for item in value))
                 * self._g

@@ -93,7 +93,7 @@ def frank_wolfe_open_loop(N: int, L: float = 1.0) -> float:
 
 
 def gradient_descent(N: int, L: float = 1.0) -> float:
-    """Return the worst least |grad f|^2 at x_0 .. x_{N-1} of gradient descent with step 1/L."""
+    """Return the worst case of min over t < N of |grad f(x_t)|^2, for gradient descent."""
     inner = FunctionClass(L=L, delta=DELTA)
     return _solve(ProxGD(iterations=N, step=1.0), inner, "least", "gradient_mapping_sq")
 

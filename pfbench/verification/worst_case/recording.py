@@ -65,7 +65,7 @@ class Coefficients(np.ndarray[Any, Any]):
         return ufunc(*map(_unwrap, args), **options).view(Coefficients)
 
     def __array_function__(self, function: Any, types: Any, value: Any, options: Any) -> Any:
-        """Permit copies; raise an error that names any other function."""
+        """Allow functions that copy; for any other function, raise an error that names it."""
         if function.__name__ not in _COPIES:
             _refuse(function.__name__)
         return function(_unwrap(value[0])).view(Coefficients)
