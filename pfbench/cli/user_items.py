@@ -105,7 +105,8 @@ def iterate_plugins(kind: str, builtin_names: Collection[str] = ()) -> Iterator[
             item = make_user_item(plugin.target, plugin.name, plugin.package)
             if item.kind != kind and (kind, item.kind) != ("set", "penalty"):
                 raise InputError(
-                    f"{plugin.target} is of kind {item.kind}, but is registered as {kind}: move its entry point."
+                    f"{plugin.target} is of kind {item.kind}, but is registered as {kind}: move "
+                    "its entry point."
                 )
             if plugin.name in builtin_names:
                 raise InputError(f"{plugin.name} is a built-in name, too: use {plugin.target}.")

@@ -314,8 +314,8 @@ def test_plug_ins_are_listed_like_ours_and_a_broken_one_says_why(pfbench, confor
             "by zero (broken_for_tests.py:1: 1 / 0)."
         ),
         ("algorithm", "my-set"): (
-            "broken: plugged_for_tests:Diamond is of kind set, but is registered as algorithm: move its "
-            "entry point."
+            "broken: plugged_for_tests:Diamond is of kind set, but is registered as algorithm: "
+            "move its entry point."
         ),
     }
     assert found["algorithm", "my-gone"].startswith("broken: unknown name in plugged_for_tests")
