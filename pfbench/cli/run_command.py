@@ -15,6 +15,7 @@ from pfbench.base.errors import InputError, PfbenchError, StorageError
 from pfbench.base.escaping import escape_text
 from pfbench.base.status import Status
 from pfbench.cli import options
+from pfbench.cli.catalogue import report_spec_paths, resolve_spec_path
 from pfbench.cli.formatting import (
     format_bytes,
     format_count,
@@ -60,7 +61,7 @@ _TRIAL_LIMIT = 100.0
 
 
 def run(
-    spec: Path = argument("SPEC.toml", "The sweep, or the spec of a report.", default=...),
+    spec: Path = argument("SPEC.toml", "The sweep, or a report's spec or name.", default=...),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
@@ -93,6 +94,7 @@ def run(
         if recomputed_status is None
         else (check_choice("--again", recomputed_status, (Status.ERROR, Status.TIMEOUT)),)
     )
+    spec = resolve_spec_path("report", str(spec), report_spec_paths())
     planned = load_spec(spec)
     announce_imports(planned.user_selectors, spec)
     with _open_log(log) as reported, closing(options.make_engine(jobs, scheduler)) as engine:

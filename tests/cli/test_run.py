@@ -336,3 +336,15 @@ def test_ctrl_c_ends_cleanly(folder, spec):
     assert (process.returncode, out) == (130, "")
     assert "interrupted; 1 of 2 runs are stored" in err
     assert "Traceback" not in err
+
+
+def test_the_name_of_a_report_is_a_sweep(pfbench, monkeypatch):
+    from pfbench.cli import run_command
+
+    planned = []
+    monkeypatch.setattr(run_command, "_dry_run", lambda spec, *_, **__: planned.append(spec.name))
+    assert pfbench("run", "--dry-run", "paper/qu2018-fig1").status == 0
+    assert planned == ["qu2018-fig1-paper"]
+    refused = pfbench("run", "paper/qu2018-fig")
+    assert refused.status == 2
+    assert "did you mean 'paper/qu2018-fig1'" in refused.err
