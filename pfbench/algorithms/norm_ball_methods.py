@@ -211,10 +211,15 @@ class Muon(WeightDecayAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class MuonNesterov(Muon):
-    """Muon as used in practice; no bound in pfbench covers it."""
+    """Muon as used in practice, with Nesterov's momentum; the claim `peng2026-thm3.1` bounds it.
+
+    In the paper's form M_k is an average and lmo is at N_k = beta M_k + (1 - beta) g_k. Its M_k is
+    1 - beta times the M_k of this module, so that N_k = (1 - beta) (g_k + beta M_k): a positive
+    multiple, of which lmo is the same.
+    """
 
     name = "muon-nesterov"
-    summary = "Muon with Nesterov's momentum, over the spectral norm; no theorem here"
+    summary = "Muon with Nesterov's momentum, over the spectral norm"
     source = "Jordan et al. 2024"
     cites = ("jordan2024",)
 

@@ -18,6 +18,7 @@ from pfbench.claims import (
     lacoste2016,
     li2019,
     methods,
+    peng2026,
     pethick2025,
     polytopes,
     qu2018,
@@ -43,7 +44,7 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
         file.PAPER.key: file.PAPER
         for file in (
             *(shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013, pethick2025),
-            *(polytopes, relatives, kim2026, halbey2026, wirth2025, methods),
+            *(polytopes, relatives, kim2026, halbey2026, wirth2025, peng2026, methods),
         )
     }
 )

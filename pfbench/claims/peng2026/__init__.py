@@ -1,0 +1,16 @@
+"""Muon with Nesterov's momentum: the printed bound of one matrix, and a smaller bound of pfbench.
+
+Notation: M_t = beta1 M_{t-1} + (1 - beta1) g_t, M_0 = 0, N_t = beta2 M_t + (1 - beta2) g_t,
+W_{t+1} = W_t - eta O(N_t), t = 1 .. K. The main text was read, in a copy made by machine.
+"""
+
+from pfbench.claims.peng2026 import nesterov_momentum
+from pfbench.verification import Paper
+
+PAPER = Paper.from_files(
+    "peng2026",
+    "Peng, Wang, Yu: Convergence of Practical Muon with Finite Newton-Schulz Iterations and "
+    "Nesterov Momentum, 2026",
+    (nesterov_momentum,),
+)
+"""Claims about the paper."""

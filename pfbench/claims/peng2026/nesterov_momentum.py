@@ -1,0 +1,200 @@
+"""Theorem 3.1 of peng2026, one matrix, L_1 = 0: the mean of |grad f(W_t)|_*, and a smaller bound.
+
+The bound of pfbench, for any O with <N, O> >= lo |N|_* and |O| <= hi. With e_t = N_t - grad f(W_t)
+
+    f(W_{t+1}) <= f(W_t) - eta lo |grad f(W_t)|_* + eta (lo + hi) |e_t|_* + L eta^2 hi^2/2,
+
+as <grad f, O> = <N, O> - <e, O> >= lo (|grad f|_* - |e|_*) - hi |e|_*. By the recursions
+
+    e_t = -beta1^t beta2 grad f(W_1) + (1 - beta1 beta2) z_t
+          + beta2 (1 - beta1) sum_{k<t} beta1^(t-k) z_k
+          + beta2 sum_{k=2}^t beta1^(t-k+1) (grad f(W_{k-1}) - grad f(W_k)),
+
+z_k = g_k - grad f(W_k). The first term has the sum beta1 beta2 |grad f(W_1)|_*/(1 - beta1) over t
+at most, the last is beta1 beta2 L eta hi/(1 - beta1) at most. The z_k are orthogonal in the mean,
+so that theirs is at most sqrt(V r) sigma, sigma^2 the variance of a batch. Sum over t.
+"""
+
+import math
+from functools import cache, partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.norm_ball_methods import MuonNesterov
+from pfbench.base.verdicts import Verdict
+from pfbench.claims.kim2026 import theorem1
+from pfbench.sets.norms import LmoQuality
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.statements.path_mean import norm_constants
+from pfbench.verification.statistics import Decision, combine_families, decide_inequality
+from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, formula
+
+BETAS = (0.0, 0.5, 0.9)
+"""Values of beta1 = beta2 = beta, the parameter of the method; with noise the last alone."""
+
+EXACT = LmoQuality(1.0, 1.0)
+
+# --- the schedule and the bounds ------------------------------------------------------------------
+
+
+def noise_factor(beta1: float, beta2: float) -> float:
+    """Return V, the limit of the sum of squares of the weights of z_1, ..., z_t in e_t."""
+    return (1.0 - beta1 * beta2) ** 2 + (beta1 * beta2) ** 2 * (1.0 - beta1) / (1.0 + beta1)
+
+
+def compute_step(K: float, L: float, delta: float, beta1: float, beta2: float) -> float:
+    """Return the eta with the smallest bound for lo = hi = 1."""
+    return math.sqrt(2.0 * delta / (K * L * (1.0 + 4.0 * beta1 * beta2 / (1.0 - beta1))))
+
+
+def compute_bound(
+    K: float,
+    L: float,
+    delta: float,
+    initial: float,
+    noise: float,
+    eta: float,
+    beta1: float,
+    beta2: float,
+    quality: LmoQuality,
+) -> float:
+    """Return the bound of pfbench; `initial` is |grad f(W_1)|_*, `noise` is sqrt(r) sigma."""
+    lo, hi = quality
+    bias = beta1 * beta2 * (L * eta * hi + initial / K) / (1.0 - beta1)
+    error = bias + math.sqrt(noise_factor(beta1, beta2)) * noise
+    return (delta / (K * eta) + L * eta * hi**2 / 2.0 + (lo + hi) * error) / lo
+
+
+def compute_printed_bound(
+    K: float,
+    r: float,
+    L_f: float,
+    sigma: float,
+    delta: float,
+    initial: float,
+    eta: float,
+    beta1: float,
+    beta2: float,
+) -> float:
+    """Return (5) for the polar factor itself; `initial` is the Frobenius norm of grad f(W_1)."""
+    weight = math.sqrt(1.0 - beta1) + math.sqrt(2.0 * beta1 * (1.0 - beta1 * beta2) * (1.0 - beta2))
+    start = 2.0 * beta2 * math.sqrt(r) * initial / (K * (1.0 - beta1))
+    drift = eta * L_f * r * (2.0 * beta2 / (1.0 - beta1) + 0.5)
+    return delta / (K * eta) + start + 2.0 * weight * math.sqrt(r) * sigma + drift
+
+
+# --- the check ------------------------------------------------------------------------------------
+
+
+def check_bounds(trial: Trial) -> Evidence:
+    """Compare the mean along each run, or over runs, with both bounds."""
+    parts: dict[str, Decision] = {}
+    runs = 0
+    for instance, beta in product(trial.claim.instances, BETAS):
+        problem = instance()
+        if problem.n > 1 and beta < max(BETAS):
+            continue
+        name = f"{instance.name} {instance.stream_key}, beta = {beta:g}"
+        decisions, count = _check_instance(trial, problem, beta, name)
+        parts |= decisions
+        runs += count
+        if any(part.verdict == Verdict.VIOLATED for part in decisions.values()):
+            break
+    return Evidence(combine_families(parts), {"ratio": 1.0}, runs)
+
+
+def _check_instance(
+    trial: Trial, problem: Any, beta: float, name: str
+) -> tuple[dict[str, Decision], int]:
+    known, r = norm_constants(problem), min(problem.shape)
+    K, L, delta, sigma = (known[key] for key in ("K", "L", "delta", "sigma"))
+    eta = compute_step(K, L, delta, beta, beta)
+    method = trial.make(iterations=K, batch=1, step=eta / known["rho"], beta=beta)
+    g, noise = problem.gradient(problem.start()), math.sqrt(r) * sigma
+    bound = partial(compute_bound, K, L, delta, problem.norm.dual_norm(g), noise, eta, beta, beta)
+
+    @cache
+    def ratio(seed: int) -> float:
+        mean, *quality = theorem1.mean_gradient_norm_and_lmo_quality(trial, problem, method, seed)
+        return mean / bound(LmoQuality(*quality))
+
+    levels = {"pfbench's": 1.0}
+    if problem.norm.lmo == "exact":
+        size = float(np.linalg.norm(g))
+        printed = compute_printed_bound(K, r, known["L_f"], sigma, delta, size, eta, beta, beta)
+        levels["printed"] = printed / bound(EXACT)
+    parts, runs = {}, 1
+    for label, level in levels.items():
+        part = f"{label}, {name}"
+        if problem.n == 1:
+            parts[part] = decide_inequality([ratio(0) / level])
+        else:
+            parts[part], count = trial.decide_mean_sequentially(
+                ratio, level, purpose=name, batch=10, limit=trial.choose_by_effort(80, 240)
+            )
+            runs = max(runs, count)
+    return parts, runs
+
+
+_BETAS = {"beta1": 0.9, "beta2": 0.8}
+_UNITS = {"eta": LENGTH, "initial": GRADIENT}
+
+THEOREM = Claim(
+    name="peng2026-thm3.1",
+    source="peng2026 theorem 3.1, L_1 = 0, one matrix; the smaller bound: pfbench",
+    kind="bound",
+    statement=(
+        "Muon with Nesterov's momentum: mean E|grad f(W_t)|_* <= (1/lo)[Delta/(K eta) + L eta "
+        "hi^2/2 + (lo+hi)(beta1 beta2 L eta hi/(1-beta1) + sqrt(V r) sigma + beta1 beta2 "
+        "|grad f(W_1)|_*/(K (1-beta1)))], V = (1-beta1 beta2)^2 + (beta1 beta2)^2 (1-beta1)/"
+        "(1+beta1), for any orthogonaliser O with <N, O> >= lo |N|_* and |O| <= hi (pfbench); for "
+        "the polar factor the printed bound (5) holds, too"
+    ),
+    check=check_bounds,
+    instances=(
+        make_instance(theorem1.parabola, K=100),
+        make_instance(theorem1.least_squares, K=200, sigma=0.0),
+        make_instance(theorem1.least_squares, K=200, sigma=0.0, lmo="quintic"),
+        make_instance(theorem1.least_squares, K=50, sigma=3.0),
+        make_instance(theorem1.least_squares, K=30, sigma=3.0, lmo="quintic"),
+    ),
+    algorithm="muon-nesterov",
+    assumptions=(
+        "|grad f(W) - grad f(V)|_* <= L |W - V|; the printed bound: with Frobenius norms",
+        "gradients unbiased, of variance at most sigma^2",
+    ),
+    schedule="beta1 = beta2 = beta, eta of the smallest bound",
+    expected_seconds=(2.0, 2.0),
+    formulas=(
+        formula(compute_step, LENGTH, _BETAS),
+        formula(
+            compute_bound,
+            GRADIENT,
+            {**_BETAS, "quality": LmoQuality(0.9, 1.05)},
+            noise=GRADIENT,
+            **_UNITS,
+        ),
+        formula(compute_printed_bound, GRADIENT, _BETAS, r=NUMBER, sigma=GRADIENT, **_UNITS),
+    ),
+)
+
+CLAIMS = (THEOREM,)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class LongStep(theorem1.LongStep, MuonNesterov):
+    """Steps by 8 eta."""
+
+
+class ShortStep(theorem1.ShortStep, MuonNesterov):
+    """Steps by eta/4."""
+
+
+MUTANTS = (
+    Mutant.from_variant("muon-nesterov-long-step", LongStep, THEOREM),
+    Mutant.from_variant("muon-nesterov-short-step", ShortStep, THEOREM),
+)
