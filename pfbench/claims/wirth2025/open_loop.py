@@ -93,7 +93,7 @@ def settings(iterations: int) -> dict[str, dict[str, Any]]:
 
 ANY = Claim(
     name="wirth2025-any",
-    source="pfbench; steps of Wirth, Pena, Pokutta 2025",
+    source="Wirth, Pena, Pokutta 2025, the steps; bounds: pfbench",
     statement="f convex, eta_t = g(t)/(t+g(t)), g >= 2: f(x_t) - min f <= L D^2 eta_(t-1), t >= 1",
     check=bound(
         suboptimality_bound,
@@ -117,7 +117,7 @@ ANY = Claim(
 
 GROWTH = Claim(
     name="wirth2025-growth",
-    source="pfbench; steps of Wirth, Pena, Pokutta 2025",
+    source="Wirth, Pena, Pokutta 2025, the steps; bounds: pfbench",
     statement=(
         "f convex on a ball of radius r, |grad f| >= lambda on it, kappa = L r/lambda <= 1: "
         "f(x_t) - min f <= (f(x_0) - min f) times the product of 1 - eta_s + kappa eta_s^2, s < t"
