@@ -244,7 +244,7 @@ def _truncate_group(group: RunGroup, limits: Limits) -> GroupAtEqualCounts:
     best = group.best_known or (None,) * len(group.runs)
     runs = (truncate_run(run, limits) for run in map(add_suboptimality, group.runs, best))
     values = {field.name: getattr(group, field.name) for field in fields(RunGroup)}
-    return GroupAtEqualCounts(**{**values, "runs": tuple(runs), "parts": parts})
+    return GroupAtEqualCounts(**{**values, "runs": tuple(runs), "groups_by_target": parts})
 
 
 def list_compared_measures(results: StudyResults) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def wins(duel, sign=1):
 
 def test_who_needs_fewer_calls_wins_and_is_told():
     for duel in against("fast", fast(), slow()):
-        assert (wins(duel), wins(duel, -1), duel.rank, duel.number) == (True, False, 1, 2)
+        assert (wins(duel), wins(duel, -1), duel.rank, duel.method_count) == (True, False, 1, 2)
         assert duel.best_other.group.label == "slow"
         assert duel.is_significant
 
@@ -37,7 +37,7 @@ def test_who_needs_more_loses_to_the_best_of_the_others():
     for duel, place in zip(
         against("slower", fast(), slow(), slower(), idle()), (2, 3), strict=True
     ):
-        assert (wins(duel), wins(duel, -1), duel.rank, duel.number) == (False, True, place, 4)
+        assert (wins(duel), wins(duel, -1), duel.rank, duel.method_count) == (False, True, place, 4)
         assert duel.best_other.group.label == "fast"
         assert duel.calls > duel.best_other_calls
 

@@ -109,7 +109,7 @@ def test_gaps_and_counts_are_those_of_a_second_evaluation():
     least = min(min(some) for calls, some in gaps.items() if calls < 8)
     assert found.min_gap_over_diameter == pytest.approx(least / (2.0 * R))
     assert found.counts.lo == lo == 16
-    assert [p.gap for p in outcome.answers.visited_points] == pytest.approx(order)
+    assert [p.gap for p in outcome.answer_check.visited_points] == pytest.approx(order)
 
 
 def test_the_line_search_comes_below_the_floor_right_after_T():
@@ -122,8 +122,8 @@ def test_the_line_search_comes_below_the_floor_right_after_T():
 def test_projected_gradient_is_certified_for_gradient_queries_alone():
     outcome = certified("projected-gradient", 12)
     found = outcome.certificate
-    assert [passed.lo for passed in outcome.answers.visited_points] == [0] * len(
-        outcome.answers.visited_points
+    assert [passed.lo for passed in outcome.answer_check.visited_points] == [0] * len(
+        outcome.answer_check.visited_points
     )
     assert found.certified
     assert found.certified_for == "gradient"
@@ -149,9 +149,9 @@ def test_the_counter_example_is_refused_for_lo_and_certified_for_gradient_querie
     assert found.certified_for == "gradient"
     assert "leaves the span" in found.findings[0]
     # Without the second condition of theorem 5.1 it is false: two LO calls reach the minimiser.
-    after_two = [p.gap for p in outcome.answers.visited_points if p.lo == 2]
+    after_two = [p.gap for p in outcome.answer_check.visited_points if p.lo == 2]
     assert min(after_two) <= 1e-3 * 230.0 * math.sqrt(T)
-    assert outcome.answers.minimum(T, "lo") < 0.08 * 230.0 * math.sqrt(T)
+    assert outcome.answer_check.minimum(T, "lo") < 0.08 * 230.0 * math.sqrt(T)
     assert found.calls_to_target >= T
 
 
@@ -227,7 +227,7 @@ class Mends(Own):
 def test_points_that_are_yielded_and_never_asked_count_too():
     outcome = own(Mends(), 10)
     assert outcome.certificate.certified_for == "lo"
-    assert len(outcome.answers.visited_points) == 1 + 10 + 3 * 10
+    assert len(outcome.answer_check.visited_points) == 1 + 10 + 3 * 10
 
 
 def test_an_algorithm_that_fails_is_told():

@@ -28,7 +28,7 @@ from pfbench.claims.kim2026 import theorem1
 from pfbench.sets.norms import LmoQuality
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.statements.path_mean import norm_constants
-from pfbench.verification.statistics import Decision, combine_families, decide_inequality
+from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, formula
 
 BETAS = (0.0, 0.5, 0.9)
@@ -102,7 +102,7 @@ def check_bounds(trial: Trial) -> Evidence:
         runs += count
         if any(part.verdict == Verdict.VIOLATED for part in decisions.values()):
             break
-    return Evidence(combine_families(parts), {"ratio": 1.0}, runs)
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, runs)
 
 
 def _check_instance(

@@ -136,7 +136,7 @@ def _claim(name: str, source: str, quantity: float, words: str, counts_good_step
         schedule="short steps with L = L_f, and exact line search",
         expected_seconds=(3.0, 3.0),
         formulas=(
-            formula(contraction_factor, NUMBER, {"quantity": quantity}),
+            formula(contraction_factor, NUMBER, {"smoothness_multiple": quantity}),
             formula(suboptimality_bound, VALUE, spread=VALUE),
         ),
     )

@@ -110,7 +110,7 @@ LAW = Claim(
     algorithm="spider-fw",
     assumptions=("L = L_mean",),
     expected_seconds=(0.2, 0.2),
-    formulas=(formula(variance_bound, SQUARE, moved=LENGTH, batch=NUMBER),),
+    formulas=(formula(variance_bound, SQUARE, distance=LENGTH, batch=NUMBER),),
 )
 
 # --- sliding --------------------------------------------------------------------------------------
