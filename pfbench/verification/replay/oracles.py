@@ -394,7 +394,7 @@ class ReplayOracles(IndexSampling):
     def _resolve_draw(self, sample: Any, pieces: Any, x: Floats) -> None:
         chosen = self.window.choose(pieces, len(sample))
         if chosen is None:
-            total = sum(len(item.left[location]) for item, location in pieces)
+            total = sum(len(item.unexplained[location]) for item, location in pieces)
             self.raise_mismatch(
                 f"queries a batch of {len(sample)} components, of which {total} were recorded,", x
             )
@@ -562,15 +562,15 @@ class ReplayTable:
     def _resolve_table_draw(self, sample: Any, pieces: Any, x: Floats) -> None:
         """Resolve the first of two batches at one point: the first or the last recorded one."""
         replay, window, size = self._replay, self._replay.window, len(sample)
-        total = sum(len(item.left[location]) for item, location in pieces)
+        total = sum(len(item.unexplained[location]) for item, location in pieces)
         if total > size and replay.decisions.choose_option(replay.step, 2, 0) == 1:
-            other_sample = np.concatenate([item.left[location] for item, location in pieces])[
+            other_sample = np.concatenate([item.unexplained[location] for item, location in pieces])[
                 -size:
             ]
-            rest = np.concatenate([item.left[location] for item, location in pieces])[:-size]
+            rest = np.concatenate([item.unexplained[location] for item, location in pieces])[:-size]
             window.consume_exactly(pieces, np.concatenate([rest, other_sample]))
             first = pieces[0][0]
-            first.left[pieces[0][1]] = rest
+            first.unexplained[pieces[0][1]] = rest
             if first not in window.pending:
                 window.pending.insert(0, first)
             sample.resolve(other_sample)
