@@ -29,7 +29,7 @@ def put_to_the_test(*groups, order, target=1.0, **more):
 
 
 def verdicts(*groups, **more):
-    return {one.scale.title: one.verdict for one in put_to_the_test(*groups, **more)}
+    return {one.cost_unit.title: one.verdict for one in put_to_the_test(*groups, **more)}
 
 
 @pytest.mark.parametrize("target", [4.0, 1.0, None])
@@ -339,7 +339,7 @@ def test_less_than_a_second_decides_nothing(target, calls, reached):
         return put_to_the_test(near, far, order=["far", "near"], target=target)
 
     long, short = judged(10), judged(1)
-    assert [(one.scale.title, one.verdict) for one in long] == [
+    assert [(one.cost_unit.title, one.verdict) for one in long] == [
         *(("SFO", REVERSED), ("seconds", REVERSED))
     ]
     assert [(one.verdict, one.deciding_pair.is_too_short_to_time) for one in short] == [

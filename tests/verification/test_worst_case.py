@@ -57,7 +57,7 @@ def test_bounds_hold_and_come_near(case):
     for N in QUICK.get(case.name, (1, 2, 3)):
         decision = case.check.decide(N)
         worst, bound = decision.measured["worst case"], case.check.bound(N)
-        assert case.check.share * bound <= worst <= bound * 1.0001
+        assert case.check.min_bound_share * bound <= worst <= bound * 1.0001
         assert worst == pytest.approx(BY_HAND.get(case.name, {N - 1: worst})[N - 1], rel=2e-5)
         assert decision.verdict == ("attained" if worst >= 0.99 * bound else "within-10")
 
@@ -112,7 +112,7 @@ def test_an_estimator_with_a_fault_has_another_worst_case():
 @pytest.mark.parametrize("case", WORST_CASES, ids=lambda case: case.name)
 def test_too_small_a_constant_is_caught(case):
     right = case.check
-    wrong = replace(right, bound=lambda N: 0.99 * right.share * right.bound(N))
+    wrong = replace(right, bound=lambda N: 0.99 * right.min_bound_share * right.bound(N))
     for N in (1, 2):
         decision = wrong.decide(N)
         assert decision.verdict == "violated"
@@ -151,7 +151,7 @@ def test_unbounded_problem_has_no_worst_case():
 def pretended(worst):
     """A case whose bound is 1, with a given worst case."""
     return replace(
-        BY_NAME["prox-gd"].check, bound=lambda N: 1.0, compute=lambda N: worst, share=0.5
+        BY_NAME["prox-gd"].check, bound=lambda N: 1.0, compute=lambda N: worst, min_bound_share=0.5
     )
 
 
