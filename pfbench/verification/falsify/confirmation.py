@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import count
-from pathlib import Path
 from time import monotonic
 from types import ModuleType
 from typing import Any
@@ -31,7 +30,7 @@ from pfbench.verification.statistics import EProcess
 from pfbench.verification.user_claims import collect_paper
 
 _MIN_EXCESS, _ERROR_FACTOR = 1e-15, 1e6
-_REPLAY_SECONDS, _TREE_STEPS = 30.0, 20_000
+_REPLAY_SECONDS = 30.0
 _RATIONAL_STEPS, _RATIONAL_NUMBERS = 64, 1000
 _COUNTER = count()
 
@@ -91,7 +90,7 @@ def replay_entry(
     """
     problem = build_problem(entry.genome, number.from_value)
     exact = load_exact_statement(statement, number)
-    limit = min(MOST_BRANCHES, int(_TREE_STEPS / max(entry.T, 1) / (1 + problem.d / 4)))
+    limit = int(MOST_BRANCHES / max(entry.T, 1) / (1 + problem.d / 4))
     path = prepare_run(exact, problem, entry.T, deadline)
     result = evaluate_ratio(path, entry.seed, 0, limit)
     if not isinstance(result.ratio, Number):
@@ -190,7 +189,7 @@ def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
     file = inspect.getsourcefile(module) if getattr(module, "__file__", None) else None
     if file is None:
         raise Inexact(f"the source of {module.__name__} is not known")
-    text = Path(file).read_text(encoding="utf-8")
+    text = inspect.getsource(module)
     plain, exact = ast.parse(text, file), _Rewriter().visit(ast.parse(text, file))
     twin = ModuleType(f"{module.__name__}__exact_{next(_COUNTER)}")
     replacements = _make_replacements(number)
@@ -282,14 +281,8 @@ def _convert_integers(number: type[Number], value: Any) -> Any:
 def _make_replacements(number: type[Number]) -> Mapping[str, ModuleType]:
     """Return copies of math, numpy and pfbench whose functions take exact numbers, by name."""
 
-    def elementary(name: str) -> Any:
-        def apply(value: Any) -> Any:
-            function = getattr(_convert(number, value), name, None)
-            if function is None:
-                raise Inexact(f"the function {name}")
-            return function()
-
-        return np.frompyfunc(apply, 1, 1)
+    def apply(name: str, value: Any) -> Any:
+        return getattr(_convert(number, value), name)()
 
     def array(value: Any, *arguments: Any, **options: Any) -> Any:
         objects = np.array(value, dtype=object)
@@ -302,7 +295,7 @@ def _make_replacements(number: type[Number]) -> Mapping[str, ModuleType]:
         entry = number.from_value(constant)
         return lambda shape, *arguments, **options: np.full(shape, entry, dtype=object)
 
-    simple = {name: elementary(name) for name in ("sqrt", "exp", "log")}
+    simple = {name: np.frompyfunc(partial(apply, name), 1, 1) for name in ("sqrt", "exp", "log")}
     arrays: dict[str, Any] = {"array": array, "asarray": array, "zeros": fill(0), "ones": fill(1)}
     arrays |= {"empty": fill(0), "float64": partial(_convert, number)}
     moves = {

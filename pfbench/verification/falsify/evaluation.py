@@ -64,11 +64,8 @@ def evaluate_ratio(
     problem: Any = path.problem
     bound, steps = path.limit(), path.steps or 1
     try:
-        if statement.is_deterministic:
-            value, count = measure_run(path, np.random.default_rng(seed)), 1
-        else:
-            outcomes = list(enumerate_draws(partial(measure_run, path), limit, problem.number(1)))
-            value, count = sum(chance * value for chance, value in outcomes), len(outcomes)
+        outcomes = list(enumerate_draws(partial(measure_run, path), limit, problem.number(1)))
+        value, count = sum(chance * value for chance, value in outcomes), len(outcomes)
     except NotEnumerable:
         if not runs:
             raise

@@ -28,7 +28,7 @@ from pfbench.verification.subject import NotTestable
 _MEAN_TESTS, _MAX_UNCONFIRMED, _MAX_RUNS = 20, 12, 4000
 _NEAR_ATTAINED = 1e-6
 
-_PLAIN = ("work", "evaluations", "unconfirmed", "tests", "reason", "complete", "largest")
+_PLAIN = ("work", "evaluations", "unconfirmed", "tests", "reason", "dropped", "largest")
 """Attributes of a search that JSON reads back as they were written."""
 
 _INTERVAL = 2.0
@@ -133,7 +133,14 @@ class Falsification(Search):
         """Search, and return a counterexample or a report."""
         self.start -= self.file.restore(self)
         self._set_deadline(0.7)
-        for entry in self.iterate_candidates(count_steps(0.6 * self.seconds)):
+        budget = count_steps(0.6 * self.seconds)
+        while self.work < budget and monotonic() < self.deadline:
+            self.file.save(self, monotonic() - self.start)
+            entry = self.try_next_genome()
+            if self.unconfirmed >= _MAX_UNCONFIRMED or (self.evaluations > 300 and not self.pools):
+                break
+            if entry is None or entry.ratio <= 1.0 + MARGIN:
+                continue
             self._set_deadline(0.85)
             if self.statement.refusal:  # no candidate can be confirmed
                 self.reason = self.statement.refusal
@@ -141,21 +148,14 @@ class Falsification(Search):
             if hit := self._judge(entry):
                 return hit
             self._set_deadline(0.7)
-            if self.unconfirmed >= _MAX_UNCONFIRMED:
-                break
         self.complete = monotonic() < self.deadline
         self._set_deadline(0.85)
         near = [entry for entry in self.entries if entry.ratio > 1.0 - _NEAR_ATTAINED]
-        for entry in sorted(near, key=lambda entry: entry.T)[
-            :6
-        ]:  # the bound may be too small by less than the margin
+        for entry in sorted(near, key=lambda entry: entry.T)[:6]:
+            # The bound may be too small by less than the margin.
             if hit := self._judge(entry, entry.ratio - 1e-10):
                 return hit
         return self._report()
-
-    def save(self) -> None:
-        """Save the state, unless the last save is too recent."""
-        self.file.save(self, monotonic() - self.start)
 
     def _judge(self, entry: Entry, lower: float | None = None) -> Counterexample | None:
         """Shrink a candidate and confirm the result, else the candidate itself.
@@ -204,7 +204,7 @@ class Falsification(Search):
             bound=_as_float(result.bound),
             instance=genomes.convert_to_text(genome),
             run_seed=entry.seed,
-            numbers=genomes.count_nonzero_numbers(genome),
+            numbers=sum(bool(box[key]) for box, key in genomes.list_positions(genome)),
             before_shrinking={"T": original.T, "d": before["d"]}
             | {"genome": genomes.convert_to_text(before)},
             assumptions={k: "allowed" if k in allowed else "computed" for k in conditions},
@@ -293,11 +293,8 @@ class SavedSearch:
         self.path = folder / f"{name}-{digest[:16]}.json"
         if is_resumed and self.path.exists():
             try:
-                saved = json.loads(self.path.read_text(encoding="utf-8"))
-                self.state = saved["state"]
-                for record in saved["reports"]:
-                    kind = Counterexample if record["verdict"] == VIOLATED else SearchReport
-                    self.reports.append(kind(**record))
+                saved = json.loads(self.path.read_text(encoding="utf-8"), object_hook=_decode)
+                self.state, self.reports = saved["state"], saved["reports"]
             except (ValueError, TypeError, KeyError) as error:
                 message = f"{self.path} is damaged: delete it, or omit --resume."
                 raise StorageError(message) from error
@@ -311,8 +308,7 @@ class SavedSearch:
         """Save the state of a search, unless the last save is too recent."""
         if self.path is None or monotonic() < self.time + _INTERVAL:
             return
-        names = (*_PLAIN, "skipped", "pools", "dropped")
-        state = {name: getattr(search, name) for name in names}
+        state = {name: getattr(search, name) for name in (*_PLAIN, "skipped", "pools")}
         self._write(state | {"elapsed": elapsed, "rng": search.rng.bit_generator.state})
 
     def restore(self, search: Search) -> float:
@@ -323,8 +319,7 @@ class SavedSearch:
         vars(search).update({name: state[name] for name in _PLAIN})
         search.rng.bit_generator.state = state["rng"]
         search.skipped = Counter(state["skipped"])
-        search.pools = {int(T): [*map(_make_entry, pool)] for T, pool in state["pools"].items()}
-        search.dropped = state["dropped"] and _make_entry(state["dropped"])
+        search.pools = {int(T): pool for T, pool in state["pools"].items()}
         return float(state["elapsed"])
 
     def _write(self, state: dict[str, Any] | None) -> None:
@@ -340,5 +335,7 @@ def _encode(value: Any) -> Any:
     return vars(value) if isinstance(value, Entry | Ratio | SearchReport) else float(value)
 
 
-def _make_entry(record: dict[str, Any]) -> Entry:
-    return Entry(**record | {"result": Ratio(**record["result"])})
+def _decode(record: dict[str, Any]) -> Any:
+    """Return the object that `_encode` wrote, which one of its attributes identifies."""
+    kinds = {"growth": Ratio, "result": Entry, "script": Counterexample, "verdict": SearchReport}
+    return next((kind(**record) for key, kind in kinds.items() if key in record), record)

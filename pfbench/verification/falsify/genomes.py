@@ -213,11 +213,6 @@ def genome_complexity(genome: Genome) -> float:
     return 6.0 * float(genome["d"]) + 10.0 * float(genome["n"]) + sum(costs)
 
 
-def count_nonzero_numbers(genome: Genome) -> int:
-    """Return how many numbers of a genome are not 0."""
-    return sum(1 for container, key in list_positions(genome) if container[key])
-
-
 def _smaller_sizes(size: int) -> Iterable[int]:
     return dict.fromkeys(k for k in (1, 2, 3, size // 2, size - 1) if 0 < k < size)
 
@@ -272,15 +267,16 @@ def _simpler_values(value: Any) -> Iterator[Fraction]:
 
 def convert_to_text(genome: Genome) -> Any:
     """Return a genome as JSON, with numbers as text such as "1/3"."""
-    return _convert_numbers(genome, float | Fraction, lambda value: str(Fraction(value)))
+    return convert_numbers(genome, float | Fraction, lambda value: str(Fraction(value)))
 
 
 def parse_genome(record: Any) -> Any:
     """Return the genome of a result of `convert_to_text`, with numbers as fractions."""
-    return _convert_numbers(record, str, Fraction)
+    return convert_numbers(record, str, Fraction)
 
 
-def _convert_numbers(genome: Any, kind: Any, convert: Callable[[Any], Any]) -> Any:
+def convert_numbers(genome: Any, kind: Any, convert: Callable[[Any], Any]) -> Any:
+    """Return a copy of a genome whose numbers of a kind are converted."""
     converted = deepcopy(genome)
     for container, key in list_positions(converted, kind):
         container[key] = convert(container[key])

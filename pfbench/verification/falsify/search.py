@@ -104,20 +104,7 @@ class Search:
         entries = [entry for pool in self.pools.values() for entry in pool]
         return sorted(entries, key=lambda entry: -entry.ratio)
 
-    def iterate_candidates(self, budget: int) -> Iterator[Entry]:
-        """Yield candidates, whose ratio is above 1 by more than the margin."""
-        while self.work < budget and monotonic() < self.deadline:
-            self.save()
-            entry = self._try_next_genome()
-            if entry is not None and entry.ratio > 1.0 + MARGIN:
-                yield entry
-            if self.evaluations > 300 and not self.pools:
-                return
-
-    def save(self) -> None:
-        """Save the state before an evaluation; the base class saves nothing."""
-
-    def _try_next_genome(self) -> Entry | None:
+    def try_next_genome(self) -> Entry | None:
         """Draw, mutate or promote a genome; return its entry, None where it is skipped."""
         rng, is_early = self.rng, self.evaluations < _FIRST
         shares = np.array((_FIRST_SHARES if is_early else _SHARES)[: len(self.rungs)])
@@ -128,8 +115,7 @@ class Search:
         if share < (0.7 if is_early else 0.2) or not (pool or lower):
             genome = genomes.draw_genome(rng, self.instance_class, max(T, 1))
             if is_early and genome["d"] <= 3 and rng.random() < 0.5:  # a simple instance
-                for container, key in genomes.list_positions(genome):
-                    container[key] = round(2 * container[key]) / 2
+                genome = genomes.convert_numbers(genome, float, lambda x: round(2 * x) / 2)
                 genome = genomes.repair_genome(genome, self.instance_class)
             if self.statement.is_deterministic and level > 1 and genome["d"] > 10:
                 return None
@@ -191,14 +177,10 @@ class Search:
 
     def drop(self, entry: Entry, similar: bool = False) -> None:
         """Remove an entry from the pools; with `similar`, all candidates of its kind too."""
-        self.dropped = entry
-
-        def is_kept(member: Entry) -> bool:
-            is_similar = member.ratio > 1.0 + MARGIN and member.kind == entry.kind
-            return member is not entry and not (similar and is_similar)
-
+        self.dropped, kind = entry, entry.kind if similar else None
         for rung, pool in self.pools.items():
-            self.pools[rung] = [*filter(is_kept, pool)]
+            others = (item for item in pool if item is not entry)
+            self.pools[rung] = [e for e in others if e.ratio <= 1.0 + MARGIN or e.kind != kind]
 
     def shrink(self, entry: Entry, work: int, seconds: float, lower: float | None = None) -> Entry:
         """Return a simpler entry whose ratio is at least `lower`.

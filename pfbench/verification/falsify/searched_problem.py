@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.base.constants import Constants
 from pfbench.base.sample import IndexSampling, weight_indices
 
 Genome = dict[str, Any]
@@ -97,6 +98,9 @@ class SearchedConstants:
     The names that are read are added to the set `read`. An unknown constant raises `Skip`.
     """
 
+    L: Any = Constants.L
+    smoothness: Any = Constants.smoothness
+
     def __init__(self, values: Mapping[str, Any], read: set[str]) -> None:
         self._values, self._read = values, read
 
@@ -104,8 +108,6 @@ class SearchedConstants:
         if name.startswith("_"):
             raise AttributeError(name)
         self._read.add(name)
-        if name == "L":
-            return max(self.L_f, self.L_ms)
         value = self._values.get(name)
         if value is None:
             raise Skip(f"{name} is unknown or infinite")
@@ -114,10 +116,6 @@ class SearchedConstants:
     def require(self, name: str, purpose: str) -> Any:
         """Return a constant, as `Constants.require`."""
         return getattr(self, name)
-
-    def smoothness(self, purpose: str) -> Any:
-        """Return max(L_f, L_ms)."""
-        return self.L
 
 
 class SearchedProblem(IndexSampling):
