@@ -301,7 +301,7 @@ def search_counterexamples(
     """Return verdicts with the worst ratio found in a search; see `add_worst_ratios`."""
     if not includes_catalogue and all(row.claim.user_source is None for row in done.rows):
         return done
-    from pfbench.verification.falsify.in_processes import add_worst_ratios
+    from pfbench.verification.falsify.falsification import add_worst_ratios
 
     engine, effort, seed = session.engine, session.effort, session.seed
     everything = add_worst_ratios(

@@ -1,23 +1,33 @@
 """The search: pools of the best genomes for growing horizons, and shrinking of a candidate."""
 
+import inspect
+import json
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import takewhile
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
+from pfbench.base.errors import StorageError
+from pfbench.base.files import atomic_write
+from pfbench.problems.base import content_digest
 from pfbench.verification.falsify import genomes
-from pfbench.verification.falsify.evaluation import ENUMERATED, Ratio, evaluate_ratio
-from pfbench.verification.falsify.exact_numbers import Inexact
-from pfbench.verification.falsify.searched_problem import Genome, Skip, build_problem
+from pfbench.verification.falsify.evaluation import (
+    ENUMERATED,
+    Ratio,
+    describe_error,
+    evaluate_ratio,
+)
+from pfbench.verification.falsify.reports import Counterexample, SearchReport
+from pfbench.verification.falsify.searched_problem import Genome, build_problem
 from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
-from pfbench.verification.instruments.enumerated_random import NotEnumerable
-from pfbench.verification.subject import NotTestable
 
 STEPS_PER_SECOND = 25_000
 """Steps of a method that count as a second, so that results do not depend on the machine."""
@@ -42,15 +52,16 @@ _OVERHEAD, _EVALUATION_SECONDS = 25, 10.0
 _HORIZONS = sorted({1, 3, 5, 10, *(k << j for j in range(12) for k in (2, 3))})
 
 
+_PLAIN = ("work", "evaluations", "unconfirmed", "tests", "reason", "dropped", "largest")
+"""Attributes of a search that JSON reads back as they were written."""
+
+_INTERVAL = 2.0
+"""Seconds from one save to the next."""
+
+
 def count_steps(seconds: float) -> int:
     """Return the number of steps of a method that stand for these seconds."""
     return int(seconds * STEPS_PER_SECOND)
-
-
-def describe_error(error: Exception) -> str:
-    """Return the text of an error; for an error of user code, its type too."""
-    is_known = isinstance(error, Skip | Inexact | NotEnumerable | NotTestable)
-    return f"{'' if is_known else type(error).__name__ + ': '}{error}"
 
 
 @dataclass(eq=False)
@@ -231,3 +242,71 @@ class Search:
                 while simplify(changes):
                     pass
         return best
+
+
+class SavedSearch:
+    """The reports on the finished statements of a claim, and the state of the next one's search.
+
+    The name of the file has a digest of the claim's source and of `options`. Nothing is saved if
+    there is no folder.
+    """
+
+    def __init__(
+        self, first: SearchedStatement, options: Any, folder: Any = None, is_resumed: bool = False
+    ) -> None:
+        self.path: Path | None = None
+        self.state: dict[str, Any] | None = None
+        self.reports, self.time = list[SearchReport](), monotonic()
+        if folder is None:
+            return
+        version = sys.modules[__name__.partition(".")[0]].__version__
+        name, source = first.claim.name, inspect.getsource(first.module)
+        digest = content_digest((version, name, options, source))
+        self.path = path = folder / f"{name}-{digest[:16]}.json"
+        if is_resumed and path.exists():
+            try:
+                saved = json.loads(path.read_text(encoding="utf-8"), object_hook=_decode)
+                self.state, self.reports = saved["state"], saved["reports"]
+            except (ValueError, TypeError, KeyError) as error:
+                raise StorageError(f"{path} is damaged: delete it, or omit --resume.") from error
+
+    def finish(self, report: SearchReport) -> None:
+        """Add and save the report on a statement."""
+        self.reports.append(report)
+        self._write(None)
+
+    def save(self, search: Search, elapsed: float) -> None:
+        """Save the state of a search, unless the last save is too recent."""
+        if self.path is None or monotonic() < self.time + _INTERVAL:
+            return
+        state = {name: getattr(search, name) for name in (*_PLAIN, "skipped", "pools")}
+        self._write(state | {"elapsed": elapsed, "rng": search.rng.bit_generator.state})
+
+    def restore(self, search: Search) -> float:
+        """Restore the saved state of a search, if any; return the seconds that it had taken."""
+        if self.state is None:
+            return 0.0
+        state, self.state = self.state, None
+        vars(search).update({name: state[name] for name in _PLAIN})
+        search.rng.bit_generator.state = state["rng"]
+        search.skipped = Counter(state["skipped"])
+        search.pools = {int(T): pool for T, pool in state["pools"].items()}
+        return float(state["elapsed"])
+
+    def _write(self, state: dict[str, Any] | None) -> None:
+        self.time = monotonic()
+        if self.path is not None:
+            saved = {"reports": self.reports, "state": state}
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(self.path) as file:
+                file.write(json.dumps(saved, default=_encode).encode())
+
+
+def _encode(value: Any) -> Any:
+    return vars(value) if isinstance(value, Entry | Ratio | SearchReport) else float(value)
+
+
+def _decode(record: dict[str, Any]) -> Any:
+    """Return the object that `_encode` wrote, which one of its attributes identifies."""
+    kinds = {"growth": Ratio, "result": Entry, "script": Counterexample, "verdict": SearchReport}
+    return next((kind(**record) for key, kind in kinds.items() if key in record), record)
