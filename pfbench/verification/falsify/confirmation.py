@@ -182,7 +182,7 @@ def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
         raise Inexact(f"the source of {module.__name__} is not known")
     text = inspect.getsource(module)
     plain, exact = ast.parse(text, file), _Rewriter().visit(ast.parse(text, file))
-    twin, whole = ModuleType(f"{module.__name__}__exact"), partial(_convert_integers, number)
+    twin, to_number = ModuleType(f"{module.__name__}__exact"), partial(_convert_integers, number)
     replacements = _make_replacements(number)
 
     def import_exact(name: str, *arguments: Any) -> Any:
@@ -195,8 +195,8 @@ def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
         __builtins__={**vars(builtins), "__import__": import_exact},
         _exact_=lambda text: number.from_value(Fraction(text)),
         _float_=partial(_convert, number),
-        _divide_=lambda a, b: whole(a) / b,
-        _power_=lambda a, b: (a if _is_integer(b) and b >= 0 else whole(a)) ** b,
+        _divide_=lambda a, b: to_number(a) / b,
+        _power_=lambda a, b: (a if _is_integer(b) and b >= 0 else to_number(a)) ** b,
     )
     sys.modules[twin.__name__] = twin  # dataclasses look their module up
     flags = __future__.annotations.compiler_flag if "import annotations" in text else 0

@@ -68,9 +68,9 @@ def _compose(statement: SearchedStatement, counterexample: Counterexample) -> st
     end, fixed = end.replace("@t", str(counterexample.t)), {"@sources": sources, "@setup": setup}
     numbers = _instance_lines(problem)
     blocks = [head, *numbers, *(fixed.get(block, block) for block in blocks[2:-1]), end]
-    kept = (head, sources, setup, end)
+    fixed_blocks = (head, sources, setup, end)
     for _ in blocks:
-        blocks = [block for block in blocks if block in kept or _is_used(block, blocks)]
+        blocks = [block for block in blocks if block in fixed_blocks or _is_used(block, blocks)]
     words = " ".join(statement.claim.statement.split()).replace('"', "'").replace("\\", "/")
     lines = [f'"""Counterexample to {statement.claim.name}: {words}'[: _WIDTH - 3] + '"""']
     for line in "\n".join(blocks).splitlines():
@@ -102,9 +102,9 @@ def _select_blocks(sources: str, tags: Sequence[str]) -> list[str]:
     template = (files(__package__) / "script_template.txt").read_text(encoding="utf-8")
     for block in template.split("\n\n"):
         lines = [line.rstrip().partition("#: ")[::2] for line in block.splitlines()]
-        kept = [code.rstrip() for code, rule in lines if code and re.search(rule, context)]
-        if kept and all(re.search(rule, context) for code, rule in lines if not code):
-            blocks.append("\n".join(kept))
+        selected = [code.rstrip() for code, rule in lines if code and re.search(rule, context)]
+        if selected and all(re.search(rule, context) for code, rule in lines if not code):
+            blocks.append("\n".join(selected))
     used = set(re.findall(r"\.(\w+)", sources))
     for k, block in enumerate(blocks):
         if namespace := re.fullmatch(r"(\w+ = SimpleNamespace\()(.*)\)", block):

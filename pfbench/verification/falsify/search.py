@@ -190,8 +190,8 @@ class Search:
         """Remove an entry from the pools; with `similar`, all candidates of its kind too."""
         self.dropped, kind = entry, entry.kind if similar else None
         for rung, pool in self.pools.items():
-            others = (item for item in pool if item is not entry)
-            self.pools[rung] = [e for e in others if e.ratio <= 1.0 + MARGIN or e.kind != kind]
+            remaining = (item for item in pool if item is not entry)
+            self.pools[rung] = [e for e in remaining if e.ratio <= 1.0 + MARGIN or e.kind != kind]
 
     def shrink(self, entry: Entry, work: int, seconds: float, lower: float | None = None) -> Entry:
         """Return a simpler entry whose ratio is at least `lower`.
