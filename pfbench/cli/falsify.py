@@ -4,7 +4,7 @@ import json
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.escaping import escape_text
@@ -12,9 +12,6 @@ from pfbench.base.files import check_writable
 from pfbench.cli import options, terminal
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.progress import StepProgress
-
-if TYPE_CHECKING:
-    from pfbench.verification.claim import Claim
 
 
 def falsify(
@@ -42,9 +39,8 @@ def falsify(
     """
     from pfbench.claims.catalogue import load_named_claims
     from pfbench.cli.verify import expand_claim_names_and_announce
-    from pfbench.verification.falsify.falsification import check_arguments
+    from pfbench.verification.falsify.falsification import check_arguments, search_claims
     from pfbench.verification.falsify.genomes import SETS
-    from pfbench.verification.falsify.in_processes import search_claims
 
     families = tuple(family.split(",")) if family else SETS
     limits = {"seconds": seconds, "seed": seed, "horizon": horizon, "size": size}
@@ -90,7 +86,7 @@ def _save_counterexample_script(report: Any, reference: str, folder: Path | None
     return replace(report, script_path=str(report.write(path)))
 
 
-def _replay_and_exit_if_confirmed(claims: "list[Claim]", path: Path, is_quiet: bool) -> None:
+def _replay_and_exit_if_confirmed(claims: list[Any], path: Path, is_quiet: bool) -> None:
     """Confirm the counterexamples of a file again; exit 1 if any is confirmed."""
     from pfbench.verification.falsify.falsification import replay_counterexample
 
@@ -100,14 +96,13 @@ def _replay_and_exit_if_confirmed(claims: "list[Claim]", path: Path, is_quiet: b
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = getattr(error, "strerror", None) or "not JSON of `pfbench falsify`"
         raise InputError(f"--replay {path} cannot be read ({reason}).") from error
-    stored = [claim for claim in claims if claim.name in records]
-    results = [(item.name, replay_counterexample(item, records[item.name])) for item in stored]
+    stored = (claim for claim in claims if claim.name in records)
+    results = {claim.name: replay_counterexample(claim, records[claim.name]) for claim in stored}
     if not results:
         raise InputError(f"--replay {path} has no counterexample to these claims: name others.")
-    for name, result in results if not is_quiet else ():
-        record = result.record
-        ratio = record.get("ratio_exact") or f"{result.result.ratio!r:.8}"
-        text = f"confirmed: ratio {ratio} ({record.get('arithmetic')})"
-        text = text if result.is_confirmed else f"not confirmed: {result.reason}"
+    for name, result in results.items() if not is_quiet else ():
+        ratio = result.record.get("ratio_exact") or f"{result.result.ratio!r:.8}"
+        text = f"confirmed: ratio {ratio} ({result.record.get('arithmetic')})"
+        text = f"not confirmed: {result.reason}" if result.reason else text
         print(escape_text(f"{name}: {text}"))
-    terminal.exit_if(any(result.is_confirmed for _, result in results))
+    terminal.exit_if(not all(result.reason for result in results.values()))

@@ -303,7 +303,7 @@ def search_counterexamples(
     """Return the verdicts with the worst ratio that a search found; see `add_worst_ratios`."""
     if not includes_catalogue and all(row.claim.user_source is None for row in verification.rows):
         return verification
-    from pfbench.verification.falsify.in_processes import add_worst_ratios
+    from pfbench.verification.falsify.falsification import add_worst_ratios
 
     engine, effort, seed = session.engine, session.effort, session.seed
     everything = add_worst_ratios(

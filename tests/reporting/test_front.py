@@ -75,7 +75,9 @@ def test_who_never_projects_is_compared_with_its_like():
 def test_who_needs_fewer_of_both_is_named_and_else_it_is_on_the_frontier():
     mine = asking(slow(), "mine", lo=3)
     fewer_lo, more_of_both = asking(slower(), "a", lo=1), asking(slower(), "b", lo=4)
-    assert [row.cells[-1] for row in about(mine, fewer_lo, more_of_both).duels_table.rows] == ["none"] * 2
+    assert [row.cells[-1] for row in about(mine, fewer_lo, more_of_both).duels_table.rows] == [
+        "none"
+    ] * 2
     both = asking(fast(), "c", lo=2)
     found = about(mine, fewer_lo, more_of_both, both)
     assert [row.cells[-1] for row in found.duels_table.rows] == ["c"] * 2

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pfbench.claims.catalogue import CLAIMS, load_named_claims
 from pfbench.runs.engines.engine import MultiProcessEngine
-from pfbench.verification.falsify.in_processes import OPTIONS, SECONDS, search_claims
+from pfbench.verification.falsify.falsification import OPTIONS, SECONDS, search_claims
 from pfbench.verification.falsify.reports import REFUSED
 from pfbench.verification.summaries import describe_worst_ratio
 from pfbench.verification.verdict_tables import WORST_RATIO, escape_markdown
@@ -48,7 +48,8 @@ def search(names, jobs, seed):
         if "only bounds and error laws" not in reason:
             print(f"{report.claim}: {report.seconds:.1f} s, {reason}", flush=True)
     tested = [report for report in reports if report.verdict != REFUSED]
-    return {r.claim: describe_worst_ratio(r.worst_ratio) for r in tested}
+    worst = ({"worst ratio": r.ratio, "worst ratio at": r.place_of_worst_ratio} for r in tested)
+    return {r.claim: describe_worst_ratio(item) for r, item in zip(tested, worst, strict=True)}
 
 
 def main():

@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from itertools import count
-from pathlib import Path
 from time import monotonic
 from types import ModuleType
 from typing import Any
@@ -20,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from pfbench import points
-from pfbench.verification.falsify.evaluation import Ratio, evaluate_ratio, measure_run
+from pfbench.verification.falsify import evaluation
 from pfbench.verification.falsify.exact_numbers import Digits, Inexact, Number, RationalOrRoot
 from pfbench.verification.falsify.genomes import list_positions
-from pfbench.verification.falsify.search import Entry, describe_error
+from pfbench.verification.falsify.search import Entry
 from pfbench.verification.falsify.searched_problem import Skip, build_problem
 from pfbench.verification.falsify.statement import SearchedStatement, list_statements, prepare_run
 from pfbench.verification.instruments.enumerated_random import MOST_BRANCHES
@@ -31,9 +29,8 @@ from pfbench.verification.statistics import EProcess
 from pfbench.verification.user_claims import collect_paper
 
 _MIN_EXCESS, _ERROR_FACTOR = 1e-15, 1e6
-_REPLAY_SECONDS, _TREE_STEPS = 30.0, 20_000
+_REPLAY_SECONDS = 30.0
 _RATIONAL_STEPS, _RATIONAL_NUMBERS = 64, 1000
-_COUNTER = count()
 
 
 @dataclass(frozen=True)
@@ -51,23 +48,17 @@ class Confirmation:
     """
 
     reason: str = ""
-    result: Ratio = field(default_factory=Ratio)
+    result: evaluation.Ratio = field(default_factory=evaluation.Ratio)
     record: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def is_confirmed(self) -> bool:
-        """Whether the bound is violated."""
-        return not self.reason
 
 
 def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> SearchedStatement:
     """Return a statement whose functions compute with another type of number."""
     name, module = statement.claim.name, statement.module
     twin = load_exact_module(module, number)
-    claims = [claim for claim in collect_paper(vars(twin).values()).claims if claim.name == name]
-    if not claims:
+    claim = next((c for c in collect_paper(vars(twin).values()).claims if c.name == name), None)
+    if claim is None:
         raise Inexact(f"{module.__name__} states no claim {name} at its top")
-    claim = claims[0]
     if isinstance(claim.algorithm, str):
         home = load_exact_module(sys.modules[statement.method_class.__module__], number)
         claim = replace(claim, algorithm=getattr(home, statement.method_class.__name__))
@@ -77,7 +68,7 @@ def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> 
 
 def replay_entry(
     statement: SearchedStatement, entry: Entry, number: type[Number], deadline: float
-) -> tuple[Ratio, Any]:
+) -> tuple[evaluation.Ratio, Any]:
     """Return the ratio on an instance, computed with a type of number, and the problem.
 
     Raises
@@ -91,9 +82,9 @@ def replay_entry(
     """
     problem = build_problem(entry.genome, number.from_value)
     exact = load_exact_statement(statement, number)
-    limit = min(MOST_BRANCHES, int(_TREE_STEPS / max(entry.T, 1) / (1 + problem.d / 4)))
+    limit = max(1, int(MOST_BRANCHES / max(entry.T, 1) / (1 + problem.d / 4)))
     path = prepare_run(exact, problem, entry.T, deadline)
-    result = evaluate_ratio(path, entry.seed, 0, limit)
+    result = evaluation.evaluate_ratio(path, entry.seed, 0, limit)
     if not isinstance(result.ratio, Number):
         raise Inexact("the ratio is a float")
     if not problem.has_optimal_minimiser:
@@ -118,7 +109,7 @@ def confirm_entry(
         except Skip as error:
             return Confirmation(str(error))
         except Exception as error:  # user code may raise anything
-            reason = describe_error(error)
+            reason = evaluation.describe_error(error)
     return Confirmation(reason)
 
 
@@ -146,10 +137,9 @@ def _confirm_in_digits(statement: SearchedStatement, entry: Entry, deadline: flo
 
 
 def _list_constants(problem: Any) -> dict[str, Any]:
-    values, read = problem.constants(), sorted(problem.read - {"L", "n", "d"})
-    upper = {name: " (upper bound)" for name in read if name[0] == "L" and problem.is_chain}
-    constants = {name: f"{getattr(values, name)}{upper.get(name, '')}" for name in read}
-    return {"constants": constants}
+    values, remark = problem.constants(), " (upper bound)" if problem.is_chain else ""
+    names = sorted(problem.read - {"L", "n", "d"})
+    return {"constants": {k: f"{getattr(values, k)}{remark * (k[0] == 'L')}" for k in names}}
 
 
 def _confirm_mean(
@@ -160,14 +150,14 @@ def _confirm_mean(
     process = EProcess(1.0)
     bound, total, runs = float(path.limit()), 0.0, 0
     for child in np.random.SeedSequence(entropy).spawn(limit):
-        ratio = float(measure_run(path, np.random.default_rng(child)) / bound)
+        ratio = float(evaluation.measure_run(path, np.random.default_rng(child)) / bound)
         total, runs = total + ratio, runs + 1
         process.add(max(ratio * (1.0 - 1e-9), 0.0))
         mean = total / runs
         if process.has_rejected:
             e_value = float(np.exp(min(process.log_largest, 700.0)))
             record = {"arithmetic": "e-process", "e_value": e_value, "runs": runs}
-            result = Ratio(mean, mean * bound, bound, path.steps or 1)
+            result = evaluation.Ratio(mean, mean * bound, bound, path.steps or 1)
             return Confirmation("", result, record | _list_constants(path.problem))
         if monotonic() > deadline or (runs >= 200 and mean < 1.0):
             break
@@ -190,9 +180,9 @@ def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
     file = inspect.getsourcefile(module) if getattr(module, "__file__", None) else None
     if file is None:
         raise Inexact(f"the source of {module.__name__} is not known")
-    text = Path(file).read_text(encoding="utf-8")
+    text = inspect.getsource(module)
     plain, exact = ast.parse(text, file), _Rewriter().visit(ast.parse(text, file))
-    twin = ModuleType(f"{module.__name__}__exact_{next(_COUNTER)}")
+    twin, to_number = ModuleType(f"{module.__name__}__exact"), partial(_convert_integers, number)
     replacements = _make_replacements(number)
 
     def import_exact(name: str, *arguments: Any) -> Any:
@@ -205,10 +195,8 @@ def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
         __builtins__={**vars(builtins), "__import__": import_exact},
         _exact_=lambda text: number.from_value(Fraction(text)),
         _float_=partial(_convert, number),
-        _divide_=lambda a, b: _convert_integers(number, a) / b,
-        _power_=lambda a, b: (
-            (a if _is_integer(b) and b >= 0 else _convert_integers(number, a)) ** b
-        ),
+        _divide_=lambda a, b: to_number(a) / b,
+        _power_=lambda a, b: (a if _is_integer(b) and b >= 0 else to_number(a)) ** b,
     )
     sys.modules[twin.__name__] = twin  # dataclasses look their module up
     flags = __future__.annotations.compiler_flag if "import annotations" in text else 0
@@ -282,14 +270,8 @@ def _convert_integers(number: type[Number], value: Any) -> Any:
 def _make_replacements(number: type[Number]) -> Mapping[str, ModuleType]:
     """Return copies of math, numpy and pfbench whose functions take exact numbers, by name."""
 
-    def elementary(name: str) -> Any:
-        def apply(value: Any) -> Any:
-            function = getattr(_convert(number, value), name, None)
-            if function is None:
-                raise Inexact(f"the function {name}")
-            return function()
-
-        return np.frompyfunc(apply, 1, 1)
+    def apply(name: str, value: Any) -> Any:
+        return getattr(_convert(number, value), name)()
 
     def array(value: Any, *arguments: Any, **options: Any) -> Any:
         objects = np.array(value, dtype=object)
@@ -302,7 +284,7 @@ def _make_replacements(number: type[Number]) -> Mapping[str, ModuleType]:
         entry = number.from_value(constant)
         return lambda shape, *arguments, **options: np.full(shape, entry, dtype=object)
 
-    simple = {name: elementary(name) for name in ("sqrt", "exp", "log")}
+    simple = {name: np.frompyfunc(partial(apply, name), 1, 1) for name in ("sqrt", "exp", "log")}
     arrays: dict[str, Any] = {"array": array, "asarray": array, "zeros": fill(0), "ones": fill(1)}
     arrays |= {"empty": fill(0), "float64": partial(_convert, number)}
     moves = {

@@ -8,11 +8,13 @@ from typing import Any, cast
 
 import numpy as np
 
+from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.searched_problem import Skip
 from pfbench.verification.falsify.statement import MethodOnSearchedInstance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.statements.error_law import group_errors, iterate_pasts_and_errors
 from pfbench.verification.statements.quantity import SUBOPTIMALITY
+from pfbench.verification.subject import NotTestable
 
 ENUMERATED = 600
 """Largest number of sequences of draws that the search enumerates for an expectation."""
@@ -43,6 +45,12 @@ class Ratio:
     work: int = 1
 
 
+def describe_error(error: Exception) -> str:
+    """Return the text of an error; for an error of user code, its type too."""
+    is_known = isinstance(error, Skip | Inexact | NotEnumerable | NotTestable)
+    return f"{'' if is_known else type(error).__name__ + ': '}{error}"
+
+
 def evaluate_ratio(
     path: MethodOnSearchedInstance, seed: int, runs: int, limit: int = ENUMERATED
 ) -> Ratio:
@@ -61,14 +69,10 @@ def evaluate_ratio(
         return _evaluate_law(path, limit)
     if statement.is_for_each_run:
         return _evaluate_each_step(path, seed)
-    problem: Any = path.problem
-    bound, steps = path.limit(), path.steps or 1
+    unit, bound, steps = path.problem.number(1), path.limit(), path.steps or 1
     try:
-        if statement.is_deterministic:
-            value, count = measure_run(path, np.random.default_rng(seed)), 1
-        else:
-            outcomes = list(enumerate_draws(partial(measure_run, path), limit, problem.number(1)))
-            value, count = sum(chance * value for chance, value in outcomes), len(outcomes)
+        outcomes = list(enumerate_draws(partial(measure_run, path), limit, unit))
+        value, count = sum(chance * value for chance, value in outcomes), len(outcomes)
     except NotEnumerable:
         if not runs:
             raise
@@ -91,7 +95,7 @@ def _make_ratio(value: Any, bound: Any, t: int, work: int) -> Ratio:
 
 def _quantity(path: MethodOnSearchedInstance) -> Callable[[Any], Any]:
     """Return the measured quantity as a function of a point."""
-    quantity, problem = path.statement.check.quantity, cast(Any, path.problem)
+    quantity, problem = path.statement.check.quantity, path.problem
     if not isinstance(quantity, str):
         return lambda x: quantity(problem, x)
     if quantity in ("objective", "value", SUBOPTIMALITY):
@@ -132,22 +136,21 @@ def _evaluate_each_step(path: MethodOnSearchedInstance, seed: int) -> Ratio:
 def measure_run(path: MethodOnSearchedInstance, rng: Any) -> Any:
     """Return the measured quantity of a run, for a bound in expectation."""
     statistic, measure = path.statement.statistic, _quantity(path)
-    values, count, last = list[Any](), 0, None
-    for x, state in path.run(rng):
-        count, last = count + 1, state
-        if path.is_mean_over_run:
-            values.append(measure(x if state.at is None else np.array(state.at)))
-    if last is None or (path.steps and count < path.steps):
+    points, last = list[Any](), cast(Any, None)
+    for x, last in path.run(rng):
+        points.append(x if last.at is None else np.array(last.at))
+    if not points or (path.steps and len(points) < path.steps):
         raise Skip("the method makes too few steps")
     if statistic == "output" and last.output is not None:
         return measure(last.output)
-    value = sum(values) / len(values) if values else measure(last.x)
+    points = points if path.is_mean_over_run else [last.x]
+    value = sum(map(measure, points)) / len(points)
     return 0.0 if _is_noise(value, measure(path.problem.start())) else value
 
 
 def _evaluate_law(path: MethodOnSearchedInstance, limit: int) -> Ratio:
     """Return the largest ratio of a mean squared error to its law, or 1 + the bias of a mean."""
-    check, problem, results = path.statement.check, cast(Any, path.problem), list[Ratio]()
+    check, problem, results = path.statement.check, path.problem, list[Ratio]()
 
     def observe(rng: Any) -> list[Any]:
         return list(iterate_pasts_and_errors(problem, path.estimates(rng)))

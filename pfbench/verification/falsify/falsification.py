@@ -1,38 +1,31 @@
 """The search of a claim, from its statements to a report or a confirmed counterexample."""
 
-import inspect
-import json
-import sys
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from pfbench.base.checks import check_choice, check_integer, check_real
-from pfbench.base.errors import InputError, StorageError
-from pfbench.base.files import atomic_write
-from pfbench.problems.base import content_digest
+from pfbench.base.errors import InputError
+from pfbench.base.verdicts import Verdict as VerdictName
+from pfbench.runs.engines.engine import Engine
+from pfbench.runs.engines.workers import Task
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify import genomes
 from pfbench.verification.falsify.confirmation import Confirmation, confirm_entry
-from pfbench.verification.falsify.evaluation import Ratio
+from pfbench.verification.falsify.evaluation import Ratio, describe_error
 from pfbench.verification.falsify.exact_numbers import Number
 from pfbench.verification.falsify.reports import REFUSED, VIOLATED, Counterexample, SearchReport
 from pfbench.verification.falsify.script import compose_and_run_script
-from pfbench.verification.falsify.search import MARGIN, Entry, Search, count_steps, describe_error
-from pfbench.verification.falsify.statement import SearchedStatement, lint_claim, list_statements
+from pfbench.verification.falsify.search import MARGIN, Entry, SavedSearch, Search, count_steps
+from pfbench.verification.falsify.statement import lint_claim, list_statements
 from pfbench.verification.subject import NotTestable
+from pfbench.verification.verdict import Verdict
 
 _MEAN_TESTS, _MAX_UNCONFIRMED, _MAX_RUNS = 20, 12, 4000
 _NEAR_ATTAINED = 1e-6
-
-_PLAIN = ("work", "evaluations", "unconfirmed", "tests", "reason", "complete", "largest")
-"""Attributes of a search that JSON reads back as they were written."""
-
-_INTERVAL = 2.0
-"""Seconds from one save to the next."""
 
 
 def check_arguments(prefix: str, families: Sequence[str], seconds: float, **sizes: Any) -> None:
@@ -97,7 +90,7 @@ def search_claim(
     check_arguments("", families, seconds, seed=seed, horizon=horizon, size=size)
     start = monotonic()
     try:
-        remarks, statements = lint_claim(claim), list_statements(claim, tuple(allow))
+        statements = list_statements(claim, tuple(allow))
     except (NotTestable, InputError) as error:
         refused = SearchReport(claim=claim.name, statement=claim.statement, verdict=REFUSED)
         return replace(refused, reason=str(error))
@@ -106,10 +99,9 @@ def search_claim(
     while len(file.reports) < len(statements) and not any(file.reports):
         statement, share = statements[len(file.reports)], seconds / len(statements)
         search = Falsification(statement, *limits, seconds=share, patience=patience, file=file)
-        search.remarks = remarks
         file.finish(search.run())
     best = max(file.reports, key=lambda item: (bool(item), item.verdict != REFUSED, item.ratio))
-    return replace(best, seconds=monotonic() - start)
+    return replace(best, seconds=monotonic() - start, lint=lint_claim(statements))
 
 
 @dataclass(kw_only=True)
@@ -118,8 +110,7 @@ class Falsification(Search):
 
     seconds: float = 60.0
     patience: float = 1.0
-    remarks: Sequence[str] = ()
-    file: "SavedSearch"
+    file: SavedSearch
     start: float = field(default_factory=monotonic)
     tests: int = 0
     reason: str = ""
@@ -133,7 +124,14 @@ class Falsification(Search):
         """Search, and return a counterexample or a report."""
         self.start -= self.file.restore(self)
         self._set_deadline(0.7)
-        for entry in self.iterate_candidates(count_steps(0.6 * self.seconds)):
+        budget = count_steps(0.6 * self.seconds)
+        while self.work < budget and monotonic() < self.deadline:
+            self.file.save(self, monotonic() - self.start)
+            entry = self.try_next_genome()
+            if self.evaluations > 300 and not self.pools:
+                break
+            if entry is None or entry.ratio <= 1.0 + MARGIN:
+                continue
             self._set_deadline(0.85)
             if self.statement.refusal:  # no candidate can be confirmed
                 self.reason = self.statement.refusal
@@ -146,16 +144,11 @@ class Falsification(Search):
         self.complete = monotonic() < self.deadline
         self._set_deadline(0.85)
         near = [entry for entry in self.entries if entry.ratio > 1.0 - _NEAR_ATTAINED]
-        for entry in sorted(near, key=lambda entry: entry.T)[
-            :6
-        ]:  # the bound may be too small by less than the margin
+        for entry in sorted(near, key=lambda entry: entry.T)[:6]:
+            # The bound may be too small by less than the margin.
             if hit := self._judge(entry, entry.ratio - 1e-10):
                 return hit
         return self._report()
-
-    def save(self) -> None:
-        """Save the state, unless the last save is too recent."""
-        self.file.save(self, monotonic() - self.start)
 
     def _judge(self, entry: Entry, lower: float | None = None) -> Counterexample | None:
         """Shrink a candidate and confirm the result, else the candidate itself.
@@ -169,7 +162,7 @@ class Falsification(Search):
                 self.drop(entry)
                 return None
         hit, share = monotonic() - self.start, 0.2 if lower is None else 0.05
-        seconds, reason = share * self.seconds, self.reason
+        seconds = share * self.seconds
         work, clock = count_steps(min(seconds, 2.0)), seconds * self.patience
         small = self.shrink(entry, work, clock, lower)
         attempts: list[Any] = [(tried, None) for tried in dict.fromkeys((small, entry))]
@@ -180,14 +173,11 @@ class Falsification(Search):
             attempts.append((small, (entropy, max(200, min(_MAX_RUNS, runs)))))
         for tried, mean_test in attempts:
             confirmed = confirm_entry(self.statement, tried, self.deadline, mean_test)
-            if confirmed.is_confirmed:
+            if not confirmed.reason:
                 return self._make_counterexample(tried, entry, confirmed, hit)
-            self.reason = confirmed.reason
         if lower is None:
-            self.unconfirmed += 1
+            self.reason, self.unconfirmed = confirmed.reason, self.unconfirmed + 1
             self.drop(entry, similar=True)
-        else:
-            self.reason = reason
         return None
 
     def _make_counterexample(
@@ -204,7 +194,7 @@ class Falsification(Search):
             bound=_as_float(result.bound),
             instance=genomes.convert_to_text(genome),
             run_seed=entry.seed,
-            numbers=genomes.count_nonzero_numbers(genome),
+            numbers=sum(bool(box[key]) for box, key in genomes.list_positions(genome)),
             before_shrinking={"T": original.T, "d": before["d"]}
             | {"genome": genomes.convert_to_text(before)},
             assumptions={k: "allowed" if k in allowed else "computed" for k in conditions},
@@ -222,29 +212,25 @@ class Falsification(Search):
         best = entry or next(iter(self.entries), self.dropped) or Entry({}, 0, 0, Ratio())
         genome, result = best.genome, result or best.result
         names = ("seed", "evaluations", "work", "unconfirmed")
-        report = SearchReport(
+        skipped = "; ".join(f"{k} ({v})" for k, v in self.skipped.most_common(3))
+        return SearchReport(
             claim=claim.name,
             label=self.statement.label,
             statement=claim.statement,
-            reason=self.reason,
+            verdict=SearchReport.verdict if self.pools else REFUSED,
+            reason=self.reason if self.pools else f"no instance could be measured: {skipped}",
             ratio=_as_float(result.ratio),
             t=result.t,
             horizon=best.T,
             d=genome.get("d", 0),
             n=genome.get("n", 0),
             family=f"{genome.get('family', '')}, set {genome.get('set', '')}",
-            lint=self.remarks,
             search={name.replace("work", "steps"): getattr(self, name) for name in names}
             | {"horizon": self.rungs[-1], "complete": self.complete}
             | {"horizons": {rung: largest[rung] for rung in rungs if rung in largest}}
             | {"families": {k: v for k, v in largest.items() if k not in rungs}}
             | {"skipped": dict(self.skipped.most_common(8))},
         )
-        if self.pools:
-            return report
-        skipped = "; ".join(f"{k} ({v})" for k, v in self.skipped.most_common(3))
-        reason = f"no instance could be measured: {skipped}"
-        return replace(report, verdict=REFUSED, reason=reason)
 
 
 def _as_float(value: Any) -> float:
@@ -272,73 +258,82 @@ def replay_counterexample(claim: Claim, record: Any, seconds: float = 60.0) -> C
     raise InputError(f"{claim.name} has no bound {label!r}.")
 
 
-class SavedSearch:
-    """The reports on the finished statements of a claim, and the state of the next one's search.
+# --- searches in worker processes, and those that `pfbench verify` adds ---
 
-    The name of the file has a digest of the claim's source and of `options`. Nothing is saved if
-    there is no folder.
+SECONDS = {"quick": 1.5, "full": 6.0}
+"""Effort of a search that `verify` adds, in seconds (see `STEPS_PER_SECOND`), by its own effort."""
+
+START_SECONDS = 20.0
+"""Seconds that a process may take beyond its time limit, for its start and imports."""
+
+OPTIONS = {"horizon": 128, "size": 3, "patience": 8.0}
+"""Options of the searches that `verify` adds."""
+
+
+def search_claims(
+    engine: Engine, claims: Sequence[Claim], options: Mapping[str, Any], on_done: Any = lambda: None
+) -> list[SearchReport]:
+    """Search claims in processes that are killed at their limit.
+
+    Parameters
+    ----------
+    engine
+        Executes the searches.
+    claims
+        The claims.
+    options
+        The keyword arguments of `search_claim`, with `seconds` among them.
+    on_done
+        A function without arguments, called after each search.
+
+    Returns
+    -------
+    list[SearchReport]
+        The report on each claim; a search that was killed is refused.
+    """
+    limit = START_SECONDS + options["seconds"] * options.get("patience", 1.0)
+    search = partial(search_claim, **options)
+    tasks = [Task(search, (claim,), limit, claim.name) for claim in claims]
+    reports = [SearchReport(claim=claim.name, verdict=REFUSED) for claim in claims]
+    for result in engine.do(tasks) if tasks else ():
+        failed = replace(reports[result.index], reason=f"{result.status}: {result.reason}")
+        reports[result.index] = result.value if result.status == "done" else failed
+        on_done()
+    return reports
+
+
+def add_worst_ratios(
+    rows: Sequence[Verdict], engine: Engine, effort: str, seed: int, *, includes_catalogue: bool
+) -> list[Verdict]:
+    """Return verdicts with the largest ratio of a search, if the claim has been searched.
+
+    User-defined bounds and error laws that are not violated are searched, and those of the
+    catalogue with `includes_catalogue`. A confirmed counterexample changes the verdict of a
+    user-defined claim that states its assumptions to violated. All other verdicts stay.
     """
 
-    def __init__(
-        self, first: SearchedStatement, options: Any, folder: Any = None, is_resumed: bool = False
-    ) -> None:
-        self.path: Path | None = None
-        self.state: dict[str, Any] | None = None
-        self.reports, self.time = list[SearchReport](), monotonic()
-        if folder is None:
-            return
-        version = sys.modules[__name__.partition(".")[0]].__version__
-        name, source = first.claim.name, inspect.getsource(first.module)
-        digest = content_digest((version, name, options, source))
-        self.path = folder / f"{name}-{digest[:16]}.json"
-        if is_resumed and self.path.exists():
-            try:
-                saved = json.loads(self.path.read_text(encoding="utf-8"))
-                self.state = saved["state"]
-                for record in saved["reports"]:
-                    kind = Counterexample if record["verdict"] == VIOLATED else SearchReport
-                    self.reports.append(kind(**record))
-            except (ValueError, TypeError, KeyError) as error:
-                message = f"{self.path} is damaged: delete it, or omit --resume."
-                raise StorageError(message) from error
+    def is_searched(row: Verdict) -> bool:
+        is_open = row.verdict.keeps_bound or row.verdict is VerdictName.INCONCLUSIVE
+        is_included = includes_catalogue or row.claim.user_source is not None
+        return is_open and is_included and not row.lost and row.claim.kind in ("bound", "law")
 
-    def finish(self, report: SearchReport) -> None:
-        """Add and save the report on a statement."""
-        self.reports.append(report)
-        self._write(None)
-
-    def save(self, search: Search, elapsed: float) -> None:
-        """Save the state of a search, unless the last save is too recent."""
-        if self.path is None or monotonic() < self.time + _INTERVAL:
-            return
-        names = (*_PLAIN, "skipped", "pools", "dropped")
-        state = {name: getattr(search, name) for name in names}
-        self._write(state | {"elapsed": elapsed, "rng": search.rng.bit_generator.state})
-
-    def restore(self, search: Search) -> float:
-        """Restore the saved state of a search, if any; return the seconds that it had taken."""
-        if self.state is None:
-            return 0.0
-        state, self.state = self.state, None
-        vars(search).update({name: state[name] for name in _PLAIN})
-        search.rng.bit_generator.state = state["rng"]
-        search.skipped = Counter(state["skipped"])
-        search.pools = {int(T): [*map(_make_entry, pool)] for T, pool in state["pools"].items()}
-        search.dropped = state["dropped"] and _make_entry(state["dropped"])
-        return float(state["elapsed"])
-
-    def _write(self, state: dict[str, Any] | None) -> None:
-        self.time = monotonic()
-        if self.path is not None:
-            saved = {"reports": self.reports, "state": state}
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_write(self.path) as file:
-                file.write(json.dumps(saved, default=_encode).encode())
+    claims = [row.claim for row in rows if is_searched(row)]
+    options = OPTIONS | {"seed": seed, "seconds": SECONDS[effort]}
+    reports = iter(search_claims(engine, claims, options))
+    return [_add_report(row, next(reports)) if is_searched(row) else row for row in rows]
 
 
-def _encode(value: Any) -> Any:
-    return vars(value) if isinstance(value, Entry | Ratio | SearchReport) else float(value)
-
-
-def _make_entry(record: dict[str, Any]) -> Entry:
-    return Entry(**record | {"result": Ratio(**record["result"])})
+def _add_report(row: Verdict, report: SearchReport) -> Verdict:
+    if report.verdict == REFUSED:
+        return row
+    worst = {"worst ratio": report.ratio, "worst ratio at": report.place_of_worst_ratio}
+    row = replace(row, measured={**row.measured, **worst})
+    if not (isinstance(report, Counterexample) and report.assumptions and row.claim.user_source):
+        return row
+    if any("no assumption" in remark for remark in report.lint):
+        return row
+    reason = (
+        f"A searched instance violates it: {report.measured:.6g} > {report.bound:.6g}, ratio "
+        f"{report.ratio:.6g} ({report.arithmetic}); pfbench falsify writes a script."
+    )
+    return replace(row, verdict=VerdictName.VIOLATED, reason=reason)

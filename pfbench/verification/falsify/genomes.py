@@ -46,10 +46,8 @@ class InstanceClass:
         counts = (1,) if statement.is_deterministic else _COUNTS
         self.counts = [n for n in counts if statement.admits("n", n)] or [1]
         self.small = [d for d in _SMALL if d <= size and statement.admits("d", d)] or [1]
-        large = (5, 10, 30, 100)
-        self.large = [d for d in large if d <= size and statement.admits("d", d)]
-        is_nonconvex = "non" in texts or "not " in texts
-        self.convex = self.strong or ("convex" in texts and not is_nonconvex)
+        self.large = [d for d in (5, 10, 30, 100) if d <= size and statement.admits("d", d)]
+        self.convex = self.strong or ("convex" in texts and not ("non" in texts or "not " in texts))
         self.components = "component" in texts or "f_i" in texts
 
 
@@ -146,31 +144,23 @@ def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
             slopes[:] = [abs(s) for s in slopes]
         if genome["set"] == "none":
             slopes[0], slopes[-1] = abs(slopes[0]), abs(slopes[-1])
-            if slopes[0] == 0 and slopes[-1] == 0:
-                slopes[0] = 1.0
+            slopes[0] = slopes[0] or float(slopes[-1] == 0)
             for offset in row["offsets"]:  # else the variance is unbounded
                 offset[1] = offset[-1] = 0.0
         if cls.strong:
-            largest = max(slopes) or 1.0
-            slopes[:] = [s or largest / 8 for s in slopes]
+            slopes[:] = [s or (max(slopes) or 1.0) / 8 for s in slopes]
         if cls.components and row["offsets"]:
-            _shrink_offsets_until_convex(row)
+            for k, slope in enumerate(slopes, 1):
+                column = [offset[k] for offset in row["offsets"]]
+                lowest = min(*column, -sum(column))
+                for offset in row["offsets"] if lowest < -slope else ():
+                    offset[k] *= slope / -lowest
     if genome["family"] == "quadratic":
         values = genome["eigenvalues"]
         values[:] = [abs(v) for v in values]  # of others the minimum is not known
         if cls.strong:
             values[:] = [v or (max(values) or 1.0) / 8 for v in values]
     return genome
-
-
-def _shrink_offsets_until_convex(profile: Genome) -> None:
-    """Shrink the offsets of slopes until each component is convex."""
-    rows = profile["offsets"]
-    for k, slope in enumerate(profile["slopes"], 1):
-        lowest = min(*(row[k] for row in rows), -sum(row[k] for row in rows))
-        if lowest < -slope:
-            for row in rows:
-                row[k] *= slope / -lowest
 
 
 def list_positions(genome: Any, kind: Any = float | Fraction) -> list[tuple[Any, Any]]:
@@ -213,11 +203,6 @@ def genome_complexity(genome: Genome) -> float:
     return 6.0 * float(genome["d"]) + 10.0 * float(genome["n"]) + sum(costs)
 
 
-def count_nonzero_numbers(genome: Genome) -> int:
-    """Return how many numbers of a genome are not 0."""
-    return sum(1 for container, key in list_positions(genome) if container[key])
-
-
 def _smaller_sizes(size: int) -> Iterable[int]:
     return dict.fromkeys(k for k in (1, 2, 3, size // 2, size - 1) if 0 < k < size)
 
@@ -251,7 +236,7 @@ def simplify_structure(genome: Genome) -> Iterator[Genome]:
 def simplify_numbers(genome: Genome) -> Iterator[Genome]:
     """Yield genomes in which one number is simpler."""
     for index, (container, key) in enumerate(list_positions(genome)):
-        for simpler in _simpler_values(container[key]):
+        for simpler in _simpler_values(container[key]) if container[key] else ():
             copy = deepcopy(genome)
             target, name = list_positions(copy)[index]
             target[name] = simpler
@@ -259,10 +244,7 @@ def simplify_numbers(genome: Genome) -> Iterator[Genome]:
 
 
 def _simpler_values(value: Any) -> Iterator[Fraction]:
-    exact = Fraction(value)
-    if not exact:
-        return
-    number = float(exact)
+    exact, number = Fraction(value), float(value)
     candidates = [Fraction(0), Fraction(1), Fraction(-1)]
     candidates += [Fraction(round(number * q), q) for q in _DENOMINATORS]
     candidates += [Fraction(f"{number:.{k}e}") for k in range(3)]
@@ -272,15 +254,16 @@ def _simpler_values(value: Any) -> Iterator[Fraction]:
 
 def convert_to_text(genome: Genome) -> Any:
     """Return a genome as JSON, with numbers as text such as "1/3"."""
-    return _convert_numbers(genome, float | Fraction, lambda value: str(Fraction(value)))
+    return convert_numbers(genome, float | Fraction, lambda value: str(Fraction(value)))
 
 
 def parse_genome(record: Any) -> Any:
     """Return the genome of a result of `convert_to_text`, with numbers as fractions."""
-    return _convert_numbers(record, str, Fraction)
+    return convert_numbers(record, str, Fraction)
 
 
-def _convert_numbers(genome: Any, kind: Any, convert: Callable[[Any], Any]) -> Any:
+def convert_numbers(genome: Any, kind: Any, convert: Callable[[Any], Any]) -> Any:
+    """Return a copy of a genome whose numbers of a kind are converted."""
     converted = deepcopy(genome)
     for container, key in list_positions(converted, kind):
         container[key] = convert(container[key])

@@ -73,11 +73,6 @@ class SearchReport:
         return [*lines, "  This is not a proof."]
 
     @property
-    def ratio_and_place(self) -> dict[str, Any]:
-        """The largest ratio and its place, as a verdict has them."""
-        return {"worst ratio": self.ratio, "worst ratio at": self.place_of_worst_ratio}
-
-    @property
     def place_of_worst_ratio(self) -> str:
         """The place of the largest ratio, in words."""
         steps = f" of T = {self.horizon}" if self.horizon else ""

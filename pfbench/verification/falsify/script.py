@@ -68,9 +68,9 @@ def _compose(statement: SearchedStatement, counterexample: Counterexample) -> st
     end, fixed = end.replace("@t", str(counterexample.t)), {"@sources": sources, "@setup": setup}
     numbers = _instance_lines(problem)
     blocks = [head, *numbers, *(fixed.get(block, block) for block in blocks[2:-1]), end]
-    retained = (head, sources, setup, end)
+    fixed_blocks = (head, sources, setup, end)
     for _ in blocks:
-        blocks = [block for block in blocks if block in retained or _is_used(block, blocks)]
+        blocks = [block for block in blocks if block in fixed_blocks or _is_used(block, blocks)]
     words = " ".join(statement.claim.statement.split()).replace('"', "'").replace("\\", "/")
     lines = [f'"""Counterexample to {statement.claim.name}: {words}'[: _WIDTH - 3] + '"""']
     for line in "\n".join(blocks).splitlines():
@@ -102,9 +102,9 @@ def _select_blocks(sources: str, tags: Sequence[str]) -> list[str]:
     template = (files(__package__) / "script_template.txt").read_text(encoding="utf-8")
     for block in template.split("\n\n"):
         lines = [line.rstrip().partition("#: ")[::2] for line in block.splitlines()]
-        rstrips = [code.rstrip() for code, rule in lines if code and re.search(rule, context)]
-        if rstrips and all(re.search(rule, context) for code, rule in lines if not code):
-            blocks.append("\n".join(rstrips))
+        selected = [code.rstrip() for code, rule in lines if code and re.search(rule, context)]
+        if selected and all(re.search(rule, context) for code, rule in lines if not code):
+            blocks.append("\n".join(selected))
     used = set(re.findall(r"\.(\w+)", sources))
     for k, block in enumerate(blocks):
         if namespace := re.fullmatch(r"(\w+ = SimpleNamespace\()(.*)\)", block):
@@ -125,9 +125,8 @@ def _list_tags(report: Counterexample, path: Any) -> list[str]:
     if statement.is_for_each_run:
         return [*tags, statement.statistic]
     tags.append("mean" if path.is_mean_over_run else "end")
-    if statement.is_deterministic:
-        return [*tags, "certain"]
-    return [*tags, "sampled" if report.arithmetic == "e-process" else "enumerated"]
+    way = "sampled" if report.arithmetic == "e-process" else "enumerated"
+    return [*tags, "certain" if statement.is_deterministic else way]
 
 
 def _literal(value: Any) -> str:
@@ -160,8 +159,8 @@ def _instance_lines(problem: Any) -> list[str]:
         matrix = np.array([problem.apply(unit) for unit in np.eye(problem.d)]).T
         diagonal = np.diag(matrix)
         is_diagonal = bool((matrix == np.diag(diagonal)).all())
-        text = f"np.diag({_literal(diagonal)})" if is_diagonal else f"np.array({_literal(matrix)})"
-        lines += [f"H = {text}"]
+        function, entries = ("diag", diagonal) if is_diagonal else ("array", matrix)
+        lines.append(f"H = np.{function}({_literal(entries)})")
         arrays |= {"s": problem.slope, "offsets": problem.offsets}
     if body.kind == "hull":
         lines.append(f"V = np.array({_literal(body.vertices)}, float)  # ties: the first vertex")
@@ -264,12 +263,11 @@ def _flatten_class(method: type, definitions: dict[str, Any]) -> Any:
     for base in method.__mro__:
         for node in getattr(definitions.get(base.__name__), "body", ()):
             members.setdefault(_target_name(node), node)
-    for name in getattr(method, "__dataclass_fields__", {}):
-        members.pop(name, None)
+    fields = getattr(method, "__dataclass_fields__", ())
     needed, used = ["run"], dict[str, Any]()
     while needed:
         name = needed.pop()
-        if name in members and name not in used:
+        if name in members and name not in (*used, *fields):
             used[name] = members[name]
             nodes = ast.walk(members[name])
             needed += [node.attr for node in nodes if isinstance(node, ast.Attribute)]
@@ -286,13 +284,10 @@ def _find_node_and_closure(function: Any, tree: ast.Module) -> tuple[Any, dict[s
     enclosed = dict(inspect.getclosurevars(function).nonlocals)
     if any(not isinstance(value, int | float) for value in enclosed.values()):
         raise Inexact("a function encloses a value that is not a number")
+    home, spots = (code.co_name, code.co_firstlineno), {p[::2] for p in code.co_positions()}
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.Lambda) and node.lineno == code.co_firstlineno:
-            arguments = tuple(argument.arg for argument in node.args.args)
-            names = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
-            names |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-            is_named = code.co_name in ("<lambda>", getattr(node, "name", ""))
-            is_same = is_named and arguments == code.co_varnames[: code.co_argcount]
-            if is_same and {*code.co_names} <= names:
-                return node, enclosed
+        is_def = isinstance(node, ast.FunctionDef) and (node.name, node.lineno) == home
+        is_body = isinstance(node, ast.Lambda) and (node.body.lineno, node.body.col_offset) in spots
+        if is_def or is_body:
+            return node, enclosed
     raise Inexact("the source of a function is not known")

@@ -1,23 +1,33 @@
 """The search: pools of the best genomes for growing horizons, and shrinking of a candidate."""
 
+import inspect
+import json
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import takewhile
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
+from pfbench.base.errors import StorageError
+from pfbench.base.files import atomic_write
+from pfbench.problems.base import content_digest
 from pfbench.verification.falsify import genomes
-from pfbench.verification.falsify.evaluation import ENUMERATED, Ratio, evaluate_ratio
-from pfbench.verification.falsify.exact_numbers import Inexact
-from pfbench.verification.falsify.searched_problem import Genome, Skip, build_problem
+from pfbench.verification.falsify.evaluation import (
+    ENUMERATED,
+    Ratio,
+    describe_error,
+    evaluate_ratio,
+)
+from pfbench.verification.falsify.reports import Counterexample, SearchReport
+from pfbench.verification.falsify.searched_problem import Genome, build_problem
 from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
-from pfbench.verification.instruments.enumerated_random import NotEnumerable
-from pfbench.verification.subject import NotTestable
 
 STEPS_PER_SECOND = 25_000
 """Steps of a method that count as a second, so that results do not depend on the machine."""
@@ -42,15 +52,16 @@ _OVERHEAD, _EVALUATION_SECONDS = 25, 10.0
 _HORIZONS = sorted({1, 3, 5, 10, *(k << j for j in range(12) for k in (2, 3))})
 
 
+_PLAIN = ("work", "evaluations", "unconfirmed", "tests", "reason", "dropped", "largest")
+"""Attributes of a search that JSON reads back as they were written."""
+
+_INTERVAL = 2.0
+"""Seconds from one save to the next."""
+
+
 def count_steps(seconds: float) -> int:
     """Return the number of steps of a method that stand for these seconds."""
     return int(seconds * STEPS_PER_SECOND)
-
-
-def describe_error(error: Exception) -> str:
-    """Return the text of an error; for an error of user code, its type too."""
-    is_known = isinstance(error, Skip | Inexact | NotEnumerable | NotTestable)
-    return f"{'' if is_known else type(error).__name__ + ': '}{error}"
 
 
 @dataclass(eq=False)
@@ -104,20 +115,7 @@ class Search:
         entries = [entry for pool in self.pools.values() for entry in pool]
         return sorted(entries, key=lambda entry: -entry.ratio)
 
-    def iterate_candidates(self, budget: int) -> Iterator[Entry]:
-        """Yield candidates, whose ratio is above 1 by more than the margin."""
-        while self.work < budget and monotonic() < self.deadline:
-            self.save()
-            entry = self._try_next_genome()
-            if entry is not None and entry.ratio > 1.0 + MARGIN:
-                yield entry
-            if self.evaluations > 300 and not self.pools:
-                return
-
-    def save(self) -> None:
-        """Save the state before an evaluation; the base class saves nothing."""
-
-    def _try_next_genome(self) -> Entry | None:
+    def try_next_genome(self) -> Entry | None:
         """Draw, mutate or promote a genome; return its entry, None where it is skipped."""
         rng, is_early = self.rng, self.evaluations < _FIRST
         shares = np.array((_FIRST_SHARES if is_early else _SHARES)[: len(self.rungs)])
@@ -128,8 +126,7 @@ class Search:
         if share < (0.7 if is_early else 0.2) or not (pool or lower):
             genome = genomes.draw_genome(rng, self.instance_class, max(T, 1))
             if is_early and genome["d"] <= 3 and rng.random() < 0.5:  # a simple instance
-                for container, key in genomes.list_positions(genome):
-                    container[key] = round(2 * container[key]) / 2
+                genome = genomes.convert_numbers(genome, float, lambda x: round(2 * x) / 2)
                 genome = genomes.repair_genome(genome, self.instance_class)
             if self.statement.is_deterministic and level > 1 and genome["d"] > 10:
                 return None
@@ -191,14 +188,10 @@ class Search:
 
     def drop(self, entry: Entry, similar: bool = False) -> None:
         """Remove an entry from the pools; with `similar`, all candidates of its kind too."""
-        self.dropped = entry
-
-        def is_kept(member: Entry) -> bool:
-            is_similar = member.ratio > 1.0 + MARGIN and member.kind == entry.kind
-            return member is not entry and not (similar and is_similar)
-
+        self.dropped, kind = entry, entry.kind if similar else None
         for rung, pool in self.pools.items():
-            self.pools[rung] = [*filter(is_kept, pool)]
+            remaining = (item for item in pool if item is not entry)
+            self.pools[rung] = [e for e in remaining if e.ratio <= 1.0 + MARGIN or e.kind != kind]
 
     def shrink(self, entry: Entry, work: int, seconds: float, lower: float | None = None) -> Entry:
         """Return a simpler entry whose ratio is at least `lower`.
@@ -249,3 +242,71 @@ class Search:
                 while simplify(changes):
                     pass
         return best
+
+
+class SavedSearch:
+    """The reports on the finished statements of a claim, and the state of the next one's search.
+
+    The name of the file has a digest of the claim's source and of `options`. Nothing is saved if
+    there is no folder.
+    """
+
+    def __init__(
+        self, first: SearchedStatement, options: Any, folder: Any = None, is_resumed: bool = False
+    ) -> None:
+        self.path: Path | None = None
+        self.state: dict[str, Any] | None = None
+        self.reports, self.time = list[SearchReport](), monotonic()
+        if folder is None:
+            return
+        version = sys.modules[__name__.partition(".")[0]].__version__
+        name, source = first.claim.name, inspect.getsource(first.module)
+        digest = content_digest((version, name, options, source))
+        self.path = path = folder / f"{name}-{digest[:16]}.json"
+        if is_resumed and path.exists():
+            try:
+                saved = json.loads(path.read_text(encoding="utf-8"), object_hook=_decode)
+                self.state, self.reports = saved["state"], saved["reports"]
+            except (ValueError, TypeError, KeyError) as error:
+                raise StorageError(f"{path} is damaged: delete it, or omit --resume.") from error
+
+    def finish(self, report: SearchReport) -> None:
+        """Add and save the report on a statement."""
+        self.reports.append(report)
+        self._write(None)
+
+    def save(self, search: Search, elapsed: float) -> None:
+        """Save the state of a search, unless the last save is too recent."""
+        if self.path is None or monotonic() < self.time + _INTERVAL:
+            return
+        state = {name: getattr(search, name) for name in (*_PLAIN, "skipped", "pools")}
+        self._write(state | {"elapsed": elapsed, "rng": search.rng.bit_generator.state})
+
+    def restore(self, search: Search) -> float:
+        """Restore the saved state of a search, if any; return the seconds that it had taken."""
+        if self.state is None:
+            return 0.0
+        state, self.state = self.state, None
+        vars(search).update({name: state[name] for name in _PLAIN})
+        search.rng.bit_generator.state = state["rng"]
+        search.skipped = Counter(state["skipped"])
+        search.pools = {int(T): pool for T, pool in state["pools"].items()}
+        return float(state["elapsed"])
+
+    def _write(self, state: dict[str, Any] | None) -> None:
+        self.time = monotonic()
+        if self.path is not None:
+            saved = {"reports": self.reports, "state": state}
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic_write(self.path) as file:
+                file.write(json.dumps(saved, default=_encode).encode())
+
+
+def _encode(value: Any) -> Any:
+    return vars(value) if isinstance(value, Entry | Ratio | SearchReport) else float(value)
+
+
+def _decode(record: dict[str, Any]) -> Any:
+    """Return the object that `_encode` wrote, which one of its attributes identifies."""
+    kinds = {"growth": Ratio, "result": Entry, "script": Counterexample, "verdict": SearchReport}
+    return next((kind(**record) for key, kind in kinds.items() if key in record), record)

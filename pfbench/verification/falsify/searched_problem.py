@@ -5,12 +5,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, combinations, pairwise
+from itertools import accumulate, combinations, cycle, pairwise
 from typing import Any
 
 import numpy as np
 
-from pfbench.base.sample import IndexSampling, weight_indices
+from pfbench.base.constants import Constants
+from pfbench.base.sample import IndexSampling
 
 Genome = dict[str, Any]
 """Family and parameters of an instance, as numbers and lists of numbers."""
@@ -69,8 +70,7 @@ class SearchedSet:
             square = g @ g
             return -(self.radius / root(square)) * g if square > 0 else 0 * g
         if self.kind == "hull":
-            values = [g @ v for v in self.vertices]
-            return self.vertices[values.index(min(values))].copy()
+            return min(self.vertices, key=lambda v: g @ v).copy()
         raise Skip("a linear function has no minimum without a set")
 
     def minimum(self, g: Any) -> Any:
@@ -97,6 +97,9 @@ class SearchedConstants:
     The names that are read are added to the set `read`. An unknown constant raises `Skip`.
     """
 
+    L: Any = Constants.L
+    smoothness: Any = Constants.smoothness
+
     def __init__(self, values: Mapping[str, Any], read: set[str]) -> None:
         self._values, self._read = values, read
 
@@ -104,8 +107,6 @@ class SearchedConstants:
         if name.startswith("_"):
             raise AttributeError(name)
         self._read.add(name)
-        if name == "L":
-            return max(self.L_f, self.L_ms)
         value = self._values.get(name)
         if value is None:
             raise Skip(f"{name} is unknown or infinite")
@@ -114,10 +115,6 @@ class SearchedConstants:
     def require(self, name: str, purpose: str) -> Any:
         """Return a constant, as `Constants.require`."""
         return getattr(self, name)
-
-    def smoothness(self, purpose: str) -> Any:
-        """Return max(L_f, L_ms)."""
-        return self.L
 
 
 class SearchedProblem(IndexSampling):
@@ -176,10 +173,9 @@ class SearchedProblem(IndexSampling):
 
     def batch(self, sample: Any, x: Any) -> Any:
         """Return the mean of sampled component gradients."""
-        if isinstance(sample, np.ndarray | list | tuple):
-            return sum(self.component(int(i), x) for i in sample) / len(sample)
-        indices, weights = weight_indices(sample)
-        return sum(w * self.component(int(i), x) for i, w in zip(indices, weights, strict=True))
+        indices, counts = getattr(sample, "indices", sample), getattr(sample, "counts", cycle([1]))
+        pairs = zip(indices, counts, strict=False)
+        return sum(count * self.component(int(i), x) for i, count in pairs) / len(sample)
 
     def difference(self, sample: Any, x: Any, y: Any) -> Any:
         """Return the mean of differences of sampled component gradients."""
@@ -190,9 +186,9 @@ class SearchedProblem(IndexSampling):
         return self.set.project(x - lam * g)
 
 
-def _complete_offsets(n: int, rows: Sequence[Any], zeros: Any) -> list[Any]:
+def _complete_offsets(n: int, rows: Any, zeros: Any, number: Callable[[Any], Any]) -> list[Any]:
     """Return offsets of all components, the last being minus the sum of the others."""
-    offsets = [vector(row) for row in rows[: n - 1]]
+    offsets = [vector(map(number, repeat(row, len(zeros)))) for row in rows[: n - 1]]
     offsets += [zeros] * (n - 1 - len(offsets))
     return [*offsets, sum((-row for row in offsets), zeros)]
 
@@ -229,8 +225,7 @@ class CoordinateFunction:
         gaps = map(number, profile["knots"])
         knots = list(accumulate(abs(gap) if k else gap for k, gap in enumerate(gaps)))
         row = vector(map(number, (profile["anchor"], *profile["slopes"])))
-        rows = [[*map(number, offset)] for offset in profile["offsets"]]
-        offsets = _complete_offsets(n, rows, 0 * row)
+        offsets = _complete_offsets(n, profile["offsets"], 0 * row, number)
         self.slopes, points = row[1:], [*(knots or [number(0)])[:1], *knots]
         self.part_slopes = [self.slopes + offset[1:] for offset in offsets]
         f = PiecewiseLinear(knots, row, points[0])
@@ -308,10 +303,8 @@ class QuadraticProblem(SearchedProblem):
         genome, number = self.genome, self.number
         self._diagonal = abs(self._vector("eigenvalues"))
         self.is_chain = bool(genome.get("chain"))
-        axis = self._vector("axis") if genome.get("axis") else None
-        self._axis: Any = axis if axis is not None and axis @ axis > 0 else None
-        rows = [list(map(number, repeat(row, self.d))) for row in genome["offsets"]]
-        self.offsets = _complete_offsets(self.n, rows, 0 * self._diagonal)
+        self._axis = self._vector("axis") if genome.get("axis") else 0 * self._diagonal
+        self.offsets = _complete_offsets(self.n, genome["offsets"], 0 * self._diagonal, number)
         lowest, largest = min(self._diagonal), max(self._diagonal)
         if self.is_chain:
             lowest, largest = number(0), 4 * largest
@@ -328,9 +321,8 @@ class QuadraticProblem(SearchedProblem):
         genome, number, body = self.genome, self.number, self.set
         centre, start, push = (self._vector(name) for name in ("centre", "start", "push"))
         if body.kind == "hull":
-            values = [push @ v for v in body.vertices]
-            pairs = zip(body.vertices, values, strict=True)
-            face = [v for v, value in pairs if value == min(values)]
+            lowest = min(push @ v for v in body.vertices)
+            face = [v for v in body.vertices if push @ v == lowest]
             centre = _convex_combination(face, genome["centre"], number)
             start = _convex_combination(body.vertices, genome["start"], number)
         elif body.kind == "box":
@@ -361,9 +353,8 @@ class QuadraticProblem(SearchedProblem):
         return self._reflect(self._diagonal * self._reflect(u))
 
     def _reflect(self, u: Any) -> Any:
-        if self._axis is None:
-            return u
-        return u - (2 * (self._axis @ u) / (self._axis @ self._axis)) * self._axis
+        square = self._axis @ self._axis
+        return u - (2 * (self._axis @ u) / square) * self._axis if square > 0 else u
 
     def value(self, x: Any) -> Any:
         """Return f, which is 0 at the minimiser."""

@@ -1,7 +1,6 @@
 """A bound of a claim in one setting: its conditions, and runs of the method on an instance."""
 
 import ast
-import importlib
 import inspect
 import math
 import re
@@ -11,7 +10,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from time import monotonic
-from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
@@ -23,7 +21,7 @@ from pfbench.verification.falsify.searched_problem import Skip
 from pfbench.verification.homogeneity import check_claim
 from pfbench.verification.statements.bound import Bound
 from pfbench.verification.statements.error_law import ErrorLawCheck
-from pfbench.verification.statements.quantity import is_count
+from pfbench.verification.statements.quantity import SUBOPTIMALITY, is_count
 from pfbench.verification.statements.setting import ClaimSetting, MethodOnProblem
 from pfbench.verification.trial import Trial, claim_method
 
@@ -87,6 +85,8 @@ class SearchedStatement:
         Whether the bound is on every run, with a bound for every t; or on a mean over draws.
     horizon
         The name and the value of the parameter that sets the number of steps; None if none does.
+    module
+        The module that states the claim.
     conditions, refusal
         All that claim and method assume, with rules; and a text if one is not understood.
     """
@@ -98,21 +98,15 @@ class SearchedStatement:
         self.allowed, self.trial, self.check = allowed, Trial(claim), cast(Any, claim.check)
         self.statistic = "law" if bound is None else str(self.check.statistic)
         self.is_for_each_run, self.method = self.statistic in EACH, claim_method(claim)
+        self.module: Any = inspect.getmodule(bound or self.check.square)
         self.method_class = self.method if inspect.isclass(self.method) else type(self.method)
         self.is_deterministic = bool(getattr(self.method, "deterministic", False))
-        is_mean = self.statistic in ("mean", "last", "output")
-        self.is_expectation = is_mean and not self.is_deterministic
+        self.is_expectation = not (self.statistic in ("law", *EACH) or self.is_deterministic)
         self.horizon = setting.horizon("quick")
         assumed = (*claim.assumptions, *getattr(self.method, "assumes", ()))
         self.conditions = {text: parse_assumption(text) for text in assumed}
-        unread = [text for text, rule in self.conditions.items() if rule is None]
-        unknown = "; ".join(text for text in unread if text not in allowed)
+        unknown = "; ".join(k for k, v in self.conditions.items() if not (v or k in allowed))
         self.refusal = unknown and f"assumptions that are not understood: {unknown}"
-
-    @property
-    def module(self) -> ModuleType:
-        """The module that states the claim."""
-        return importlib.import_module((self.bound or self.check.square).__module__)
 
     def admits(self, name: str, value: int) -> bool:
         """Return whether a value of n or d meets the conditions that compare it with an integer."""
@@ -147,13 +141,12 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
     ]
 
 
-def lint_claim(claim: Claim) -> list[str]:
+def lint_claim(statements: list[SearchedStatement]) -> list[str]:
     """Return remarks on the wording of a claim, a sentence each, without a search."""
-    check: Any = claim.check
-    if not isinstance(check, Bound) or is_count(check.quantity):
+    first, claim, check = statements[0], statements[0].claim, statements[0].check
+    if first.statistic == "law":
         return []
-    statements = list_statements(claim)
-    first, text, statistic = statements[0], claim.statement, check.statistic
+    text, statistic = claim.statement, first.statistic
     pattern = r"\b(exists?|for some|there is|eventually|sufficiently|large enough)\b"
     words = re.search(pattern, text.lower())
     is_mean = re.search(r"\bE\b|E\[|\bexpect|\bmean\b", text) is not None
@@ -161,9 +154,7 @@ def lint_claim(claim: Claim) -> list[str]:
     numbers = {v for code in codes for v in code.co_consts if isinstance(v, float)}
     unnamed = [f"{v:g}" for v in sorted(numbers) if len(f"{v:g}".strip("0.")) > 3]
     assumed = " ".join(first.conditions)
-    has_mu = any("mu" in code.co_names for code in codes)
     is_fixed = any(statement.horizon is None for statement in statements)
-    is_gap = check.quantity == "suboptimality"
     units = check_claim(claim) if claim.instances and not claim.scale_dependence else None
     remarks = {
         f'The statement says "{words and words[0]}"; the search takes every T and instance.': words,
@@ -171,10 +162,10 @@ def lint_claim(claim: Claim) -> list[str]:
         f'The statement is about an expectation; statistic="{statistic}" tests each run: use '
         '"mean", "last" or "output".': is_mean and not first.is_deterministic and statistic in EACH,
         f"The bound has a constant without a name: {', '.join(unnamed)}.": unnamed,
-        "The bound has mu; no assumption says that f is strongly convex.": has_mu
-        and "strong" not in assumed,
-        "The bound is on f - min f; no assumption says that f is convex.": is_gap
-        and "convex" not in assumed,
+        "The bound has mu; no assumption says that f is strongly convex.": "strong" not in assumed
+        and any("mu" in code.co_names for code in codes),
+        "The bound is on f - min f; no assumption says that f is convex.": "convex" not in assumed
+        and check.quantity == SUBOPTIMALITY,
         f"The bound depends on the units of f and x ({units and units.description}).": units
         and units.homogeneous is False,
     }
@@ -185,6 +176,7 @@ def lint_claim(claim: Claim) -> list[str]:
 class MethodOnSearchedInstance(MethodOnProblem):
     """A method on a searched instance, for a statement; it ends at a `time.monotonic`."""
 
+    problem: Any
     statement: SearchedStatement
     deadline: float
 
@@ -196,10 +188,9 @@ class MethodOnSearchedInstance(MethodOnProblem):
 
     def run(self, rng: Any) -> Iterator[tuple[Any, State]]:
         """Yield each state with the iterate before it."""
-        problem: Any = self.problem
-        x = problem.start()
+        x = self.problem.start()
         algorithm = deepcopy(self.algorithm)  # it may keep state
-        for state in islice(algorithm.run(problem, x.copy(), rng), self.steps):
+        for state in islice(algorithm.run(self.problem, x.copy(), rng), self.steps):
             if monotonic() > self.deadline:
                 raise Skip("it takes too long")
             if not isinstance(state, State) or np.shape(state.x) != np.shape(x):

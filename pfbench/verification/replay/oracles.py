@@ -564,9 +564,9 @@ class ReplayTable:
         replay, window, size = self._replay, self._replay.window, len(sample)
         total = sum(len(item.unexplained[location]) for item, location in pieces)
         if total > size and replay.decisions.choose_option(replay.step, 2, 0) == 1:
-            other_sample = np.concatenate([item.unexplained[location] for item, location in pieces])[
-                -size:
-            ]
+            other_sample = np.concatenate(
+                [item.unexplained[location] for item, location in pieces]
+            )[-size:]
             rest = np.concatenate([item.unexplained[location] for item, location in pieces])[:-size]
             window.consume_exactly(pieces, np.concatenate([rest, other_sample]))
             first = pieces[0][0]
