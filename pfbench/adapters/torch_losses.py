@@ -73,17 +73,17 @@ class _ModuleLosses:
 
         The first error ends with `remedy`.
         """
-        several = np.arange(min(self.n, 16))  # a random flip may leave one input as it is
+        sample = np.arange(min(self.n, 16))  # a random flip may leave one input as it is
         with self._torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of shapes that differ, which is the error below
-            first, recomputed = (self._per_input_losses(several) for _ in range(2))
+            first, recomputed = (self._per_input_losses(sample) for _ in range(2))
             if not self._are_equal(first, recomputed):
                 raise InputError(
                     f"the loss of an input is random, as two evaluations differ: {remedy}."
                 )
-            own, among = (self._per_input_losses(several[:count])[0] for count in (1, 2))
+            own, among = (self._per_input_losses(sample[:count])[0] for count in (1, 2))
             if not self._are_equal(own, among, rtol=1e-9, atol=1e-12):
-                inputs, targets = self._read(several[:2])
+                inputs, targets = self._read(sample[:2])
                 shapes = [tuple(item.shape) for item in (self._module(inputs), targets)]
                 raise InputError(
                     "the loss of an input depends on the other inputs: for two inputs, outputs "

@@ -108,10 +108,10 @@ def check_bounds(trial: Trial) -> Evidence:
 def _check_instance(
     trial: Trial, problem: Any, beta: float, name: str
 ) -> tuple[dict[str, Decision], int]:
-    known, r = norm_constants(problem), min(problem.shape)
-    K, L, delta, sigma = (known[key] for key in ("K", "L", "delta", "sigma"))
+    constants, r = norm_constants(problem), min(problem.shape)
+    K, L, delta, sigma = (constants[key] for key in ("K", "L", "delta", "sigma"))
     eta = compute_step(K, L, delta, beta, beta)
-    method = trial.make(iterations=K, batch=1, step=eta / known["rho"], beta=beta)
+    method = trial.make(iterations=K, batch=1, step=eta / constants["rho"], beta=beta)
     g, noise = problem.gradient(problem.start()), math.sqrt(r) * sigma
     bound = partial(compute_bound, K, L, delta, problem.norm.dual_norm(g), noise, eta, beta, beta)
 
