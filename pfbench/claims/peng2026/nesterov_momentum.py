@@ -123,7 +123,7 @@ def _check_instance(
     levels = {"pfbench's": 1.0}
     if problem.norm.lmo == "exact":
         size = float(np.linalg.norm(g))
-        printed = compute_printed_bound(K, r, known["L_f"], sigma, delta, size, eta, beta, beta)
+        printed = compute_printed_bound(K, r, constants["L_f"], sigma, delta, size, eta, beta, beta)
         levels["printed"] = printed / bound(EXACT)
     parts, runs = {}, 1
     for label, level in levels.items():
