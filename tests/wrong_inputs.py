@@ -358,7 +358,7 @@ FAILING = {
 
 PYTHON = {
     'pf.problem("quadratc")': "did you mean 'quadratic'",
-    "pf.problem(3)": "must be a name, as in 'finite-sum-chain', not 3",
+    "pf.problem(3)": "must be a name, as in 'additive', not 3",
     'pf.problem("quadratic", row=3)': "did you mean 'rows'",
     'pf.problem("quadratic", rows="20")': "rows='20' must be an integer",
     'pf.problem("quadratic", set=[1])': "set=[1] must be a string, as in 'l1'",

@@ -90,7 +90,7 @@ def test_budget_stops_before_the_call_that_would_exceed_it(problem, walk, name, 
     assert run.iterations == complete
     assert getattr(run.counts, name) <= limit
     assert getattr(run.counts, name) == complete * each
-    assert name in run.stop_reason
+    assert f"{name.upper()}," in run.stop_reason
     assert f"{limit}" in run.stop_reason
     assert distance(run.x, iterate(problem, walk, complete)) < 1e-12
 
