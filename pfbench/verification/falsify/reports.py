@@ -60,14 +60,14 @@ class SearchReport:
         if self.verdict == REFUSED:
             return [*lines, f"{self.claim}: refused: {self.reason}"]
         search, skipped = self.search, sum(self.search["skipped"].values())
-        lines.append(f"{self.claim}: no counterexample found in {self.seconds:.3g} s")
-        if self.ratio:
-            lines.append(f"  largest ratio {self.ratio:.4g} at {self.place_of_worst_ratio}")
-        end = "complete" if search["complete"] else "ended by the time limit"
+        title = f"{self.claim}: no counterexample found in {self.seconds:.3g} s"
+        ratio = f"  largest ratio {self.ratio:.4g} at {self.place_of_worst_ratio}"
+        lines += [title, ratio] if self.ratio else [title]
+        T = f"T <= {search['horizon']}" if search["horizon"] else "T as the claim sets it"
         lines.append(
-            f"  searched    {search['evaluations']} instances, T <= {search['horizon']}, "
+            f"  searched    {search['evaluations']} instances, {T}, "
             f"{len(search['families'])} families; {search['unconfirmed']} unconfirmed candidates; "
-            f"{skipped} skipped; {end}"
+            f"{skipped} skipped; {'complete' if search['complete'] else 'ended by the time limit'}"
         )
         lines += [f"  unconfirmed {self.reason}"] if self.reason else []
         return [*lines, "  This is not a proof."]

@@ -93,7 +93,7 @@ def test_a_cluster_behind_tls(tmp_path):
         with closing(DaskEngine(address)) as engine:
             (one,) = made(engine, [PLAN])
         assert one.run.counts == execute_plan(PLAN).counts
-        with pytest.raises(InputError, match="no Dask scheduler"):
+        with pytest.raises(InputError, match="does not answer like a Dask scheduler"):
             DaskEngine(address.replace("tls://", "tcp://"))
 
 
