@@ -84,18 +84,17 @@ class Watch:
     every
         Measure every this many steps. By default, as often as 1.5 % of the loop's time allows.
     batch_size
-        Function of the model's arguments that returns the number of samples. By default, the length
-            of the first tensor.
+        Function of the model's arguments that returns the number of samples. By default, the
+        length of the first tensor.
     norm
         Norm of steps, "l2" or "spectral" (maximum over layers). By default, chosen by the method.
     largest
         Largest smaller side of a matrix whose direction is measured.
     specification
         The user's claims by name: "method" ("adam", "adamw", "muon" or "sgd"; by default the name
-        of
-            the class if it is one of these), "orthogonaliser" (a name in `PRESETS` or triples of
-            coefficients), "scale" (of a layer, a name or a function of rows and columns), and the
-            constants "L", "L_ms", "sigma2", "rho" and "step_limit" (c of lr <= c/L).
+        of the class if it is one of these), "orthogonaliser" (a name in `PRESETS` or triples of
+        coefficients), "scale" (of a layer, a name or a function of rows and columns), and the
+        constants "L", "L_ms", "sigma2", "rho" and "step_limit" (c of lr <= c/L).
 
     Raises
     ------
