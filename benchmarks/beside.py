@@ -95,6 +95,9 @@ class _Direct:
         for verb in ("gradient", "batch", "difference", "prox", "table"):
             setattr(self, verb, getattr(backend, verb))
 
+    def sample(self, rng, size):
+        return rng.integers(self.n, size=size)
+
 
 WAYS = {
     "direct": partial(Checkout.by_hand, counted=False),

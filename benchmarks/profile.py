@@ -21,6 +21,7 @@ import pfbench as pf
 from benchmarks.timed import problem_of
 from benchmarks.times import BALL, DENSE, RECOVERY, SPARSE
 from pfbench.base.errors import DataError
+from pfbench.base.sample import IndexSampling
 from pfbench.base.selectors import Selector
 from pfbench.kernels.libraries import single_blas_thread
 from pfbench.oracles import Ledger
@@ -67,7 +68,7 @@ Clocks = dict[str, list[float]]
 """Seconds, calls and components, by verb."""
 
 
-class Direct:
+class Direct(IndexSampling):
     """The oracles of a backend, asked without counting; with `clocks`, through a clock."""
 
     def __init__(self, problem, backend, clocks: Clocks | None = None, clock=perf_counter):

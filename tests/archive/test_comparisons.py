@@ -196,7 +196,7 @@ def test_the_table_is_drawn_where_nothing_of_its_code_is_imported(home, tmp_path
     _, _, *rows = _redraw_table(check, None, read_runs(tmp_path / "inside"))
     assert check.outcome.deviations == []
     assert len(rows) == 4  # two problems, two targets
-    assert [bool(task.folder) for task in asked] == [True, False]
+    assert [bool(task.untrusted_code_folder) for task in asked] == [True, False]
 
 
 @pytest.mark.parametrize(
