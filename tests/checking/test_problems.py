@@ -26,6 +26,12 @@ SMALL = {
     "separable-quadratic": "[columns=4,noise=skewed,norm=linf]",
     "matrix-least-squares": "[norm=spectral,noise=normal]",
     "two-layer-network": "[norm=spectral*linf[radius=0.5]]",
+    "additive": "[columns=4]",
+    "matrix-additive": "[norm=spectral]",
+    "multiplicative": "[columns=4,set=l2]",
+    "cubic": "[columns=3,set=l2,radius=2]",
+    "regression": "",
+    "glm": "[set=l1,radius=1.5]",
 }
 """Every problem of the catalogue, in a size that takes little time."""
 

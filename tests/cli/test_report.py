@@ -235,7 +235,7 @@ def test_several_go_on_one_page(pfbench, folder, spec, drawn):
     assert [study.key for study in read.spec.studies] == ["small-small", "again-small"]
     for store in ("a/store", "b/store"):
         report(pfbench, "--store", store)
-    drawn.has_significant_winner()
+    drawn.clear()
     outcome = pfbench("report", "--store", "a/store", "--store", "b/store", "--combine", "two")
     ((read, *_),) = drawn
     assert [study.key for study in read.spec.studies] == ["a-store", "b-store"]

@@ -347,4 +347,4 @@ def test_the_name_of_a_report_is_a_sweep(pfbench, monkeypatch):
     assert planned == ["qu2018-fig1-paper"]
     refused = pfbench("run", "paper/qu2018-fig")
     assert refused.status == 2
-    assert "did you mean 'paper/qu2018-fig1'" in refused.err
+    assert "unknown report 'paper/qu2018-fig': did you mean 'paper/qu2018-fig" in refused.err

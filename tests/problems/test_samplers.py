@@ -3,7 +3,6 @@
 import math
 import re
 from contextlib import suppress
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -29,16 +28,6 @@ FINITE = [
     NoiseDistribution("skewed", sigma=2.0, order=2.0, probability=0.25),
     NoiseDistribution("three-point", sigma=1.1, order=1.2, probability=0.01),
 ]
-
-SAMPLERS = {
-    "additive": partial(pf.problem, "additive", columns=4),
-    "multiplicative": partial(pf.problem, "multiplicative", columns=4, set="l2"),
-    "cubic": partial(pf.problem, "cubic", columns=3, set="l2", radius=2.0),
-    "matrix-additive": partial(pf.problem, "matrix-additive", norm="spectral"),
-    "regression": partial(pf.problem, "regression"),
-    "glm": partial(pf.problem, "glm", set="l1", radius=1.5),
-    "pareto": partial(pf.problem, "additive", noise="pareto", tail=2.5, columns=3),
-}
 
 
 def small_regression():
@@ -88,10 +77,9 @@ def test_the_moment_of_a_batch_is_attained_by_rare_noise(q, ratio):
     assert moment <= 2 ** (2 - 1.5) * 4 ** (1 - 1.5)
 
 
-@pytest.mark.parametrize("name", SAMPLERS)
-def test_checks_of_a_problem_pass(name):
-    report = check(SAMPLERS[name]())
-    assert not [result for result in report.findings if result.status == "failed"]
+def test_checks_of_a_sampler_pass_without_a_finite_distribution():
+    report = check(pf.problem("additive", noise="pareto", tail=2.5, columns=3))
+    assert not report.failures
     passed = {result.check for result in report.findings if result.status == "passed"}
     assert {"draws", "batch and difference", "mean of the draws"} <= passed
 

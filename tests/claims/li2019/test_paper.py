@@ -27,7 +27,7 @@ AS_CORRECTED = {
         {"printed": {"first": 0.5, "weighted": True}},
     ),
     "(69): >=": (nonconvex.examine_reversed_inequality, {"sign": -1.0}),
-    "(74): without L": (nonconvex.examine_stray_factor, {"end": np.ones_like}),
+    "(74): without L": (nonconvex.examine_stray_factor, {"last_factor": np.ones_like}),
     "G.1: towards the minimiser": (
         nonconvex.examine_missing_convexity,
         {"towards_minimiser": True},

@@ -65,7 +65,7 @@ def test_a_method_that_turns_round_late_is_violated(turn):
     """The slope of T = 3 200 leads down for 800 steps."""
     verdict = judge(mean(turn=turn))
     assert verdict.verdict == "violated"
-    assert verdict.reason.startswith("T = 3200: The inequality breaks")
+    assert verdict.reason.startswith("T = 3200: The inequality fails")
     assert verdict.line == "violated · 2 times the bound · T <= 3 200, n <= 2, d <= 1"
 
 
