@@ -94,7 +94,7 @@ def test_beside_a_set_a_norm_adds_constants_alone():
     ("given", "words"),
     [
         ({"penalty": "l1", "weight": 0.1, "norm": "linf"}, "a penalty or a norm, not both"),
-        ({"set": "none", "norm": "spectral"}, "is one of matrices"),
+        ({"set": "none", "norm": "spectral"}, "is for matrices"),
         ({"set": "none", "radius": 2.0, "norm": "linf"}, "set=none takes no radius"),
     ],
 )

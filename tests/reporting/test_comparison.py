@@ -142,7 +142,7 @@ def test_a_method_that_is_tuned_to_each_target_is_judged_at_each_in_its_own_runs
     easy = replace(
         group("tuned", for_easy), plans=tuple(plan(seed=k, stop=TARGETS[0]) for k in SEEDS)
     )
-    both = replace(tuned, parts=((TARGETS[0], easy), (TARGETS[1], tuned)))
+    both = replace(tuned, groups_by_target=((TARGETS[0], easy), (TARGETS[1], tuned)))
     found = compare_algorithms(results(both, fast()), SFO).panels[0].algorithms[0]
     assert [one.value for one in found.calls_until_targets] == [
         pytest.approx(10 + sum(SEEDS) / len(SEEDS)),

@@ -9,55 +9,17 @@ test shows this). So the two are compared where beta > 0.
 import math
 from typing import Any
 
-import numpy as np
-
 from pfbench.algorithms.norm_ball_methods import Muon
 from pfbench.base.state import Point
 from pfbench.base.verdicts import Verdict
-from pfbench.problems.additive_noise import MatrixLeastSquares, make_noise
-from pfbench.problems.with_norm import NormedProblem
-from pfbench.sets.named_norms import norm_ball
-from pfbench.sets.norms import LmoQuality
-from pfbench.sets.whole_space import WholeMatrices
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
-from pfbench.verification.instruments.normed_quadratics import HorizonProblem
-from pfbench.verification.statements.path_mean import gradient_dual_norm, norm_constants
+from pfbench.verification.instruments.spectral_least_squares import least_squares, parabola
+from pfbench.verification.statements.path_mean import (
+    mean_gradient_norm_and_lmo_quality,
+    norm_constants,
+)
 from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
 from pfbench.verification.units import GRADIENT, NUMBER, formula
-
-# --- instances ------------------------------------------------------------------------------------
-
-
-def parabola(K: int) -> HorizonProblem:
-    """Return w^2/2 with W of shape (1, 1), from 1; it attains the bound 1.5 sqrt(L Delta/K)."""
-    return HorizonProblem.from_problem(
-        _make_least_squares_problem(np.eye(1), np.zeros((1, 1)), np.ones((1, 1)), 0.0, "exact"), K
-    )
-
-
-def least_squares(K: int, sigma: float, lmo: str = "exact", size: float = 1.0) -> HorizonProblem:
-    """Return |A W - B|^2/2, W of shape (3, 5), from 0, with normal noise of deviation sigma.
-
-    With little or no noise, beta is capped at 0, and the bound is attained. B has normal entries
-    times `size`. The measured share of the bound depends mainly on sigma sqrt(r K)/sqrt(L Delta).
-    """
-    rng = np.random.default_rng(11)
-    A, B = rng.standard_normal((6, 3)), size * rng.standard_normal((6, 5))
-    return HorizonProblem.from_problem(
-        _make_least_squares_problem(A, B, np.zeros((3, 5)), sigma, lmo), K
-    )
-
-
-def _make_least_squares_problem(
-    A: Any, B: Any, begin: Any, sigma: float, lmo: str
-) -> NormedProblem:
-    rng = np.random.default_rng(5)
-    noise = make_noise("normal" if sigma else "none", sigma, begin.shape, 32, rng)
-    plain = MatrixLeastSquares(
-        set=WholeMatrices(begin.shape), start_point=begin, noise=noise, A=A, B=B
-    )
-    return NormedProblem(plain, norm_ball(f"spectral[lmo={lmo}]", begin.shape))
-
 
 # --- the schedule and the bounds ------------------------------------------------------------------
 
@@ -98,19 +60,6 @@ def compute_corrected_bound(
 # --- the check ------------------------------------------------------------------------------------
 
 
-def mean_gradient_norm_and_lmo_quality(
-    trial: Trial, problem: HorizonProblem, algorithm: Any, seed: int
-) -> tuple[float, float, float]:
-    """Return the mean of |grad f(W_t)|_* of a run, with the least lo and the largest hi."""
-    measured, lo, hi = [], 1.0, 1.0
-    ball: Any = problem.norm
-    for x, step in trial.follow_with_previous_point(problem, algorithm, seed):
-        measured.append(gradient_dual_norm(problem, x))
-        worth = LmoQuality(1.0, 1.0) if ball.lmo == "exact" else ball.lmo_quality(step.estimate)
-        lo, hi = min(lo, worth.lower), max(hi, worth.upper)
-    return float(np.mean(measured)), lo, hi
-
-
 def check_bounds(trial: Trial) -> Evidence:
     """Compare the mean along each run, or the mean over runs, with both bounds."""
     parts: dict[str, Decision] = {}
@@ -124,7 +73,7 @@ def check_bounds(trial: Trial) -> Evidence:
         created = trial.make(iterations=problem.K, batch=1, step=eta / c["rho"], beta=beta)
 
         def ratio(
-            seed: int, on: HorizonProblem = problem, algorithm: Any = created, value: Any = numbers
+            seed: int, on: Any = problem, algorithm: Any = created, value: Any = numbers
         ) -> float:
             measured, lo, hi = mean_gradient_norm_and_lmo_quality(trial, on, algorithm, seed)
             return measured / compute_corrected_bound(**value, lo=lo, hi=hi)

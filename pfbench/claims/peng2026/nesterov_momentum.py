@@ -23,11 +23,15 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.norm_ball_methods import MuonNesterov
+from pfbench.base.state import Point
 from pfbench.base.verdicts import Verdict
-from pfbench.claims.kim2026 import theorem1
 from pfbench.sets.norms import LmoQuality
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
-from pfbench.verification.statements.path_mean import norm_constants
+from pfbench.verification.instruments.spectral_least_squares import least_squares, parabola
+from pfbench.verification.statements.path_mean import (
+    mean_gradient_norm_and_lmo_quality,
+    norm_constants,
+)
 from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, formula
 
@@ -117,7 +121,7 @@ def _check_instance(
 
     @cache
     def ratio(seed: int) -> float:
-        mean, *quality = theorem1.mean_gradient_norm_and_lmo_quality(trial, problem, method, seed)
+        mean, *quality = mean_gradient_norm_and_lmo_quality(trial, problem, method, seed)
         return mean / bound(LmoQuality(*quality))
 
     levels = {"pfbench's": 1.0}
@@ -154,11 +158,11 @@ THEOREM = Claim(
     ),
     check=check_bounds,
     instances=(
-        make_instance(theorem1.parabola, K=100),
-        make_instance(theorem1.least_squares, K=200, sigma=0.0),
-        make_instance(theorem1.least_squares, K=200, sigma=0.0, lmo="quintic"),
-        make_instance(theorem1.least_squares, K=50, sigma=3.0),
-        make_instance(theorem1.least_squares, K=30, sigma=3.0, lmo="quintic"),
+        make_instance(parabola, K=100),
+        make_instance(least_squares, K=200, sigma=0.0),
+        make_instance(least_squares, K=200, sigma=0.0, lmo="quintic"),
+        make_instance(least_squares, K=50, sigma=3.0),
+        make_instance(least_squares, K=30, sigma=3.0, lmo="quintic"),
     ),
     algorithm="muon-nesterov",
     assumptions=(
@@ -186,12 +190,20 @@ CLAIMS = (THEOREM,)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class LongStep(theorem1.LongStep, MuonNesterov):
+class LongStep(MuonNesterov):
     """Steps by 8 eta."""
 
+    def update(self, x: Point, v: Point) -> Point:
+        """Return x + 8 eta v."""
+        return super().update(x, 8.0 * v)
 
-class ShortStep(theorem1.ShortStep, MuonNesterov):
+
+class ShortStep(MuonNesterov):
     """Steps by eta/4."""
+
+    def update(self, x: Point, v: Point) -> Point:
+        """Return x + (eta/4) v."""
+        return super().update(x, 0.25 * v)
 
 
 MUTANTS = (

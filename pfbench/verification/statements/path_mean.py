@@ -12,6 +12,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.verdicts import Verdict
+from pfbench.sets.norms import LmoQuality
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
 from pfbench.verification.trial import Trial
@@ -42,6 +43,19 @@ def norm_constants(problem: Any) -> Numbers:
 def gradient_dual_norm(problem: Any, x: Floats) -> float:
     """Return |grad f(x)|_*."""
     return float(problem.norm.dual_norm(problem.gradient(x)))
+
+
+def mean_gradient_norm_and_lmo_quality(
+    trial: Trial, problem: Any, algorithm: Any, seed: int
+) -> tuple[float, float, float]:
+    """Return the mean of |grad f(W_t)|_* of a run, with the least lo and the largest hi."""
+    measured, lo, hi = [], 1.0, 1.0
+    ball: Any = problem.norm
+    for x, step in trial.follow_with_previous_point(problem, algorithm, seed):
+        measured.append(gradient_dual_norm(problem, x))
+        worth = LmoQuality(1.0, 1.0) if ball.lmo == "exact" else ball.lmo_quality(step.estimate)
+        lo, hi = min(lo, worth.lower), max(hi, worth.upper)
+    return float(np.mean(measured)), lo, hi
 
 
 def gap(problem: Any, x: Floats) -> float:
