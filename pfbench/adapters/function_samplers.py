@@ -58,8 +58,8 @@ def sample_function(
     )
     x = function.start()
     first, second, third = (_batch_gradient(sampler, seed, x) for seed in (0, 0, 1))
-    for name, result in (("sample_grad(S, x)", first), ("sample_grad(S, x)", third)):
-        check_finite_array(name, result, shape=np.shape(x))
+    for result in (first, third):
+        check_finite_array("sample_grad(S, x)", result, shape=np.shape(x))
     if not np.array_equal(first, second):
         raise InputError(
             "sampler(rng, size) and sample_grad(S, x) give two gradients for one seed: draw from "

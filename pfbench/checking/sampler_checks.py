@@ -110,10 +110,8 @@ class SamplerChecks(ProblemChecks):
         arguments: dict[str, Any] = {}
         for _ in range(_POINTS):
             x, y = self.space.random_member(), self.space.random_member()
-            at_x, change = (
-                self._compute_gradients_by_atom(x),
-                self._compute_gradients_by_atom(x) - self._compute_gradients_by_atom(y),
-            )
+            at_x = self._compute_gradients_by_atom(x)
+            change = at_x - self._compute_gradients_by_atom(y)
             sizes = (change**2).reshape(len(p), -1).sum(axis=1)
             errors = ((at_x - problem.gradient(keep(x))) ** 2).reshape(len(p), -1).sum(axis=1)
             far = distance(x, y)
