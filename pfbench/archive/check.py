@@ -75,6 +75,8 @@ class CheckOutcome:
     p_values
         Tests of runs with new seeds against the stored runs: the text of a significant difference,
         and the p-value. Equal numbers are not tested.
+    confirmed
+        A sentence for each counterexample that is confirmed again.
     unreached_tasks
         Required tasks that failed or that the time limit prevented.
     """
@@ -87,6 +89,7 @@ class CheckOutcome:
     unconfined_runs: int = 0
     confined_result_counts: Counter[str] = field(default_factory=Counter)
     p_values: list[tuple[str, float]] = field(default_factory=list)
+    confirmed: list[str] = field(default_factory=list)
     unreached_tasks: list[str] = field(default_factory=list)
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 from pfbench.archive import claim_tasks
 from pfbench.archive.check import FAULTS, Check, CheckOutcome, CheckTask, make_plan
 from pfbench.archive.comparison import describe_method, read_interface, redraw_table_or_explain
-from pfbench.archive.page import pages
+from pfbench.archive.page import describe_violation, pages
 from pfbench.archive.reruns import TOLERANCE
 from pfbench.archive.unpacking import (
     link_external_files,
@@ -19,7 +19,7 @@ from pfbench.archive.unpacking import (
     read_runs,
     unpack_archive,
 )
-from pfbench.archive.version_lock import list_changed_versions
+from pfbench.archive.version_lock import list_changed_versions, source_digest
 from pfbench.base.errors import InputError
 from pfbench.base.failures import end_sentence
 from pfbench.kernels.libraries import use_recorded_blas_in_child_processes
@@ -28,7 +28,7 @@ from pfbench.runs.engines.workers import Task
 from pfbench.runs.planning.candidate import CandidateInterface
 from pfbench.runs.planning.plan import PlannedRun, portable_identity
 from pfbench.runs.planning.spec import load_spec
-from pfbench.runs.storage.archive import SPEC, Archive
+from pfbench.runs.storage.archive import SCRIPT, SPEC, Archive
 from pfbench.runs.storage.serialization import StoredRun
 
 REDRAWN = frozenset({"bound", "count"})
@@ -110,8 +110,9 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
             raise InputError(f"the archive is incomplete ({kind}{error}): get it again.") from error
         check.process_until_time_limit(tasks)
         check.outcome.note_significant_differences()
-        for name, text in page_files.items():
-            if archive.read(name) == text:
+        scripts = [name for name in archive.names if name.startswith(SCRIPT)]
+        for name in dict.fromkeys([*page_files, *scripts]):
+            if archive.read(name) == page_files.get(name):
                 continue
             if "pfbench" in versions:  # which may draw it otherwise
                 notes.append(f"{name} is from another version of pfbench, and was not compared")
@@ -207,6 +208,11 @@ class _ClaimTasks:
         yield CheckTask(
             task, partial(self.take_plans, stored_runs), "the plan of its runs", subject=_STATEMENTS
         )
+        for record in fields["counterexamples"]:
+            task = self.ask(claim_tasks.confirm_counterexample, record)
+            take = partial(self.take_counterexample, record)
+            text = f"the counterexample to {record['claim']}"
+            yield CheckTask(task, take, text, subject="counterexamples")
         yield from self.verdicts(fresh)
         yield from self.errata_and_faults()
 
@@ -215,7 +221,8 @@ class _ClaimTasks:
         shuffle = self.check.shuffle_sample
         for k, verdict in enumerate(shuffle(self.fields["verdicts"])):
             name = verdict["claim"]
-            task = self.ask(claim_tasks.recompute_verdict, name, *self.effort_and_seed)
+            found = [item for item in self.fields["counterexamples"] if item["claim"] == name]
+            task = self.ask(claim_tasks.recompute_verdict, name, *self.effort_and_seed, found)
             yield CheckTask(
                 task, partial(self.take_verdict, verdict), f"verdict on {name}", not k, "verdicts"
             )
@@ -284,6 +291,22 @@ class _ClaimTasks:
         _note_missing_runs(self.check, stored_runs, plans)
         if len(plans) < len(stored_runs):
             self.check.outcome.add_deviation("it has runs that its claims do not plan")
+
+    def take_counterexample(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+        """Record that a counterexample is confirmed again, or is none, or another."""
+        title, outcome = f"the counterexample to {old['claim']}", self.check.outcome
+        if new["verdict"] != "violated":
+            outcome.add_deviation(f"{title} is not one: {new['reason'].rstrip('.')}")
+            return
+        left_out = {"ratio", "measured", "e_value", "runs"} if new["e_value"] else set()
+        is_same_pfbench = self.fields["lock"]["pfbench"]["content"] == source_digest()
+        left_out |= set() if is_same_pfbench else {"script", "script_ratio", "reason"}
+        both = ({k: v for k, v in item.items() if k not in left_out} for item in (old, new))
+        difference = _difference(*both, title)
+        outcome.add_deviation(difference)
+        if not difference:
+            script = "" if is_same_pfbench else "; its script is of another version of pfbench"
+            outcome.confirmed.append(f"{title} is confirmed: {describe_violation(new)}{script}")
 
     def take_verdict(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         """Compare a recomputed verdict with the archived one."""

@@ -11,9 +11,20 @@ from typing import Any
 
 from pfbench.archive.claim_runs import iterate_cases, plan_claim_runs
 from pfbench.archive.contents import collect_declared_files
+from pfbench.base.errors import InputError
 from pfbench.base.selectors import module_name, replace_file_by_module
+from pfbench.base.user_code import is_builtin
 from pfbench.claims.admissible import ADMISSIBLE
+from pfbench.runs.engines.engine import Engine
 from pfbench.verification.claim import Claim
+from pfbench.verification.falsify.falsification import (
+    OPTIONS,
+    SECONDS,
+    add_report,
+    replay_counterexample,
+    search_claims,
+)
+from pfbench.verification.falsify.reports import Counterexample, SearchReport
 from pfbench.verification.faults.equivalence import find_equivalence
 from pfbench.verification.faults.generate import generate_faults, sample_faults
 from pfbench.verification.homogeneity import check_claim
@@ -22,6 +33,10 @@ from pfbench.verification.session import examine, judge
 from pfbench.verification.subject import ClaimBroken, NotTestable, Subject
 from pfbench.verification.trial import Trial, claim_method
 from pfbench.verification.user_claims import load_claims, split_reference
+from pfbench.verification.verdict import Verdict
+
+_LEFT_OUT = ("search", "seconds", "before_shrinking", "script_path")
+"""Fields of a counterexample that do not follow from its instance."""
 
 STEPS = 3
 """Number of steps of a run that show which files user-defined code reads."""
@@ -105,13 +120,52 @@ def probe_claims(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str
     return statement, files
 
 
+def add_counterexamples(
+    rows: Sequence[Verdict], engine: Engine, effort: str, seed: int
+) -> tuple[list[Verdict], list[Mapping[str, Any]]]:
+    """Search user-defined bounds and error laws; return verdicts, and counterexamples as JSON."""
+    options = OPTIONS | {"seconds": SECONDS[effort], "seed": seed}
+    searched = [
+        row.claim
+        for row in rows
+        if row.claim.kind in ("bound", "law")
+        and row.claim.user_source
+        and not (row.lost or is_builtin(row.claim.user_source.reference))
+    ]
+    found = {report.claim: report for report in search_claims(engine, searched, options) if report}
+    verdicts = [
+        add_report(row, found[row.claim.name]) if row.claim.name in found else row for row in rows
+    ]
+    return verdicts, [_describe_counterexample(report) for report in found.values()]
+
+
+def _describe_counterexample(report: SearchReport) -> dict[str, Any]:
+    """Return all of a counterexample that follows from its instance, as JSON."""
+    return {name: value for name, value in report.as_json().items() if name not in _LEFT_OUT}
+
+
+def confirm_counterexample(theorem: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a counterexample computed again from its instance, or a report with the reason."""
+    name = record["claim"]
+    try:
+        report = replay_counterexample(_claim(theorem, name), record)
+    except InputError as error:
+        report = SearchReport(claim=name, reason=str(error))
+    return _describe_counterexample(report)
+
+
 def _claim(theorem: str, name: str) -> Claim:
     return next(claim for claim in load_claims(theorem).claims if claim.name == name)
 
 
-def recompute_verdict(theorem: str, name: str, effort: str, seed: int) -> Mapping[str, Any]:
-    """Return the verdict on a claim."""
-    return judge(_claim(theorem, name), effort=effort, seed=seed).as_json()
+def recompute_verdict(
+    theorem: str, name: str, effort: str, seed: int, records: Sequence[Mapping[str, Any]] = ()
+) -> Mapping[str, Any]:
+    """Return the verdict on a claim, given the stored counterexamples to it."""
+    verdict = judge(_claim(theorem, name), effort=effort, seed=seed)
+    for record in records:
+        verdict = add_report(verdict, Counterexample(**record))
+    return verdict.as_json()
 
 
 def describe_failure_with_other_data(theorem: str, name: str, effort: str, seed: int) -> str:

@@ -48,7 +48,7 @@ class ClaimEvidence:
         FILE.py, FILE.py:NAME, MODULE or MODULE:NAME.
     seed, effort
         Seed and effort of the verification.
-    claims, verdicts, errata, faults
+    claims, verdicts, counterexamples, errata, faults
         Descriptions of the claims, and the results of the verification.
     """
 
@@ -57,6 +57,7 @@ class ClaimEvidence:
     effort: str
     claims: Sequence[Mapping[str, Any]]
     verdicts: Sequence[Mapping[str, Any]]
+    counterexamples: Sequence[Mapping[str, Any]]
     errata: Sequence[Mapping[str, Any]]
     faults: Mapping[str, Any]
 

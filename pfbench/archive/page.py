@@ -1,12 +1,13 @@
 """Summary of an archive for readers: phrases, a page in Markdown, and a badge."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pfbench.archive.markup import escape_html
 from pfbench.base.escaping import escape_text
 from pfbench.base.verdicts import Verdict
-from pfbench.runs.storage.archive import BADGE, PAGE
+from pfbench.runs.storage.archive import BADGE, PAGE, SCRIPT
 from pfbench.verification.coverage import sizes_in_words
 
 _RIGHT, _WRONG, _OTHER, _NEUTRAL = "#2e7d32", "#b71c1c", "#8d6e00", "#1f4e79"
@@ -65,7 +66,7 @@ def badge_phrases(fields: Mapping[str, Any]) -> list[str]:
 
 
 def pages(fields: Mapping[str, Any], table: Sequence[Sequence[str]] = ()) -> dict[str, bytes]:
-    """Return the page and the badge of an archive by file name.
+    """Return the page, the badge and the scripts of an archive by file name.
 
     Parameters
     ----------
@@ -94,7 +95,28 @@ def pages(fields: Mapping[str, Any], table: Sequence[Sequence[str]] = ()) -> dic
     if fields["kind"] == "claim":
         verdict = find_worst_verdict(fields)
         colour = _RIGHT if verdict.keeps_bound else _WRONG if verdict.is_wrong else _OTHER
-    return {PAGE: "\n".join([*lines, ""]).encode(), BADGE: _badge(words, colour)}
+    scripts = {
+        script_name(record): record["script"].encode()
+        for record in fields.get("counterexamples", ())
+        if record["script"]
+    }
+    return {PAGE: "\n".join([*lines, ""]).encode(), BADGE: _badge(words, colour), **scripts}
+
+
+def describe_violation(record: Mapping[str, Any]) -> str:
+    """Return measured value, bound, place and arithmetic of a counterexample in words."""
+    arithmetic = record["arithmetic"]
+    if arithmetic == "e-process":
+        arithmetic = f"e-value {record['e_value']:.3g}, {record['runs']} runs"
+    return (
+        f"{record['measured']:.6g} > {record['bound']:.6g} at t = {record['t']} of an instance "
+        f"with d = {record['d']}, n = {record['n']} ({arithmetic})"
+    )
+
+
+def script_name(record: Mapping[str, Any]) -> str:
+    """Return the name in an archive of a counterexample's script."""
+    return f"{SCRIPT}{re.sub('[^a-z0-9]+', '-', record['claim'].lower())[:80]}.py"
 
 
 def _claim_lines(fields: Mapping[str, Any]) -> Iterator[str]:
@@ -108,6 +130,12 @@ def _claim_lines(fields: Mapping[str, Any]) -> Iterator[str]:
     ]
     if errata:
         yield from _table([("erratum", "as printed or read", "corrected", "conclusion"), *errata])
+    found = [
+        (record["claim"], describe_violation(record), script_name(record) * bool(record["script"]))
+        for record in fields["counterexamples"]
+    ]
+    if found:
+        yield from _table([("counterexample to", "measured > bound", "script"), *found])
     missed = [
         f"{item['where']}: {item['before']} → {item['after']}"
         for item in fields["faults"]["generated"]

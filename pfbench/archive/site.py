@@ -9,9 +9,16 @@ from typing import Any
 
 from pfbench.archive.collection import CheckedArchive
 from pfbench.archive.markup import document, escape_html, table
-from pfbench.archive.page import count_faults, pages, tightness, unit_check_text
+from pfbench.archive.page import (
+    count_faults,
+    describe_violation,
+    pages,
+    script_name,
+    tightness,
+    unit_check_text,
+)
 from pfbench.base.files import atomic_write, translate_os_errors
-from pfbench.runs.storage.archive import BADGE, PAGE, SPEC
+from pfbench.runs.storage.archive import PAGE, SPEC
 
 _STYLE = """
 body { max-width: 90rem } p { max-width: 46rem } pre { white-space: pre-wrap }
@@ -22,6 +29,7 @@ _CLAIMS = (
     *("units", "faults caught", "of", "checked"),
 )
 _ERRATA = ("erratum", "conclusion", "as printed or read", "corrected", "of", "checked")
+_COUNTEREXAMPLES = ("counterexample to", "says", "measured > bound", "script", "of", "checked")
 _METHODS = ("method", "rank", "checked")
 _SWEEPS = ("sweep", "runs", "checked")
 _ABOUT = (
@@ -42,6 +50,7 @@ def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
         If a file of the site cannot be written.
     """
     claims: list[tuple[str, float, Row]] = []
+    counterexamples: list[Row] = []
     errata: list[Row] = []
     sweeps: list[Row] = []
     suites: dict[str, list[Row]] = defaultdict(list)
@@ -52,6 +61,7 @@ def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
             link, how = f"{location}/index.html", escape_html(_describe_check(item.record))
             if manifest["kind"] == "claim":
                 claims += _claim_classes_ranks_and_cells(manifest, link, how)
+                counterexamples += _counterexample_rows(manifest, link, how)
                 errata += _erratum_rows(manifest, link, how)
             elif manifest["kind"] == "comparison":
                 digest = hashlib.sha256(item.archive.read(SPEC)).hexdigest()[:12]
@@ -61,6 +71,7 @@ def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
                 sweeps.append((_link(link, manifest["title"]), str(manifest["planned"]), how))
         parts = [
             ("Claims", _CLAIMS, [row for *_, row in sorted(claims, key=lambda item: item[:2])]),
+            ("Counterexamples", _COUNTEREXAMPLES, counterexamples),
             ("Reproduced errata", _ERRATA, errata),
             *((title, _METHODS, rows) for title, rows in sorted(suites.items())),
             ("Sweeps", _SWEEPS, sweeps),
@@ -70,13 +81,14 @@ def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
 
 
 def _write_pages(item: CheckedArchive, folder: Path) -> None:
-    """Write the page of an archive, and its badge unless it is a comparison."""
+    """Write the page of an archive; unless it is a comparison, its badge and scripts too."""
     archive, manifest = item.archive, item.archive.manifest
     if manifest["kind"] == "comparison":  # to draw it again would import its code
         page_files = {PAGE: archive.read(PAGE)}
     else:
         page_files = pages(manifest)
-        _write(folder, BADGE, page_files[BADGE])
+        for name in page_files.keys() - {PAGE}:
+            _write(folder, name, page_files[name])
     text = page_files[PAGE].decode(errors="replace")
     displayed = "<br>".join(map(escape_html, text.splitlines()))
     _write(folder, "index.html", document(manifest["title"], [f"<pre>{displayed}</pre>"]).encode())
@@ -101,6 +113,19 @@ def _claim_classes_ranks_and_cells(
             check_description,
         )
         yield kind, -(share or 0.0), cells
+
+
+def _counterexample_rows(
+    manifest: Mapping[str, Any], link: str, check_description: str
+) -> Iterator[Row]:
+    """Yield a table row for each counterexample."""
+    statements = {claim["name"]: claim["statement"] for claim in manifest["claims"]}
+    for record in manifest["counterexamples"]:
+        name, location = record["claim"], link.replace("index.html", script_name(record))
+        script = _link(location, script_name(record)) if record["script"] else ""
+        cells = map(escape_html, (statements[name], describe_violation(record)))
+        title = escape_html(manifest["title"])
+        yield (_link(link, name), *cells, script, title, check_description)
 
 
 def _erratum_rows(manifest: Mapping[str, Any], link: str, check_description: str) -> Iterator[Row]:

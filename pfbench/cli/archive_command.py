@@ -58,8 +58,9 @@ def make(
 
     An archive has every run, the user-defined modules with the files that they read, the digests
     of problems and data, and the versions. An archive of claims also has verdicts, errata and
-    faults. Runs that the store lacks are executed first. Modules and files that an archive cannot
-    hold are refused. Exit status 1 if a run failed or a claim is violated; the archive states this.
+    faults, and the counterexamples that a short search finds. Runs that the store lacks are
+    executed first. Modules and files that an archive cannot hold are refused. Exit status 1 if a
+    run failed or a claim is violated; the archive states this.
     """
     from pfbench.runs.planning.spec import load_spec
 
@@ -142,7 +143,7 @@ def _make_comparison(
 
 def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -> None:
     from pfbench.archive.claim_runs import plan_claim_runs
-    from pfbench.archive.claim_tasks import describe_claims
+    from pfbench.archive.claim_tasks import add_counterexamples, describe_claims
     from pfbench.archive.make import ClaimEvidence
     from pfbench.claims.catalogue import load_user_papers, select_claims, select_mutants
     from pfbench.cli.mutants import generate_faults, study_faults
@@ -158,6 +159,7 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
     with work.step_progress("verification", len(claims) + len(errata)) as steps:
         done = work.make_session(steps).verify(claims)
         examined = work.make_session(steps).examine(errata)
+    rows, counterexamples = add_counterexamples(done.rows, work.engine, work.effort, work.seeds[0])
     with work.step_progress("planted faults", len(planted)) as steps:
         caught = work.make_session(steps).catch_mutants(planted)
     faults, _, fault_names = generate_faults(work, limit)
@@ -169,7 +171,8 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
         seed=work.seeds[0],
         effort=work.effort,
         claims=describe_claims(theorem, 0)["claims"],
-        verdicts=[verdict.as_json() for verdict in done.rows],
+        verdicts=[verdict.as_json() for verdict in rows],
+        counterexamples=counterexamples,
         errata=[finding.as_json() for finding in examined],
         faults={
             "planted": [outcome.as_json() for outcome in caught],
@@ -180,7 +183,7 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
     )
     manifest = writer.write_claims(evidence, outcomes)
     _show_made(writer, manifest, as_json=work.is_quiet)
-    doubtful = [verdict for verdict in done.rows if verdict.lost or not verdict.verdict.keeps_bound]
+    doubtful = [verdict for verdict in rows if verdict.lost or not verdict.verdict.keeps_bound]
     for verdict in doubtful:
         terminal.print_error(f"{verdict.claim.name} is {verdict.verdict}: {verdict.reason}")
     errors = [*sentences_on_unreproduced_errata(examined)]
@@ -253,6 +256,7 @@ def check(
             *((title, f"{record[name][0]} of {record[name][1]}") for name, title in _OF.items()),
             ("runs with new seeds", f"{record['new']}, least p-value {record['least_p']:.2g}"),
             ("computed by archived code", _describe_confined_results(record["inside"])),
+            *(("counterexample", text) for text in record["counterexamples"]),
             ("deviations", str(len(record["off"]))),
             ("not checked", str(len(record["unreached"]))),
             ("confinement", record["confined"]),
@@ -328,6 +332,7 @@ def check_archive(
         "least_p": outcome.min_p_value,
         "verdicts": outcome.verdicts,
         "faults": outcome.faults,
+        "counterexamples": outcome.confirmed,
         "off": outcome.deviations,
         "unreached": outcome.unreached_tasks,
         "confined": confinement,
@@ -368,12 +373,13 @@ def _paragraph(
         "and measured by processes that import no archived code. Archived code computed: "
         f"{_describe_confined_results(outcome.confined_result_counts)}."
     )
+    found = "".join(f" {text[:1].upper()}{text[1:]}." for text in outcome.confirmed)
     end = f"DEVIATIONS, or not checked: {'; '.join(wrong)}." if wrong else "All agreed."
     return (
         f"The archive {archive.path.name} (sha256 {archive.sha256[:16]}) of "
         f"{archive.manifest['title']} was checked with pfbench {__version__}. In an order given by "
         f"its hash and the salt {salt}, {outcome.runs[0]} of {outcome.runs[1]} runs were "
-        f"recomputed and compared in their {bits}{claims}. {fresh} {trust} {end}"
+        f"recomputed and compared in their {bits}{claims}. {fresh} {trust}{found} {end}"
     )
 
 

@@ -89,6 +89,7 @@ def _save_counterexample_script(report: Any, reference: str, folder: Path | None
 def _replay_and_exit_if_confirmed(claims: list[Any], path: Path, is_quiet: bool) -> None:
     """Confirm the counterexamples of a file again; exit 1 if any is confirmed."""
     from pfbench.verification.falsify.falsification import replay_counterexample
+    from pfbench.verification.falsify.reports import Counterexample
 
     try:
         items = [item for item in json.loads(path.read_text())["claims"] if item.get("instance")]
@@ -96,13 +97,13 @@ def _replay_and_exit_if_confirmed(claims: list[Any], path: Path, is_quiet: bool)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         reason = getattr(error, "strerror", None) or "not JSON of `pfbench falsify`"
         raise InputError(f"--replay {path} cannot be read ({reason}).") from error
-    stored = (claim for claim in claims if claim.name in records)
-    results = {claim.name: replay_counterexample(claim, records[claim.name]) for claim in stored}
+    results = [replay_counterexample(c, records[c.name]) for c in claims if c.name in records]
     if not results:
         raise InputError(f"--replay {path} has no counterexample to these claims: name others.")
-    for name, result in results.items() if not is_quiet else ():
-        ratio = result.record.get("ratio_exact") or f"{result.result.ratio!r:.8}"
-        text = f"confirmed: ratio {ratio} ({result.record.get('arithmetic')})"
-        text = f"not confirmed: {result.reason}" if result.reason else text
-        print(escape_text(f"{name}: {text}"))
-    terminal.exit_if(not all(result.reason for result in results.values()))
+    for result in results if not is_quiet else ():
+        text = f"not confirmed: {result.reason}"
+        if isinstance(result, Counterexample):
+            ratio = result.ratio_exact or round(result.ratio, 6)
+            text = f"confirmed: ratio {ratio} ({result.arithmetic})"
+        print(escape_text(f"{result.claim}: {text}"))
+    terminal.exit_if(any(results))

@@ -164,8 +164,9 @@ def test_false_claims_fall_with_a_script_of_their_own(file, name, tmp_path):
     assert imports(found.script) <= {"math", "types", "numpy", "itertools"}
     assert f"ratio {found.script_ratio!r}" in printed
     again = replay_counterexample(claim, json.loads(json.dumps(found.as_json())))
-    assert not again.reason
-    assert again.record["ratio_exact"] == found.ratio_exact
+    left_out = ("search", "seconds", "before_shrinking")
+    fields = {k: v for k, v in found.as_json().items() if k not in left_out}
+    assert found.e_value or fields.items() <= again.as_json().items()
 
 
 def names(kind):

@@ -3,6 +3,7 @@
 ``archive.json`` names the kind (a sweep, a comparison or a claim), the results, and the hash of
 every other file. ``store.sqlite`` has the runs, ``spec.toml`` the spec of a sweep or a suite,
 ``code/`` the author's modules with the files that they read, and ``lock.txt`` the versions.
+``counterexample-*.py`` are scripts that show counterexamples to claims.
 ``page.md`` and ``badge.svg`` are for readers. Opening an archive imports nothing of it.
 """
 
@@ -36,12 +37,12 @@ from pfbench.runs.storage.field_types import (
 from pfbench.runs.storage.safe_open import check_size, open_file
 from pfbench.runs.storage.serialization import decode_json
 
-SCHEMA = 2
+SCHEMA = 3
 """Version of a manifest; archives of another version are not read."""
 
 MANIFEST, SPEC, LOCK, CODE = "archive.json", "spec.toml", "lock.txt", "code/"
-RUNS, PAGE, BADGE = "store.sqlite", "page.md", "badge.svg"
-"""Names of files in an archive."""
+RUNS, PAGE, BADGE, SCRIPT = "store.sqlite", "page.md", "badge.svg", "counterexample-"
+"""Names of files in an archive; `CODE` and `SCRIPT` are the start of a name."""
 
 MOST_BYTES = 2**30
 """Maximum size in bytes of an archive, and of all its files together."""
@@ -63,6 +64,7 @@ _LIMITS: Mapping[str, int] = MappingProxyType(
         r"badge\.svg": 2**16,
         r"store\.sqlite": MOST_BYTES,
         r"lock\.txt": 2**20,
+        rf"{SCRIPT}[a-z0-9-]{{1,80}}\.py": 2**16,
         rf"code(/{_MODULE}){{1,20}}\.py": 2**22,
         rf"code/{_READ}": MOST_OF_FILE,
     }
@@ -96,7 +98,7 @@ KINDS: Mapping[str, Mapping[str, Type]] = MappingProxyType(
             "theorem": text,
             "seed": integer,
             "effort": text,
-            **dict.fromkeys(("claims", "verdicts", "errata"), list_type(table)),
+            **dict.fromkeys(("claims", "verdicts", "counterexamples", "errata"), list_type(table)),
             "faults": table,
         },
     }

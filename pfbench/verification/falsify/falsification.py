@@ -20,7 +20,7 @@ from pfbench.verification.falsify.exact_numbers import Number
 from pfbench.verification.falsify.reports import REFUSED, VIOLATED, Counterexample, SearchReport
 from pfbench.verification.falsify.script import compose_and_run_script
 from pfbench.verification.falsify.search import MARGIN, Entry, SavedSearch, Search, count_steps
-from pfbench.verification.falsify.statement import lint_claim, list_statements
+from pfbench.verification.falsify.statement import SearchedStatement, lint_claim, list_statements
 from pfbench.verification.subject import NotTestable
 from pfbench.verification.verdict import Verdict
 
@@ -124,8 +124,7 @@ class Falsification(Search):
         """Search, and return a counterexample or a report."""
         self.start -= self.file.restore(self)
         self._set_deadline(0.7)
-        budget = count_steps(0.6 * self.seconds)
-        while self.work < budget and monotonic() < self.deadline:
+        while self.work < count_steps(0.6 * self.seconds) and monotonic() < self.deadline:
             self.file.save(self, monotonic() - self.start)
             entry = self.try_next_genome()
             if self.evaluations > 300 and not self.pools:
@@ -174,57 +173,26 @@ class Falsification(Search):
         for tried, mean_test in attempts:
             confirmed = confirm_entry(self.statement, tried, self.deadline, mean_test)
             if not confirmed.reason:
-                return self._make_counterexample(tried, entry, confirmed, hit)
+                self._set_deadline(0.98)
+                before = {"T": entry.T, "d": entry.genome["d"]}
+                before["genome"] = genomes.convert_to_text(entry.genome)
+                more = {"search": {**self._report().search, "seconds_to_hit": hit}}
+                more["before_shrinking"] = before
+                return _make_counterexample(self.statement, tried, confirmed, self.deadline, **more)
         if lower is None:
             self.reason, self.unconfirmed = confirmed.reason, self.unconfirmed + 1
             self.drop(entry, similar=True)
         return None
 
-    def _make_counterexample(
-        self, entry: Entry, original: Entry, confirmed: Confirmation, seconds: float
-    ) -> Counterexample:
-        result, genome, allowed = confirmed.result, entry.genome, self.statement.allowed
-        report = self._report(entry, result)
-        before, conditions = original.genome, self.statement.conditions
-        fields = vars(report) | {"verdict": VIOLATED, "reason": "", **confirmed.record}
-        fields["search"] = {**report.search, "seconds_to_hit": seconds}
-        counterexample = Counterexample(
-            **fields,
-            measured=_as_float(result.measured),
-            bound=_as_float(result.bound),
-            instance=genomes.convert_to_text(genome),
-            run_seed=entry.seed,
-            numbers=sum(bool(box[key]) for box, key in genomes.list_positions(genome)),
-            before_shrinking={"T": original.T, "d": before["d"]}
-            | {"genome": genomes.convert_to_text(before)},
-            assumptions={k: "allowed" if k in allowed else "computed" for k in conditions},
-        )
-        end = self.start + 0.98 * self.seconds * self.patience
-        remaining = max(2.0, end - monotonic())
-        try:
-            text, printed = compose_and_run_script(self.statement, counterexample, remaining)
-        except Exception as error:  # without a script it is still confirmed
-            return replace(counterexample, reason=describe_error(error))
-        return replace(counterexample, script=text, script_ratio=printed)
-
-    def _report(self, entry: Entry | None = None, result: Ratio | None = None) -> SearchReport:
-        claim, largest, rungs = self.statement.claim, self.largest, [*map(str, self.rungs)]
+    def _report(self, entry: Entry | None = None) -> SearchReport:
+        largest, rungs = self.largest, [*map(str, self.rungs)]
         best = entry or next(iter(self.entries), self.dropped) or Entry({}, 0, 0, Ratio())
-        genome, result = best.genome, result or best.result
         names = ("seed", "evaluations", "work", "unconfirmed")
         skipped = "; ".join(f"{k} ({v})" for k, v in self.skipped.most_common(3))
         return SearchReport(
-            claim=claim.name,
-            label=self.statement.label,
-            statement=claim.statement,
+            **_describe_ratio(self.statement, best, best.result),
             verdict=SearchReport.verdict if self.pools else REFUSED,
             reason=self.reason if self.pools else f"no instance could be measured: {skipped}",
-            ratio=_as_float(result.ratio),
-            t=result.t,
-            horizon=best.T,
-            d=genome.get("d", 0),
-            n=genome.get("n", 0),
-            family=f"{genome.get('family', '')}, set {genome.get('set', '')}",
             search={name.replace("work", "steps"): getattr(self, name) for name in names}
             | {"horizon": self.rungs[-1], "complete": self.complete}
             | {"horizons": {rung: largest[rung] for rung in rungs if rung in largest}}
@@ -237,8 +205,42 @@ def _as_float(value: Any) -> float:
     return float(value.as_float()) if isinstance(value, Number) else float(value)
 
 
-def replay_counterexample(claim: Claim, record: Any, seconds: float = 60.0) -> Confirmation:
-    """Confirm a stored counterexample again, without a search.
+def _describe_ratio(statement: SearchedStatement, entry: Entry, result: Ratio) -> dict[str, Any]:
+    """Return the fields of a report on what is bounded, the largest ratio, and where it is."""
+    claim, genome = statement.claim, entry.genome
+    fields = {"claim": claim.name, "label": statement.label, "statement": claim.statement}
+    fields |= {"ratio": _as_float(result.ratio), "t": result.t, "horizon": entry.T}
+    fields |= {"d": genome.get("d", 0), "n": genome.get("n", 0)}
+    return fields | {"family": f"{genome.get('family', '')}, set {genome.get('set', '')}"}
+
+
+def _make_counterexample(
+    statement: SearchedStatement, entry: Entry, confirmed: Confirmation, end: float, **more: Any
+) -> Counterexample:
+    """Return a confirmed counterexample, with a script if one can be run by a `monotonic` time."""
+    result, allowed = confirmed.result, statement.allowed
+    counterexample = Counterexample(
+        **_describe_ratio(statement, entry, result) | dict(confirmed.record) | more,
+        verdict=VIOLATED,
+        measured=_as_float(result.measured),
+        bound=_as_float(result.bound),
+        instance=genomes.convert_to_text(entry.genome),
+        run_seed=entry.seed,
+        numbers=sum(bool(box[key]) for box, key in genomes.list_positions(entry.genome)),
+        assumptions={k: "allowed" if k in allowed else "computed" for k in statement.conditions},
+    )
+    try:
+        seconds = max(2.0, end - monotonic())
+        text, printed = compose_and_run_script(statement, counterexample, seconds)
+    except Exception as error:  # without a script it is still confirmed
+        return replace(counterexample, reason=describe_error(error))
+    return replace(counterexample, script=text, script_ratio=printed)
+
+
+def replay_counterexample(claim: Claim, record: Any, seconds: float = 60.0) -> SearchReport:
+    """Return a stored counterexample, computed again without a search.
+
+    If it is not confirmed, the report is false and has the reason.
 
     Raises
     ------
@@ -252,10 +254,14 @@ def replay_counterexample(claim: Claim, record: Any, seconds: float = 60.0) -> C
         is_mean, deadline = record["arithmetic"] == "e-process", monotonic() + seconds
     except (KeyError, AttributeError, ValueError, TypeError) as error:
         raise InputError(f"the counterexample cannot be read ({error}).") from error
-    for statement in list_statements(claim, allowed):
-        if statement.label == label:
-            return confirm_entry(statement, entry, deadline, is_mean and (None, _MAX_RUNS))
-    raise InputError(f"{claim.name} has no bound {label!r}.")
+    statements = list_statements(claim, allowed)
+    statement = next((item for item in statements if item.label == label), None)
+    if statement is None:
+        raise InputError(f"{claim.name} has no bound {label!r}.")
+    confirmed = confirm_entry(statement, entry, deadline, is_mean and (None, _MAX_RUNS))
+    if confirmed.reason:
+        return SearchReport(claim=claim.name, label=label, reason=confirmed.reason)
+    return _make_counterexample(statement, entry, confirmed, deadline, lint=lint_claim(statements))
 
 
 # --- searches in worker processes, and those that `pfbench verify` adds ---
@@ -320,10 +326,11 @@ def add_worst_ratios(
     claims = [row.claim for row in rows if is_searched(row)]
     options = OPTIONS | {"seed": seed, "seconds": SECONDS[effort]}
     reports = iter(search_claims(engine, claims, options))
-    return [_add_report(row, next(reports)) if is_searched(row) else row for row in rows]
+    return [add_report(row, next(reports)) if is_searched(row) else row for row in rows]
 
 
-def _add_report(row: Verdict, report: SearchReport) -> Verdict:
+def add_report(row: Verdict, report: SearchReport) -> Verdict:
+    """Return a verdict with what a search of its claim found; see `add_worst_ratios`."""
     if report.verdict == REFUSED:
         return row
     worst = {"worst ratio": report.ratio, "worst ratio at": report.place_of_worst_ratio}
