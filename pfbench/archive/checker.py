@@ -221,8 +221,8 @@ class _ClaimTasks:
         shuffle = self.check.shuffle_sample
         for k, verdict in enumerate(shuffle(self.fields["verdicts"])):
             name = verdict["claim"]
-            found = [item for item in self.fields["counterexamples"] if item["claim"] == name]
-            task = self.ask(claim_tasks.recompute_verdict, name, *self.effort_and_seed, found)
+            records = [item for item in self.fields["counterexamples"] if item["claim"] == name]
+            task = self.ask(claim_tasks.recompute_verdict, name, *self.effort_and_seed, records)
             yield CheckTask(
                 task, partial(self.take_verdict, verdict), f"verdict on {name}", not k, "verdicts"
             )

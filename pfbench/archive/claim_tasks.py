@@ -132,11 +132,14 @@ def add_counterexamples(
         and row.claim.user_source
         and not (row.lost or is_builtin(row.claim.user_source.reference))
     ]
-    found = {report.claim: report for report in search_claims(engine, searched, options) if report}
+    reports = {
+        report.claim: report for report in search_claims(engine, searched, options) if report
+    }
     verdicts = [
-        add_report(row, found[row.claim.name]) if row.claim.name in found else row for row in rows
+        add_report(row, reports[row.claim.name]) if row.claim.name in reports else row
+        for row in rows
     ]
-    return verdicts, [_describe_counterexample(report) for report in found.values()]
+    return verdicts, [_describe_counterexample(report) for report in reports.values()]
 
 
 def _describe_counterexample(report: SearchReport) -> dict[str, Any]:

@@ -130,12 +130,12 @@ def _claim_lines(fields: Mapping[str, Any]) -> Iterator[str]:
     ]
     if errata:
         yield from _table([("erratum", "as printed or read", "corrected", "conclusion"), *errata])
-    found = [
+    rows = [
         (record["claim"], describe_violation(record), script_name(record) * bool(record["script"]))
         for record in fields["counterexamples"]
     ]
-    if found:
-        yield from _table([("counterexample to", "measured > bound", "script"), *found])
+    if rows:
+        yield from _table([("counterexample to", "measured > bound", "script"), *rows])
     missed = [
         f"{item['where']}: {item['before']} → {item['after']}"
         for item in fields["faults"]["generated"]

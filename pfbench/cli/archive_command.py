@@ -373,13 +373,13 @@ def _paragraph(
         "and measured by processes that import no archived code. Archived code computed: "
         f"{_describe_confined_results(outcome.confined_result_counts)}."
     )
-    found = "".join(f" {text[:1].upper()}{text[1:]}." for text in outcome.confirmed)
+    sentences = "".join(f" {text[:1].upper()}{text[1:]}." for text in outcome.confirmed)
     end = f"DEVIATIONS, or not checked: {'; '.join(wrong)}." if wrong else "All agreed."
     return (
         f"The archive {archive.path.name} (sha256 {archive.sha256[:16]}) of "
         f"{archive.manifest['title']} was checked with pfbench {__version__}. In an order given by "
         f"its hash and the salt {salt}, {outcome.runs[0]} of {outcome.runs[1]} runs were "
-        f"recomputed and compared in their {bits}{claims}. {fresh} {trust}{found} {end}"
+        f"recomputed and compared in their {bits}{claims}. {fresh} {trust}{sentences} {end}"
     )
 
 

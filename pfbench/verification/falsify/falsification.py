@@ -176,9 +176,9 @@ class Falsification(Search):
                 self._set_deadline(0.98)
                 before = {"T": entry.T, "d": entry.genome["d"]}
                 before["genome"] = genomes.convert_to_text(entry.genome)
-                more = {"search": {**self._report().search, "seconds_to_hit": hit}}
-                more["before_shrinking"] = before
-                return _make_counterexample(self.statement, tried, confirmed, self.deadline, **more)
+                rest = {"search": {**self._report().search, "seconds_to_hit": hit}}
+                rest["before_shrinking"] = before
+                return _make_counterexample(self.statement, tried, confirmed, self.deadline, **rest)
         if lower is None:
             self.reason, self.unconfirmed = confirmed.reason, self.unconfirmed + 1
             self.drop(entry, similar=True)
@@ -215,12 +215,12 @@ def _describe_ratio(statement: SearchedStatement, entry: Entry, result: Ratio) -
 
 
 def _make_counterexample(
-    statement: SearchedStatement, entry: Entry, confirmed: Confirmation, end: float, **more: Any
+    statement: SearchedStatement, entry: Entry, confirmed: Confirmation, end: float, **rest: Any
 ) -> Counterexample:
     """Return a confirmed counterexample, with a script if one can be run by a `monotonic` time."""
     result, allowed = confirmed.result, statement.allowed
     counterexample = Counterexample(
-        **_describe_ratio(statement, entry, result) | dict(confirmed.record) | more,
+        **_describe_ratio(statement, entry, result) | dict(confirmed.record) | rest,
         verdict=VIOLATED,
         measured=_as_float(result.measured),
         bound=_as_float(result.bound),
