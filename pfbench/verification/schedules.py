@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pfbench.base.constants import Constants
 from pfbench.base.errors import PfbenchError, RefusedError
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.evidence import Evidence
+from pfbench.verification.schedule_homogeneity import USUAL
 from pfbench.verification.statistics import Decision, combine_all, decide_exact
 from pfbench.verification.subject import MethodFailed, NotTestable
 from pfbench.verification.trial import Trial
@@ -44,26 +45,33 @@ class ScheduleRequest:
     is_practical: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+SMALLEST = tuple(replace(USUAL[0], n=n, delta=1e-3, sigma2=1e-3) for n in (1, 20))
+"""Constants for which, at a large epsilon, integers of a schedule are 1 (all if n = 1)."""
+
+WANTED = (
+    *(ScheduleRequest(epsilon, c) for epsilon in (0.4, 0.03) for c in USUAL),
+    *(ScheduleRequest(0.4, c) for c in SMALLEST),
+)
+"""Requests for which most schedules are compared."""
+
+
+@dataclass(frozen=True)
 class PublishedSchedule:
     """Schedule of a method as its source publishes it.
 
     Attributes
     ----------
-    name
-        The method's name in the catalogue.
-    requests
-        Accuracies and constants for which the schedule is compared.
     schedule
         Function that returns the published parameters for a request.
     attribution
         Source and theorem, and any change with its author.
+    requests
+        Accuracies and constants for which the schedule is compared.
     """
 
-    name: str
-    requests: Sequence[ScheduleRequest]
     schedule: Callable[[ScheduleRequest], Printed]
     attribution: str
+    requests: Sequence[ScheduleRequest] = WANTED
 
 
 def check_published_schedule(trial: Trial, *, published: PublishedSchedule) -> Evidence:

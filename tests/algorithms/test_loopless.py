@@ -11,7 +11,7 @@ import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.errors import RefusedError
-from pfbench.claims.methods.reference_schedules import CONSTANTS
+from pfbench.verification.schedule_homogeneity import USUAL
 
 # --- iterates and counts --------------------------------------------------------------------------
 
@@ -44,7 +44,7 @@ def test_storm_asks_two_components_a_step_but_the_first(T):
 
 def test_storm_has_no_schedule_without_a_bound_of_each_gradient():
     with pytest.raises(RefusedError, match="storm has no theorem's schedule"):
-        ALGORITHMS["storm"].theory(0.1, CONSTANTS[0])
+        ALGORITHMS["storm"].theory(0.1, USUAL[0])
 
 
 def test_page_on_factored_matrices_is_its_reference_on_whole_ones():
@@ -93,7 +93,7 @@ def of_table(lam, q, b):
     return 2 / (lam * (2 - lam) * b) * (1 + 2 * lam**2 * (1 - q) * (2 - q) / q**2)
 
 
-@pytest.mark.parametrize("constants", CONSTANTS, ids=lambda c: f"n={c.n}")
+@pytest.mark.parametrize("constants", USUAL, ids=lambda c: f"n={c.n}")
 @pytest.mark.parametrize("name", C2)
 def test_the_step_is_the_largest_of_the_lemma_and_T_the_least(name, constants):
     chosen, L = ALGORITHMS[name].theory(0.1, constants), 3.0
@@ -105,7 +105,7 @@ def test_the_step_is_the_largest_of_the_lemma_and_T_the_least(name, constants):
     assert c2 <= limit
 
 
-@pytest.mark.parametrize("constants", CONSTANTS, ids=lambda c: f"n={c.n}")
+@pytest.mark.parametrize("constants", USUAL, ids=lambda c: f"n={c.n}")
 def test_the_schedule_of_prox_page_satisfies_its_lemma(constants):
     chosen, L = ALGORITHMS["prox-page"].theory(0.1, constants), 3.0
     eta, c2 = chosen.step, C2["page"](chosen, constants.n)
@@ -129,4 +129,4 @@ def test_a_table_of_zeros_has_no_schedule():
     with pytest.raises(
         RefusedError, match=r"schedule of zerosarah .*full table: leave table=zero out"
     ):
-        ALGORITHMS["zerosarah"].theory(0.1, CONSTANTS[0], table="zero")
+        ALGORITHMS["zerosarah"].theory(0.1, USUAL[0], table="zero")

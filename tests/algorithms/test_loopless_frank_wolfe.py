@@ -11,8 +11,8 @@ from helpers import reference_of
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.constants import Constants
 from pfbench.base.errors import RefusedError
-from pfbench.claims.methods.reference_schedules import CONSTANTS
 from pfbench.oracles import Ledger, Oracles
+from pfbench.verification.schedule_homogeneity import USUAL
 
 
 def run(problem, name, x, seed=5, **parameters):
@@ -95,7 +95,7 @@ def error(name, a, n):
     return L * s * sqrt((1 - p) / (p * a.batch) * (1 if "page" in name else (2 - p) / p))
 
 
-@pytest.mark.parametrize("constants", CONSTANTS, ids=lambda c: f"n={c.n}")
+@pytest.mark.parametrize("constants", USUAL, ids=lambda c: f"n={c.n}")
 @pytest.mark.parametrize("name", [one for one in CASES if one.endswith("-fw")])
 def test_a_schedule_makes_its_bound_epsilon(name, constants):
     a = ALGORITHMS[name].theory(0.2, constants)
@@ -105,7 +105,7 @@ def test_a_schedule_makes_its_bound_epsilon(name, constants):
     assert bound >= 0.9 * 0.2
 
 
-@pytest.mark.parametrize("constants", CONSTANTS, ids=lambda c: f"n={c.n}")
+@pytest.mark.parametrize("constants", USUAL, ids=lambda c: f"n={c.n}")
 @pytest.mark.parametrize("name", ["nfwu-page", "nfwu-lsvrg", "nfwu-storm"])
 def test_the_error_of_normalised_updates_is_at_most_half_of_epsilon(name, constants):
     a = ALGORITHMS[name].theory(0.2, constants)

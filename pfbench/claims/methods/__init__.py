@@ -3,9 +3,9 @@
 The schedules are stated in one file for each family, as in `pfbench/algorithms/`.
 """
 
-from pfbench.claims.methods import every, reference_faults
+from pfbench.claims.methods import method_claims, reference_faults
 from pfbench.verification.claim import Paper
 
 PAPER = Paper.from_files(
-    "methods", "The methods as their sources state them", (every, reference_faults)
+    "methods", "The methods as their sources state them", (method_claims, reference_faults)
 )

@@ -6,6 +6,12 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.claims.methods import (
+    reference_frank_wolfe,
+    reference_nfwu,
+    reference_proximal,
+    reference_sliding,
+)
 from pfbench.verification import Claim
 from pfbench.verification.replay import replay_checks
 from pfbench.verification.replay.replay_instances import make_small_instances
@@ -38,8 +44,18 @@ _STATED: Mapping[str, tuple[str, str, Any, tuple[float, float]]] = MappingProxyT
 _FORMER = MappingProxyType({"estimate": "run", "steps": "run"})
 """Former tested parts, each with the one that covers it now."""
 
+SCHEDULES: Mapping[str, PublishedSchedule] = MappingProxyType(
+    {
+        **reference_frank_wolfe.SCHEDULES,
+        **reference_nfwu.SCHEDULES,
+        **reference_sliding.SCHEDULES,
+        **reference_proximal.SCHEDULES,
+    }
+)
+"""The published schedules, by the name of the method."""
 
-def claims_about_methods(schedules: Mapping[str, PublishedSchedule]) -> Iterator[Claim]:
+
+def _claims_about_methods() -> Iterator[Claim]:
     """Yield the claims about each method of the catalogue, in the order of the catalogue."""
     for name, method in ALGORITHMS.items():
         for key, (kind, statement, check, takes) in _STATED.items():
@@ -55,13 +71,13 @@ def claims_about_methods(schedules: Mapping[str, PublishedSchedule]) -> Iterator
                 assumptions=("f_i smooth",),
                 expected_seconds=takes,
             )
-        if name in schedules:
+        if name in SCHEDULES:
             yield Claim(
                 name=f"methods-schedule-{name}",
                 source=method.source,
                 kind="identity",
-                statement=f"the schedule for an accuracy: {schedules[name].attribution}",
-                check=partial(check_published_schedule, published=schedules[name]),
+                statement=f"the schedule for an accuracy: {SCHEDULES[name].attribution}",
+                check=partial(check_published_schedule, published=SCHEDULES[name]),
                 instances=tuple(make_small_instances(method)),
                 algorithm=name,
                 assumptions=("f_i smooth",),
@@ -69,6 +85,14 @@ def claims_about_methods(schedules: Mapping[str, PublishedSchedule]) -> Iterator
                 expected_seconds=(0.02, 0.02),
                 scale_dependence=method.scale_dependence,
             )
+
+
+CLAIMS = tuple(_claims_about_methods())
+
+
+def find_claim_about_method(tested_part: str, method_name: str) -> Claim:
+    """Return the claim that tests this part of a method, by the method's name."""
+    return next(claim for claim in CLAIMS if claim.name == f"methods-{tested_part}-{method_name}")
 
 
 def current_claim_name(name: str) -> str:

@@ -3,7 +3,7 @@
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.nfwu import NFWUSG, NFWUSPIDERG
 from pfbench.algorithms.proximal import ProxGD, ProximalMethod, ProxSAGA, ProxSpiderBoost, ProxSVRG
-from pfbench.claims.methods.every import find_claim_about_method
+from pfbench.claims.methods.method_claims import find_claim_about_method
 from pfbench.estimators import SAGA, SG, SPIDERG, SVRG
 from pfbench.verification import Mutant
 

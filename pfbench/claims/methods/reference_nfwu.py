@@ -1,11 +1,12 @@
-"""Published schedules: nfwu."""
+"""Published schedules of normalised Frank-Wolfe updates (shen2019)."""
 
 import math
 from functools import partial
 
 from pfbench.base.constants import Constants
-from pfbench.claims.methods.reference_schedules import CONSTANTS, SMALLEST, schedule_smoothness
-from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleRequest
+from pfbench.claims.methods.reference_schedules import schedule_smoothness
+from pfbench.verification.schedule_homogeneity import USUAL
+from pfbench.verification.schedules import SMALLEST, Printed, PublishedSchedule, ScheduleRequest
 
 
 def compute_printed_schedule(request: ScheduleRequest, *, estimator: str) -> Printed:
@@ -82,67 +83,47 @@ def storm_schedule(request: ScheduleRequest) -> Printed:
 
 
 WANTED = (
-    *(ScheduleRequest(epsilon, c) for epsilon in (0.4, 0.03, 0.002) for c in CONSTANTS),
+    *(ScheduleRequest(epsilon, c) for epsilon in (0.4, 0.03, 0.002) for c in USUAL),
     *(
-        ScheduleRequest(near * switch, CONSTANTS[1])
-        for switch in accuracies_at_size_switches(CONSTANTS[1])
+        ScheduleRequest(near * switch, USUAL[1])
+        for switch in accuracies_at_size_switches(USUAL[1])
         for near in (0.6, 1.7)
     ),
     *(ScheduleRequest(0.4, c) for c in SMALLEST),
 )
 
-SCHEDULES = (
-    PublishedSchedule(
-        name="nfwu-sg",
-        requests=WANTED,
-        schedule=partial(compute_printed_schedule, estimator="sg"),
-        attribution="T and step of shen2019 theorem 3.1; S = 4 sigma^2/epsilon^2, from condition "
-        "(9), is of pfbench",
-    ),
-    PublishedSchedule(
-        name="nfwu-svrg",
-        requests=WANTED,
-        schedule=partial(compute_printed_schedule, estimator="svrg"),
-        attribution="T and step of shen2019 theorem 3.1; p and S of table 1, S times 4 by "
-        "pfbench, with which (9) holds",
-    ),
-    PublishedSchedule(
-        name="nfwu-spiderg",
-        requests=WANTED,
-        schedule=partial(compute_printed_schedule, estimator="spiderg"),
-        attribution="T and step of shen2019 theorem 3.1; p and S of table 1, S times 4 by "
-        "pfbench, with which (9) holds",
-    ),
-    PublishedSchedule(
-        name="nfwu-casvrg",
-        requests=WANTED,
-        schedule=partial(compute_printed_schedule, estimator="casvrg"),
-        attribution="T and step of shen2019 theorem 3.1; p and S of section 4.1, the powers of L "
-        "and L2 corrected by pfbench",
-    ),
-    PublishedSchedule(
-        name="nfwu-caspiderg",
-        requests=WANTED,
-        schedule=partial(compute_printed_schedule, estimator="caspiderg"),
-        attribution="T and step of shen2019 theorem 3.1; p and S of section 4.2, the powers of L "
-        "and L2 corrected and S times 4/3 by pfbench",
-    ),
-    PublishedSchedule(
-        name="nfwu-page",
-        requests=WANTED,
-        schedule=page_schedule,
-        attribution="T and step of shen2019 theorem 3.1; q and S by a bound of pfbench",
-    ),
-    PublishedSchedule(
-        name="nfwu-lsvrg",
-        requests=WANTED,
-        schedule=lsvrg_schedule,
-        attribution="T and step of shen2019 theorem 3.1; q and S by a bound of pfbench",
-    ),
-    PublishedSchedule(
-        name="nfwu-storm",
-        requests=WANTED,
-        schedule=storm_schedule,
-        attribution="T and step of shen2019 theorem 3.1; alpha, S and b0 by a bound of pfbench",
-    ),
-)
+SCHEDULES = {
+    f"nfwu-{name}": PublishedSchedule(
+        schedule, f"T and step of shen2019 theorem 3.1; {rest}", WANTED
+    )
+    for name, schedule, rest in (
+        (
+            "sg",
+            partial(compute_printed_schedule, estimator="sg"),
+            "S = 4 sigma^2/epsilon^2, from condition (9), is of pfbench",
+        ),
+        (
+            "svrg",
+            partial(compute_printed_schedule, estimator="svrg"),
+            "p and S of table 1, S times 4 by pfbench, with which (9) holds",
+        ),
+        (
+            "spiderg",
+            partial(compute_printed_schedule, estimator="spiderg"),
+            "p and S of table 1, S times 4 by pfbench, with which (9) holds",
+        ),
+        (
+            "casvrg",
+            partial(compute_printed_schedule, estimator="casvrg"),
+            "p and S of section 4.1, the powers of L and L2 corrected by pfbench",
+        ),
+        (
+            "caspiderg",
+            partial(compute_printed_schedule, estimator="caspiderg"),
+            "p and S of section 4.2, the powers of L and L2 corrected and S times 4/3 by pfbench",
+        ),
+        ("page", page_schedule, "q and S by a bound of pfbench"),
+        ("lsvrg", lsvrg_schedule, "q and S by a bound of pfbench"),
+        ("storm", storm_schedule, "alpha, S and b0 by a bound of pfbench"),
+    )
+}

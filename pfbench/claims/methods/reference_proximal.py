@@ -1,10 +1,19 @@
-"""Published schedules: proximal."""
+"""Published schedules of proximal methods: plain, accelerated, loopless, with sub-epochs."""
 
 import math
 from functools import partial
 
-from pfbench.claims.methods.reference_schedules import WANTED, spiderboost_schedule
-from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleRequest
+import numpy as np
+
+from pfbench.base.constants import Constants
+from pfbench.claims.methods.reference_schedules import (
+    page_sizes,
+    requests_at_jumps,
+    schedule_smoothness,
+    smallest_horizon,
+    spiderboost_schedule,
+)
+from pfbench.verification.schedules import WANTED, Printed, PublishedSchedule, ScheduleRequest
 
 
 def gradient_descent_schedule(request: ScheduleRequest) -> Printed:
@@ -82,73 +91,228 @@ ONLINE = tuple(
     ScheduleRequest(request.epsilon, request.constants, {"online": True}) for request in WANTED
 )
 
-SCHEDULES = (
-    PublishedSchedule(
-        name="prox-gd",
-        requests=WANTED,
-        schedule=gradient_descent_schedule,
-        attribution="lacoste2016 section 3, of Ghadimi, Lan, Zhang 2016",
-    ),
-    PublishedSchedule(
-        name="projected-gradient",
-        requests=WANTED,
-        schedule=gradient_descent_schedule,
-        attribution="as prox-gd; li2019, which runs it, prints no step",
-    ),
-    PublishedSchedule(
-        name="prox-sgd",
-        requests=WANTED,
-        schedule=rspg_schedule,
-        attribution="step 1/(2L) of Ghadimi, Lan, Zhang 2016; T and b by a bound of pfbench",
-    ),
-    PublishedSchedule(
-        name="svrg",
-        requests=WANTED,
-        schedule=svrg_schedule,
-        attribution="that of prox-svrg with h = 0, taken by pfbench in place of its own source",
-    ),
-    PublishedSchedule(
-        name="prox-svrg",
-        requests=WANTED,
-        schedule=svrg_schedule,
-        attribution="Reddi et al. 2016 (NIPS) with b = n^(2/3)",
-    ),
-    PublishedSchedule(
-        name="projected-svrg",
-        requests=WANTED,
-        schedule=svrg_schedule,
-        attribution="that of prox-svrg; qu2018 section 6, which runs it, prints b and m, no step",
-    ),
-    PublishedSchedule(
-        name="prox-svrg-plus",
-        requests=(*WANTED, *ONLINE),
-        schedule=svrg_plus_schedule,
-        attribution="step, m and best b of Li & Li 2018; T and B by a bound that pfbench derived",
-    ),
-    PublishedSchedule(
-        name="saga",
-        requests=WANTED,
-        schedule=saga_schedule,
-        attribution="Reddi et al. 2016 (CDC) with b = 1; pfbench corrects T by 1 - 1/(12 n^(2/3))",
-    ),
-    PublishedSchedule(
-        name="prox-saga",
-        requests=WANTED,
-        schedule=prox_saga_schedule,
-        attribution="Reddi et al. 2016 (NIPS) with b = n^(2/3)",
-    ),
-    PublishedSchedule(
-        name="spiderboost",
-        requests=WANTED,
-        schedule=partial(spiderboost_schedule, constant=4.0),
-        attribution="step, q and S of wang2019 theorem 1; the 4 of T, where it prints O(.), is "
-        "derived by pfbench",
-    ),
-    PublishedSchedule(
-        name="prox-spiderboost",
-        requests=WANTED,
-        schedule=partial(spiderboost_schedule, constant=20.0),
-        attribution="step, q and S of wang2019 theorem 2; the 20 of T, where it prints O(.), is "
-        "derived by pfbench",
-    ),
+
+def sarah_schedule(request: ScheduleRequest) -> Printed:
+    """Return one loop of the least p with 2 h0/(eta p) <= epsilon, b = sqrt n.
+
+    For large p, 2 h0/(eta p) decreases as 1/sqrt p.
+    """
+    c = request.constants
+    p, b = (
+        smallest_horizon(partial(sarah_bound, c), request.epsilon),
+        math.ceil(math.sqrt(c.n) - 1e-9),
+    )
+    return {"iterations": p, "period": p, "batch": b, "step": sarah_step(c, p)}
+
+
+def sarah_step(c: Constants, p: float) -> float:
+    """Return eta = 2/(L (1 + sqrt(1 + 4m/b))), m = p - 1."""
+    L, b = max(c.L_f, c.L_ms), math.ceil(math.sqrt(c.n) - 1e-9)
+    return 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * (p - 1.0) / b)))
+
+
+def sarah_bound(c: Constants, p: float) -> float:
+    """Return 2 h0/(eta p)."""
+    return 2.0 * c.delta / (sarah_step(c, p) * p)
+
+
+def spider_schedule(request: ScheduleRequest) -> Printed:
+    """Return K = floor(4 L Delta/epsilon^2) + 1, step epsilon/L, lam 1/(2L), q = S = sqrt n."""
+    epsilon, c = request.epsilon, request.constants
+    L, root = max(c.L_f, c.L_ms), math.sqrt(c.n)
+    return {
+        "iterations": math.floor(4.0 * L * c.delta / epsilon**2) + 1,
+        "step": epsilon / L,
+        "lam": 0.5 / L,
+        "batch": root,
+        "period": root,
+    }
+
+
+def spiderboost_momentum_schedule(request: ScheduleRequest) -> Printed:
+    """Return beta = 1/(8L), q = S = sqrt n, and Prox-SpiderBoost's T = 20 L Delta/epsilon^2.
+
+    Theorem 3 of wang2019 prints no constant of T.
+    """
+    return {
+        **spiderboost_schedule(request, constant=20.0),
+        "step": 1.0 / (8.0 * schedule_smoothness(request)),
+    }
+
+
+def compute_sharp_schedule(request: ScheduleRequest, c2: float) -> Printed:
+    """Return eta with (eta L)^2 c^2 + eta L = 1, and T = 2 h0/(eta epsilon^2).
+
+    `c2` is c^2.
+    """
+    L = schedule_smoothness(request)
+    eta = 1.0 / L if c2 == 0.0 else (math.sqrt(1.0 + 4.0 * c2) - 1.0) / (2.0 * c2 * L)
+    return {"step": eta, "iterations": 2.0 * request.constants.delta / (eta * request.epsilon**2)}
+
+
+def page_schedule(request: ScheduleRequest) -> Printed:
+    """Return the schedule with b = sqrt n and p = b/(n + b).
+
+    The summed error has the constant (1-p)/(pb) = n/b^2.
+    """
+    b, p = page_sizes(request.constants.n)
+    return {"batch": b, "refresh": p, **compute_sharp_schedule(request, request.constants.n / b**2)}
+
+
+def prox_page_schedule(request: ScheduleRequest) -> Printed:
+    """Return the schedule with 16 L h0/T <= epsilon^2, eta = 1/(4L), and the b and p of PAGE."""
+    c, L, (b, p) = request.constants, schedule_smoothness(request), page_sizes(request.constants.n)
+    T = 16.0 * L * c.delta / request.epsilon**2
+    return {"batch": b, "refresh": p, "iterations": T, "step": 0.25 / L}
+
+
+def lsvrg_schedule(request: ScheduleRequest) -> Printed:
+    """Return the schedule with p = min(1, 2 n^(-1/3)) and b = n^(2/3)."""
+    n = request.constants.n
+    b, p = math.ceil(n ** (2.0 / 3.0) - 1e-9), min(1.0, 2.0 / n ** (1.0 / 3.0))
+    c2 = 2.0 * (1.0 - p) * (2.0 - p) / (p * p * b)
+    return {"batch": b, "refresh": p, **compute_sharp_schedule(request, c2)}
+
+
+def zerosarah_schedule(request: ScheduleRequest) -> Printed:
+    """Return the schedule with b = sqrt n and lambda = q/2.
+
+    q is the probability that a step replaces a given table entry.
+    """
+    n = request.constants.n
+    b = math.ceil(math.sqrt(n) - 1e-9)
+    q = 1.0 - (1.0 - 1.0 / n) ** b
+    # With lambda = q/2: a = q - q^2/4, and 2 lambda^2 (1-q)(2-q)/q^2 = (1-q)(2-q)/2.
+    c2 = (2.0 + (1.0 - q) * (2.0 - q)) / (b * (q - q * q / 4.0))
+    return {"batch": b, "table_weight": q / 2.0, **compute_sharp_schedule(request, c2)}
+
+
+def rsag_schedule(request: ScheduleRequest) -> Printed:
+    """Return the deterministic schedule: 6 L h0/N <= epsilon, b = n, beta = 1/(2L)."""
+    epsilon, c, L = request.epsilon, request.constants, schedule_smoothness(request)
+    return {"iterations": 6.0 * L * c.delta / epsilon, "step": 0.5 / L, "batch": c.n}
+
+
+def prox_rsag_schedule(request: ScheduleRequest) -> Printed:
+    """Return the least N for which `compute_bounded_set_bound` is at most epsilon.
+
+    b = n and beta = 1/(2L).
+    """
+    N = smallest_horizon(partial(compute_bounded_set_bound, request.constants), request.epsilon)
+    return {
+        "iterations": N,
+        "step": 0.5 / schedule_smoothness(request),
+        "batch": request.constants.n,
+    }
+
+
+def compute_bounded_set_bound(c: Constants, N: float) -> float:
+    """Return the bound of qu2018 theorem 1 with exact proximal maps.
+
+    It is 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N.
+    """
+    L = max(c.L_f, c.L_ms)
+    return 192.0 * (L * c.D) ** 2 / (N**2 * (N + 1.0)) + 144.0 * c.ell * L * c.M**2 / N
+
+
+def natasha15_schedule(request: ScheduleRequest) -> Printed:
+    """Return B = min(n, V/epsilon^2), p = (sigma^2 B/L^2)^(1/3), alpha = sigma/(p^2 L^2), T.
+
+    The source states orders; the constants here are 1, and T = L^(2/3) sigma^(1/3) h0 B^(2/3)/
+    epsilon^2. sigma is the lower curvature, between epsilon L and L.
+    """
+    epsilon, c = request.epsilon, request.constants
+    L = c.L_max
+    sigma = request.parameters.get("sigma") or min(L, max(c.ell, epsilon * L))
+    B = min(c.n, max(1, round(np.ceil(c.sigma2 / epsilon**2 - 1e-9))))
+    p = max(1, int((sigma**2 * B / L**2) ** (1.0 / 3.0) + 1e-9))
+    return {
+        "snapshot": B,
+        "subepochs": min(p, B),
+        "sigma": sigma,
+        "step": sigma / (p * L) ** 2,
+        "iterations": L ** (2 / 3) * sigma ** (1 / 3) * c.delta * B ** (2 / 3) / epsilon**2,
+    }
+
+
+SIGMA = tuple(
+    ScheduleRequest(request.epsilon, request.constants, {"sigma": 2.5}) for request in WANTED
 )
+
+SCHEDULES = {
+    "prox-gd": PublishedSchedule(
+        gradient_descent_schedule, "lacoste2016 section 3, of Ghadimi, Lan, Zhang 2016"
+    ),
+    "projected-gradient": PublishedSchedule(
+        gradient_descent_schedule, "as prox-gd; li2019, which runs it, prints no step"
+    ),
+    "prox-sgd": PublishedSchedule(
+        rspg_schedule, "step 1/(2L) of Ghadimi, Lan, Zhang 2016; T and b by a bound of pfbench"
+    ),
+    "svrg": PublishedSchedule(
+        svrg_schedule, "that of prox-svrg with h = 0, taken by pfbench in place of its own source"
+    ),
+    "prox-svrg": PublishedSchedule(svrg_schedule, "Reddi et al. 2016 (NIPS) with b = n^(2/3)"),
+    "projected-svrg": PublishedSchedule(
+        svrg_schedule, "that of prox-svrg; qu2018 section 6, which runs it, prints b and m, no step"
+    ),
+    "prox-svrg-plus": PublishedSchedule(
+        svrg_plus_schedule,
+        "step, m and best b of Li & Li 2018; T and B by a bound that pfbench derived",
+        (*WANTED, *ONLINE),
+    ),
+    "saga": PublishedSchedule(
+        saga_schedule,
+        "Reddi et al. 2016 (CDC) with b = 1; pfbench corrects T by 1 - 1/(12 n^(2/3))",
+    ),
+    "prox-saga": PublishedSchedule(prox_saga_schedule, "Reddi et al. 2016 (NIPS) with b = n^(2/3)"),
+    "spiderboost": PublishedSchedule(
+        partial(spiderboost_schedule, constant=4.0),
+        "step, q and S of wang2019 theorem 1; the 4 of T, where it prints O(.), is derived by "
+        "pfbench",
+    ),
+    "prox-spiderboost": PublishedSchedule(
+        partial(spiderboost_schedule, constant=20.0),
+        "step, q and S of wang2019 theorem 2; the 20 of T, where it prints O(.), is derived "
+        "by pfbench",
+    ),
+    "sarah": PublishedSchedule(
+        sarah_schedule,
+        "Nguyen, Liu, Scheinberg, Takac 2017, one outer loop; b = sqrt n is of pfbench",
+    ),
+    "spider": PublishedSchedule(
+        spider_schedule, "Fang, Li, Lin, Zhang 2018, finite sum, option II, with n0 = 1"
+    ),
+    "prox-spiderboost-m": PublishedSchedule(
+        spiderboost_momentum_schedule,
+        "step, q and S of wang2019 theorem 3; T is that of prox-spiderboost, derived by "
+        "pfbench for theorem 2, as theorem 3 prints O(.) only",
+    ),
+    "page": PublishedSchedule(
+        page_schedule, "b and p of Li et al. 2021; step and T by a bound of pfbench"
+    ),
+    "prox-page": PublishedSchedule(
+        prox_page_schedule, "b and p of Li et al. 2021; step and T by a bound of pfbench"
+    ),
+    "lsvrg": PublishedSchedule(
+        lsvrg_schedule, "pfbench's, for non-convex f; the source, Kovalev et al. 2020, is convex"
+    ),
+    "zerosarah": PublishedSchedule(
+        zerosarah_schedule, "pfbench's, for the method of Li, Hanzely, Richtarik 2021"
+    ),
+    "rsag": PublishedSchedule(
+        rsag_schedule, "Ghadimi & Lan 2016, the deterministic case; b = n is of pfbench"
+    ),
+    "prox-rsag": PublishedSchedule(
+        prox_rsag_schedule,
+        "the bound of qu2018 theorem 1, option II, with exact proximal maps, not of its own "
+        "source; b = n, and D and M for its norms, are of pfbench",
+        requests_at_jumps(compute_bounded_set_bound, 4.0, 0.4),
+    ),
+    "natasha15": PublishedSchedule(
+        natasha15_schedule,
+        "the orders of Allen-Zhu 2018, which prints no constants; pfbench takes 1 for each, "
+        "and for T the count of proximal maps",
+        (*WANTED, *SIGMA),
+    ),
+}

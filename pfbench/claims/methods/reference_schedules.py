@@ -2,27 +2,15 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import scipy
 
+from pfbench.base.constants import Constants
 from pfbench.verification.schedule_homogeneity import USUAL
-from pfbench.verification.schedules import Printed, ScheduleRequest
-
-CONSTANTS = USUAL
-"""Constants for which schedules are compared; L_f < L_ms < L_max, and n is no power."""
-
-SMALLEST = tuple(replace(CONSTANTS[0], n=n, delta=1e-3, sigma2=1e-3) for n in (1, 20))
-"""Constants for which, at a large epsilon, integers of a schedule are 1 (all if n = 1)."""
-
-WANTED = (
-    *(ScheduleRequest(epsilon, c) for epsilon in (0.4, 0.03) for c in CONSTANTS),
-    *(ScheduleRequest(0.4, c) for c in SMALLEST),
-)
-"""Requests for which most schedules are compared."""
+from pfbench.verification.schedules import SMALLEST, Printed, ScheduleRequest
 
 SLIDING = (
-    *(ScheduleRequest(epsilon, c) for epsilon in (2.0, 0.4) for c in CONSTANTS),
+    *(ScheduleRequest(epsilon, c) for epsilon in (2.0, 0.4) for c in USUAL),
     *(ScheduleRequest(1000.0, c) for c in SMALLEST),
 )
 """Requests for which the schedules of sliding methods are compared."""
@@ -76,9 +64,17 @@ def smallest_horizon(bound: Callable[[float], float], epsilon: float) -> int:
     return N
 
 
-def accuracies_at_jumps(bound: Callable[[float], float]) -> tuple[float, ...]:
-    """Return accuracies just above and below the bound at some N, where the least N changes.
+def requests_at_jumps(
+    bound: Callable[[Constants, float], float], *accuracies: float
+) -> tuple[ScheduleRequest, ...]:
+    """Return requests for accuracies just above and below a bound at some N.
 
-    If a term of the bound is wrong by a thousandth of the bound, one of them has another least N.
+    The least N changes there. If a term of the bound is wrong by a thousandth of the bound, one of
+    them has another least N. The accuracies that are given come first, for each of the constants.
     """
-    return tuple(side * bound(N) for N in (2.0, 3.0, 40.0) for side in (0.999, 1.001))
+    sides = [(N, side) for N in (2.0, 3.0, 40.0) for side in (0.999, 1.001)]
+    return tuple(
+        ScheduleRequest(epsilon, c)
+        for c in USUAL
+        for epsilon in (*accuracies, *(side * bound(c, N) for N, side in sides))
+    )

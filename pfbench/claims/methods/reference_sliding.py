@@ -1,14 +1,14 @@
-"""Published schedules: sliding."""
+"""Published schedules of conditional gradient sliding, with and without restarts."""
 
 import math
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from pfbench.base.constants import Constants
 from pfbench.claims.methods.reference_schedules import (
-    CONSTANTS,
     SLIDING,
-    accuracies_at_jumps,
+    requests_at_jumps,
     schedule_smoothness,
     smallest_horizon,
 )
@@ -73,41 +73,113 @@ def ncgs_vr_schedule(request: ScheduleRequest) -> Printed:
 
 SECOND = tuple(
     replace(request, parameters={"option": 2})
-    for request in (
-        *SLIDING,
-        *(
-            ScheduleRequest(epsilon, c)
-            for c in CONSTANTS
-            for epsilon in accuracies_at_jumps(partial(option2_bound, c))
-        ),
-    )
+    for request in (*SLIDING, *requests_at_jumps(option2_bound))
 )
 
-NOISY = tuple(
-    ScheduleRequest(epsilon, c)
-    for c in CONSTANTS
-    for epsilon in accuracies_at_jumps(partial(mapping_sq_bound_stochastic, c))
+NOISY = requests_at_jumps(mapping_sq_bound_stochastic)
+
+
+def convex_bound(c: Any, N: float) -> float:
+    """Return the bound 15 L D^2/(2(N+1)(N+2))."""
+    return float(15.0 * c.L_f * c.D**2 / (2.0 * (N * N + 3.0 * N + 2.0)))
+
+
+def convex_schedule(request: ScheduleRequest) -> Printed:
+    """Return the least N for which `convex_bound` is at most epsilon, with L_f and D."""
+    c = request.constants
+    N = smallest_horizon(partial(convex_bound, c), request.epsilon)
+    return {"iterations": N, "smoothness": c.L_f, "diameter": c.D}
+
+
+def ncgs_spider_schedule(request: ScheduleRequest) -> Printed:
+    """Return N = 32 L Delta/epsilon, eta = epsilon/(48L), T = sqrt n, b = 10 T.
+
+    L is the mean of the L_i if components are drawn in proportion to their L_i, as in the source.
+    """
+    c, L = request.constants, schedule_smoothness(request)
+    T = math.ceil(math.sqrt(c.n) - 1e-9)
+    return {
+        "iterations": max(1.0, 32.0 * L * c.delta / request.epsilon),
+        "smoothness": L,
+        "tolerance": request.epsilon / (48.0 * L),
+        "period": T,
+        "batch": 10 * T,
+    }
+
+
+BESIDE = requests_at_jumps(convex_bound)
+
+BY_SMOOTHNESS: dict[str, Any] = {"sampling": "importance"}
+
+
+def cgs_schedule(request: ScheduleRequest) -> Printed:
+    """Return N = 8 sqrt(L/sigma_hat) and log2(delta0/epsilon) restarts, at least 1."""
+    c = request.constants
+    return {
+        "restarts": math.log2(c.delta / request.epsilon) if c.delta > 2.0 * request.epsilon else 1,
+        "period": math.ceil(8.0 * math.sqrt(c.L_f / c.sigma_hat) - 1e-9),
+        "smoothness": c.L_f,
+        "curvature": c.sigma_hat,
+        "delta": c.delta,
+    }
+
+
+def storc_schedule(request: ScheduleRequest) -> Printed:
+    """Return the schedule of theorem 2, or with m = n^(2/3) the practical one.
+
+    The theorem's m is 5200 N L_max/sigma_hat for convex f_i, else 8000 N L~/sigma_hat, where L~ =
+    (L_max + ell)(1 + ell/sigma_hat). It is far above n.
+    """
+    c, printed = request.constants, cgs_schedule(request)
+    N = float(printed["period"] or 0.0)
+    if request.is_practical:
+        m = c.n ** (2.0 / 3.0)
+    elif c.ell == 0.0:
+        m = 5200.0 * N * c.L_max / c.sigma_hat
+    else:
+        mixed = (c.L_max + c.ell) * (1.0 + c.ell / c.sigma_hat)
+        m = 8000.0 * N * mixed / c.sigma_hat
+    return {**printed, "batch": m}
+
+
+CONVEX = tuple(
+    replace(request, constants=replace(request.constants, ell=0.0)) for request in SLIDING
 )
 
-SCHEDULES = (
-    PublishedSchedule(
-        name="ncgs",
-        requests=(*SLIDING, *SECOND),
-        schedule=ncgs_schedule,
-        attribution="qu2018 theorem 1, the least N with which its bound is at most epsilon; "
-        "pfbench puts D for |theta_0 - theta*| and M for |theta*|",
+PRACTICAL = tuple(replace(request, is_practical=True) for request in SLIDING)
+
+SCHEDULES = {
+    "ncgs": PublishedSchedule(
+        ncgs_schedule,
+        "qu2018 theorem 1, the least N with which its bound is at most epsilon; pfbench puts "
+        "D for |theta_0 - theta*| and M for |theta*|",
+        (*SLIDING, *SECOND),
     ),
-    PublishedSchedule(
-        name="ncgs-stochastic",
-        requests=(*SLIDING, *NOISY),
-        schedule=stochastic_schedule,
-        attribution="the parameters of qu2018 theorem 2; N by a bound that pfbench derived, as "
-        "the theorem leaves the constant of its noise open",
+    "ncgs-stochastic": PublishedSchedule(
+        stochastic_schedule,
+        "the parameters of qu2018 theorem 2; N by a bound that pfbench derived, as the "
+        "theorem leaves the constant of its noise open",
+        (*SLIDING, *NOISY),
     ),
-    PublishedSchedule(
-        name="ncgs-vr",
-        requests=SLIDING,
-        schedule=ncgs_vr_schedule,
-        attribution="qu2018 theorem 3, the least multiple of m as T",
+    "ncgs-vr": PublishedSchedule(
+        ncgs_vr_schedule, "qu2018 theorem 3, the least multiple of m as T", SLIDING
     ),
-)
+    "cgs-convex": PublishedSchedule(
+        convex_schedule,
+        "Lan, Zhou 2016 as Lan 2020, section 7.2, has it; the bound was derived again by pfbench",
+        (*SLIDING, *BESIDE),
+    ),
+    "ncgs-spider": PublishedSchedule(
+        ncgs_spider_schedule,
+        "Lan 2020, corollary 7.13, as a formal development quotes it, with draws by the L_i; "
+        "uniform ones, with L of the mean square, are of pfbench",
+        (*SLIDING, *(replace(request, parameters=BY_SMOOTHNESS) for request in SLIDING[:6])),
+    ),
+    "cgs": PublishedSchedule(cgs_schedule, "li2019 theorem 1 with (10), L_f for its L", SLIDING),
+    "storc": PublishedSchedule(
+        storc_schedule,
+        "li2019 theorem 2 with (10) to (12); L_f in N and L_max in m for its one L, and the "
+        "practical m = n^(2/3), are of pfbench",
+        (*SLIDING, *CONVEX, *PRACTICAL),
+    ),
+}

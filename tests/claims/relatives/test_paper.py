@@ -8,7 +8,6 @@ from judging import assert_shown, judge, trial
 from pfbench.algorithms import ALGORITHMS, lan_sliding
 from pfbench.algorithms.loopless_frank_wolfe import PAGEConvexFW, SpiderConvexFW
 from pfbench.claims.catalogue import CLAIMS
-from pfbench.claims.methods.reference_schedules import CONSTANTS
 from pfbench.claims.relatives import (
     convex,
     epoch_free_schedules,
@@ -23,6 +22,7 @@ from pfbench.claims.relatives.shared_instances import (
     make_signed_curvature_problem,
     sliding_mapping_bound,
 )
+from pfbench.verification.schedule_homogeneity import USUAL
 from pfbench.verification.subject import Subject
 
 pytestmark = pytest.mark.claims
@@ -93,7 +93,7 @@ def test_an_error_for_convex_f_is_half_of_its_bound_where_noise_is_all(claim, ra
     assert found.measured["error: ratio"] == pytest.approx(ratio, abs=0.05)
 
 
-@pytest.mark.parametrize("constants", CONSTANTS, ids=lambda c: f"n={c.n}")
+@pytest.mark.parametrize("constants", USUAL, ids=lambda c: f"n={c.n}")
 def test_page_takes_fewer_steps_than_its_theorem(constants):
     """Theorem 1: T = (2 L Delta/epsilon^2)(1 + c), c^2 = (1-p)/(pb); here 0.81 of that at c = 1."""
     algorithm = ALGORITHMS["page"].theory(0.01, constants)
