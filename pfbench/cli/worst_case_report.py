@@ -1,22 +1,18 @@
 """``pfbench worst-case FILE.py:NAME``: worst cases of user-defined methods."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pfbench.base.escaping import escape_text
 from pfbench.cli import terminal
-from pfbench.cli.formatting import format_plural
-from pfbench.cli.terminal_tables import make_table, print_parts, section_with_title
+from pfbench.cli.terminal_tables import make_table, print_parts
 
 if TYPE_CHECKING:
     from pfbench.cli.verification_job import VerificationJob
     from pfbench.verification.worst_case import ComputedWorstCase, WorstCaseCheck
-
-_MOST_LINES = 16
-"""Maximum number of lines of a displayed proof; JSON has the longest."""
 
 
 def show_worst_cases(work: "VerificationJob", reference: str, function_class: str) -> None:
@@ -24,18 +20,10 @@ def show_worst_cases(work: "VerificationJob", reference: str, function_class: st
     from pfbench.verification.worst_case import check_worst_cases
 
     checks = list(check_worst_cases(reference, function_class, full=work.effort == "full"))
-    work.write_json({"name": reference, "worst_cases": [*map(_check_as_json, checks)]})
+    work.write_json({"name": reference, "worst_cases": [check.as_json() for check in checks]})
     if not work.is_quiet:
         print_parts(_render_worst_cases(checks, reference, str(work.target or "")))
     terminal.exit_if(any(check.is_violated for check in checks))
-
-
-def _check_as_json(check: "WorstCaseCheck") -> dict[str, Any]:
-    record = check.as_json()
-    if proof := record["dual_certificate"]:
-        terms = [terminal.rename_keys(term, at="point_indices") for term in proof["terms"]]
-        proof = terminal.rename_keys(proof | {"terms": terms}, terms="inequalities")
-    return record | {"dual_certificate": proof}
 
 
 def _render_worst_cases(
@@ -58,7 +46,6 @@ def _render_worst_cases(
     parts: list[RenderableType] = [Text(escape_text(title)), make_table(head, rows)]
     if any(result.is_violated for result in results):
         parts.append(Text("the worst case exceeds the bound: the claim is violated", "bold red"))
-    parts += _render_longest_proof(results)
     if worst.steps < results[-1].worst_case.steps < QUICK:
         parts.append(Text("more steps are left out: they have too many unknowns"))
     if file:
@@ -66,20 +53,6 @@ def _render_worst_cases(
         example = f'pfbench solve -p "{location}[file={file},steps={worst.steps}]" -a ...'
         parts.append(Text(escape_text(f"to run a method on a worst function: {example}")))
     return Group(*parts)
-
-
-def _render_longest_proof(results: "list[WorstCaseCheck]") -> list[RenderableType]:
-    """Return the longest proof that fits on the screen."""
-    short = [
-        (check.worst_case.steps, lines)
-        for check in results
-        if check.worst_case.proof and len(lines := [*check.worst_case.proof.lines()]) <= _MOST_LINES
-    ]
-    if not short:
-        return []
-    steps, lines = short[-1]
-    words = f"proof for {format_plural(steps, 'step')} that no function is worse"
-    return [section_with_title(words, *map(escape_text, lines))]
 
 
 def _describe_function_class(worst: "ComputedWorstCase") -> str:

@@ -16,7 +16,6 @@ from pfbench.base.checks import check_choice, check_integer, check_real
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm
 from pfbench.verification.instruments.enumerated_random import rounding_key
-from pfbench.verification.worst_case.dual_certificate import DualCertificate
 from pfbench.verification.worst_case.estimation import (
     Expression,
     PerformanceEstimation,
@@ -103,8 +102,6 @@ class ComputedWorstCase:
         Whether there is a set; otherwise the whole space, without a penalty.
     function
         The function and set that attain the worst case, as a problem; None if there is no value.
-    proof
-        Dual certificate that no function of the class is worse; None if there is no value.
     """
 
     value: float
@@ -114,7 +111,6 @@ class ComputedWorstCase:
     function_class: FunctionClass
     is_constrained: bool
     function: WorstFunction | None
-    proof: DualCertificate | None
 
 
 def compute_worst_case(
@@ -168,12 +164,10 @@ def compute_worst_case(
         raise InputError("over=least cannot be computed for random iterates: use over=mean.")
     program = WorstCaseProgram(recording, function_class, constrained)
     value = program.solve(measure, over)
-    function, proof = (
-        (None, None) if np.isnan(value) else (program.make_worst_function(), program.proof())
-    )
+    function = None if np.isnan(value) else program.make_worst_function()
     difference = max(len(run) for _, run in recording.runs) - 1
     return ComputedWorstCase(
-        value, measure, over, difference, function_class, constrained, function, proof
+        value, measure, over, difference, function_class, constrained, function
     )
 
 
@@ -304,10 +298,6 @@ class WorstCaseProgram:
             return self._f(x) - self._f(best)
         g = self._f.gradient(x)
         return g**2 if measure == "gradient_mapping_sq" else g * (x - self._lo(g))
-
-    def proof(self) -> DualCertificate:
-        """Return the dual certificate: the proof that no function of the class is worse."""
-        return self._estimation.proof([*self._functions, *([self._set] if self._set else [])])
 
     def make_worst_function(self) -> WorstFunction:
         """Return the function and the set that attain the solved worst case."""

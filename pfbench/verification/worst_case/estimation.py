@@ -12,12 +12,11 @@ optimization, SIAM J. Optim. 27(3), 2017.
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib.util import find_spec
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.verification.worst_case.dual_certificate import DualCertificate, extract_proof
 
 EXTRA = 'install it with pip install "pfbench[certify]"'
 
@@ -76,7 +75,6 @@ class PerformanceEstimation:
         self._zero: Any = PEPit.Expression(is_leaf=False, decomposition_dict={})
         self._problem: Any = PEPit.PEP()
         self._penalties: list[tuple[Function, Vector]] = []
-        self._measures: tuple[Expression, ...] = ()
 
     # --- classes ----------------------------------------------------------------------------------
 
@@ -154,9 +152,9 @@ class PerformanceEstimation:
     def solve(self, *measures: Expression) -> float:
         """Return the largest possible value of the least of the measures; NaN if not found.
 
-        The value is the dual one, which the solver's multipliers prove up to its tolerance.
+        The value is the dual one: PEPit checks the solver's multipliers, which prove it up to their
+        rounding.
         """
-        self._measures = measures
         for measure in measures:
             self._problem.set_performance_metric(measure)
         # Without a solver's name PEPit may take SCS, which is up to 0.2 % too low.
@@ -169,10 +167,6 @@ class PerformanceEstimation:
             return math.nan
         gap = abs(dual - program.value) / max(abs(dual), abs(program.value))
         return float(dual) if gap <= _DUALITY_GAP else math.nan
-
-    def proof(self, functions: Sequence[Function]) -> DualCertificate:
-        """Return the dual certificate of the solved program, for all of its functions."""
-        return extract_proof(self._problem, self._measures, functions)
 
 
 def mean(expressions: Iterable[Expression]) -> Expression:

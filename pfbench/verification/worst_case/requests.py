@@ -73,7 +73,7 @@ class WorstCaseCheck:
         return self.bound is not None and self.worst_case.value > self.bound * (1.0 + TOLERANCE)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the JSON record, with the dual certificate."""
+        """Return the JSON record."""
         worst, function = self.worst_case, self.worst_case.function
         return {
             "steps": worst.steps,
@@ -85,7 +85,6 @@ class WorstCaseCheck:
             "bound": self.bound,
             "function_class": _as_json(worst.function_class, constrained=worst.is_constrained),
             "function": None if function is None else dict(function.content),
-            "dual_certificate": None if worst.proof is None else worst.proof.as_json(),
         }
 
 
