@@ -24,15 +24,6 @@ def heights(problem, name, T, **given):
     return run, run.trace["objective"].to_numpy()
 
 
-@by_name
-@pytest.mark.parametrize("T", [1, 2, 23])
-def test_counts(name, T):
-    problem = face_of_simplex(np.random.default_rng(0), 7, 4.0)
-    run, _ = heights(problem, name, T)
-    counts = run.counts.as_dict()
-    assert counts == dict.fromkeys(counts, 0) | {"fo": T, "sfo": problem.n * T, "lo": T}
-
-
 def test_what_the_active_set_answers_is_no_linear_minimisation():
     problem = face_of_simplex(np.random.default_rng(0), 10, 4.0)
     lazy, low = heights(problem, "bpfw", 300, lazy=True)

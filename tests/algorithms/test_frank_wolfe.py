@@ -4,8 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from following import assert_follows_reference
-from helpers import assert_one_sentence, reference_of, tiny_logistic, tiny_recovery
+from helpers import assert_one_sentence
 
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
@@ -99,37 +98,6 @@ def test_line_search_is_never_worse_than_the_adaptive_step(instance, asking):
         assert instance.value(after.x) <= instance.value(short) + 1e-12
 
 
-def test_adaptive_step_is_g_over_C(instance, asking):
-    C = 0.5 * curvature(instance)
-    states = states_of(instance, asking, step="adaptive", curvature=C, iterations=12)
-    for before, after in pairs(states):
-        weight = min(fw_gap(instance, before)[1] / C, 1.0)
-        expected = combine(keep(before.x), vertex(instance, before.x), weight)
-        assert distance(expected, after.x) < 1e-8
-
-
-def test_open_loop_step_is_two_over_t_plus_two(instance, asking):
-    states = states_of(instance, asking, step="open-loop", iterations=12)
-    for t, (before, after) in enumerate(pairs(states)):
-        expected = combine(keep(before.x), vertex(instance, before.x), 2 / (t + 2))
-        assert distance(expected, after.x) < 1e-8
-
-
-@pytest.mark.parametrize("step", [*STEPS, "open-loop", "backtracking"])
-def test_at_is_where_the_exact_gradient_was_taken(instance, asking, step):
-    for before, after in pairs(states_of(instance, asking, step=step, iterations=6)):
-        assert distance(after.at, before.x) < 1e-12
-        np.testing.assert_allclose(after.estimate, instance.gradient(keep(before.x)), atol=1e-12)
-
-
-@pytest.mark.parametrize("step", ["adaptive", "open-loop"])
-@pytest.mark.parametrize("seed", [4, 5])
-def test_iterates_are_those_of_the_reference(step, seed):
-    problem = tiny_recovery(seed, radius=2.0, tolerance=1e-12)
-    given = {"curvature": curvature(problem)} if step == "adaptive" else {}
-    assert_follows_reference(problem, "frank-wolfe", step=step, iterations=25, **given)
-
-
 # --- backtracking ---------------------------------------------------------------------------------
 
 
@@ -143,71 +111,6 @@ def counted_states(problem, **parameters):
         for state in chosen.run(ask, problem.start(), np.random.default_rng(0))
     ]
     return states, ledger.counts().as_dict()
-
-
-def dense_vertex(problem, G):
-    """The vertex of the l1 ball or of the nuclear ball, from its definition."""
-    if G.ndim == 1:
-        v = np.zeros(G.size)
-        k = np.argmax(np.abs(G))
-        v[k] = -problem.set.radius * np.sign(G[k])
-        return v
-    U, _, Vt = np.linalg.svd(G)
-    return -problem.set.radius * np.outer(U[:, 0], Vt[0])
-
-
-def pedregosa2020(problem, T, L):
-    """Algorithm 2 of the source on whole arrays; return x, L_t of each step, and trials in all."""
-    plain = reference_of(problem)
-    tau, eta = 2.0, 0.9
-
-    def f(x):
-        return plain.components(x).mean()
-
-    def gradient(x):
-        return plain.embedded(plain.component_gradients(x).mean(axis=0))
-
-    x, before, trials, points, estimates = np.zeros(plain.shape), None, 0, [], []
-    for _ in range(T):
-        d = dense_vertex(problem, gradient(x)) - x
-        g, square = -np.vdot(gradient(x), d), np.vdot(d, d)
-        if L is None:
-            nearby = gradient(x + 1e-3 * d)
-            L = np.linalg.norm(nearby - gradient(x)) / np.linalg.norm(1e-3 * d)
-        M = L if before is None else np.clip(g**2 / (2 * (before - f(x)) * square), eta * L, L)
-        while True:
-            trials += 1
-            gamma = min(g / (M * square), 1.0)
-            if f(x + gamma * d) <= f(x) - gamma * g + gamma**2 * M / 2 * square:
-                break
-            M = tau * M
-        L, before, x = M, f(x), x + gamma * d
-        points.append(x)
-        estimates.append(M)
-    return points, estimates, trials
-
-
-SMALL = {
-    "logistic": lambda: tiny_logistic(3, n=9, d=5, radius=3.0, alpha=0.3),
-    "recovery": lambda: tiny_recovery(4, radius=2.0, tolerance=1e-12),
-}
-
-
-@pytest.mark.parametrize("first", [None, 1e-4, 2.0, 300.0])
-@pytest.mark.parametrize("kind", SMALL)
-def test_backtracking_equals_its_source_and_counts_every_value(kind, first):
-    problem, T = SMALL[kind](), 15
-    points, estimates, trials = pedregosa2020(problem, T, first)
-    if first == 1e-4:
-        assert trials > T + 5, "this estimate is meant to grow"
-    states, counts = counted_states(problem, iterations=T, smoothness=first)
-    for state, expected in zip(states, points, strict=True):
-        found = state.x if kind == "logistic" else state.x.matrix()
-        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-8)
-    full = T + (first is None)
-    expected = {"fo": full, "sfo": full * problem.n, "lo": T, "fv": (1 + trials) * problem.n}
-    assert counts == {"sso": 0, "hvp": 0, "po": 0} | expected
-    assert len(set(estimates)) > 1
 
 
 def measured_estimates(problem, states):
@@ -249,24 +152,6 @@ def test_backtracking_descends_as_its_estimates_promise(instance, asking, first)
     least = np.minimum.accumulate(gaps)
     assert (least <= max(2 * h0, C) / np.sqrt(rounds)).all()
     assert least[-1] < 0.03 * gaps[0]
-
-
-def test_schedule_of_backtracking_counts_with_twice_the_smoothness(asking):
-    problem, epsilon = SMALL["logistic"](), 2.0
-    constants = problem.constants(problem.start())
-    C = 2 * constants.L_f * constants.D**2
-    chosen, label = algorithm("frank-wolfe", step="backtracking", epsilon=epsilon).resolve(
-        constants
-    )
-    bound = max(2 * constants.delta, C)
-    assert (label, chosen.curvature, chosen.smoothness) == ("theory", None, None)
-    assert bound / np.sqrt(chosen.iterations + 1) <= epsilon < bound / np.sqrt(chosen.iterations)
-    given = {"step": "backtracking", "epsilon": epsilon, "smoothness": 10 * constants.L_f}
-    longer, label = algorithm("frank-wolfe", **given).resolve(constants)
-    assert label == "theory"
-    assert longer.iterations == pytest.approx(25 * chosen.iterations, rel=1e-2)
-    _, gaps = values_and_gaps(problem, asking, step="backtracking", epsilon=epsilon)
-    assert gaps.min() <= epsilon
 
 
 class Linear(FiniteSum):

@@ -4,8 +4,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from following import assert_follows_reference
-from linear_reference import DOMAINS, counts_on_the_nuclear_ball, fits, model, run
+from linear_reference import model
 
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
@@ -17,60 +16,11 @@ from pfbench.verification.schedule_homogeneity import USUAL
 
 STEPS = {"iterations": 17, "step": 0.3, "batch": 3}
 COINED = [STEPS | {"refresh": p} for p in (0.3, 1.0)]
-CHOICES = {
-    **dict.fromkeys(("page", "prox-page", "lsvrg"), COINED),
-    "zerosarah": [STEPS | {"table_weight": 0.3, "table": t} for t in ("full", "zero")],
-    "storm": [{"iterations": 17, "step": 0.3, "alpha": a, "floor": 0.5 * a} for a in (0.4, 1.0)],
-}
-ALL = [
-    pytest.param(name, domain, parameters, id=f"{name}-{domain}-{k}")
-    for name, choices in CHOICES.items()
-    for domain in DOMAINS
-    if fits(name, domain)
-    for k, parameters in enumerate(choices)
-]
-
-
-@pytest.mark.parametrize(("name", "domain", "parameters"), ALL)
-def test_iterates_are_those_of_the_reference(name, domain, parameters):
-    assert_follows_reference(model(domain=domain), name, **parameters)
-
-
-@pytest.mark.parametrize("T", [1, 2, 17])
-def test_storm_asks_two_components_a_step_but_the_first(T):
-    _, counts = run(model(domain="none"), "storm", iterations=T, step=0.3, alpha=0.4, floor=0.5)
-    assert counts == dict.fromkeys(counts, 0) | {"sfo": 2 * T - 1}
 
 
 def test_storm_has_no_schedule_without_a_bound_of_each_gradient():
     with pytest.raises(RefusedError, match="storm has no theorem's schedule"):
         ALGORITHMS["storm"].theory(0.1, USUAL[0])
-
-
-def test_page_on_factored_matrices_is_its_reference_on_whole_ones():
-    counts = counts_on_the_nuclear_ball("prox-page", CHOICES["prox-page"][0])
-    assert (counts["po"], counts["lo"]) == (STEPS["iterations"], 0)
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
-@pytest.mark.parametrize("name", ["page", "prox-page", "lsvrg"])
-def test_counts_are_exact_given_the_coins_that_are_told(name, seed):
-    problem = model(domain="penalty" if name == "prox-page" else "none")
-    states, counts = run(problem, name, seed=seed, **CHOICES[name][0])
-    n, T, b = problem.n, 17, 3
-    R = sum(state.coin is True for state in states)
-    assert states[0].coin is None
-    assert 0 < R < T - 1
-    expected = {"fo": 1 + R, "sfo": n + n * R + 2 * b * (T - 1 - R)}
-    po = {"po": T} if name == "prox-page" else {}
-    assert counts == dict.fromkeys(counts, 0) | expected | po
-
-
-@pytest.mark.parametrize(("table", "first"), [("full", 11), ("zero", 3)])
-def test_a_table_of_zeros_asks_a_batch_in_place_of_all(table, first):
-    problem = model()
-    _, counts = run(problem, "zerosarah", **STEPS, table_weight=0.3, table=table)
-    assert counts == dict.fromkeys(counts, 0) | {"sfo": first + 2 * 3 * 16}
 
 
 def test_coins_are_the_measure_of_a_run():

@@ -1,33 +1,12 @@
 """Frank-Wolfe along estimates without epochs, on both kinds of point."""
 
-from math import inf, sqrt
+from math import sqrt
 
-import numpy as np
 import pytest
-from both_kinds import dense, each_kind, small, start
-from following import assert_follows_reference
-from helpers import reference_of
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.constants import Constants
-from pfbench.base.errors import RefusedError
-from pfbench.oracles import Ledger, Oracles
 from pfbench.verification.schedule_homogeneity import USUAL
-
-
-def run(problem, name, x, seed=5, **parameters):
-    """The states of a run from the dense point x, and the counts."""
-    ledger = Ledger()
-    backend = problem.open(np.random.default_rng(0))
-    ask = Oracles(backend, ledger, problem.set.diameter)
-    states = [
-        (dense(state.at), np.array(state.estimate), dense(state.x), state.coin)
-        for state in ALGORITHMS[name](**parameters).run(
-            ask, reference_of(problem).point(x), np.random.default_rng(seed)
-        )
-    ]
-    return states, ledger.counts().as_dict()
-
 
 # --- iterates and counts --------------------------------------------------------------------------
 
@@ -47,34 +26,6 @@ CASES = {
     "page-fw-convex": {"batch": B, "refresh": 0.35, "delay": 6},
     "spider-fw-convex": {},
 }
-by_name = pytest.mark.parametrize("name", CASES)
-
-
-@each_kind
-@by_name
-def test_it_is_its_reference(kind, name):
-    assert_follows_reference(small(kind), name, **CASES[name], iterations=T)
-
-
-@each_kind
-@by_name
-@pytest.mark.parametrize("seed", [0, 3])
-def test_counts_are_exact_given_the_coins(kind, name, seed):
-    problem = small(kind)
-    states, counts = run(problem, name, start(kind), seed, **CASES[name], iterations=T)
-    n, R = problem.n, sum(coin is True for *_, coin in states)
-    pairs = 2 * B * (T - 1)
-    right = {
-        "spider-fw": (3, 3 * n + 2 * B * (T - 3)),
-        "zerosarah-fw": (0, n + pairs),
-        "storm-fw": (0, 5 + pairs),
-        "nfwu-storm": (0, B + pairs),
-        "one-sfw": (0, B + pairs),
-        "momentum-sfw": (0, T),
-        "spider-fw-convex": (4, 4 * n + 2 * (2 * 1 + 4 * 3 + 8 * 3)),  # 1, 2, 4 and 4 of 8 steps
-    }.get(name, (1 + R, n * (1 + R) + 2 * B * (T - 1 - R)))
-    expected = dict(zip(("fo", "sfo"), right, strict=True)) | {"lo": T}
-    assert counts == dict.fromkeys(counts, 0) | expected
 
 
 # --- schedules ------------------------------------------------------------------------------------
@@ -147,11 +98,3 @@ def bias(most):
 
 def test_the_bias_of_momentum_is_below_its_constant():
     assert 2.0 < bias(20_000) < 2.06
-
-
-@pytest.mark.parametrize("missing", ["D", "sigma2"])
-@pytest.mark.parametrize("name", ["storm-fw", "one-sfw", "momentum-sfw"])
-def test_a_missing_constant_is_refused_by_name(name, missing):
-    given = {"n": 9, "L_f": 2.0, "L_ms": 2.0, "D": 3.0, "delta": 1.5, "sigma2": 4.0}
-    with pytest.raises(RefusedError, match=f"{name} needs the constant {missing} "):
-        ALGORITHMS[name].theory(0.1, Constants(**given | {missing: inf}))

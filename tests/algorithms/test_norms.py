@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from following import assert_follows_reference
 from numpy.testing import assert_allclose, assert_array_equal
 
 import pfbench as pf
@@ -38,60 +37,6 @@ def path(problem, name, seed=5, **given):
     ask = problem.open(np.random.default_rng(0))
     states = method.run(ask, problem.start(), np.random.default_rng(seed))
     return np.array([np.array(state.x) for state in states])
-
-
-# --- counts ---------------------------------------------------------------------------------------
-
-PER_STEP = {
-    "scg": {"alpha": ALPHA},
-    "uscg": {"alpha": ALPHA},
-    "almond": {"alpha": ALPHA},
-    "muon": {"beta": BETA},
-    "muon-nesterov": {"beta": BETA},
-    "signum": {"beta": BETA},
-    "normalised-sgd": {"beta": BETA},
-}
-OWN_NORM = {"signum": "linf", "normalised-sgd": "l2"}
-
-
-def counted(name, **given):
-    problem = least_squares(OWN_NORM.get(name, "spectral"))
-    found = pf.solve(problem, pf.algorithm(name, **{**COMMON, **given})).counts.as_dict()
-    return {count: number for count, number in found.items() if number}
-
-
-@pytest.mark.parametrize("name", PER_STEP)
-def test_a_step_costs_a_batch_and_a_minimisation(name):
-    assert counted(name, **PER_STEP[name]) == {"sfo": 69, "lo": 23}
-    assert counted(name, **PER_STEP[name], batch=9) == {"sfo": 207, "lo": 23}
-
-
-@pytest.mark.parametrize(("first", "sfo"), [({}, 3 + 2 * 3 * 22), ({"snapshot": 11}, 11 + 132)])
-def test_corrected_momentum_costs_pairs_but_for_the_first_batch(first, sfo):
-    assert counted("uscg-mvr", alpha=ALPHA, **first) == {"sfo": sfo, "lo": 23}
-
-
-# --- the plain references -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "norm", "given"),
-    [
-        ("scg", "spectral", {"alpha": ALPHA}),
-        ("scg", "linf", {"alpha": None}),
-        ("uscg", "spectral", {"alpha": ALPHA, "decay": 2.0}),
-        ("uscg", "l2", {"alpha": None}),
-        ("uscg", "linf", {"alpha": ALPHA, "begin": "zero"}),
-        ("uscg-mvr", "spectral", {"alpha": ALPHA}),
-        ("almond", "spectral", {"alpha": ALPHA}),
-        ("muon", "spectral", {"beta": BETA, "decay": 2.0}),
-        ("muon-nesterov", "spectral", {"beta": BETA}),
-        ("signum", "linf", {"beta": BETA}),
-        ("normalised-sgd", "l2", {"beta": BETA, "decay": 2.0}),
-    ],
-)
-def test_iterates_are_those_of_the_reference(name, norm, given):
-    assert_follows_reference(least_squares(norm), name, **{**COMMON, **given})
 
 
 # --- identities -----------------------------------------------------------------------------------

@@ -147,8 +147,10 @@ def lsvrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
             x = yield mean + ask.difference(rng.integers(ask.n, size=parameters.batch), x, w)
 
 
-def storm(ask: Any, rng: Any, parameters: Any, alpha: Callable[[int], float]) -> EstimateGenerator:
-    """d_t = grad f_S(x_t) + (1 - alpha_t) (d_{t-1} - grad f_S(x_{t-1}))."""
+def storm(
+    ask: Any, rng: Any, parameters: Any, alpha: Callable[[int], float] | None = None
+) -> EstimateGenerator:
+    """d_t = grad f_S(x_t) + (1 - alpha_t) (d_{t-1} - grad f_S(x_{t-1})), alpha by default."""
     x = yield
     d = ask.batch(
         rng.integers(ask.n, size=getattr(parameters, "snapshot", None) or parameters.batch), x
@@ -157,7 +159,8 @@ def storm(ask: Any, rng: Any, parameters: Any, alpha: Callable[[int], float]) ->
     while True:
         before, x, t = x, (yield d), t + 1
         S = rng.integers(ask.n, size=parameters.batch)
-        d = ask.batch(S, x) + (1.0 - alpha(t)) * (d - ask.batch(S, before))
+        weight = parameters.alpha if alpha is None else alpha(t)
+        d = ask.batch(S, x) + (1.0 - weight) * (d - ask.batch(S, before))
 
 
 def heavy_ball(

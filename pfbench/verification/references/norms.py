@@ -24,7 +24,7 @@ def scg(ask: Any, x: Any, rng: Any, s: Any, *, is_constrained: bool) -> Iterator
 
 def uscg_mvr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
     """uSCG along the STORM estimate."""
-    d_at = estimate_function(storm_estimate(ask, rng, s, lambda t: s.alpha))
+    d_at = estimate_function(storm_estimate(ask, rng, s))
     for _ in range(s.iterations):
         d = d_at(x)
         point, x = x, x + s.step * ask.lo(d)

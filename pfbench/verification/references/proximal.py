@@ -10,22 +10,25 @@ import numpy as np
 
 from pfbench.base.state import State
 from pfbench.verification.references import estimates
-from pfbench.verification.references.estimates import EstimateGenerator
-from pfbench.verification.references.moves import proximal_moves
+from pfbench.verification.references.estimates import EstimateGenerator, estimate_function
 
 
 def proximal_steps(
     ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., EstimateGenerator]
 ) -> Iterator[State]:
     """x_{t+1} = prox_{eta h}(x_t - eta g_t), g_t the estimate at x_t."""
-    return proximal_moves(ask, x, s, estimator(ask, rng, s))
+    g_at = estimate_function(estimator(ask, rng, s))
+    for _ in range(s.iterations):
+        g = g_at(x)
+        point, x = x, ask.prox(x, g, s.step)
+        yield State(x, point, g)
 
 
 def zerosarah(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
     """ZeroSARAH (Li, Hanzely, Richtarik 2021, algorithm 2), from a full table or from zeros."""
     is_full = s.table == "full"
     estimate = estimates.zerosarah if is_full else estimates.zerosarah_from_zeros
-    return proximal_moves(ask, x, s, estimate(ask, rng, s))
+    return proximal_steps(ask, x, rng, s, estimator=estimate)
 
 
 def storm(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:

@@ -1,27 +1,138 @@
-"""Plain references of the stochastic Frank-Wolfe methods of Reddi et al. 2016 (Allerton)."""
+"""Plain references of Frank-Wolfe steps along gradient estimates."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from pfbench.base.state import State
 from pfbench.verification.references import estimates
-from pfbench.verification.references.moves import frank_wolfe_moves
+from pfbench.verification.references.estimates import EstimateGenerator, estimate_function
 
 
-def sfw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """SFW: g_t is the mean over a fresh batch of b."""
-    return frank_wolfe_moves(ask, x, s, estimates.sg(ask, rng, s))
+def frank_wolfe_moves(
+    ask: Any,
+    x: Any,
+    s: Any,
+    estimate: EstimateGenerator,
+    gamma: Callable[[int], float] | None = None,
+) -> Iterator[State]:
+    """x_{t+1} = (1 - gamma_t) x_t + gamma_t v_t, v_t = argmin over C of <g_t, v>."""
+    g_at = estimate_function(estimate)
+    for t in range(s.iterations):
+        g = g_at(x)
+        v = ask.lo(g)
+        step = s.step if gamma is None else gamma(t)
+        point, x = x, (1.0 - step) * x + step * v
+        yield State(x, point, g)
 
 
-def svfw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """SVFW: SVRG's estimate, which also queries its batch at the snapshot."""
-    return frank_wolfe_moves(ask, x, s, estimates.svrg_with_batch_at_snapshot(ask, rng, s))
+def constant_steps(
+    ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., EstimateGenerator]
+) -> Iterator[State]:
+    """x_{t+1} = (1 - gamma) x_t + gamma v_t, g_t the estimate at x_t."""
+    return frank_wolfe_moves(ask, x, s, estimator(ask, rng, s))
 
 
-def sagafw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """SAGAFW: SAGA's estimate."""
-    return frank_wolfe_moves(ask, x, s, estimates.saga(ask, rng, s))
+def spider_fw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """SPIDER-FW (Yurtsever et al. 2019), with sampling=importance Lan 2020, section 7.4."""
+    uniform = s.sampling == "uniform"
+    estimate = estimates.spider if uniform else estimates.spider_by_smoothness
+    return frank_wolfe_moves(ask, x, s, estimate(ask, rng, s))
 
 
-REFERENCES = MappingProxyType({"sfw": sfw, "svfw": svfw, "sagafw": sagafw})
+def _falling_step_sizes(s: Any, delay: float = 2.0) -> Callable[[int], float]:
+    """Return the function gamma_t = 2/(t + delay), or the constant step if one is given."""
+    return lambda t: s.step or 2.0 / (t + delay)
+
+
+def one_sfw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """1-SFW (Zhang et al. 2020): STORM with alpha_t = 1/(t+1)."""
+    d = estimates.storm(ask, rng, s, lambda t: s.alpha or 1.0 / (t + 1))
+    return frank_wolfe_moves(ask, x, s, d, _falling_step_sizes(s))
+
+
+def momentum_sfw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """Stochastic conditional gradient (Mokhtari et al. 2020): alpha_t = (t+1)^(-2/3)."""
+    d = estimates.heavy_ball(ask, rng, s, lambda t: s.alpha or (t + 1.0) ** (-2 / 3))
+    return frank_wolfe_moves(ask, x, s, d, _falling_step_sizes(s))
+
+
+def page_fw_convex(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """Frank-Wolfe along PAGE with gamma_t = 2/(t + s)."""
+    g = estimates.page(ask, rng, s)
+    return frank_wolfe_moves(ask, x, s, g, _falling_step_sizes(s, s.delay))
+
+
+def spider_fw_convex(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """SPIDER-FW for convex f (Yurtsever et al. 2019): epochs and batches double."""
+    g = estimates.doubling_spider(ask, rng, s)
+    return frank_wolfe_moves(ask, x, s, g, _falling_step_sizes(s))
+
+
+def nfwu(
+    ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., EstimateGenerator]
+) -> Iterator[State]:
+    """x_{t+1} = x_t + (eta/D)(v_t - x_t) (shen2019, algorithm 1), once or for several runs."""
+    k = s.restarts or 1
+    if s.probability is not None:
+        k = math.ceil(math.log2(1.0 / s.probability) * (1.0 - 1e-12))
+    if k == 1:
+        yield from constant_steps(ask, x, rng, s, estimator=estimator)
+    else:
+        yield from repeat_runs_keeping_best(ask, x, rng, s, k, estimator)
+
+
+def repeat_runs_keeping_best(
+    ask: Any, start: Any, rng: Any, s: Any, runs: int, estimator: Callable[..., EstimateGenerator]
+) -> Iterator[State]:
+    """Yield the states of several runs; the output is the candidate with the least gap so far."""
+    best, lower = start, math.inf
+    for _ in range(runs):
+        t0 = int(rng.integers(s.iterations)) if s.output == "uniform" else None
+        for t, state in enumerate(frank_wolfe_moves(ask, start, s, estimator(ask, rng, s))):
+            if t == t0:
+                candidate = state.at
+            if t == s.iterations - 1:
+                candidate = state.x if t0 is None else candidate
+                g = ask.gradient(candidate)
+                gap = float(np.vdot(g, candidate) - np.vdot(g, ask.lo(g)))
+                if gap < lower:
+                    best, lower = candidate, gap
+            yield state._replace(output=best)
+
+
+_CONSTANT = {
+    "sfw": estimates.sg,
+    "svfw": estimates.svrg_with_batch_at_snapshot,
+    "sagafw": estimates.saga,
+    "page-fw": estimates.page,
+    "lsvrg-fw": estimates.lsvrg,
+    "zerosarah-fw": estimates.zerosarah,
+    "storm-fw": estimates.storm,
+}
+_NORMALISED = {
+    "sg": estimates.sg,
+    "svrg": estimates.svrg,
+    "spiderg": estimates.spider,
+    "casvrg": estimates.casvrg,
+    "caspiderg": estimates.caspider,
+    "page": estimates.page,
+    "lsvrg": estimates.lsvrg,
+    "storm": estimates.storm,
+}
+
+REFERENCES = MappingProxyType(
+    {
+        **{name: partial(constant_steps, estimator=e) for name, e in _CONSTANT.items()},
+        **{f"nfwu-{name}": partial(nfwu, estimator=e) for name, e in _NORMALISED.items()},
+        "spider-fw": spider_fw,
+        "one-sfw": one_sfw,
+        "momentum-sfw": momentum_sfw,
+        "page-fw-convex": page_fw_convex,
+        "spider-fw-convex": spider_fw_convex,
+    }
+)
