@@ -5,18 +5,11 @@ algorithm asks from the definitions f_i(x) = phi(<a_i, x>; b_i) + alpha sum x^2/
 prox_h(y, t) = argmin t h(x) + |x - y|^2/2, and shares no code with pfbench.
 """
 
-import warnings
-
 import numpy as np
-import pytest
-from following import assert_follows_reference
-from helpers import reference_of, tiny_recovery
-from numpy.testing import assert_allclose
-from scipy.optimize import minimize
+from helpers import reference_of
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.oracles import Ledger, Oracles
-from pfbench.points import keep
 from pfbench.problems.linear_models import (
     LeastSquares,
     LogCosh,
@@ -108,55 +101,6 @@ class WholeRecovery(RobustMatrixRecovery):
         return (u * s) @ vt
 
 
-def counts_on_the_nuclear_ball(name, parameters):
-    """Follow a run on factored matrices by its reference on whole ones; return its counts."""
-    observations = tiny_recovery(shape=(4, 3), n=9).observations
-    problem, ledger = WholeRecovery(observations, radius=2.0, sigma=0.8), Ledger()
-    assert_follows_reference(problem, name, **parameters)
-    ask = Oracles(problem.open(np.random.default_rng(0)), ledger, problem.set.diameter)
-    rng, count = np.random.default_rng(8), 0
-    for state in ALGORITHMS[name](**parameters).run(ask, problem.start(), rng):
-        # Factored points are read when they are yielded, as the loop does.
-        for point in (state.at, state.x, state.output):
-            if point is not None:
-                nuclear_norm = np.linalg.svd(keep(point).matrix(), compute_uv=False).sum()
-                assert nuclear_norm <= 2.0 * (1.0 + 1e-8)
-        count += 1
-    assert count == parameters["iterations"]
-    return ledger.counts().as_dict()
-
-
-def by_scipy(problem):
-    """The minimiser of a smooth and convex model."""
-    P = Plain(problem)
-    options = {"gtol": 1e-10}
-    return minimize(P.value, np.zeros(P.d), jac=P.full, method="BFGS", options=options).x
-
-
-def sparse_logistic(rows):
-    """An l1-regularised logistic regression, and its minimiser by scikit-learn."""
-    linear_model = pytest.importorskip("sklearn.linear_model")
-    rng = np.random.default_rng(3)
-    features = rng.standard_normal((rows, 6))
-    scores = features @ [2.0, -1.0, 0.0, 0.0, 1.0, 0.0] + rng.standard_normal(rows)
-    labels = np.where(scores > 0, 1.0, -1.0)
-    problem = NonconvexLogistic(features, labels, WholeSpace(6), 0.0, L1Penalty(WEIGHT))
-    solver = linear_model.LogisticRegression(
-        l1_ratio=1.0,
-        C=1.0 / (rows * WEIGHT),
-        solver="saga",
-        tol=1e-12,
-        max_iter=200_000,
-        fit_intercept=False,
-        random_state=0,
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = solver.fit(features, labels).coef_[0]
-    assert 0 < np.count_nonzero(found) < 6
-    return problem, found
-
-
 def elsewhere(problem):
     """A start that is not 0, inside the set."""
     return 0.2 * np.cos(3.0 + np.arange(problem.d))
@@ -174,18 +118,6 @@ def run(problem, name, *, seed=0, x=None, rng=None, **parameters):
     return states, ledger.counts().as_dict()
 
 
-def assert_same(states, expected, outputs=False):
-    """Compare states with pairs (at, x), or triples (at, x, output)."""
-    assert len(states) == len(expected)
-    for state, (at, x, *output) in zip(states, expected, strict=True):
-        close = {"rtol": 1e-10, "atol": 1e-12}
-        assert_allclose(state.at, at, **close)
-        assert_allclose(state.x, x, **close)
-        assert (state.output is not None) == outputs
-        if outputs:
-            assert_allclose(state.output, output[0], **close)
-
-
 def fits(name, domain):
     """Whether an algorithm takes problems over this domain."""
     requires = ALGORITHMS[name].requires
@@ -200,15 +132,3 @@ def same_bits(first, second):
         assert np.array_equal(a.x, b.x)
         assert np.array_equal(a.at, b.at)
         assert np.array_equal(a.estimate, b.estimate)
-
-
-def ceil(a, b):
-    return -(-a // b)
-
-
-class Everyone:
-    """A stream that draws every component once."""
-
-    def integers(self, n, size):
-        assert size == n
-        return np.arange(n)

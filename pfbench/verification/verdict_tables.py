@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pfbench.base.escaping import escape_text
@@ -55,23 +55,21 @@ def verdict_table(
     for title in dict.fromkeys([*titles.values(), "Others"]):
         rows = [row for row in verification.rows if titles.get(row.claim.paper, "Others") == title]
         if rows:
-            lines += [
-                f"## {title}",
-                "",
-                f"| claim | verdict | says | measured | {WORST_RATIO} | tested on | runs | s |",
-            ]
-            lines += [f"|{' --- |' * 8}", *map(_verdict_line, rows), ""]
+            head = ("claim", "verdict", "says", "measured", WORST_RATIO, "tested on", "runs", "s")
+            lines += [f"## {title}", "", *_table(head, map(_verdict_line, rows)), ""]
     exponents = [line for row in verification.rows for line in _exponent_lines(row)]
     if exponents:
         gap, mapping_sq = map(escape_markdown, CRITERIA[:2])
+        head = ("claim", "in", "claimed", "measured", "decades", gap, mapping_sq)
         lines += [
             "## Exponents",
             "",
             "As claimed and as measured (the median over seeds), with the interval at 95 %, and",
+            "the whole complexity under each criterion, by the links between them.",
+            "",
+            *_table(head, exponents),
+            "",
         ]
-        lines += ["the whole complexity under each criterion, by the links between them.", ""]
-        lines += [f"| claim | in | claimed | measured | decades | {gap} | {mapping_sq} |"]
-        lines += ["| --- | --- | --- | --- | --- | --- | --- |", *exponents, ""]
     doubtful = [row for row in verification.rows if not row.verdict.keeps_bound]
     if doubtful:
         lines += ["## What does not simply hold", ""]
@@ -80,12 +78,8 @@ def verdict_table(
         ]
         lines += [""]
     if findings:
-        lines += [
-            "## Findings",
-            "",
-            "| erratum | ruling | as printed or read | corrected | evidence |",
-        ]
-        lines += ["| --- | --- | --- | --- | --- |", *map(_format_finding, findings)]
+        head = ("erratum", "ruling", "as printed or read", "corrected", "evidence")
+        lines += ["## Findings", "", *_table(head, map(_format_finding, findings))]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -99,19 +93,28 @@ def repetition_table(
             counts.setdefault(row.claim.name, Counter())[row.verdict] += 1
     violated = sum(verdicts[VerdictName.VIOLATED] for verdicts in counts.values())
     order = sorted(VerdictName, key=lambda verdict: -verdict.rank_from_worst)
+    rows = (
+        f"| {name} | {' | '.join(str(verdicts[word] or '') for word in order)} |"
+        for name, verdicts in counts.items()
+    )
     lines = [
         "# Verdicts, repeated",
         "",
         f"Made by `{command}`: {len(verifications)} verifications with seeds {seeds[0]} to {seeds[-1]}. "  # noqa: E501
         f"{violated} of {sum(v.total() for v in counts.values())} verdicts are *violated*.",
         "",
-        f"| claim | {' | '.join(order)} |",
-        f"| --- |{' --- |' * len(order)}",
+        *_table(("claim", *order), rows),
     ]
-    for name, verdicts in counts.items():
-        cells = " | ".join(str(verdicts[word] or "") for word in order)
-        lines.append(f"| {name} | {cells} |")
     return "\n".join(lines) + "\n"
+
+
+def _table(head: Sequence[str], rows: Iterable[str]) -> list[str]:
+    """Return the lines of a Markdown table with these rows."""
+    return [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}", *rows]
+
+
+def _format_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(map(escape_markdown, cells))} |"
 
 
 def _verdict_line(row: Verdict) -> str:
@@ -148,7 +151,7 @@ def _exponent_lines(row: Verdict) -> Iterator[str]:
         )
         claimed = f"{row.claimed[statement]:.3g}"
         cells = (row.claim.name, other_removeprefix, claimed, text, f"{decades:.2g}", *scales)
-        yield f"| {' | '.join(map(escape_markdown, cells))} |"
+        yield _format_row(cells)
 
 
 def matching_claimed_exponent(subject: str, claimed: Mapping[str, Any]) -> str | None:
@@ -208,7 +211,10 @@ def power_table(searches: Mapping[str, Sequence[PowerSearch]], command: str) -> 
     command
         The command that created the table.
     """
-    efforts = list(searches)
+    rows = []
+    for same in zip(*searches.values(), strict=True):
+        lower, claim = (search.min_factor_text for search in same), same[0].claim
+        rows.append(f"| {' | '.join((claim.name, claim.method, same[0].parameter, *lower))} |")
     lines = [
         "# Power",
         "",
@@ -222,22 +228,15 @@ def power_table(searches: Mapping[str, Sequence[PowerSearch]], command: str) -> 
         "be built with the error, counts as a miss, and the table gives their number. The first "
         "table has, for each method, the claim that detects the smallest error.",
         "",
-        *_method_lines(searches),
+        *_table(("method", "parameter", *searches), _method_lines(searches)),
         "",
-        f"| claim | method | parameter | {' | '.join(efforts)} |",
-        f"| --- | --- | --- |{' --- |' * len(efforts)}",
+        *_table(("claim", "method", "parameter", *searches), rows),
     ]
-    for same in zip(*searches.values(), strict=True):
-        lower = " | ".join(other_item.min_factor_text for other_item in same)
-        item = same[0]
-        lines.append(f"| {item.claim.name} | {item.claim.method} | {item.parameter} | {lower} |")
     return "\n".join([*lines, ""])
 
 
 def _method_lines(results: Mapping[str, Sequence[PowerSearch]]) -> Iterator[str]:
     """Yield a line per method and parameter: the smallest error that any claim catches."""
-    yield f"| method | parameter | {' | '.join(results)} |"
-    yield f"| --- | --- |{' --- |' * len(results)}"
     everything = [search for searches in results.values() for search in searches]
     for method, parameter in dict.fromkeys(
         (search.claim.method, search.parameter) for search in everything
@@ -272,6 +271,14 @@ def units_table(results: Sequence[Homogeneity], command: str) -> str:
     homogeneities, lost, none = (
         [result for result in results if result.homogeneous is k] for k in (True, False, None)
     )
+    printed = "erratum as printed"
+    failures = (
+        (
+            *(item.name, item.kind, item.description),
+            item.normalised or ("found by its units alone" if item.kind == printed else ""),
+        )
+        for item in lost
+    )
     lines = [
         "# Units",
         "",
@@ -281,28 +288,14 @@ def units_table(results: Sequence[Homogeneity], command: str) -> str:
         "",
         "## Not homogeneous",
         "",
-        "| name | of | in what | why |",
-        "| --- | --- | --- | --- |",
-    ]
-    for homogeneity in lost:
-        printed = "found by its units alone" if homogeneity.kind == "erratum as printed" else ""
-        cells = (
-            homogeneity.name,
-            homogeneity.kind,
-            homogeneity.description,
-            homogeneity.normalised or printed,
-        )
-        lines.append(f"| {' | '.join(map(escape_markdown, cells))} |")
-    lines += [
+        *_table(("name", "of", "in what", "why"), map(_format_row, failures)),
         "",
         "## Homogeneous",
         "",
-        "| name | of | what, with its unit |",
-        "| --- | --- | --- |",
-    ]
-    lines += [
-        f"| {escape_markdown(item.name)} | {item.kind} | {escape_markdown(item.description)} |"
-        for item in homogeneities
+        *_table(
+            ("name", "of", "what, with its unit"),
+            (_format_row((item.name, item.kind, item.description)) for item in homogeneities),
+        ),
     ]
     lines += ["", "## Nothing with a unit", ""]
     for why in dict.fromkeys(item.description for item in none):

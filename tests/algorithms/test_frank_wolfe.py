@@ -4,11 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from helpers import assert_one_sentence
 
 from pfbench.algorithms import ALGORITHMS, algorithm
-from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
 from pfbench.base.state import State
 from pfbench.measures import fw_gap
 from pfbench.oracles import Ledger, Oracles
@@ -181,21 +178,6 @@ def test_backtracking_stays_at_a_stationary_start():
     states, counts = counted_states(Linear([0.0, 0.0, 0.0]), iterations=3)
     assert (states[-1].x == 0.0).all()
     assert counts["fv"] == 1
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"step": "backtracking", "curvature": 2.0}, ("curvature", "leave")),
-        ({"step": "line-search", "smoothness": 2.0}, ("smoothness", "backtracking")),
-        ({"step": "backtracking", "smoothness": -1.0}, ("smoothness",)),
-        ({"step": "backtracking", "smoothness": float("nan")}, ("smoothness",)),
-    ],
-)
-def test_estimates_that_do_not_fit_the_step_are_refused(given, words):
-    with pytest.raises(InputError) as error:
-        algorithm("frank-wolfe", iterations=3, **given).resolve(Constants(n=3))
-    assert_one_sentence(error, *words)
 
 
 # --- affine invariance ----------------------------------------------------------------------------

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError, RefusedError
-from pfbench.problems.additive_noise import MatrixLeastSquares, SeparableQuadratic
+from pfbench.problems.additive_noise import MatrixLeastSquares
 from pfbench.problems.with_norm import NormedProblem
 from pfbench.sets.named_norms import norm_ball
-from pfbench.sets.whole_space import WholeMatrices, WholeSpace
+from pfbench.sets.whole_space import WholeMatrices
 
 K, B, STEP, ALPHA = 23, 3, 0.07, 0.3
 BETA = 1.0 - ALPHA
@@ -53,49 +53,6 @@ def test_uscg_from_zero_is_signum_and_muon(name, norm):
     assert np.abs(path(problem, "uscg", alpha=ALPHA, **given) - same).max() > 1e-3
     if name == "muon":
         assert np.abs(path(problem, "muon-nesterov", beta=BETA, **given) - same).max() > 1e-3
-
-
-def test_uscg_on_l2_is_normalised_sgd():
-    problem = least_squares("l2")
-    same = path(problem, "uscg", alpha=ALPHA)
-    assert_allclose(path(problem, "normalised-sgd", beta=BETA), same, rtol=0, atol=1e-12)
-
-
-class Diagonal(NormedProblem):
-    """f(W) = the sum of f_j(W_jj) of a separable problem, in the spectral norm."""
-
-    def __init__(self, vectors):
-        d = vectors.shape[0]
-        super().__init__(
-            MatrixLeastSquares(
-                set=WholeMatrices((d, d)),
-                start_point=np.diag(vectors.start()),
-                noise=np.array([np.diag(row) for row in vectors.inner.noise]),
-                A=np.eye(d),
-                B=np.zeros((d, d)),
-            ),
-            norm_ball("spectral", (d, d)),
-        )
-        self.batch = lambda S, x: np.diag(vectors.batch(S, np.diag(x)))
-
-
-def test_muon_on_diagonals_is_signum():
-    """To the bit where nothing rotates the matrices."""
-    rng = np.random.default_rng(4)
-    noise = rng.standard_normal((7, 4))
-    vectors = NormedProblem(
-        SeparableQuadratic(
-            set=WholeSpace(4),
-            start_point=np.array([1.0, -2.0, 0.5, 3.0]),
-            noise=noise - noise.mean(axis=0),
-            weights=np.array([1.0, 2.0, 3.0, 4.0]),
-        ),
-        norm_ball("linf", (4,)),
-    )
-    signs = path(vectors, "signum", beta=BETA, iterations=200)
-    matrices = path(Diagonal(vectors), "muon", beta=BETA, iterations=200)
-    assert_array_equal(np.array([np.diag(W) for W in matrices]), signs)
-    assert_array_equal(matrices, np.array([np.diag(x) for x in signs]))
 
 
 def test_weight_decay_is_the_constrained_method_with_a_larger_ball():

@@ -1,103 +1,61 @@
-"""Proximal steps (gradient, SG, SVRG, SAGA, SPIDER) against their references and each other."""
+"""Methods on small linear models: bounds of their schedules, outputs, and special steps."""
 
-from fractions import Fraction
+from math import inf
 
 import numpy as np
 import pytest
-from helpers import assert_one_sentence
-from linear_reference import (
-    DOMAINS,
-    Everyone,
-    Plain,
-    assert_same,
-    elsewhere,
-    fits,
-    model,
-    run,
-    same_bits,
-)
+from linear_reference import DOMAINS, Plain, elsewhere, model, run
 from numpy.testing import assert_allclose
 
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
-from pfbench.sets import L1Penalty
+from pfbench.base.errors import InputError, RefusedError
+from pfbench.runs.loop.solve import solve
 
-# --- iterates and counts --------------------------------------------------------------------------
-
-GD = {"iterations": 9, "step": 0.7}
-EPOCHS = [
-    {"iterations": 17, "step": 0.4, "batch": 3, "period": 5},
-    {"iterations": 13, "step": 0.2, "batch": 14, "period": 4},
-]
-TABLE = [{"iterations": 17, "step": 0.4, "batch": 3}, {"iterations": 11, "step": 0.2, "batch": 14}]
-
-
-# --- structure ------------------------------------------------------------------------------------
-
-PAIRS = [("svrg", "prox-svrg"), ("saga", "prox-saga"), ("spiderboost", "prox-spiderboost")]
-
-
-@pytest.mark.parametrize(("smooth", "prox"), PAIRS)
-def test_with_h_zero_the_prox_form_is_the_smooth_one_bit_for_bit(smooth, prox):
-    free, weightless = model(), model(penalty=L1Penalty(0.0))
-    parameters = TABLE[0] if smooth == "saga" else EPOCHS[0]
-    expected, counts = run(free, smooth, **parameters)
-    same_bits(expected, run(free, prox, **parameters)[0])
-    same, paid = run(weightless, prox, **parameters)
-    same_bits(expected, same)
-    assert paid == counts | {"po": parameters["iterations"]}
-
-
-@pytest.mark.parametrize("domain", DOMAINS)
-@pytest.mark.parametrize("name", ["prox-spiderboost", "prox-sgd", "prox-svrg", "prox-saga"])
-def test_a_batch_of_every_component_gives_gradient_descent(name, domain):
-    """SpiderBoost with S = n, each component once; so the other estimates."""
-    problem = model(domain=domain)
-    parameters = {"batch": problem.n, **GD}
-    if "period" in ALGORITHMS[name].parameters():
-        parameters["period"] = 4
-    states, _ = run(problem, name, rng=Everyone(), **parameters)
-    expected, _ = run(problem, "prox-gd", **GD)
-    assert_same(states, [(s.at, s.x) for s in expected])
-
-
-@pytest.mark.parametrize("domain", DOMAINS)
-def test_spiderboost_with_period_1_is_gradient_descent_bit_for_bit(domain):
-    problem = model(domain=domain)
-    states, counts = run(problem, "prox-spiderboost", period=1, batch=3, **GD)
-    expected, same = run(problem, "prox-gd", **GD)
-    same_bits(states, expected)
-    assert counts == same
-
-
-def test_the_first_step_of_every_epoch_of_svrg_is_a_gradient_step():
-    problem = model(domain="penalty")
-    states, _ = run(problem, "prox-svrg", **EPOCHS[0])
-    for state in states[:: EPOCHS[0]["period"]]:
-        assert_allclose(state.estimate, problem.gradient(state.at), rtol=0, atol=1e-15)
+EPOCHS = {"iterations": 17, "batch": 3, "period": 5, "step": 0.3}
+NATASHA = {"iterations": 29, "snapshot": 11, "subepochs": 3, "sigma": 0.1, "step": 0.4}
 
 
 # --- the theorems' schedules ----------------------------------------------------------------------
 
-L_F, L_MS, L_MAX, DELTA, SIGMA2 = (Fraction(k, 8) for k in (12, 20, 44, 7, 10))
+
+def mean_square(norms):
+    return np.mean(norms**2)
 
 
-def constants(n):
-    numbers = {"L_f": L_F, "L_ms": L_MS, "L_max": L_MAX, "delta": DELTA, "sigma2": SIGMA2}
-    return Constants(n=n, D=4.0, **{name: float(number) for name, number in numbers.items()})
+def least_square(norms):
+    return np.min(norms**2)
 
 
-@pytest.mark.parametrize("name", ["prox-svrg-plus", "prox-spiderboost"])
-def test_a_sampled_reference_is_not_the_theorems_schedule(name):
-    c = constants(100)
-    assert algorithm(name, epsilon=0.1).resolve(c)[1] == "theory"
-    assert algorithm(name, epsilon=0.1, snapshot=9).resolve(c)[1] == "explicit"
+BOUNDS = [
+    ("prox-gd", "penalty", 0.25, mean_square, 0.25**2),
+    ("prox-sgd", "penalty", 0.25, mean_square, 0.25),
+    ("prox-svrg", "penalty", 0.25, mean_square, 0.25),
+    ("prox-spiderboost", "penalty", 0.25, mean_square, 0.25**2),
+    ("sarah", "none", 0.1, mean_square, 0.1),
+    ("spider", "none", 0.05, np.mean, 5 * 0.05),
+    ("rsag", "none", 0.02, least_square, 0.02),
+]
+"""Method, domain, epsilon, and the statistic of |G(x_t)| that is at most the last number."""
+
+
+@pytest.mark.parametrize(("name", "domain", "epsilon", "statistic", "limit"), BOUNDS)
+def test_the_theorems_schedule_meets_its_bound(name, domain, epsilon, statistic, limit):
+    problem = model(domain=domain)
+    P = Plain(problem)
+    chosen, label = algorithm(name, epsilon=epsilon).resolve(problem.constants(elsewhere(problem)))
+    assert label == "theory"
+    parameters = {key: getattr(chosen, key) for key in type(chosen).parameters()}
+    found = []
+    for seed in range(3):
+        states, _ = run(problem, name, seed=seed, **parameters)
+        found.append(statistic(np.array([P.mapping(s.at, chosen.step) for s in states])))
+    assert np.mean(found) <= limit
 
 
 def test_one_step_of_prox_svrg_plus_descends_as_its_schedule_derives():
     """F(x+) <= F(x) + |e|^2/(12L) - |G|^2/(18L) - 5L/2 |x+ - x|^2 for any error e."""
-    for domain in ("none", "penalty", "set"):
+    for domain in DOMAINS:
         problem = model("robust-regression", domain)
         P, rng = Plain(problem), np.random.default_rng(1)
         L = problem.constants(np.zeros(4)).L_f
@@ -111,7 +69,7 @@ def test_one_step_of_prox_svrg_plus_descends_as_its_schedule_derives():
             assert fall <= promised + 1e-13
 
 
-@pytest.mark.parametrize("domain", ["none", "penalty", "set"])
+@pytest.mark.parametrize("domain", DOMAINS)
 def test_the_online_schedule_meets_its_bound_and_counts_its_batches(domain):
     """E|G|^2 over the run, three seeds: at most epsilon; every reference costs B, none n."""
     problem, epsilon = model("robust-regression", domain, n=400, spread=0.3), 0.02
@@ -129,77 +87,117 @@ def test_the_online_schedule_meets_its_bound_and_counts_its_batches(domain):
     assert np.mean(squares) <= epsilon
 
 
+@pytest.mark.parametrize("name", ["asvrg", "prox-asvrg", "katyusha-ns", "prox-katyusha-ns"])
+def test_without_a_theorem_there_is_no_schedule(name):
+    c = Constants(n=9, L_f=1.0, L_ms=1.0, L_max=1.0, delta=1.0, sigma2=1.0)
+    with pytest.raises(RefusedError, match=f"{name} has no theorem's schedule"):
+        algorithm(name, epsilon=0.1).resolve(c)
+
+
+def test_given_sizes_replace_those_of_the_schedule():
+    c = Constants(n=300, L_f=1.0, L_ms=2.0, L_max=4.0, delta=0.5, sigma2=0.75, ell=0.5)
+    chosen = ALGORITHMS["natasha15"].theory(0.1, c, sigma=2.0, snapshot=64)
+    assert (chosen.sigma, chosen.snapshot, chosen.subepochs) == (2.0, 64, 2)
+    assert chosen.step == pytest.approx(2.0 / (2 * 4.0) ** 2)
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+def test_asvrg_takes_its_smoothness_from_the_problem():
+    problem = model()
+    c = problem.constants(problem.start())
+    assert algorithm("asvrg", **EPOCHS).resolve(c)[0].smoothness == c.L_max
+    assert algorithm("asvrg", **EPOCHS, smoothness=3.0).resolve(c)[0].smoothness == 3.0
+    assert algorithm("asvrg", **EPOCHS).resolve(Constants(n=11))[0].smoothness is None
+
+
+@pytest.mark.parametrize("b", [1, 2, 10, 11, 30])
+def test_the_first_weight_of_asvrg_is_between_one_half_and_one(b):
+    for step, L in ((0.1, 1.0), (10.0, 1.0), (1.0, inf), (1e-9, 1.0)):
+        smoothness = None if inf == L else L
+        method = ALGORITHMS["asvrg"](**EPOCHS | {"batch": b, "step": step}, smoothness=smoothness)
+        weight = method.first_weight(11)
+        assert 0.5 <= weight <= 1.0
+        assert weight == 1.0 or b < 11
+
+
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("name", "given"),
     [
-        ({"iterations": 9, "step": 0.1, "batch": 3, "period": 2, "online": True}, "snapshot"),
-        ({"epsilon": 0.1, "online": "yes"}, "online='yes'"),
-        ({"epsilon": 0.1, "online": 1}, "online=1"),
+        ("prox-asvrg", EPOCHS),
+        *(("prox-katyusha-ns", EPOCHS | {"option": option}) for option in (1, 2)),
+        ("prox-rsag", {"step": 0.2, "batch": 3}),
     ],
 )
-def test_a_wrong_online_is_refused_by_name(given, words):
-    with pytest.raises(InputError) as error:
-        algorithm("prox-svrg-plus", **given).resolve(constants(100))
-    assert_one_sentence(error, "prox-svrg-plus", words)
+def test_every_point_is_in_the_set(name, given):
+    problem = model(domain="set")
+    states, _ = run(problem, name, **given | {"iterations": 60})
+    for state in states:
+        points = [state.at, state.x] + ([] if state.output is None else [state.output])
+        assert all(problem.set.contains(point) for point in points)
 
 
-# --- convergence ----------------------------------------------------------------------------------
-
-LONG = {
-    "prox-gd": {"iterations": 1500, "step": 0.4},
-    "projected-gradient": {"iterations": 1500, "step": 0.4},
-    "svrg": {"iterations": 3000, "step": 0.2, "batch": 5, "period": 3},
-    "prox-svrg": {"iterations": 3000, "step": 0.2, "batch": 5, "period": 3},
-    "projected-svrg": {"iterations": 3000, "step": 0.2, "batch": 5, "period": 3},
-    "prox-svrg-plus": {"iterations": 3000, "step": 0.1, "batch": 5, "period": 2},
-    "saga": {"iterations": 3000, "step": 0.1, "batch": 5},
-    "prox-saga": {"iterations": 3000, "step": 0.1, "batch": 5},
-    "spiderboost": {"iterations": 3000, "step": 0.2, "batch": 4, "period": 3},
-    "prox-spiderboost": {"iterations": 3000, "step": 0.2, "batch": 4, "period": 3},
-}
+def test_every_step_of_spider_is_at_most_the_given_length():
+    problem, given = model(), {"iterations": 60, "batch": 3, "period": 5, "step": 0.05}
+    states, _ = run(problem, "spider", **given, lam=0.5)
+    lengths = np.array([np.linalg.norm(s.x - s.at) for s in states])
+    assert lengths.max() <= 0.05 * (1 + 1e-12)
+    assert lengths.min() < 0.04
+    states, _ = run(problem, "spider", **given, option=1)
+    assert_allclose([np.linalg.norm(s.x - s.at) for s in states], 0.05, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("name", "domain"),
-    [(name, domain) for name in LONG for domain in DOMAINS if fits(name, domain)],
-)
-def test_the_gradient_mapping_falls_to_zero(name, domain):
-    """On a non-convex problem, by the mapping of the second implementation."""
-    problem = model(domain=domain)
-    states, _ = run(problem, name, **LONG[name])
-    plain = Plain(problem)
-    assert plain.mapping(elsewhere(problem)) > 0.05
-    assert plain.mapping(states[-1].x) < 1e-9
-
-
-@pytest.mark.parametrize(
-    ("name", "extra"),
-    [
-        ("prox-sgd", {"batch": 2}),
-        ("prox-svrg-plus", {"batch": 5, "period": 3, "snapshot": 2}),
-        ("prox-spiderboost", {"batch": 5, "period": 3, "snapshot": 2}),
-    ],
-)
-def test_with_a_fixed_sampled_reference_the_mapping_stalls_at_the_noise(name, extra):
-    problem = model(domain="penalty")
-    plain = Plain(problem)
-    states, _ = run(problem, name, iterations=1500, step=0.05, **extra)
-    levels = [plain.mapping(state.at) ** 2 for state in states[500:]]
-    assert 1e-5 < np.mean(levels) < plain.mapping(elsewhere(problem)) ** 2
-
-
-@pytest.mark.parametrize("name", ["prox-gd", "prox-sgd", "prox-svrg", "prox-spiderboost"])
-def test_the_theorems_schedule_meets_its_bound(name):
-    """The mean of |G_eta(x_t)|^2 over t (and three seeds) is at most epsilon, or its square."""
-    problem = model(domain="penalty")
-    plain = Plain(problem)
-    epsilon = 0.25
-    chosen, label = algorithm(name, epsilon=epsilon).resolve(problem.constants(elsewhere(problem)))
-    assert label == "theory"
-    parameters = {key: getattr(chosen, key) for key in type(chosen).parameters()}
-    means = []
+def test_spider_of_option_1_returns_the_point_where_it_stopped():
+    problem, given = model(), {"iterations": 500, "batch": 11, "period": 1, "step": 0.01}
     for seed in range(3):
-        states, _ = run(problem, name, seed=seed, **parameters)
-        means.append(np.mean([plain.mapping(s.at, chosen.step) ** 2 for s in states]))
-    squared = name in ("prox-gd", "prox-spiderboost")
-    assert np.mean(means) <= (epsilon**2 if squared else epsilon)
+        result = solve(problem, algorithm("spider", **given, option=1, tolerance=0.05), seed=seed)
+        assert result.status == "finished"
+        assert result.iterations < 500
+        assert np.linalg.norm(Plain(problem).full(result.x)) <= 0.1
+
+
+def test_spider_at_a_stationary_point_stays_there():
+    problem = model(alpha=0.0, n=3)
+    problem = type(problem)(np.zeros((3, 4)), problem.labels, problem.set, 0.0)
+    states, _ = run(problem, "spider", iterations=4, batch=2, period=2, step=0.1)
+    assert all(np.array_equal(s.x, elsewhere(problem)) for s in states)
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_with_one_step_a_sub_epoch_the_centre_never_moves(domain):
+    """m = 1: the average of x_0 alone is x_0; so the output stays at the start."""
+    problem = model(domain=domain)
+    given = NATASHA | {"iterations": 9, "snapshot": 3}
+    for state in run(problem, "natasha15", **given)[0]:
+        assert_allclose(state.output, elsewhere(problem), rtol=0, atol=0)
+
+
+def test_the_reference_of_natasha_is_a_subset_without_repetition():
+    """With sigma = 0 the estimate at the snapshot is the reference itself."""
+    problem = model()
+    P, x = Plain(problem), elsewhere(problem)
+    given = {"iterations": 1, "snapshot": 10, "subepochs": 1, "sigma": 0.0, "step": 0.1}
+    states, _ = run(problem, "natasha15", seed=1, **given)
+    leave_one_out = [P.mean(np.delete(np.arange(11), i), x) for i in range(11)]
+    assert min(np.abs(states[0].estimate - g).max() for g in leave_one_out) < 1e-14
+
+
+def test_a_snapshot_above_n_is_refused_by_name():
+    with pytest.raises(InputError, match=r"^snapshot=12 must be at most n = 11"):
+        run(model(), "natasha15", **NATASHA | {"snapshot": 12})
+
+
+# --- outputs --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "given"), [("sarah", EPOCHS | {"iterations": 15}), ("natasha15", NATASHA)]
+)
+def test_a_run_ends_at_the_output_of_its_last_state(name, given):
+    problem = model()
+    result = solve(problem, algorithm(name, **given), seed=3)
+    assert result.status == "finished"
+    assert result.final["objective"] == pytest.approx(Plain(problem).value(result.x), rel=1e-12)
+    last = solve(problem, algorithm("sarah", **EPOCHS, output="last"), seed=3)
+    assert not np.array_equal(result.x, last.x)

@@ -183,12 +183,6 @@ def test_output_weights_are_k_times_k_plus_1():
     assert_allclose(weights / weights.sum(), np.array([2, 6, 12]) / 20)
 
 
-def test_a_given_tolerance_is_not_the_theorems_schedule():
-    chosen = algorithm("ncgs", epsilon=1.0, tolerance=0.01)
-    assert chosen.resolve(constants())[1] == "explicit"
-    assert algorithm("ncgs", epsilon=1.0).resolve(constants())[1] == "theory"
-
-
 # --- NCGS: convergence ----------------------------------------------------------------------------
 
 FAR = [

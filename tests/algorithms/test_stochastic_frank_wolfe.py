@@ -4,12 +4,11 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from both_kinds import dense, each_kind, minimiser, small
-from helpers import assert_one_sentence, reference_of, tiny_logistic
+from both_kinds import minimiser, small
+from helpers import reference_of, tiny_logistic
 
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
 from pfbench.oracles import Ledger, Oracles
 from pfbench.runs.loop.solve import solve
 
@@ -17,18 +16,6 @@ NAMES = ("sfw", "svfw", "sagafw")
 
 
 by_name = pytest.mark.parametrize("name", NAMES)
-
-
-def run(problem, name, x, seed=5, **parameters):
-    """The states of a run from the dense point x, and the counts."""
-    ledger = Ledger()
-    backend = problem.open(np.random.default_rng(0))
-    ask = Oracles(backend, ledger, problem.set.diameter)
-    chosen = ALGORITHMS[name](**parameters)
-    states = []
-    for state in chosen.run(ask, reference_of(problem).point(x), np.random.default_rng(seed)):
-        states.append((dense(state.at), np.array(state.estimate), dense(state.x)))
-    return states, ledger.counts().as_dict()
 
 
 # --- iterates -------------------------------------------------------------------------------------
@@ -68,44 +55,13 @@ def test_a_schedule_whose_best_step_exceeds_1_takes_more_iterations(name):
         assert chosen.iterations == k
 
 
-# --- refusals -------------------------------------------------------------------------------------
-
-
-def test_an_unknown_option_of_sagafw_is_refused():
-    with pytest.raises(InputError, match=r"option.*'as_claimed'.*did you mean 'claimed'") as error:
-        ALGORITHMS["sagafw"](**of("sagafw", CASES[0]), option="as_claimed")
-    assert_one_sentence(error)
-
-
-def test_sagafw_says_that_its_complexity_is_disputed():
-    cls = ALGORITHMS["sagafw"]
-    assert "disputed" in cls.summary
-    assert "lower bound" in cls.disputed
-
-
 # --- convergence ----------------------------------------------------------------------------------
-
-FAR = [
-    ("sfw", {"iterations": 1500, "step": 0.004, "batch": 300}, 0.2),
-    ("svfw", {"iterations": 1500, "step": 0.004, "batch": 9, "period": 3}, 0.1),
-    ("sagafw", {"iterations": 1500, "step": 0.004, "batch": 9}, 0.1),
-]
 
 
 def exact_gap(problem, x):
     P = reference_of(problem)
     g = P.embedded(P.component_gradients(x).mean(axis=0))
     return np.vdot(g, x - minimiser(g, problem.set.radius))
-
-
-@each_kind
-@pytest.mark.parametrize(("name", "parameters", "share"), FAR, ids=NAMES)
-def test_the_exact_gap_falls(kind, name, parameters, share):
-    problem = small(kind)
-    result = solve(problem, algorithm(name, **parameters, output="last"), seed=1)
-    assert result.status == "finished"
-    first = exact_gap(problem, np.zeros(problem.set.shape))
-    assert exact_gap(problem, dense(result.x)) < share * first
 
 
 @pytest.mark.thin(3)

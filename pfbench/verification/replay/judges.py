@@ -50,7 +50,7 @@ class RecordedChoiceJudges:
         replay, x = self.replay, keep(u)
         for _ in range(_MAX_INNER):
             g = tilt(l, x, u, 1.0 / lam)
-            slope = replay._gradient_array(g)
+            slope = replay._dense_array(g)
             pending = replay.find_minimisation(slope)
             if pending is None:
                 if self.is_printed:
@@ -63,7 +63,7 @@ class RecordedChoiceJudges:
                 ends = ends == (replay.decisions.choose_option(replay.step, 2) == 0)
             moved = combine(keep(x), v, min(1.0, gap * lam / length**2)) if length > 0.0 else x
             if ends:
-                further = replay._gradient_array(tilt(l, moved, u, 1.0 / lam))
+                further = replay._dense_array(tilt(l, moved, u, 1.0 / lam))
                 if length > 0.0 and self._is_next_query_of_inner_loop(further, slope, direction):
                     replay.notes.append("an inner loop goes on after its gap is small enough")
                 else:
@@ -99,11 +99,11 @@ class RecordedChoiceJudges:
     def _find_recorded_point(self, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
         """Return the first recorded point whose gap is at most eta, whatever the steps to it."""
         replay = self.replay
-        slope, centre = replay._gradient_array(l), replay._dense_point(u)
+        slope, centre = replay._dense_array(l), replay._dense_array(u)
         for pending in [item for item in replay.window.pending if item.query.kind == "lo"]:
             assert pending.query.direction is not None
             x = centre + lam * (pending.query.direction - slope)
-            v = np.asarray(replay._dense_point(replay.consume_minimisation(pending)))
+            v = np.asarray(replay._dense_array(replay.consume_minimisation(pending)))
             if float(np.vdot(pending.query.direction, x - v)) <= eta * (1.0 + _TIE):
                 return x
         replay.raise_mismatch(f"ends its inner loop at a gap of at most {eta:g}")
@@ -126,7 +126,7 @@ class RecordedChoiceJudges:
 
         own = replay.value
         replay.is_searching = True
-        replay.value = lambda x: points.append(replay._dense_point(x)) or own(x)  # type: ignore[method-assign,func-returns-value]
+        replay.value = lambda x: points.append(replay._dense_array(x)) or own(x)  # type: ignore[method-assign,func-returns-value]
         try:
             start = watch_value(0.0)
             end = watch_value(upper)

@@ -108,14 +108,14 @@ class ReplayOracles(IndexSampling):
 
     def gradient(self, x: Any) -> Any:
         """Consume the recorded query of the full gradient at x, and return the gradient."""
-        point = self._dense_point(x)
+        point = self._dense_array(x)
         self._consume_full_gradient(point, "the full gradient")
         self.snapshot = point
         return self._as_backend_gradient(self.backend.gradient(self._as_backend_point(x)))
 
     def batch(self, sample: Indices, x: Any) -> Any:
         """Return the mean of the sampled component gradients."""
-        point = self._dense_point(x)
+        point = self._dense_array(x)
         if self._is_unresolved(sample):
             self._resolve_draw(sample, self.window.pending_gradients_at_point(point), point)
         else:
@@ -126,7 +126,7 @@ class ReplayOracles(IndexSampling):
 
     def difference(self, sample: Any, x: Any, y: Any) -> Any:
         """Return the mean difference of the sampled component gradients at two points."""
-        a, b = self._dense_point(x), self._dense_point(y)
+        a, b = self._dense_array(x), self._dense_array(y)
         if self.window.is_equal_point(a, b):
             coincide = self._consume_difference_of_equal_points(a, b, len(sample))
             if coincide is None:
@@ -154,7 +154,7 @@ class ReplayOracles(IndexSampling):
     def value(self, x: Any) -> float:
         """Return f(x); the recorded run may query more or fewer values than the reference."""
         if not self.is_searching:
-            point = self._dense_point(x)
+            point = self._dense_array(x)
             pending = self.window.find(
                 ("value",), lambda q: self.window.is_equal_point(q.points[0], point)
             )
@@ -164,7 +164,7 @@ class ReplayOracles(IndexSampling):
 
     def lo(self, g: Any) -> Any:
         """Return the recorded vertex for the same direction, and consume its query."""
-        direction = self._gradient_array(g)
+        direction = self._dense_array(g)
         pending = self.find_minimisation(direction)
         if pending is None and float(np.linalg.norm(direction)) <= self.window.tolerance:
             # A direction that is rounding alone may have been normalised.
@@ -180,7 +180,7 @@ class ReplayOracles(IndexSampling):
         """Return the proximal map, and consume its recorded query."""
         if self.backend.unconstrained:
             return x - lam * g
-        expected = self._dense_point(x) - lam * self._gradient_array(g)
+        expected = self._dense_array(x) - lam * self._dense_array(g)
         penalised = getattr(self.transcript.problem, "penalty", None) is not None
         limit = max(VALUE_TOLERANCE * float(np.abs(expected).max()), self.window.point_tolerance)
 
@@ -203,7 +203,7 @@ class ReplayOracles(IndexSampling):
 
     def table(self, x: Any) -> "ReplayTable":
         """Return a table of all component gradients."""
-        self._consume_full_gradient(self._dense_point(x), "a table of all component gradients")
+        self._consume_full_gradient(self._dense_array(x), "a table of all component gradients")
         return ReplayTable(self, self.backend.table(self._as_backend_point(x)))
 
     def component_smoothness(self) -> Floats:
@@ -361,11 +361,8 @@ class ReplayOracles(IndexSampling):
     def _is_known(self, step: int) -> bool:
         return step < len(self.transcript.states)
 
-    def _dense_point(self, x: Any) -> Floats:
+    def _dense_array(self, x: Any) -> Floats:
         return np.asarray(copy_dense(x, self.transcript.pattern))
-
-    def _gradient_array(self, g: Any) -> Floats:
-        return np.asarray(copy_dense(g, self.transcript.pattern))
 
     def _as_backend_point(self, x: Any) -> Any:
         """Return a point in the form that the backend takes."""
@@ -448,7 +445,7 @@ class ReplayHessianAtPoint:
     """The component Hessians at one point."""
 
     def __init__(self, replay: ReplayOracles, s: Any) -> None:
-        self._replay, self._base = replay, replay._dense_point(s)
+        self._replay, self._base = replay, replay._dense_array(s)
         self._hessian = replay.backend.hessian(replay._as_backend_point(s))
         self._is_explained = False
         self._try_explain()
@@ -467,7 +464,7 @@ class ReplayHessianAtPoint:
     def product(self, x: Any, y: Any) -> Any:
         """Return the mean Hessian times x - y."""
         replay, window = self._replay, self._replay.window
-        a, b = replay._dense_point(x), replay._dense_point(y)
+        a, b = replay._dense_array(x), replay._dense_array(y)
         pending = window.find(
             ("hessian.product",),
             lambda q: (
@@ -489,7 +486,7 @@ class ReplayHessianAtPoint:
     def batch(self, sample: Indices, x: Any, y: Any) -> Any:
         """Return the mean of the sampled component Hessians times x - y."""
         replay, window = self._replay, self._replay.window
-        a, b = replay._dense_point(x), replay._dense_point(y)
+        a, b = replay._dense_array(x), replay._dense_array(y)
         pieces = window.pending_hessian_products(self._base, a, b)
         if window.is_equal_point(a, b) and not pieces:
             own = replay._as_backend_point(x), replay._as_backend_point(y)
@@ -535,7 +532,7 @@ class ReplayTable:
 
     def _consume_batch_or_table(self, kind: str, sample: Any, x: Any) -> None:
         replay, window = self._replay, self._replay.window
-        point = replay._dense_point(x)
+        point = replay._dense_array(x)
         pieces = window.pending_gradients_at_point(point)
         own = [piece for piece in pieces if piece[0].query.kind == kind]
         size = len(sample)

@@ -17,7 +17,6 @@ from pfbench.sets import L1Ball, L2Ball, LinfBall
 from pfbench.sets.body import ConvexBody
 from pfbench.sets.named_norms import norm_ball, vector_norm_ball
 from pfbench.sets.norms import EntrywiseBall, NormBall
-from pfbench.sets.nuclear import NuclearBall
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole_space import WholeMatrices, WholeSpace
 
@@ -197,13 +196,6 @@ def make_box_problem(shape: Shape = (4,), radius: float = 0.3, **options: Any) -
     return RippledLogCosh(set=_make_entrywise_set(LinfBall(prod(shape), radius), shape), **options)
 
 
-def make_nuclear_ball_problem(
-    shape: Shape = MATRIX, radius: float = 1.0, **options: Any
-) -> RippledLogCosh:
-    """Return the problem on a nuclear norm ball."""
-    return RippledLogCosh(set=NuclearBall((shape[0], shape[1]), radius), **options)
-
-
 def make_unconstrained_problem(shape: Shape = (4,), **options: Any) -> RippledLogCosh:
     """Return the problem without set and penalty."""
     return RippledLogCosh(set=_make_block_set(shape), **options)
@@ -227,7 +219,6 @@ BUILDERS: Mapping[str, Callable[..., RippledLogCosh]] = MappingProxyType(
         "ball": make_l2_ball_problem,
         "octahedron": make_l1_ball_problem,
         "cube": make_box_problem,
-        "nuclear": make_nuclear_ball_problem,
         "space": make_unconstrained_problem,
         "penalised": make_penalised_problem,
         "normed": make_problem_with_norm,
