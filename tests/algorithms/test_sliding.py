@@ -75,18 +75,6 @@ class Plain:
     def value(self, x):
         return self.reference.components(x).mean()
 
-    def condg(self, g, u, lam, eta):
-        """qu2018 algorithm 1."""
-        l, x = self.reference.embedded(g), u  # noqa: E741
-        while True:
-            slope = l + (x - u) / lam
-            v = minimiser(slope, self.radius)
-            gap = np.vdot(slope, x - v)
-            if gap <= eta:
-                return x
-            xi = min(1.0, gap / (np.sum((v - x) ** 2) / lam))
-            x = x + xi * (v - x)
-
     def gap(self, x):
         g = self.reference.embedded(self.full(x))
         return np.vdot(g, x - minimiser(g, self.radius))
@@ -110,25 +98,6 @@ class Plain:
 
 
 # --- NCGS: structure ------------------------------------------------------------------------------
-
-
-@each_kind
-def test_option_1_is_inexact_projected_gradient(kind):
-    """With beta = lambda: theta_ag = theta, and it is the next md."""
-    problem, eta = small(kind), 0.03
-    L, P = smoothness(problem), Plain(problem)
-    states, _ = run(
-        problem, "ncgs", start(kind), iterations=12, smoothness=L, option=1, tolerance=eta
-    )
-    theta, moved, close = start(kind), 0, 1e-12 if kind == "logistic" else 1e-6
-    for md, g, ag in states:
-        assert_allclose(md, theta, rtol=0, atol=close)
-        theta = P.condg(g, theta, 1 / (2 * L), eta)
-        assert_allclose(ag, theta, rtol=0, atol=close)
-        exact = P.project(md - P.reference.embedded(g) / (2 * L))
-        assert np.sum((ag - exact) ** 2) <= eta / (2 * L) * (1 + 1e-6)
-        moved += not np.allclose(ag, md, atol=1e-4)
-    assert moved >= 3
 
 
 @each_kind

@@ -2,24 +2,12 @@
 
 import numpy as np
 import pytest
-from following import assert_follows_reference
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.estimators import SPIDERG, SVRG
 from pfbench.points import combine
 
 NAMES = ["sg", "svrg", "spiderg", "casvrg", "caspiderg"]
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize(
-    ("S", "p", "weight"), [(3, 4, 0.1), (40, 5, 0.03), (1, 1, 0.2), (2, 7, 1.0)]
-)
-def test_iterates_and_estimates_are_those_of_the_reference(small, name, S, p, weight):
-    parameters = {"iterations": 15, "step": weight, "batch": S}
-    if name != "sg":
-        parameters["period"] = p
-    assert_follows_reference(small.problem, f"nfwu-{name}", **parameters)
 
 
 @pytest.mark.parametrize("name", NAMES)
