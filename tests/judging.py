@@ -6,9 +6,15 @@ import math
 import os
 import pickle
 
+from pfbench.claims.catalogue import MUTANTS
 from pfbench.verification.subject import Subject
 from pfbench.verification.trial import Trial
 from pfbench.verification.verdict import judge as judged
+
+
+def planted(name):
+    """Return the method with a planted fault."""
+    return MUTANTS[name].subject.algorithm_under_test()
 
 
 def trial(claim, algorithm=None, seed=0):

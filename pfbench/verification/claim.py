@@ -1,14 +1,14 @@
 """Definition of a claim: a statement of a paper, its check, planted faults and errata.
 
 Each theorem has one file. It contains the bound as a function, instances on which the bound is
-tight, the check, the `Claim`, its `Mutant` objects, and its `Erratum` objects with their
-examinations. Each paper has a folder of these files, collected in one `Paper`.
+tight, the check, the `Claim`, and its `Erratum` objects with their examinations. Each paper has a
+folder of these files, collected in one `Paper`. The texts of its errata are in ``errata.toml``, and
+its planted faults, if they are edits of a method, in ``faults.toml``.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from pfbench.base.checks import check_choice
@@ -278,12 +278,3 @@ class Paper:
     claims: tuple[Claim, ...]
     mutants: tuple[Mutant, ...]
     errata: tuple[Erratum, ...]
-
-    @classmethod
-    def from_files(cls, key: str, title: str, files: Sequence[ModuleType]) -> Self:
-        """Return a paper with the `CLAIMS`, `MUTANTS` and `ERRATA` of its files, in order."""
-        items = {
-            subject: tuple(item for file in files for item in getattr(file, subject.upper(), ()))
-            for subject in ("claims", "mutants", "errata")
-        }
-        return cls(key=key, title=title, **items)

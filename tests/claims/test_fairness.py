@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from pfbench.claims.catalogue import CLAIMS, ERRATA, PAPERS
+from pfbench.algorithms.norm_ball_methods import USCG
+from pfbench.claims.catalogue import CLAIMS, ERRATA, MUTANTS, PAPERS
 from pfbench.claims.pethick2025 import unconstrained
 from pfbench.claims.relatives.table1 import ROWS
 from pfbench.points import keep
@@ -59,7 +60,7 @@ def is_admitted(claim, subject):
     return True
 
 
-class HalfStep(unconstrained.USCG):
+class HalfStep(USCG):
     """Steps by gamma/2, which theorem 5.5 admits."""
 
     def update(self, x, v):
@@ -75,7 +76,7 @@ def test_no_planted_fault_is_admitted_by_its_theorem(claim, mutant):
 def test_a_fault_that_the_theorem_admits_is_found_out():
     assert is_admitted(unconstrained.VANISHING, Subject(HalfStep))
     assert is_admitted(unconstrained.VANISHING, Subject())
-    assert not is_admitted(unconstrained.VANISHING, Subject(unconstrained.QuarterOfStepSize))
+    assert not is_admitted(unconstrained.VANISHING, MUTANTS["uscg-quarter-step"].subject)
     assert {claim.name for claim in ADMITTING} >= {"pethick2025-thm5.5", "pethick2025-thm5.7"}
 
 

@@ -4,9 +4,9 @@ The abstract and the introduction of the paper were read; pfbench derives the co
 """
 
 from pfbench.claims.halbey2026 import worst_start
-from pfbench.verification import Paper
+from pfbench.verification.paper_tables import read_paper
 
-PAPER = Paper.from_files(
+PAPER = read_paper(
     "halbey2026",
     "Halbey et al.: Lower bounds for Frank-Wolfe on strongly convex sets",
     (worst_start,),

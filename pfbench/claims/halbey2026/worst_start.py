@@ -16,9 +16,8 @@ from functools import cache, partial
 
 import numpy as np
 
-from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.sets import L2Ball
-from pfbench.verification import Claim, Evidence, Floats, Mutant, make_instance
+from pfbench.verification import Claim, Evidence, Floats, make_instance
 from pfbench.verification.instruments.indefinite import IndefiniteQuadratic
 from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 from pfbench.verification.trial import Trial
@@ -181,23 +180,3 @@ WORST = Claim(
 )
 
 CLAIMS = (WORST,)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-_loop = partial(Mutant.from_edits, FrankWolfe, FrankWolfe.run)
-
-MUTANTS = (
-    _loop(
-        "worst-start-half-way",
-        "Makes half the step of an exact line search.",
-        {"self._line_search(ask, x, v, gap)": "self._line_search(ask, x, v, gap) / 2.0"},
-        WORST,
-    ),
-    _loop(
-        "worst-start-quarter-of-the-gradient",
-        "Steps by 1/4 of the gradient, and ignores the answer of LO.",
-        {"x, combine(x, v, gamma)": "x, x - 0.25 * gradient"},
-        WORST,
-    ),
-)

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.verification import Claim, Mutant, make_instance
+from pfbench.verification import Claim, make_instance
 from pfbench.verification.instruments.convex_quadratics import (
     make_interval_quadratic,
     make_simplex_half_square,
@@ -49,14 +48,3 @@ PRIMAL = Claim(
 )
 
 CLAIMS = (PRIMAL,)
-
-MUTANTS = (
-    Mutant.from_edits(
-        FrankWolfe,
-        FrankWolfe.run,
-        "frank-wolfe-half-step",
-        "Takes 1/(t+2), half the step.",
-        {"gamma = l / (t + l)": "gamma = 0.5 * l / (t + l)"},
-        PRIMAL,
-    ),
-)

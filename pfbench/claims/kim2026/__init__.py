@@ -5,9 +5,9 @@ the step. The paper was read in part, and in a machine-made copy.
 """
 
 from pfbench.claims.kim2026 import failing_statements, orthogonalisers, sign_separation, theorem1
-from pfbench.verification import Paper
+from pfbench.verification.paper_tables import read_paper
 
-PAPER = Paper.from_files(
+PAPER = read_paper(
     "kim2026",
     "Kim, Oh: Convergence of Muon with Newton-Schulz, ICLR 2026",
     (orthogonalisers, theorem1, sign_separation, failing_statements),

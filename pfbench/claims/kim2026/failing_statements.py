@@ -14,8 +14,8 @@ from pfbench.claims.kim2026.theorem1 import (
 )
 from pfbench.runs.loop.steps import steps
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, is_at_most_bound
-from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.spectral_least_squares import parabola
+from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statements.path_mean import norm_constants
 
 

@@ -13,9 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.norm_ball_methods import USCG
-from pfbench.base.state import Point
-from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem, vector_quadratic
 from pfbench.verification.statements.path_mean import gradient_dual_norm, norm_constants
 from pfbench.verification.statistics import combine_all, decide_exact
@@ -107,27 +105,3 @@ SEPARATION = Claim(
 )
 
 CLAIMS = (SEPARATION,)
-
-
-class GradientDirection(USCG):
-    """Makes steps of the same length along the gradient, not along its signs."""
-
-    def update(self, x: Point, v: Point) -> Point:
-        """Return x + gamma v/sqrt(d), where v replaces the signs."""
-        g = np.array(x)
-        g[0] *= len(g)
-        return x - self.step * g / max(float(np.linalg.norm(g)), 1e-300)
-
-
-class TenthOfStepSize(USCG):
-    """Steps by gamma/10."""
-
-    def update(self, x: Point, v: Point) -> Point:
-        """Return x + (gamma/10) v."""
-        return super().update(x, 0.1 * v)
-
-
-MUTANTS = (
-    Mutant.from_variant("uscg-along-the-gradient", GradientDirection, SEPARATION),
-    Mutant.from_variant("uscg-tenth-step", TenthOfStepSize, SEPARATION),
-)

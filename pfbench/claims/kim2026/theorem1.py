@@ -9,10 +9,8 @@ test shows this). So the two are compared where beta > 0.
 import math
 from typing import Any
 
-from pfbench.algorithms.norm_ball_methods import Muon
-from pfbench.base.state import Point
 from pfbench.base.verdicts import Verdict
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.spectral_least_squares import least_squares, parabola
 from pfbench.verification.statements.path_mean import (
     mean_gradient_norm_and_lmo_quality,
@@ -144,28 +142,3 @@ THEOREM = Claim(
 )
 
 CLAIMS = (THEOREM,)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class LongStep(Muon):
-    """Makes steps of 8 eta."""
-
-    def update(self, x: Point, v: Point) -> Point:
-        """Return x + 8 eta v."""
-        return super().update(x, 8.0 * v)
-
-
-class ShortStep(Muon):
-    """Makes steps of eta/4."""
-
-    def update(self, x: Point, v: Point) -> Point:
-        """Return x + (eta/4) v."""
-        return super().update(x, 0.25 * v)
-
-
-MUTANTS = (
-    Mutant.from_variant("muon-long-step", LongStep, THEOREM),
-    Mutant.from_variant("muon-short-step", ShortStep, THEOREM),
-)

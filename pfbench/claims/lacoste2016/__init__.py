@@ -4,9 +4,9 @@ Notation: g_t the Frank-Wolfe gap at x_t, C >= C_f the curvature, h0 = f(x_0) - 
 """
 
 from pfbench.claims.lacoste2016 import affine, gap_rate, local, theorem1
-from pfbench.verification import Paper
+from pfbench.verification.paper_tables import read_paper
 
-PAPER = Paper.from_files(
+PAPER = read_paper(
     "lacoste2016",
     "Lacoste-Julien: Convergence Rate of Frank-Wolfe for Non-Convex Objectives, 2016",
     (theorem1, gap_rate, affine, local),

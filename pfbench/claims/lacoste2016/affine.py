@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.base.verdicts import Verdict
 from pfbench.claims.lacoste2016.domain_curvature import curvature_bound
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.indefinite import (
     IndefiniteQuadratic,
     random_on_simplex,
@@ -111,17 +110,3 @@ AFFINE = Claim(
 )
 
 CLAIMS = (AFFINE,)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-MUTANTS = (
-    Mutant.from_edits(
-        FrankWolfe,
-        FrankWolfe.run,
-        "frank-wolfe-euclidean-step",
-        "Divides by L |v - x|^2 with L = C/D^2: the Euclidean short step.",
-        {"_adaptive_step(gap)": "_adaptive_step(gap * (ask.D / (distance(v, x) or ask.D)) ** 2)"},
-        AFFINE,
-    ),
-)

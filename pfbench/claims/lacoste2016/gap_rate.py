@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.base.counts import Budget
 from pfbench.base.status import Status
 from pfbench.claims.lacoste2016.domain_curvature import curvature_bound
 from pfbench.problems.zero_chain import GAP, ZeroChain
 from pfbench.runs.loop.stop import Stop
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.criteria import GAP as ON_GAP
 from pfbench.verification.criteria import complexity
 from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, random_on_simplex
@@ -128,20 +127,3 @@ RATE = Claim(
 )
 
 CLAIMS = (RATE,)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-MUTANTS = (
-    Mutant.from_edits(
-        FrankWolfe,
-        FrankWolfe.run,
-        "frank-wolfe-replayed",
-        "Minimises over every earlier gradient again in each iteration, as it keeps no vertices.",
-        {
-            "yield State(": "for _ in range(t):\n                ask.lo(gradient)\n"
-            "            yield State("
-        },
-        RATE,
-    ),
-)

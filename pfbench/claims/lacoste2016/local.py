@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.frank_wolfe import FrankWolfe
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.double_well import DoubleWell
 from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
@@ -91,17 +90,3 @@ LOCAL = Claim(
 )
 
 CLAIMS = (LOCAL,)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-MUTANTS = (
-    Mutant.from_edits(
-        FrankWolfe,
-        FrankWolfe.run,
-        "frank-wolfe-halved-gradient",
-        "Minimises over half the gradient (a lost factor 2), and so observes half the gap.",
-        {"= ask.gradient(x)": "= ask.gradient(x) / 2.0"},
-        LOCAL,
-    ),
-)

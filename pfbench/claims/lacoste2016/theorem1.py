@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.base.protocols import Gradient, Point
 from pfbench.claims.lacoste2016.domain_curvature import curvature_bound
 from pfbench.verification import Claim, Mutant, make_instance
@@ -153,61 +152,4 @@ class RoundedGradientLO(OverriddenOracles):
         return result
 
 
-_loop = partial(Mutant.from_edits, FrankWolfe, FrankWolfe.run)
-_adaptive = partial(Mutant.from_edits, FrankWolfe, FrankWolfe._adaptive_step)
-_search = partial(Mutant.from_edits, FrankWolfe, FrankWolfe._line_search)
-
-MUTANTS = (
-    _loop(
-        "frank-wolfe-stale-gradient",
-        "Minimises over the gradient of the previous iteration.",
-        {
-            "gradient = ask.gradient(x)": "newest = ask.gradient(x)\n"
-            "            gradient, before = before if t else newest, newest"
-        },
-        DESCENT,
-    ),
-    _loop(
-        "frank-wolfe-wrong-sign",
-        "Minimises minus the gradient.",
-        {"= ask.gradient": "= -ask.gradient"},
-        DESCENT,
-        THEOREM1,
-    ),
-    _loop(
-        "frank-wolfe-mean-gradient",
-        "Minimises over the mean of all gradients so far.",
-        {
-            "gradient = ask.gradient(x)": "newest = ask.gradient(x)\n"
-            "            gradient = (t * gradient + newest) / (t + 1) if t else newest",
-            "del gradient": "pass",
-        },
-        DESCENT,
-    ),
-    _adaptive(
-        "frank-wolfe-double-step",
-        "Makes the step 2g/C: the factor 1/2 of the quadratic bound is lost.",
-        {"max(gap": "2.0 * max(gap"},
-        DESCENT,
-    ),
-    _adaptive(
-        "frank-wolfe-unclipped",
-        "Makes the step g/C, which is not capped at 1.",
-        {"min(max(gap, 0.0) / self.curvature, 1.0)": "gap / self.curvature"},
-        DESCENT,
-        THEOREM1,
-    ),
-    _loop(
-        "frank-wolfe-always-open-loop",
-        "Makes the step 2/(t+2) for every step rule.",
-        {"at, x = x, combine(x, v, gamma)": "at, x = x, combine(x, v, 2.0 / (t + 2.0))"},
-        DESCENT,
-    ),
-    _search(
-        "frank-wolfe-half-search",
-        "Searches [0, 1/2] instead of [0, 1].",
-        {"gamma)), 1.0": "gamma)), 0.5", "(self._adaptive_step(gap),)": "()"},
-        DESCENT,
-    ),
-    Mutant.from_oracles("frank-wolfe-loose-minimisation", RoundedGradientLO, DESCENT),
-)
+MUTANTS = (Mutant.from_oracles("frank-wolfe-loose-minimisation", RoundedGradientLO, DESCENT),)

@@ -10,8 +10,8 @@ from pfbench.claims.li2019 import shared_runs
 from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, ClaimBroken, Evidence, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
-from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments import quadratics
+from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import combine_instances, decide_inequality
 from pfbench.verification.units import VALUE, formula
 

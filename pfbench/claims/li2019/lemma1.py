@@ -12,8 +12,8 @@ from pfbench.problems.restricted_convexity import find_worst_direction
 from pfbench.problems.sensing import draw_synthetic_sensing
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
-from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import (
     combine_instances,
     decide_inequality,

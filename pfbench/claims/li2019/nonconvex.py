@@ -23,8 +23,8 @@ from pfbench.claims.li2019.statistical_error import (
 from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
-from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.quadratics import KnownQuadratic, make_restricted_quadratic
+from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,

@@ -23,8 +23,8 @@ from pfbench.claims.li2019.statistical_error import (
 from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
-from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.quadratics import KnownQuadratic
+from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import combine_instances, decide_inequality
 from pfbench.verification.units import CURVATURE, LENGTH, NUMBER, formula, power_product
 

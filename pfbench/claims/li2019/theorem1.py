@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.sliding import CGS, condg
 from pfbench.base.protocols import Point
 from pfbench.claims.li2019 import shared_runs
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
@@ -220,28 +219,5 @@ class LargeVertices(OverriddenOracles):
 
 CLAIMS = (GAP, FO, LO)
 
-_schedule = partial(Mutant.from_edits, CGS, CGS)
 
-MUTANTS = (
-    _schedule(
-        "li2019-short-period",
-        "Each outer iteration lacks one inner iteration.",
-        {"math.sqrt(L / sigma)),": "math.sqrt(L / sigma)) - 1,"},
-        FO,
-    ),
-    _schedule(
-        "li2019-one-restart-less",
-        "The number of outer iterations is rounded down.",
-        {"restarts=max(1, round_up(": "restarts=max(1, round_down("},
-        FO,
-    ),
-    Mutant.from_edits(
-        CGS,
-        condg,
-        "li2019-double-lo",
-        "condg queries each linear minimisation twice.",
-        {"v = ask.lo(g)": "_, v = ask.lo(g), ask.lo(g)"},
-        LO,
-    ),
-    Mutant.from_oracles("li2019-large-vertices", LargeVertices, GAP),
-)
+MUTANTS = (Mutant.from_oracles("li2019-large-vertices", LargeVertices, GAP),)

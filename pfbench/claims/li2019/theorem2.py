@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.sliding import STORC
 from pfbench.claims.li2019 import shared_runs
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.quadratics import make_restricted_quadratic
 from pfbench.verification.statistics import Decision, combine_with_conditions, decide_mean
 from pfbench.verification.units import NUMBER, SQUARE, VALUE, formula
@@ -168,40 +167,4 @@ VARIANCE = _of_storc(
     ),
 )
 
-# --- planted faults -------------------------------------------------------------------------------
-
 CLAIMS = (THM2, VARIANCE)
-
-_estimate = partial(Mutant.from_edits, STORC, STORC.gradient)
-
-MUTANTS = (
-    _estimate(
-        "li2019-wrong-sign",
-        "The correction has the wrong sign.",
-        {"return ask.": "return -ask."},
-        THM2,
-        VARIANCE,
-    ),
-    _estimate(
-        "li2019-divided-by-n",
-        "The sum over the batch is divided by n instead of m.",
-        {"return ask.": "return self.batch / ask.n * ask."},
-        THM2,
-        VARIANCE,
-    ),
-    _estimate(
-        "li2019-no-reference",
-        "The full gradient at the snapshot is left out.",
-        {"y0) + mean": "y0)"},
-        THM2,
-        VARIANCE,
-    ),
-    Mutant.from_edits(
-        STORC,
-        STORC,
-        "li2019-root-batch",
-        "The batch is the square root of the theorem's.",
-        {"round_up(m)": "round_down(math.sqrt(m))"},
-        THM2,
-    ),
-)

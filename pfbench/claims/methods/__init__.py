@@ -4,8 +4,8 @@ The schedules are stated in one file for each family, as in `pfbench/algorithms/
 """
 
 from pfbench.claims.methods import method_claims, reference_faults
-from pfbench.verification.claim import Paper
+from pfbench.verification.paper_tables import read_paper
 
-PAPER = Paper.from_files(
+PAPER = read_paper(
     "methods", "The methods as their sources state them", (method_claims, reference_faults)
 )

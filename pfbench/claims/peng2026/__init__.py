@@ -5,9 +5,9 @@ W_{t+1} = W_t - eta O(N_t), t = 1 .. K. The main text was read, in a copy made b
 """
 
 from pfbench.claims.peng2026 import nesterov_momentum
-from pfbench.verification import Paper
+from pfbench.verification.paper_tables import read_paper
 
-PAPER = Paper.from_files(
+PAPER = read_paper(
     "peng2026",
     "Peng, Wang, Yu: Convergence of Practical Muon with Finite Newton-Schulz Iterations and "
     "Nesterov Momentum, 2026",

@@ -22,11 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.norm_ball_methods import MuonNesterov
-from pfbench.base.state import Point
 from pfbench.base.verdicts import Verdict
 from pfbench.sets.norms import LmoQuality
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.spectral_least_squares import least_squares, parabola
 from pfbench.verification.statements.path_mean import (
     mean_gradient_norm_and_lmo_quality,
@@ -185,28 +183,3 @@ THEOREM = Claim(
 )
 
 CLAIMS = (THEOREM,)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class LongStep(MuonNesterov):
-    """Steps by 8 eta."""
-
-    def update(self, x: Point, v: Point) -> Point:
-        """Return x + 8 eta v."""
-        return super().update(x, 8.0 * v)
-
-
-class ShortStep(MuonNesterov):
-    """Steps by eta/4."""
-
-    def update(self, x: Point, v: Point) -> Point:
-        """Return x + (eta/4) v."""
-        return super().update(x, 0.25 * v)
-
-
-MUTANTS = (
-    Mutant.from_variant("muon-nesterov-long-step", LongStep, THEOREM),
-    Mutant.from_variant("muon-nesterov-short-step", ShortStep, THEOREM),
-)

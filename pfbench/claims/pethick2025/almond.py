@@ -7,15 +7,14 @@ size reduces.
 """
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.norm_ball_methods import USCG, Almond
-from pfbench.base.protocols import AlgorithmOracles, Gradient
+from pfbench.algorithms.norm_ball_methods import USCG
+from pfbench.base.protocols import Gradient
 from pfbench.base.sample import Indices
-from pfbench.base.state import Point, State
+from pfbench.base.state import Point
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem, vector_quadratic
 from pfbench.verification.instruments.overrides import OverriddenOracles
@@ -106,15 +105,6 @@ CLAIMS = (ALMOND_FLOOR,)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class AveragesGradients(Almond):
-    """Averages gradients, and takes the linear minimiser of the average."""
-
-    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield the states of `USCG.run`."""
-        value: Any = {"iterations": self.iterations, "step": self.step, "batch": self.batch}
-        yield from USCG(**value, alpha=self.alpha).run(ask, x, rng)
-
-
 class SymmetricNoise(OverriddenOracles):
     """Noise of plus and minus tau, in equal parts, whose median is its mean."""
 
@@ -124,7 +114,4 @@ class SymmetricNoise(OverriddenOracles):
         return np.asarray(self._original.gradient(x) + TAU * signs.mean())
 
 
-MUTANTS = (
-    Mutant.from_variant("almond-averages-gradients", AveragesGradients, ALMOND_FLOOR),
-    Mutant.from_oracles("almond-symmetric-noise", SymmetricNoise, ALMOND_FLOOR),
-)
+MUTANTS = (Mutant.from_oracles("almond-symmetric-noise", SymmetricNoise, ALMOND_FLOOR),)

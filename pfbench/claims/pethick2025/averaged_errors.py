@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.norm_ball_methods import SCG, USCG, ConditionalGradient
 from pfbench.claims.pethick2025.parabolas import (
     distant_centre_instance,
     make_distant_parabola,
     make_pure_noise_problem,
     make_two_point_noise_parabola,
 )
-from pfbench.verification import Claim, Evidence, Floats, Mutant, NotTestable, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, NotTestable, Trial, make_instance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem
 from pfbench.verification.statements.path_mean import norm_constants
@@ -271,67 +270,3 @@ VANISHING_HELD = _claim(
 )
 
 CLAIMS = (STEP, STEP_HELD, CONSTANT, VANISHING, CONSTANT_HELD, VANISHING_HELD)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-_weighs = partial(Mutant.from_edits, USCG, ConditionalGradient.run)
-
-MUTANTS = (
-    Mutant.from_edits(
-        USCG,
-        ConditionalGradient.weight,
-        "uscg-from-zero",
-        "Begins with d_0 = 0, so that alpha_1 is not 1.",
-        {"return 1.0": "return 2**-0.5 if self.alpha is None else self.alpha"},
-        CONSTANT,
-        VANISHING,
-    ),
-    Mutant.from_edits(
-        SCG,
-        ConditionalGradient.weight,
-        "scg-from-zero",
-        "Begins with d_0 = 0, so that alpha_1 is not 1.",
-        {"return 1.0": "return 2**-0.5 if self.alpha is None else self.alpha"},
-        CONSTANT_HELD,
-        VANISHING_HELD,
-    ),
-    _weighs(
-        "uscg-noise-not-averaged",
-        "Takes alpha_k = 1: no noise is averaged.",
-        {"= self.weight(k)": "= 1.0"},
-        STEP,
-        CONSTANT,
-        VANISHING,
-    ),
-    _weighs(
-        "uscg-half-weight",
-        "Averages over twice as many gradients: less noise, but more bias.",
-        {"= self.weight(k)": "= 1.0 if k == 1 else 0.5 * self.weight(k)"},
-        CONSTANT,
-        VANISHING,
-    ),
-    _weighs(
-        "uscg-averaged-twice",
-        "Averages the averages again: less noise, but twice the bias.",
-        {
-            "d: Any = 0.0": "d: Any = 0.0\n        e: Any = 0.0",
-            "at, x = x": "e = (1.0 - alpha) * e + alpha * d\n            at, x = x",
-            "ask.lo(d)": "ask.lo(e)",
-            "at, d)": "at, e)",
-        },
-        STEP,
-        CONSTANT,
-        VANISHING,
-    ),
-    Mutant.from_edits(
-        SCG,
-        ConditionalGradient.run,
-        "scg-noise-not-averaged",
-        "Takes alpha_k = 1: no noise is averaged.",
-        {"= self.weight(k)": "= 1.0"},
-        STEP_HELD,
-        CONSTANT_HELD,
-        VANISHING_HELD,
-    ),
-)

@@ -7,12 +7,9 @@ rho zeta is the Euclidean diameter of the ball.
 import math
 from functools import partial
 
-from pfbench.algorithms.norm_ball_methods import SCG
-from pfbench.base.state import Point
 from pfbench.claims.pethick2025.descent import theorem_claim
 from pfbench.claims.pethick2025.parabolas import line_instance, noisy_cube_instance
-from pfbench.points import combine
-from pfbench.verification import Mutant, make_instance
+from pfbench.verification import make_instance
 from pfbench.verification.statements.path_mean import gap
 from pfbench.verification.units import VALUE
 
@@ -122,29 +119,3 @@ VANISHING = _theorem(
 )
 
 CLAIMS = (CONSTANT, VANISHING)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class QuarteredStepSize(SCG):
-    """Makes steps of gamma/4."""
-
-    def update(self, x: Point, v: Point) -> Point:
-        """Return x + (gamma/4)(v - x)."""
-        return combine(x, v, 0.25 * self.step)
-
-
-class StepSizeOneOverK(SCG):
-    """Makes steps of 1/K, as if K steps led straight to the minimiser."""
-
-    def update(self, x: Point, v: Point) -> Point:
-        """Return x + (v - x)/K."""
-        return combine(x, v, 1.0 / self.iterations)
-
-
-MUTANTS = (
-    Mutant.from_variant("scg-quarter-step", QuarteredStepSize, CONSTANT, VANISHING),
-    Mutant.from_variant("scg-one-over-K", StepSizeOneOverK, CONSTANT, VANISHING),
-)
-"""Planted faults; the printed constants of theorem 5.7 catch neither of them."""

@@ -14,7 +14,7 @@ from pfbench.claims.pethick2025.descent import descent_bound
 from pfbench.claims.pethick2025.parabolas import make_distant_parabola, make_oscillation_parabola
 from pfbench.runs.loop.steps import steps
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
-from pfbench.verification.errata_table import read_erratum
+from pfbench.verification.paper_tables import read_erratum
 
 _LONG = 2_000
 """Number of examined steps of a recursion."""

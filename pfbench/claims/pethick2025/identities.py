@@ -9,15 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.norm_ball_methods import (
-    SCG,
-    USCG,
-    ConditionalGradient,
-    Muon,
-    NormalisedSGD,
-    Signum,
-    WeightDecayAlgorithm,
-)
+from pfbench.algorithms.norm_ball_methods import USCG, Signum
 from pfbench.claims.pethick2025.parabolas import (
     make_distant_parabola,
     make_noiseless_least_squares,
@@ -26,7 +18,7 @@ from pfbench.claims.pethick2025.parabolas import (
 )
 from pfbench.points import combine
 from pfbench.sets.named_norms import norm_ball
-from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
 from pfbench.verification.statements.path_mean import norm_constants
 from pfbench.verification.statistics import (
@@ -239,58 +231,3 @@ FREE = Claim(
 )
 
 CLAIMS = (SIGNUM, MUON, LENGTHS, DECAYS, DIAGONAL, HELD, FREE)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class StartsFromFirstGradient(Signum):
-    """Starts with m_1 = g_1."""
-
-    initial_momentum = "gradient"
-
-
-class StartsFromZeroMomentum(NormalisedSGD):
-    """Starts with m_0 = 0."""
-
-    initial_momentum = "zero"
-
-
-_muon = partial(Mutant.from_edits, Muon, Muon.run)
-_decaying = partial(Mutant.from_edits, USCG, WeightDecayAlgorithm.update)
-
-MUTANTS = (
-    _muon(
-        "muon-nesterov-on",
-        "Uses Nesterov's momentum in Muon.",
-        {
-            "self.batch_gradient(ask, x, rng)": "(g := self.batch_gradient(ask, x, rng))",
-            "ask.lo(M)": "ask.lo(g + self.beta * M)",
-        },
-        MUON,
-    ),
-    _muon(
-        "muon-signs-of-entries",
-        "Takes the signs of all entries instead of the polar factor.",
-        {"ask.lo(M)": "-np.sign(M) + 0.0 * ask.lo(M)"},
-        MUON,
-        DIAGONAL,
-    ),
-    _decaying(
-        "uscg-decay-ahead",
-        "Decays the new point instead of the old one.",
-        {"* x + self.step * v": "* (x + self.step * v)"},
-        DECAYS,
-    ),
-    Mutant.from_variant("signum-gradient-begins", StartsFromFirstGradient, SIGNUM),
-    Mutant.from_variant("normalised-sgd-zero-begins", StartsFromZeroMomentum, LENGTHS),
-    Mutant.from_edits(
-        SCG,
-        ConditionalGradient.update,
-        "scg-leaves-the-ball",
-        "Adds the step along the vertex without shrinking the point.",
-        {"combine(x, v, self.step)": "x + self.step * v"},
-        HELD,
-    ),
-    _decaying("uscg-twice-as-far", "Steps by 2 gamma.", {"+ self.step": "+ 2.0 * self.step"}, FREE),
-)

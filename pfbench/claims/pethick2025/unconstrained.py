@@ -9,8 +9,6 @@ from functools import partial
 
 import numpy as np
 
-from pfbench.algorithms.norm_ball_methods import USCG, ConditionalGradient
-from pfbench.base.state import Point
 from pfbench.claims.pethick2025.descent import descent_bound, theorem_claim
 from pfbench.claims.pethick2025.parabolas import (
     make_distant_parabola,
@@ -19,7 +17,7 @@ from pfbench.claims.pethick2025.parabolas import (
     make_spectral_least_squares,
     make_two_point_noise_parabola,
 )
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.statements.path_mean import gradient_dual_norm, norm_constants
 from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
 from pfbench.verification.units import GRADIENT, formula
@@ -199,48 +197,3 @@ VANISHING = _theorem(
 )
 
 CLAIMS = (LEMMA_1, CONSTANT, VANISHING)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class QuarterOfStepSize(USCG):
-    """Makes steps of gamma/4."""
-
-    def update(self, x: Point, v: Point) -> Point:
-        """Return x + (gamma/4) v."""
-        return super().update(x, 0.25 * v)
-
-
-class Unaveraged(USCG):
-    """Takes alpha_k = 1: signs of single gradients."""
-
-    def weight(self, k: int) -> float:
-        """Return 1."""
-        return 1.0
-
-
-class EqualWeights(USCG):
-    """Takes alpha_k = 1/k: the mean of all gradients so far."""
-
-    def weight(self, k: int) -> float:
-        """Return 1/k."""
-        return 1.0 / k
-
-
-MUTANTS = (
-    Mutant.from_variant("uscg-quarter-step", QuarterOfStepSize, LEMMA_1, CONSTANT, VANISHING),
-    Mutant.from_variant("uscg-unaveraged", Unaveraged, VANISHING),
-    Mutant.from_variant("uscg-equal-weights", EqualWeights, VANISHING),
-    Mutant.from_edits(
-        USCG,
-        ConditionalGradient.run,
-        "uscg-gradient-step",
-        "Steps along the averaged gradient itself; LO is paid for, but not used.",
-        {"self.update(x, ask.lo(d))": "x - self.step * 0.01 * d + 0.0 * ask.lo(d)"},
-        LEMMA_1,
-        CONSTANT,
-        VANISHING,
-    ),
-)
-"""Planted faults; the printed constants of theorem 5.5 miss the first three here."""

@@ -7,14 +7,13 @@ D.1 of pethick2025 gives the other terms. gamma minimises the sum of the first a
 
 import math
 
-from pfbench.algorithms.norm_ball_methods import USCGMVR
 from pfbench.claims.pethick2025.descent import descent_bound
 from pfbench.claims.pethick2025.parabolas import (
     make_linf_quadratic,
     make_spectral_least_squares,
     make_two_point_noise_parabola,
 )
-from pfbench.verification import Claim, Mutant, make_instance
+from pfbench.verification import Claim, make_instance
 from pfbench.verification.statements.path_mean import Numbers, PathMeanBound, gradient_dual_norm
 from pfbench.verification.units import GRADIENT, NUMBER, formula
 
@@ -80,25 +79,3 @@ STORM = Claim(
 )
 
 CLAIMS = (STORM,)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-MUTANTS = (
-    Mutant.from_edits(
-        USCGMVR,
-        USCGMVR,
-        "uscg-mvr-no-memory",
-        "Forgets all but the newest batch.",
-        {"self.alpha, self.snapshot": "1.0"},
-        STORM,
-    ),
-    Mutant.from_edits(
-        USCGMVR,
-        USCGMVR.move,
-        "uscg-mvr-tenth-step",
-        "Steps by gamma/10.",
-        {"self.step": "0.1 * self.step"},
-        STORM,
-    ),
-)

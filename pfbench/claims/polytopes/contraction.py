@@ -1,13 +1,8 @@
 """Linear convergence of away-step and blended pairwise Frank-Wolfe, by the pyramidal width."""
 
-from collections.abc import Callable
-
 import numpy as np
 
-from pfbench.algorithms.active_set import AwayStepFW, BlendedPairwiseFW
-from pfbench.base.protocols import AlgorithmOracles, Gradient, Point
-from pfbench.points.active_atoms import ActiveSet
-from pfbench.verification import Claim, Evidence, Mutant, make_instance
+from pfbench.verification import Claim, Evidence, make_instance
 from pfbench.verification.instruments.widths import pyramidal_width, quadratic_on_facet
 from pfbench.verification.statistics import Decision, combine_all, decide_inequality
 from pfbench.verification.trial import Trial
@@ -89,43 +84,3 @@ AWAY = _claim("afw", "Lacoste-Julien, Jaggi 2015; pfbench")
 BLENDED = _claim("bpfw", "Tsuji, Tanaka, Pokutta 2022; pfbench")
 
 CLAIMS = (AWAY, BLENDED)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class NoAwaySteps(AwayStepFW):
-    """Makes no away step: plain Frank-Wolfe with short steps."""
-
-    def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Move toward w."""
-        S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
-
-
-class NoPairwiseSteps(BlendedPairwiseFW):
-    """Makes no pairwise step."""
-
-    move = NoAwaySteps.move
-
-
-class TwiceAsFar(AwayStepFW):
-    """Makes steps twice as long where the polytope allows it."""
-
-    def step_size(
-        self,
-        ask: AlgorithmOracles,
-        x: Point,
-        g: Gradient,
-        d: Point,
-        upper: float,
-        end: Callable[[], Point],
-    ) -> float:
-        """Return twice the step, at most gamma_max."""
-        return min(upper, 2.0 * super().step_size(ask, x, g, d, upper, end))
-
-
-MUTANTS = (
-    Mutant.from_variant("afw-no-away", NoAwaySteps, AWAY),
-    Mutant.from_variant("afw-twice-as-far", TwiceAsFar, AWAY),
-    Mutant.from_variant("bpfw-no-pairs", NoPairwiseSteps, BLENDED),
-)

@@ -6,15 +6,11 @@ with the largest <g, v>. Then h <= <g, a - w>^2/(2 mu delta^2). A direction d of
 <g, -d> >= <g, a - w>/2; that of pfw has <g, -d> = <g, a - w>. Each dropped vertex was added before.
 """
 
-from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
-from pfbench.algorithms.active_set import AwayStepFW, PairwiseFW
-from pfbench.base.protocols import AlgorithmOracles, Gradient, Point
-from pfbench.points.active_atoms import ActiveSet
-from pfbench.verification import Claim, Evidence, Instance, Mutant, make_instance
+from pfbench.verification import Claim, Evidence, Instance, make_instance
 from pfbench.verification.instruments.active_set_steps import ActiveSetTracker
 from pfbench.verification.instruments.widths import pyramidal_width, quadratic_on_facet
 from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
@@ -149,41 +145,3 @@ BLENDED = _claim("bpfw", "Tsuji, Tanaka, Pokutta 2022; pfbench", 4.0, "mu delta^
 PAIRWISE = _claim("pfw", "Lacoste-Julien, Jaggi 2015; pfbench", 1.0, "mu delta^2/(L M^2)", False)
 
 CLAIMS = (AWAY, BLENDED, PAIRWISE)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class ReversedDirectionChoice(AwayStepFW):
-    """Makes an away step where it should not, and none where it should."""
-
-    def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Move toward w only where that is the direction of less descent."""
-        a, _ = S.argmax_and_argmin_product(g)
-        if len(S) == 1 or float(np.sum(g * (2.0 * x - w - S.vertex(a)))) <= 0.0:
-            S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
-        else:
-            end = partial(S.point_without_vertex, a)
-            S.move_away(a, self.step_size(ask, x, g, x - S.vertex(a), S.max_away_step(a), end))
-
-
-class QuarteredPairwiseStep(PairwiseFW):
-    """Moves a quarter of the weight that it should."""
-
-    def step_size(
-        self,
-        ask: AlgorithmOracles,
-        x: Point,
-        g: Gradient,
-        d: Point,
-        upper: float,
-        end: Callable[[], Point],
-    ) -> float:
-        """Return a quarter of the step."""
-        return super().step_size(ask, x, g, d, upper, end) / 4.0
-
-
-MUTANTS = (
-    Mutant.from_variant("afw-lingering", ReversedDirectionChoice, AWAY),
-    Mutant.from_variant("pfw-quarter-of-a-pair", QuarteredPairwiseStep, PAIRWISE),
-)

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.base.constants import Constants
-from pfbench.verification import Claim, Evidence, Mutant, make_instance
+from pfbench.verification import Claim, Evidence, make_instance
 from pfbench.verification.instruments.indefinite import ConvexHull, IndefiniteQuadratic
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
@@ -215,28 +214,3 @@ SEPARATION = Claim(
 )
 
 CLAIMS = (GENERAL, FACE, SEPARATION)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-_loop = partial(Mutant.from_edits, FrankWolfe, FrankWolfe.run)
-
-MUTANTS = (
-    _loop(
-        "openloop-short-step",
-        "Makes the exact short step of |x - z|^2/2 instead of the open-loop step.",
-        {
-            "gamma = l / (t + l)": "d = x - v\n                gamma = min("
-            "1.0, max(0.0, inner(gradient, d)) / max(1e-300, inner(d, d)))"
-        },
-        SEPARATION,
-    ),
-    _loop(
-        "openloop-constant-step",
-        "Makes a constant step instead of the open-loop step.",
-        {"gamma = l / (t + l)": "gamma = 0.5"},
-        GENERAL,
-        FACE,
-        SEPARATION,
-    ),
-)

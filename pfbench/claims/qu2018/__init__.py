@@ -5,9 +5,9 @@ G_lambda the gradient mapping, D the diameter of C, M the largest norm in C, the
 """
 
 from pfbench.claims.qu2018 import condg_statements, theorem1, theorem2, theorem3
-from pfbench.verification import Paper
+from pfbench.verification.paper_tables import read_paper
 
-PAPER = Paper.from_files(
+PAPER = read_paper(
     "qu2018",
     "Qu, Li, Xu: Non-convex Conditional Gradient Sliding, ICML 2018",
     (condg_statements, theorem1, theorem2, theorem3),

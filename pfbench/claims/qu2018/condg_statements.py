@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.sliding import NCGS, condg
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.condg_call import CondgCall, max_calls
 from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, spread_on_simplex
@@ -163,50 +162,3 @@ DISTANCE = _bound(
 )
 
 CLAIMS = (STOP, COUNT, DISTANCE)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-_inner = partial(Mutant.from_edits, NCGS, condg)
-_loop = partial(Mutant.from_edits, NCGS, NCGS.run)
-
-MUTANTS = (
-    _inner(
-        "ncgs-one-inner-step",
-        "Makes at most one inner Frank-Wolfe step, whatever the gap.",
-        {"x = combine(x, v, xi)": "return combine(x, v, xi)"},
-        STOP,
-        DISTANCE,
-    ),
-    _inner(
-        "ncgs-twice-the-tolerance",
-        "Stops at an inner gap of 2 eta.",
-        {"if gap <= eta": "if gap <= 2.0 * eta"},
-        STOP,
-    ),
-    _inner(
-        "ncgs-inverted-lambda",
-        "Takes lambda where condg needs 1/lambda.",
-        {"x = keep(u)": "x, lam = keep(u), 4.0 * lam"},
-        STOP,
-        DISTANCE,
-    ),
-    _inner(
-        "ncgs-double-call",
-        "Queries the linear minimisation twice in each inner step.",
-        {"v = ask.lo(g)": "_, v = ask.lo(g), ask.lo(g)"},
-        COUNT,
-    ),
-    _loop(
-        "ncgs-gradient-at-ag",
-        "Takes the gradient at theta_ag instead of theta_md.",
-        {"ask.gradient(md)": "ask.gradient(ag)"},
-        STOP,
-    ),
-    _loop(
-        "ncgs-first-gradient",
-        "Reuses the gradient of the first iteration in all later ones.",
-        {"g = ask.gradient(md)": "g = ask.gradient(md) if k == 1 else g"},
-        STOP,
-    ),
-)

@@ -22,7 +22,7 @@ from pfbench.claims.qu2018.gradient_mapping import (
     minimiser_distance_and_norm,
 )
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.criteria import MAPPING_SQ, complexity
 from pfbench.verification.instruments import indefinite
 from pfbench.verification.statistics import (
@@ -308,31 +308,3 @@ RATE = Claim(
 )
 
 CLAIMS = (OPTION1, OPTION2, RATE)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-_loop = partial(Mutant.from_edits, NCGS, NCGS.run)
-
-MUTANTS = (
-    _loop(
-        "ncgs-half-momentum",
-        "Moves theta_ag in option I by half of what theta moves.",
-        {"shift(md, theta, before, beta / lam)": "combine(keep(before), theta, 0.5)"},
-        OPTION1,
-    ),
-    _loop(
-        "ncgs-wrong-sign",
-        "Moves uphill: the gradient has the wrong sign.",
-        {"g = ask.": "g = -ask."},
-        OPTION1,
-        OPTION2,
-        RATE,
-    ),
-    _loop(
-        "ncgs-ag-forgotten",
-        "Leaves theta_ag where it starts in option II.",
-        {"ag = self.condg(ask, g, md, beta, self.eta)": "ag = keep(ag)"},
-        OPTION2,
-    ),
-)

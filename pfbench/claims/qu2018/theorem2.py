@@ -1,13 +1,9 @@
 """Theorem 2 and corollary 2 of qu2018: stochastic NCGS."""
 
-from functools import partial
-from typing import Any
-
 import numpy as np
 
 from pfbench.algorithms.sliding import StochasticNCGS
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Gradient, Point
 from pfbench.claims.qu2018.corollary_rates import (
     Sample,
     ScheduleSweep,
@@ -19,22 +15,13 @@ from pfbench.claims.qu2018.gradient_mapping import (
     mapping_sq,
     minimiser_distance_and_norm,
 )
-from pfbench.verification import (
-    Claim,
-    Evidence,
-    Instance,
-    Mutant,
-    NotTestable,
-    Trial,
-    make_instance,
-)
+from pfbench.verification import Claim, Evidence, Instance, NotTestable, Trial, make_instance
 from pfbench.verification.criteria import MAPPING_SQ, complexity
 from pfbench.verification.instruments.indefinite import (
     IndefiniteQuadratic,
     noisy_ball,
     random_on_l1_ball,
 )
-from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import combine_instances, combine_with_conditions
 from pfbench.verification.units import LENGTH, SQUARE, formula
 
@@ -176,36 +163,3 @@ RATE = Claim(
 )
 
 CLAIMS = (MEAN, RATE)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class Ascent(OverriddenOracles):
-    """Moves uphill: the gradient has the wrong sign."""
-
-    def batch(self, sample: Any, x: Point) -> Gradient:
-        """Return minus the batch gradient."""
-        return np.asarray(-self._original.batch(sample, x))
-
-
-_loop = partial(Mutant.from_edits, StochasticNCGS, StochasticNCGS.run)
-
-MUTANTS = (
-    _loop(
-        "ncgs-stochastic-one-sample",
-        "Draws one sample in each iteration instead of k.",
-        {"self.batch or k": "1"},
-        MEAN,
-    ),
-    _loop(
-        "ncgs-stochastic-two-batches",
-        "Draws another batch for the second condg, and pays for both.",
-        {
-            "ag = self.condg(": "ask.batch(rng.integers(ask.n, size=k), md)\n"
-            "            ag = self.condg("
-        },
-        MEAN,
-    ),
-    Mutant.from_oracles("ncgs-stochastic-ascent", Ascent, RATE),
-)

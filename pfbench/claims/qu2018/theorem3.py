@@ -2,21 +2,17 @@
 
 import math
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 
 from pfbench.algorithms.sliding import NCGSVR
 from pfbench.base.constants import Constants
-from pfbench.base.protocols import Gradient, Point
 from pfbench.claims.qu2018 import corollary_rates
 from pfbench.claims.qu2018.gradient_mapping import mapping_sq
-from pfbench.estimators import SVRG
 from pfbench.sets import Box
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.criteria import MAPPING_SQ, complexity
 from pfbench.verification.instruments import indefinite
-from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
@@ -238,44 +234,3 @@ RATE = Claim(
 )
 
 CLAIMS = (MEAN, RATE)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class MissingSnapshotMean(OverriddenOracles):
-    """Omits the full gradient at the snapshot: only the difference remains."""
-
-    def gradient(self, x: Point) -> Gradient:
-        """Return 0."""
-        return np.zeros_like(self._original.gradient(x))
-
-
-_epochs = partial(Mutant.from_edits, NCGSVR, NCGSVR)
-
-MUTANTS = (
-    _epochs(
-        "ncgs-vr-snapshot-never-refreshed",
-        "Keeps the first snapshot.",
-        {"self.period": "self.iterations"},
-        MEAN,
-    ),
-    _epochs(
-        "ncgs-vr-epoch-too-long",
-        "Refreshes the snapshot every m + 1 iterations.",
-        {"self.period": "self.period + 1"},
-        MEAN,
-    ),
-    Mutant.from_oracles("ncgs-vr-mean-forgotten", MissingSnapshotMean, MEAN, RATE),
-    Mutant.from_edits(
-        NCGSVR,
-        SVRG,
-        "ncgs-vr-unpaired-batches",
-        "Draws another batch for the snapshot than for the point.",
-        {
-            "ask.difference(self.draw(ask, rng), x, s)": "ask.batch(self.draw(ask, rng), x) - "
-            "ask.batch(self.draw(ask, rng), s)"
-        },
-        MEAN,
-    ),
-)

@@ -14,9 +14,9 @@ from pfbench.claims.relatives import (
     storm,
     table1,
 )
-from pfbench.verification import Paper
+from pfbench.verification.paper_tables import read_paper
 
-PAPER = Paper.from_files(
+PAPER = read_paper(
     "relatives",
     "Loopless and recursive estimates in smooth and in Frank-Wolfe steps",
     (

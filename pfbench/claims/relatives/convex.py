@@ -19,15 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.loopless_frank_wolfe import (
-    MomentumSFW,
-    OneSFW,
-    PAGEConvexFW,
-    SpiderConvexFW,
-)
 from pfbench.claims.relatives.shared_instances import BALL, suboptimality
-from pfbench.estimators.stochastic import DoublingSPIDER
-from pfbench.verification import Claim, Evidence, Mutant, make_instance
+from pfbench.verification import Claim, Evidence, make_instance
 from pfbench.verification.instruments.indefinite import noisy_ball
 from pfbench.verification.statistics import Decision, decide_exact
 from pfbench.verification.statistics import combine_with_conditions as provided
@@ -200,41 +193,3 @@ SPIDER_CONVEX = _claim(
 )
 
 CLAIMS = (ONE, MOMENTUM, PAGE_CONVEX, SPIDER_CONVEX)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-MUTANTS = (
-    Mutant.from_edits(
-        OneSFW,
-        OneSFW,
-        "one-sfw-constant-weight",
-        "Its newest gradient always has the weight 0.3.",
-        {"self.alpha or VanishingWeights(1.0)": "0.3"},
-        ONE,
-    ),
-    Mutant.from_edits(
-        MomentumSFW,
-        MomentumSFW,
-        "momentum-sfw-constant-weight",
-        "Its newest gradient always has the weight 0.7.",
-        {"self.alpha or VanishingWeights(2 / 3)": "0.7"},
-        MOMENTUM,
-    ),
-    Mutant.from_edits(
-        PAGEConvexFW,
-        PAGEConvexFW,
-        "page-fw-convex-never-again",
-        "Takes its full gradient only once.",
-        {"self.batch, self.refresh": "self.batch, 1e-12"},
-        PAGE_CONVEX,
-    ),
-    Mutant.from_edits(
-        SpiderConvexFW,
-        DoublingSPIDER,
-        "spider-fw-convex-small-batches",
-        "Its batches do not grow, and its first epoch never ends.",
-        {"size=size": "size=1", "number == size": "number == 1"},
-        SPIDER_CONVEX,
-    ),
-)

@@ -15,12 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
-from pfbench.algorithms.lan_sliding import ConvexCGS, NCGSSpider
-from pfbench.algorithms.loopless import ProxPAGE
-from pfbench.algorithms.loopless_frank_wolfe import StormFW
-from pfbench.algorithms.nfwu import NFWU, NFWULSVRG, NFWUPAGE, NFWUSTORM, LooplessNFWU
-from pfbench.algorithms.proximal import ProximalMethod
+from pfbench.algorithms.nfwu import NFWU, NFWULSVRG, NFWUPAGE, NFWUSTORM
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives import shared_instances
 from pfbench.claims.relatives.shared_instances import (
@@ -30,7 +25,7 @@ from pfbench.claims.relatives.shared_instances import (
     make_signed_curvature_problem,
     suboptimality,
 )
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.units import GRADIENT, NUMBER, SQUARE, VALUE, formula
@@ -280,80 +275,3 @@ CALLS = _convex_sliding_claim(
 )
 
 CLAIMS = (STORM, *UPDATES, *ERRORS, PROX, SLIDING, HEIGHT, CALLS)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-_convex_cgs = partial(Mutant.from_edits, ConvexCGS, ConvexCGS.run)
-
-MUTANTS = (
-    Mutant.from_edits(
-        StormFW,
-        EstimatorAlgorithm.move,
-        "storm-fw-tiny-steps",
-        "Steps by gamma/40.",
-        {"self.step": "self.step / 40.0"},
-        STORM,
-    ),
-    Mutant.from_edits(
-        NFWUPAGE,
-        EstimatorAlgorithm.move,
-        "nfwu-page-short",
-        "Makes steps of length epsilon/(5L).",
-        {"self.step": "self.step / 5.0"},
-        UPDATES[0],
-    ),
-    Mutant.from_edits(
-        NFWULSVRG,
-        EstimatorAlgorithm.move,
-        "nfwu-lsvrg-short",
-        "Makes steps of length epsilon/(5L).",
-        {"self.step": "self.step / 5.0"},
-        UPDATES[1],
-    ),
-    Mutant.from_edits(
-        NFWUPAGE,
-        LooplessNFWU,
-        "nfwu-page-small-batches",
-        "Draws a sixteenth of its batch.",
-        {"estimator_class(self.batch": "estimator_class(math.ceil(self.batch / 16)"},
-        ERRORS[0],
-    ),
-    Mutant.from_edits(
-        NFWUSTORM,
-        NFWUSTORM,
-        "nfwu-storm-one-sample",
-        "Draws one component instead of a batch, also for the first estimate.",
-        {"self.batch, self.alpha, self.snapshot": "1, 1.0, 1"},
-        UPDATES[2],
-        ERRORS[2],
-    ),
-    Mutant.from_edits(
-        ProxPAGE,
-        ProximalMethod.move,
-        "prox-page-tenth-of-eta",
-        "Makes proximal steps with eta/10.",
-        {"self.step": "self.step / 10.0"},
-        PROX,
-    ),
-    Mutant.from_edits(
-        NCGSSpider,
-        NCGSSpider.move,
-        "ncgs-spider-stiff",
-        "Slides at 1/(200 L).",
-        {"self.smoothness": "(200.0 * self.smoothness)"},
-        SLIDING,
-    ),
-    _convex_cgs(
-        "cgs-convex-coarse",
-        "Stops condg at a gap of 1000 eta.",
-        {"L * self.diameter": "1000.0 * L * self.diameter"},
-        HEIGHT,
-    ),
-    _convex_cgs(
-        "cgs-convex-more-lo",
-        "Queries 600 unused linear minimisations in each step.",
-        {"yield State(": "_ = [ask.lo(g) for _ in range(600)]\n            yield State("},
-        CALLS,
-    ),
-)

@@ -29,14 +29,11 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.base import get_parameters
-from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
-from pfbench.algorithms.lan_sliding import NCGSSpider
 from pfbench.algorithms.loopless_frank_wolfe import SpiderFW
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives import shared_instances
 from pfbench.claims.relatives.shared_instances import gap, make_unequal_smoothness_problem
-from pfbench.estimators import SPIDERG
-from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.instruments.enumerated_random import enumerate_draws
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.statements.separation import separation
@@ -236,59 +233,3 @@ FEWER = Claim(
 )
 
 CLAIMS = (LAW, SLIDING, GAP, FEWER)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-_estimate = partial(Mutant.from_edits, SpiderFW, SPIDERG)
-
-MUTANTS = (
-    _estimate(
-        "importance-unweighed",
-        "Draws in proportion to L_i, but takes the plain mean.",
-        {"mean / L[S[0]] * len(S)": "len(S)"},
-        LAW,
-    ),
-    _estimate(
-        "importance-by-squares",
-        "Draws in proportion to L_i^2, with the weights of such draws.",
-        {"choice, mean =": "L = L**2\n        choice, mean ="},
-        LAW,
-    ),
-    _estimate(
-        "importance-by-largest",
-        "Divides by L_i over the largest L_i instead of the mean.",
-        {"), L.mean()": "), L.max()"},
-        LAW,
-    ),
-    _estimate(
-        "importance-uniform-weighed",
-        "Draws uniformly, but weights as if in proportion to L_i.",
-        {"rng.choice(ask.n, size=self.batch, p=L / L.sum())": "self.draw(ask, rng)"},
-        LAW,
-    ),
-    Mutant.from_edits(
-        NCGSSpider,
-        NCGSSpider,
-        "importance-uniform",
-        "Draws uniformly and without weights, even with sampling=importance.",
-        {"sampling=self.sampling": "sampling='uniform'"},
-        SLIDING,
-    ),
-    Mutant.from_edits(
-        SpiderFW,
-        EstimatorAlgorithm.move,
-        "importance-quarter-step",
-        "Makes steps of gamma/4.",
-        {"self.step": "self.step / 4.0"},
-        GAP,
-    ),
-    Mutant.from_edits(
-        SpiderFW,
-        SpiderFW,
-        "importance-not-at-all",
-        "Draws uniformly, with L of the mean square, for every sampling.",
-        {"L = cls": "overrides |= {'sampling': 'uniform'}\n        L = cls"},
-        FEWER,
-    ),
-)

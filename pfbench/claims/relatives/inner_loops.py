@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.lan_sliding import ConvexCGS, NCGSSpider
 from pfbench.base.verdicts import Verdict
 from pfbench.claims.relatives.shared_instances import BALL, sliding_parameters
-from pfbench.verification import Claim, Evidence, Instance, Mutant, make_instance
+from pfbench.verification import Claim, Evidence, Instance, make_instance
 from pfbench.verification.instruments.condg_call import CondgCall
 from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
 from pfbench.verification.statistics import Decision, combine_all, decide_exact
@@ -124,25 +123,3 @@ RECURSIVE = _claim(
 )
 
 CLAIMS = (CONDG, RECURSIVE)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-MUTANTS = (
-    Mutant.from_edits(
-        ConvexCGS,
-        ConvexCGS.run,
-        "cgs-convex-hasty",
-        "Stops condg at a gap of 4 eta.",
-        {"L * self.diameter": "4.0 * L * self.diameter"},
-        CONDG,
-    ),
-    Mutant.from_edits(
-        NCGSSpider,
-        NCGSSpider.move,
-        "ncgs-spider-hasty",
-        "Stops condg at a gap of 4 eta.",
-        {"self.eta": "4.0 * self.eta"},
-        RECURSIVE,
-    ),
-)

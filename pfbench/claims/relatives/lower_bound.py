@@ -10,10 +10,8 @@ import math
 
 import numpy as np
 
-from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
-from pfbench.algorithms.proximal import ProxSGD
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Claim, Evidence, Floats, Mutant, make_instance
+from pfbench.verification import Claim, Evidence, Floats, make_instance
 from pfbench.verification.instruments.indefinite import IndefiniteQuadratic
 from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 from pfbench.verification.trial import Trial
@@ -103,25 +101,3 @@ SPANS = Claim(
 )
 
 CLAIMS = (SPANS,)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-MUTANTS = (
-    Mutant.from_edits(
-        ProxSGD,
-        EstimatorAlgorithm.run,
-        "lb-n-outside-the-span",
-        "Also moves a little in a random direction.",
-        {"g, t)": "g, t) + 1e-3 * self.step * rng.standard_normal(x.shape)"},
-        SPANS,
-    ),
-    Mutant.from_edits(
-        ProxSGD,
-        EstimatorAlgorithm.run,
-        "lb-n-all-slopes",
-        "Takes the mean of all slopes, but pays for a batch of one.",
-        {"g = estimate(x)": "_, g = estimate(x), ask._backend.gradient(x)"},
-        SPANS,
-    ),
-)

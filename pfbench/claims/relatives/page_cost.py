@@ -9,9 +9,9 @@ published sizes b = sqrt n and p = b/(n+b) cost at least 1.6 times as much, in f
 import math
 from itertools import product
 
-from pfbench.algorithms.loopless import LooplessMethod, PAGEMethod, page_error_constant
+from pfbench.algorithms.loopless import page_error_constant
 from pfbench.claims.relatives.shared_instances import make_signed_curvature_problem
-from pfbench.verification import Claim, Evidence, Mutant, make_instance
+from pfbench.verification import Claim, Evidence, make_instance
 from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import GRADIENT, NUMBER, formula
@@ -91,17 +91,3 @@ CHEAPEST = Claim(
 )
 
 CLAIMS = (CHEAPEST,)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-MUTANTS = (
-    Mutant.from_edits(
-        PAGEMethod,
-        LooplessMethod,
-        "page-two-pairs",
-        "Draws twice its batch.",
-        {"estimator_class(self.batch": "estimator_class(2 * self.batch"},
-        CHEAPEST,
-    ),
-)

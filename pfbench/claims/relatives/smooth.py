@@ -8,9 +8,6 @@ import math
 from functools import partial
 from typing import Any
 
-from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
-from pfbench.algorithms.loopless import LooplessMethod, LSVRGMethod, PAGEMethod
-from pfbench.algorithms.loopless_frank_wolfe import PAGEFW
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives.shared_instances import (
     BALL,
@@ -21,7 +18,7 @@ from pfbench.claims.relatives.shared_instances import (
     compute_squared_gradient_norm,
     gap,
 )
-from pfbench.verification import Claim, Mutant
+from pfbench.verification import Claim
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.units import SQUARE, VALUE
 
@@ -153,33 +150,3 @@ GAPS = tuple(
 )
 
 CLAIMS = (SMOOTH_PAGE, SMOOTH_LSVRG, SMOOTH_ZEROSARAH, *GAPS)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-MUTANTS = (
-    Mutant.from_edits(
-        PAGEMethod,
-        LooplessMethod,
-        "page-never-again",
-        "Takes the full gradient of PAGE only once.",
-        {"self.batch, self.refresh": "self.batch, 1e-12"},
-        SMOOTH_PAGE,
-    ),
-    Mutant.from_edits(
-        LSVRGMethod,
-        LooplessMethod,
-        "lsvrg-old-snapshot",
-        "Keeps the first snapshot of L-SVRG.",
-        {"self.batch, self.refresh": "self.batch, 1e-12"},
-        SMOOTH_LSVRG,
-    ),
-    Mutant.from_edits(
-        PAGEFW,
-        EstimatorAlgorithm.move,
-        "page-fw-quarter-step",
-        "Makes steps of gamma/4.",
-        {"self.step": "self.step / 4.0"},
-        GAPS[1],
-    ),
-)

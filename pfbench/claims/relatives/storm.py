@@ -7,14 +7,11 @@ bounds are far above what runs measure. A claim tests the draw of the output.
 """
 
 import math
-from dataclasses import dataclass
 
-from pfbench.algorithms.loopless import StormMethod
-from pfbench.base.parameters import parameter
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
-from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
+from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.units import GRADIENT, formula
 
 LENGTH_OF_RUN = 10**6
@@ -107,13 +104,3 @@ OUTPUT = Claim(
 )
 
 CLAIMS = (OUTPUT,)
-
-
-@dataclass(frozen=True, kw_only=True)
-class LastReturned(StormMethod):
-    """Returns the last iterate by default."""
-
-    output: str = parameter("last", "last, or uniform")
-
-
-MUTANTS = (Mutant.from_variant("storm-last-returned", LastReturned, OUTPUT),)

@@ -14,12 +14,10 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.loopless import PAGEMethod
-from pfbench.algorithms.loopless_frank_wolfe import StormFW
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives.shared_instances import (
     compute_squared_gradient_norm,
@@ -30,7 +28,7 @@ from pfbench.claims.relatives.shared_instances import (
 from pfbench.problems.additive_noise import SeparableQuadratic
 from pfbench.sets import Simplex
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Claim, Evidence, Instance, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Instance, Trial, make_instance
 from pfbench.verification.criteria import (
     EXCESS,
     GAP,
@@ -421,34 +419,3 @@ def _claim(name: str, row: TableRow, source: str) -> Claim:
 TABLE = {name: _claim(name, *row) for name, row in ROWS.items()}
 
 CLAIMS = tuple(TABLE.values())
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class InverseEpsilonBatch(PAGEMethod):
-    """Draws a batch that grows as 1/epsilon."""
-
-    @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the theorem's schedule with a batch of sqrt n/epsilon."""
-        batch = math.ceil(math.sqrt(constants.n) / epsilon)
-        return super().theory(epsilon, constants, **{"batch": batch, **overrides})
-
-
-class SmallerSteps(StormFW):
-    """Makes smaller steps, by a factor epsilon in order, and as many more of them."""
-
-    @classmethod
-    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the theorem's schedule with steps divided by 1 + 1/(3 epsilon)."""
-        steps, short = super().theory(epsilon, constants, **overrides), 1.0 + 1.0 / (3.0 * epsilon)
-        return replace(
-            steps, step=steps.step / short, iterations=math.ceil(2.0 * short * steps.iterations)
-        )
-
-
-MUTANTS = (
-    Mutant.from_variant("page-growing-batch", InverseEpsilonBatch, TABLE["page"]),
-    Mutant.from_variant("storm-fw-smaller-steps", SmallerSteps, TABLE["storm-fw"]),
-)

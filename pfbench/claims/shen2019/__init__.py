@@ -8,7 +8,6 @@ Frank-Wolfe gap.
 from pfbench.claims.shen2019 import (
     error_law_errata,
     error_laws,
-    estimator_faults,
     recovery_claims,
     remark31,
     sagafw,
@@ -19,15 +18,15 @@ from pfbench.claims.shen2019 import (
     theorem51,
     unbiased,
 )
-from pfbench.verification import Paper
+from pfbench.verification.paper_tables import read_paper
 
-PAPER = Paper.from_files(
+PAPER = read_paper(
     "shen2019",
     "Shen, Fang, Zhao, Huang, Qian: Complexities in Projection-Free Stochastic Non-convex "
     "Minimization, AISTATS 2019",
     (
         *(table1_counts, theorem31, remark31, error_laws, error_law_errata, unbiased),
-        *(table1, size_errata, sagafw, recovery_claims, theorem51, estimator_faults),
+        *(table1, size_errata, sagafw, recovery_claims, theorem51),
     ),
 )
 """Claims about the paper."""

@@ -13,8 +13,8 @@ from pfbench.problems.linear_models import LeastSquares, LinearModel, LogCosh
 from pfbench.sets import L2Ball
 from pfbench.verification import Floats
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
-from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.forced_path import ForcedPath
+from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.units import CURVATURE, GRADIENT, LENGTH, SQUARE, power_product
 
 _ALL_SMOOTH = "every component, section 1"

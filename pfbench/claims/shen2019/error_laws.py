@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
-from pfbench.algorithms.nfwu import NFWUCASPIDERG, NFWUCASVRG, NFWUSPIDERG
 from pfbench.base.protocols import Algorithm
 from pfbench.base.verdicts import Verdict
 from pfbench.claims.shen2019.epoch_estimators import (
@@ -17,8 +15,7 @@ from pfbench.claims.shen2019.epoch_estimators import (
     error_law,
 )
 from pfbench.claims.shen2019.paths import estimate_errors, make_law_attaining_path
-from pfbench.estimators import CASPIDERG, CASVRG, SPIDERG
-from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.instruments.enumerated_random import (
     IndexReplayGenerator,
     NotEnumerable,
@@ -259,42 +256,4 @@ LAW = {
 }
 
 
-# --- planted faults -------------------------------------------------------------------------------
-
 CLAIMS = tuple(LAW.values())
-MUTANTS = (
-    Mutant.from_edits(
-        NFWUSPIDERG,
-        SPIDERG,
-        "spiderg-one-batch",
-        "Draws one batch for all epochs.",
-        {
-            "partial(self._mean_difference, ask, rng)": "partial(ask.difference, self.draw(ask, rng))"  # noqa: E501
-        },
-        LAW["spiderg"],
-    ),
-    Mutant.from_edits(
-        NFWUCASVRG,
-        CASVRG,
-        "casvrg-wrong-sign",
-        "Subtracts the correction of CASVRG instead of adding it.",
-        {"+ mean + c": "+ mean - c"},
-        LAW["casvrg"],
-    ),
-    Mutant.from_edits(
-        NFWUCASPIDERG,
-        CASPIDERG,
-        "caspiderg-wrong-sign",
-        "Subtracts the correction of CASPIDERG instead of adding it.",
-        {"+ g + c": "+ g - c"},
-        LAW["caspiderg"],
-    ),
-    Mutant.from_edits(
-        NFWUCASPIDERG,
-        EstimatorAlgorithm.move,
-        "caspiderg-twice-the-step",
-        "Moves twice as far as its step size.",
-        {"self.step": "min(1.0, 2.0 * self.step)"},
-        LAW["caspiderg"],
-    ),
-)

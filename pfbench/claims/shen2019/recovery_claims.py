@@ -16,8 +16,8 @@ from pfbench.problems.observations import draw_synthetic_entries
 from pfbench.runs.loop.solve import solve
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
-from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import decide_equality
 
 FAMILY = make_instance(recovery, rows=9, columns=8)

@@ -2,25 +2,24 @@
 
 import itertools
 import math
-from functools import partial
 
 import numpy as np
 
-from pfbench.algorithms.nfwu import NFWU, NFWUSPIDERG
+from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.claims.shen2019.epoch_estimators import MEAN_SQUARED
 from pfbench.claims.shen2019.finite_sums import valley
 from pfbench.claims.shen2019.paths import decide_not_rejected
-from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import (
     ExaminationEvidence,
     compare_ratios,
     compute_gaps_along_run,
     stream,
 )
-from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.slopes import Valley
+from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import (
     combine_with_conditions,
     decide_equality,
@@ -172,28 +171,7 @@ def examine_failure_probability(
 
 
 CLAIMS = (REMARK,)
-_best_of = partial(Mutant.from_edits, NFWUSPIDERG, NFWU.run_restarts)
 
-MUTANTS = (
-    _best_of(
-        "spiderg-gap-of-the-estimate",
-        "Chooses the best of several runs by the estimate instead of the full gradient.",
-        {"ask.gradient(candidate)": "ask.batch(np.zeros(1, dtype=np.int64), candidate)"},
-        REMARK,
-    ),
-    _best_of(
-        "spiderg-worst-of-runs",
-        "Outputs the sample with the largest gap of all runs.",
-        {"math.inf": "-math.inf", "gap < lower": "gap > lower"},
-        REMARK,
-    ),
-    _best_of(
-        "spiderg-first-of-runs",
-        "Outputs the sample of its first run, but pays for all runs.",
-        {"gap < lower": "lower == math.inf"},
-        REMARK,
-    ),
-)
 ERRATA = (
     read_erratum(
         "shen2019-remark3.1",

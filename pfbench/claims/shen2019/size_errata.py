@@ -13,8 +13,8 @@ from pfbench.claims.shen2019.table1 import TABLE
 from pfbench.claims.shen2019.theorem31 import THEOREM
 from pfbench.verification import Erratum, Floats
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
-from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.forced_path import ForcedPath
+from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.units import GRADIENT, NUMBER, Formula, power_product
 
 # --- readings that all share ----------------------------------------------------------------------

@@ -7,11 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
 from pfbench.claims.shen2019.epoch_estimators import MEAN_SQUARED, METHODS, error_law
 from pfbench.claims.shen2019.paths import estimate_error, make_law_attaining_path
-from pfbench.estimators import CASVRG, SPIDERG
-from pfbench.verification import Claim, Evidence, Floats, Instance, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance
 from pfbench.verification.criteria import GAP, complexity
 from pfbench.verification.statistics import (
     MOST_SEEDS,
@@ -318,26 +316,4 @@ CROSSOVER = tuple(
 )
 
 
-# --- planted faults -------------------------------------------------------------------------------
-
-
 CLAIMS = (*TABLE.values(), *CROSSOVER)
-MUTANTS = (
-    Mutant.from_edits(
-        NFWUCASVRG,
-        CASVRG,
-        "casvrg-without-correction",
-        "Evaluates the Hessians, but does not use them.",
-        {"+ mean + c": "+ mean + 0.0 * c"},
-        TABLE["casvrg"],
-        CROSSOVER[0],
-    ),
-    Mutant.from_edits(
-        NFWUSPIDERG,
-        SPIDERG,
-        "spiderg-one-drawn-of-the-batch",
-        "Pays for S components, but uses only the first.",
-        {"self.draw(ask, rng)": "np.repeat(rng.integers(ask.n, size=1), self.batch)"},
-        TABLE["spiderg"],
-    ),
-)

@@ -3,13 +3,11 @@
 from functools import partial
 from typing import Any
 
-from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
-from pfbench.algorithms.nfwu import NFWUSVRG
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
 from pfbench.claims.shen2019.epoch_estimators import CURVATURE_AIDED, METHODS
 from pfbench.claims.shen2019.finite_sums import log_cosh, recovery
-from pfbench.verification import Claim, Mutant, make_instance
+from pfbench.verification import Claim, make_instance
 from pfbench.verification.statements.exact_counts import counts
 
 
@@ -66,14 +64,3 @@ COUNT = {
 
 
 CLAIMS = tuple(COUNT.values())
-
-MUTANTS = (
-    Mutant.from_edits(
-        NFWUSVRG,
-        EstimatorAlgorithm.move,
-        "svrg-double-lo",
-        "Minimises twice an iteration.",
-        {"ask.lo(g)": "[ask.lo(g), ask.lo(g)][1]"},
-        COUNT["svrg"],
-    ),
-)

@@ -7,22 +7,21 @@ from functools import partial
 
 import numpy as np
 
-from pfbench.algorithms.nfwu import NFWU, NFWUCASVRG, NFWUSPIDERG, NFWUSVRG
+from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.claims.shen2019.epoch_estimators import CURVATURE_AIDED, MEAN_SQUARED, METHODS
 from pfbench.claims.shen2019.finite_sums import draw_family, log_cosh, recovery, valley
 from pfbench.claims.shen2019.paths import decide_not_rejected, estimate_error, iterate_errors
-from pfbench.estimators import SVRG
 from pfbench.points import inner
-from pfbench.verification import Claim, Evidence, Floats, Instance, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance
 from pfbench.verification.contrast import (
     ExaminationEvidence,
     compare_ratios,
     compute_gaps_along_run,
     stream,
 )
-from pfbench.verification.errata_table import read_erratum
 from pfbench.verification.instruments.forced_path import ForcedPath
+from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import Decision, combine_with_conditions, decide_mean
 from pfbench.verification.subject import NotTestable, UnsupportedPoints
 from pfbench.verification.units import GRADIENT, SQUARE, VALUE, formula, power_product
@@ -245,45 +244,6 @@ def _gaps_of_run(epsilon: float, L: float, D: float, seed: int) -> Floats:
 
 
 CLAIMS = tuple(THEOREM.values())
-MUTANTS = (
-    Mutant.from_edits(
-        NFWUSPIDERG,
-        NFWU,
-        "spiderg-step-without-diameter",
-        "Its schedule takes the weight eta instead of eta/D.",
-        {"step=epsilon / (L * D)": "step=min(1.0, epsilon / L)"},
-        THEOREM["spiderg"],
-    ),
-    Mutant.from_edits(
-        NFWUSVRG,
-        SVRG,
-        "svrg-stale-reference",
-        "Corrects by the difference to its snapshot, but adds the gradient at the start.",
-        {
-            "mean: Gradient": "mean = None",
-            "mean, s = self": "found, s = self",
-            "if not self.at": "mean = found if mean is None else mean\n"
-            "                if not self.at",
-        },
-        THEOREM["svrg"],
-    ),
-    Mutant.from_edits(
-        NFWUSVRG,
-        NFWUSVRG,
-        "svrg-printed-batch",
-        "Takes the printed batch n^(2/3), whose error is four times what (9) allows.",
-        {"round_up(4.0 * n": "round_up(n"},
-        THEOREM["svrg"],
-    ),
-    Mutant.from_edits(
-        NFWUCASVRG,
-        NFWU,
-        "casvrg-last-output",
-        "Outputs its last iterate, but the theorem draws one uniformly.",
-        {'parameter("uniform"': 'parameter("last"'},
-        THEOREM["casvrg"],
-    ),
-)
 ERRATA = (
     read_erratum(
         "shen2019-(10)",

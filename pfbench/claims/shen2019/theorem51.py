@@ -11,9 +11,9 @@ import numpy as np
 
 from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness, random_directions
-from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ROUNDING, ExaminationEvidence, compare_ratios, stream
-from pfbench.verification.errata_table import read_erratum
+from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
 from pfbench.verification.units import VALUE, formula
 
@@ -218,27 +218,6 @@ def _direction_coordinates_along_run(problem: ZeroChain, x: Floats) -> Floats:
 
 CLAIMS = (LOWER_BOUND,)
 
-MUTANTS = (
-    Mutant.from_edits(
-        FrankWolfe,
-        FrankWolfe.run,
-        "frank-wolfe-gradient-steps",
-        "Moves along gradients, without linear minimisation.",
-        {
-            "v = ask.lo(gradient)": "v = ask.lo(gradient) if t % 2 else x",
-            "combine(x, v, gamma)": "x - gradient / 200.0",
-        },
-        LOWER_BOUND,
-    ),
-    Mutant.from_edits(
-        FrankWolfe,
-        FrankWolfe.run,
-        "frank-wolfe-random-step",
-        "Declares itself deterministic, but draws its step.",
-        {"combine(x, v, gamma)": "combine(x, v, rng.random() / (t + 2.0))"},
-        LOWER_BOUND,
-    ),
-)
 ERRATA = (
     read_erratum(
         "shen2019-5.1-queries", __file__, examine=examine_internal_queries, claim=LOWER_BOUND

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 import scipy
 
-from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSG, NFWUSPIDERG, NFWUSVRG
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.claims.shen2019.epoch_estimators import METHODS, RECURSIVE
 from pfbench.claims.shen2019.paths import estimate_errors
-from pfbench.estimators import CASVRG, SG, SPIDERG, SVRG
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.sets import L2Ball
-from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.reproducibility import (
     check_reproducible,
@@ -220,43 +218,4 @@ UNBIASED = {
 }
 
 
-# --- planted faults -------------------------------------------------------------------------------
-
 CLAIMS = tuple(UNBIASED.values())
-MUTANTS = (
-    Mutant.from_edits(
-        NFWUSPIDERG,
-        SPIDERG,
-        "spiderg-divided-by-n",
-        "Divides the summed difference by n instead of S.",
-        {"= change(": "= self.batch / ask.n * change("},
-        UNBIASED["spiderg"],
-    ),
-    Mutant.from_edits(
-        NFWUSVRG,
-        SVRG,
-        "svrg-wrong-point",
-        "Takes SVRG's difference to the previous point, not to the snapshot.",
-        {
-            "return ask.difference(self.draw(ask, rng), x, s)": "y, s = s, keep(x)\n"
-            "            return ask.difference(self.draw(ask, rng), x, y)"
-        },
-        UNBIASED["svrg"],
-    ),
-    Mutant.from_edits(
-        NFWUCASVRG,
-        CASVRG,
-        "casvrg-no-mean",
-        "Omits the product with the full Hessian in CASVRG.",
-        {"c = H.product(x, s)": "c = 0.0 * H.product(x, s)"},
-        UNBIASED["casvrg"],
-    ),
-    Mutant.from_edits(
-        NFWUSG,
-        SG,
-        "sg-never-the-last",
-        "Never draws the last component.",
-        {"self.draw(ask, rng)": "np.minimum(self.draw(ask, rng), ask.n - 2)"},
-        UNBIASED["sg"],
-    ),
-)

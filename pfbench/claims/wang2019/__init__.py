@@ -5,9 +5,9 @@ L = max(L_f, L_ms), G the gradient mapping at 1/(2L), Delta the gap at the start
 """
 
 from pfbench.claims.wang2019 import step, table1, theorem1, theorem2, theorem3
-from pfbench.verification import Paper
+from pfbench.verification.paper_tables import read_paper
 
-PAPER = Paper.from_files(
+PAPER = read_paper(
     "wang2019",
     "Wang, Ji, Zhou, Liang, Tarokh: SpiderBoost and Momentum, NeurIPS 2019",
     (theorem1, theorem2, theorem3, table1, step),

@@ -1,15 +1,13 @@
 """wang2019 section 3: the step 1/(2L), against SPIDER's step, which its accuracy fixes."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.proximal import SpiderBoost
 from pfbench.base.counts import Budget
-from pfbench.base.protocols import Algorithm, AlgorithmOracles, Point, Problem, State
+from pfbench.base.protocols import Algorithm, Problem, State
 from pfbench.base.status import Status
 from pfbench.claims.wang2019.shared import MEAN_SQUARED, make_scheduled_algorithm
 from pfbench.problems.linear_models import LinearModel, LogCosh, RobustRegression
@@ -17,7 +15,7 @@ from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.statistics import (
     Decision,
     combine_all,
@@ -150,24 +148,5 @@ STEP = Claim(
     check=check,
 )
 
-# --- planted fault --------------------------------------------------------------------------------
-
-
-class FixedLengthSteps(SpiderBoost):
-    """Divides its steps by |v|, so that all have the first step's length."""
-
-    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield the states of steps of constant length."""
-        estimate = self.estimator.start(ask, rng)
-        first = None
-        for _ in range(self.iterations):
-            v = estimate(x)
-            norm = float(np.linalg.norm(v))
-            first = 0.1 * norm if first is None else first
-            point, x = x, ask.prox(x, v, self.step * first / max(norm, 1e-300))
-            yield State(x, point, v)
-
 
 CLAIMS = (STEP,)
-
-MUTANTS = (Mutant.from_variant("spiderboost-one-length", FixedLengthSteps, STEP),)

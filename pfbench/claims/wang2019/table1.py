@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from pfbench.algorithms.proximal import ProxSpiderBoost
 from pfbench.base.constants import Constants
 from pfbench.claims.wang2019.mapping_rates import PO, SFO, RateCase, check_rates
 from pfbench.claims.wang2019.shared import MEAN_SQUARED
-from pfbench.verification import Claim, Mutant
+from pfbench.verification import Claim
 
 
 def _row_claim(
@@ -150,29 +149,4 @@ TABLE = {
 }
 """The claims about the rows of table 1, by the row's name."""
 
-# --- planted faults -------------------------------------------------------------------------------
-
 CLAIMS = tuple(TABLE.values())
-
-_schedule = partial(Mutant.from_edits, ProxSpiderBoost, ProxSpiderBoost)
-
-MUTANTS = (
-    _schedule(
-        "prox-spiderboost-every-gradient",
-        "Takes a full gradient at every iteration.",
-        {"self.batch, self.period": "self.batch, 1"},
-        TABLE["prox-spiderboost"],
-    ),
-    _schedule(
-        "prox-spiderboost-batch-of-a-tenth",
-        "Draws S = n/10, a batch often used in practice.",
-        {"batch=round_up(root)": "batch=math.ceil(constants.n / 10)"},
-        TABLE["prox-spiderboost"],
-    ),
-    _schedule(
-        "prox-spiderboost-growing-batch",
-        "Draws S = sqrt n/epsilon.",
-        {"batch=round_up(root)": "batch=math.ceil(root / epsilon)"},
-        TABLE["prox-spiderboost"],
-    ),
-)

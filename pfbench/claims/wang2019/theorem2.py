@@ -2,12 +2,11 @@
 
 from functools import partial
 
-from pfbench.algorithms.proximal import ProximalMethod, ProxSpiderBoost
 from pfbench.claims.wang2019.estimate import BOWL
 from pfbench.claims.wang2019.mean_mapping import check_mean_mapping
 from pfbench.claims.wang2019.shared import MEAN_SQUARED, SCHEDULE, noiseless_model
 from pfbench.problems.linear_models import LeastSquares, NonconvexLogistic, RobustRegression
-from pfbench.verification import Claim, Mutant, make_instance
+from pfbench.verification import Claim, make_instance
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.units import SQUARE, formula
 
@@ -46,29 +45,4 @@ THM2 = Claim(
     formulas=(formula(bound, SQUARE),),
 )
 
-# --- planted faults -------------------------------------------------------------------------------
-
 CLAIMS = (THM2,)
-
-_step = partial(Mutant.from_edits, ProxSpiderBoost, ProximalMethod)
-
-MUTANTS = (
-    _step(
-        "prox-spiderboost-no-prox",
-        "Skips the proximal map.",
-        {"ask.prox(x, g, self.step)": "x - self.step * g"},
-        THM2,
-    ),
-    _step(
-        "prox-spiderboost-penalty-without-step",
-        "Takes the proximal map of h instead of eta h.",
-        {"ask.prox(x, g, self.step)": "ask.prox(x, self.step * g, 1.0)"},
-        THM2,
-    ),
-    _step(
-        "prox-spiderboost-two-maps",
-        "Queries a second proximal map to monitor its progress.",
-        {"return ask": "ask.prox(x, g, self.step)\n        return ask"},
-        THM2,
-    ),
-)

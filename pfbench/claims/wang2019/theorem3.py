@@ -2,13 +2,11 @@
 
 import math
 from dataclasses import replace
-from functools import partial
 
-from pfbench.algorithms.spider import ProxSpiderBoostM
 from pfbench.claims.wang2019 import estimate
 from pfbench.claims.wang2019.mapping_rates import RateCase, check_rates
 from pfbench.claims.wang2019.shared import MEAN_SQUARED, output_point
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.statistics import Decision, combine_with_conditions, decide_inequality
 
@@ -74,23 +72,4 @@ THM3 = Claim(
     check=check_call_rate,
 )
 
-# --- planted faults -------------------------------------------------------------------------------
-
 CLAIMS = (THM3,)
-
-_momentum = partial(Mutant.from_edits, ProxSpiderBoostM, ProxSpiderBoostM.run)
-
-MUTANTS = (
-    _momentum(
-        "momentum-shifted",
-        "Uses alpha_k where alpha_{k+1} belongs, as the paper prints it for lambda_k.",
-        {"(k + 1) / self.period": "k / self.period"},
-        THM3,
-    ),
-    _momentum(
-        "momentum-whole-move",
-        "Moves y by the whole x_{k+1} - x_k, without beta/lambda_k.",
-        {"before, beta / lam": "before, 1.0"},
-        THM3,
-    ),
-)

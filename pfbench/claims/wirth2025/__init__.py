@@ -5,9 +5,9 @@ their constants and proofs, are pfbench's.
 """
 
 from pfbench.claims.wirth2025 import open_loop
-from pfbench.verification import Paper
+from pfbench.verification.paper_tables import read_paper
 
-PAPER = Paper.from_files(
+PAPER = read_paper(
     "wirth2025",
     "Wirth, Pena, Pokutta: Adaptive Open-Loop Step-Sizes for Accelerated Convergence Rates of the "
     "Frank-Wolfe Algorithm, 2025",

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.sets import L2Ball
-from pfbench.verification import Claim, Mutant, make_instance
+from pfbench.verification import Claim, make_instance
 from pfbench.verification.instruments.convex_quadratics import (
     make_interval_quadratic,
     make_simplex_half_square,
@@ -143,23 +142,3 @@ GROWTH = Claim(
 )
 
 CLAIMS = (ANY, GROWTH)
-
-MUTANTS = (
-    Mutant.from_edits(
-        FrankWolfe,
-        FrankWolfe.run,
-        "frank-wolfe-open-loop-half-step",
-        "Takes half of each open-loop step.",
-        {"gamma = l / (t + l)": "gamma = 0.5 * l / (t + l)"},
-        ANY,
-        GROWTH,
-    ),
-    Mutant.from_edits(
-        FrankWolfe,
-        FrankWolfe.run,
-        "frank-wolfe-log-step-of-two",
-        "Takes l = 2 under the name log-adaptive.",
-        {"2.0 + math.log(t + 1.0)": "2.0"},
-        GROWTH,
-    ),
-)

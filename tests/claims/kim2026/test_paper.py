@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from judging import assert_shown, trial
+from judging import assert_shown, planted, trial
 
+from pfbench.algorithms.norm_ball_methods import Muon
 from pfbench.claims.kim2026 import PAPER, orthogonalisers, sign_separation, theorem1
 from pfbench.sets.orthogonal import QUINTIC, quintic_scalar
 from pfbench.verification.statements.path_mean import norm_constants
@@ -67,8 +68,8 @@ def test_with_little_noise_beta_is_capped_and_the_printed_form_fails():
     corrected, printed = ratios(problem)
     assert corrected == pytest.approx(0.93, abs=0.01)
     assert printed == pytest.approx(1.22, abs=0.01)
-    for kind in (theorem1.LongStep, theorem1.ShortStep):
-        assert ratios(problem, kind)[0] == pytest.approx(2.55, abs=0.02)
+    for name in ("muon-long-step", "muon-short-step"):
+        assert ratios(problem, planted(name))[0] == pytest.approx(2.55, abs=0.02)
 
 
 def test_without_noise_the_same_instance_is_reached():
@@ -81,7 +82,7 @@ def test_without_noise_the_same_instance_is_reached():
     assert ratios(problem)[0] == pytest.approx(0.9999, abs=1e-4)
 
 
-class EighthStep(theorem1.Muon):
+class EighthStep(Muon):
     """Steps by eta/8."""
 
     def update(self, x, v):

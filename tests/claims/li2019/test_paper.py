@@ -42,7 +42,7 @@ def name(one):
 def test_all_that_is_said_of_it_can_be_used_anywhere():
     assert set(VERDICTS) == {claim.name for claim in PAPER.claims}
     assert [claim.name for claim in PAPER.claims if claim.disputed] == ["li2019-nonconvex"]
-    assert (len(PAPER.mutants), len(PAPER.errata)) == (18, 7)
+    assert len(PAPER.errata) == 7
 
 
 @pytest.mark.claims

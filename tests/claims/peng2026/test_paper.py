@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from judging import trial
+from judging import planted, trial
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.claims.kim2026.theorem1 import beta_and_eta, compute_corrected_bound, parabola
@@ -151,15 +151,16 @@ def test_the_claim_holds(judgements):
 
 
 @pytest.mark.parametrize(
-    ("kind", "ratios"),
+    ("fault", "ratios"),
     [
         (None, (1.0, 0.6296, 0.4198)),
-        (nesterov_momentum.LongStep, (4.04, 1.3942, 0.1726)),
-        (nesterov_momentum.ShortStep, (2.125, 1.9300, 1.0621)),
+        ("muon-nesterov-long-step", (4.04, 1.3942, 0.1726)),
+        ("muon-nesterov-short-step", (2.125, 1.9300, 1.0621)),
     ],
     ids=["right", "8 eta", "eta/4"],
 )
-def test_ratios_of_the_parabola(kind, ratios):
+def test_ratios_of_the_parabola(fault, ratios):
+    kind = fault and planted(fault)
     for beta, ratio in zip(nesterov_momentum.BETAS, ratios, strict=True):
         decisions, _ = nesterov_momentum._check_instance(
             trial(nesterov_momentum.THEOREM, kind), parabola(100), beta, "parabola"

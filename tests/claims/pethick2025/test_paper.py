@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from judging import assert_shown, judge, trial
+from judging import assert_shown, judge, planted, trial
 
 from pfbench.claims.pethick2025 import (
     PAPER,
@@ -67,24 +67,23 @@ def mean_ratio(
 
 def test_quarter_steps_are_seen_by_the_sharper_bound_alone():
     problem = make_distant_parabola(10_000, 10.0)
-    kind = unconstrained.QuarterOfStepSize
+    kind = planted("uscg-quarter-step")
     sharper = mean_ratio(problem, unconstrained.vanishing_alpha_bound_sharper, kind)
     assert sharper == pytest.approx(1.70, abs=0.005)
     assert mean_ratio(problem, unconstrained.vanishing_alpha_bound_printed, kind) < 1.0
 
 
 @pytest.mark.parametrize(
-    ("kind", "ratio", "off"),
-    [(unconstrained.Unaveraged, 2.0, 0.3), (unconstrained.EqualWeights, 1.02, 0.25)],
+    ("fault", "ratio", "off"), [("uscg-unaveraged", 2.0, 0.3), ("uscg-equal-weights", 1.02, 0.25)]
 )
-def test_other_weights_break_the_sharper_bound_at_ten_thousand_steps(kind, ratio, off):
+def test_other_weights_break_the_sharper_bound_at_ten_thousand_steps(fault, ratio, off):
     """Two points of noise from 0.9; the means over 200 runs, of a deviation below 0.06, are these.
 
     At 10^5 steps they are 3.6 and 1.81.
     """
     problem = make_two_point_noise_parabola(10_000, 1.0)
     problem.inner.start_point[:] = 0.9
-    found = mean_ratio(problem, unconstrained.vanishing_alpha_bound_sharper, kind)
+    found = mean_ratio(problem, unconstrained.vanishing_alpha_bound_sharper, planted(fault))
     assert found == pytest.approx(ratio, abs=off)
     assert mean_ratio(problem, unconstrained.vanishing_alpha_bound_sharper) < 0.5
 
@@ -129,12 +128,12 @@ def test_theorem_5_7_is_reached_to_two_fifths(judgements):
 
 
 @pytest.mark.parametrize(
-    ("kind", "sharper", "printed"),
-    [(constrained.QuarteredStepSize, 1.70, 0.42), (constrained.StepSizeOneOverK, 3.7, 0.91)],
+    ("fault", "sharper", "printed"),
+    [("scg-quarter-step", 1.70, 0.42), ("scg-one-over-K", 3.7, 0.91)],
 )
-def test_the_printed_constants_of_theorem_5_7_see_neither_fault(kind, sharper, printed):
+def test_the_printed_constants_of_theorem_5_7_see_neither_fault(fault, sharper, printed):
     problem = constrained.VANISHING.instances[0]()
-    given = {"kind": kind, "of": gap, "claim": constrained.VANISHING}
+    given = {"kind": planted(fault), "of": gap, "claim": constrained.VANISHING}
     found = [
         mean_ratio(problem, bound, **given)
         for bound in (

@@ -5,7 +5,7 @@ from itertools import combinations, pairwise, product
 import numpy as np
 import pytest
 import scipy
-from judging import judge, trial
+from judging import judge, planted, trial
 
 from pfbench.claims.polytopes import contraction, good_steps, openloop, table1
 from pfbench.verification.instruments.widths import (
@@ -14,6 +14,7 @@ from pfbench.verification.instruments.widths import (
     pyramidal_width,
     quadratic_on_facet,
 )
+from pfbench.verification.subject import Subject
 
 pytestmark = pytest.mark.claims
 
@@ -134,9 +135,7 @@ def test_the_face_is_settled_where_it_is_said(judgements):
 
 
 def test_without_away_steps_it_is_far_above():
-    from pfbench.verification import Subject
-
-    found = judge(contraction.AWAY, Subject(contraction.NoAwaySteps))
+    found = judge(contraction.AWAY, Subject(planted("afw-no-away")))
     assert found.measured["simplex 4: ratio"] > 1e5
 
 
@@ -182,7 +181,7 @@ def test_without_away_steps_ten_times_the_accuracy_costs_ten_times_as_much():
     for instance in table1.POLYTOPES[1:]:
         plain, away = (
             table1.calls_to_reduce(trial(afw, kind), instance(), parts, 0.1)
-            for kind in (contraction.NoAwaySteps, None)
+            for kind in (planted("afw-no-away"), None)
         )
         assert plain[1] >= 9.0 * plain[0]
         assert plain[2] >= 9.0 * plain[1] >= 9.0 * 5.0 * away[1]

@@ -29,7 +29,7 @@ def test_all_that_is_said_of_it_can_be_used_anywhere():
     assert {claim.name for claim in PAPER.claims if claim.expected_seconds[0] is not None} == set(
         VERDICTS
     )
-    assert (len(PAPER.mutants), len(PAPER.errata)) == (22, 0)
+    assert not PAPER.errata
 
 
 @pytest.mark.claims
