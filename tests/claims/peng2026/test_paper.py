@@ -145,11 +145,6 @@ def test_the_printed_bound_is_never_smaller_and_the_step_is_the_best(beta1, beta
 # --- the claim and its faults ---------------------------------------------------------------------
 
 
-def test_the_claim_holds(judgements):
-    judged = judgements(nesterov_momentum.THEOREM)
-    assert judged.verdict == "attained", judged.reason
-
-
 @pytest.mark.parametrize(
     ("fault", "ratios"),
     [

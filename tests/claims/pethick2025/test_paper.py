@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from judging import assert_shown, judge, planted, trial
+from judging import judge, planted, trial
 
 from pfbench.claims.pethick2025 import (
     PAPER,
@@ -202,13 +202,6 @@ def test_draws_that_cannot_be_enumerated_are_inconclusive():
 
 
 # --- findings -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("erratum", PAPER.errata, ids=lambda one: one.name)
-def test_a_finding_is_shown_and_only_called_doubtful(erratum):
-    assert erratum.ruling == "doubtful"
-    assert not erratum.dossier.quotes
-    assert_shown(erratum)
 
 
 def test_the_numbers_of_the_findings():

@@ -5,7 +5,6 @@ import pytest
 
 from pfbench.algorithms.sliding import NCGS
 from pfbench.base.constants import Constants
-from pfbench.base.verdicts import NEAR
 from pfbench.claims.qu2018 import gradient_mapping, theorem1
 from pfbench.verification.instruments.indefinite import make_quadratic_linear_along_box
 from pfbench.verification.trial import Trial
@@ -44,15 +43,3 @@ def test_the_momentum_reaches_the_end_of_its_slope_just_then(N):
             assert min(sizes) >= least * g
         else:
             assert min(sizes) < 0.999 * g
-
-
-@pytest.mark.parametrize("claim", [theorem1.OPTION1, theorem1.OPTION2], ids=lambda one: one.name)
-def test_ncgs_keeps_the_bounds_tightly(claim, judgements):
-    found = judgements(claim)
-    assert (found.verdict in NEAR, found.lost) == (True, False), found.reason
-
-
-@pytest.mark.long
-def test_ncgs_keeps_the_rate(judgements):
-    found = judgements(theorem1.RATE)
-    assert found.verdict.keeps_bound, found.reason

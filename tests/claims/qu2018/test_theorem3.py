@@ -1,7 +1,5 @@
 """Theorem 3 and corollary 3: their bound, a verdict, and a fault."""
 
-import pytest
-
 from pfbench.algorithms.sliding import NCGSVR
 from pfbench.base.constants import Constants
 from pfbench.claims.qu2018 import theorem3
@@ -15,9 +13,3 @@ def test_the_schedule_is_the_least_iterations_of_the_bound():
     assert theorem3.uniform_output_bound(0.5, 3.0, T) <= epsilon
     assert theorem3.uniform_output_bound(0.5, 3.0, T - m) > epsilon
     assert theorem3.component_gradient_count(27, method.batch, m, T) == T // 3 * (27 + 2 * 9 * 3)
-
-
-@pytest.mark.long
-def test_ncgs_vr_keeps_its_rate(judgements):
-    found = judgements(theorem3.RATE)
-    assert (found.verdict, found.lost) == ("holds", False), found.reason

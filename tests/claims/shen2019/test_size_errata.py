@@ -4,7 +4,6 @@ import itertools
 
 import numpy as np
 import pytest
-from judging import assert_shown
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
 from pfbench.base.constants import Constants
@@ -12,53 +11,13 @@ from pfbench.claims.shen2019 import size_errata, sizes
 from pfbench.claims.shen2019.epoch_estimators import METHODS, RECURSIVE
 from pfbench.claims.shen2019.paths import exact_mean_squared_errors
 from pfbench.claims.shen2019.size_errata import (
-    ERRATA,
     examine_condition_9,
     examine_sizes_under_scaling_of_f,
-    examine_small_epsilon,
 )
 from pfbench.claims.shen2019.sizes import BatchAndPeriod, error_over_limit
 from pfbench.oracles import Ledger, Oracles
 from pfbench.verification.instruments.enumerated_random import IndexReplayGenerator
 from pfbench.verification.instruments.forced_path import ForcedPath
-
-BY_NAME = {erratum.name: erratum for erratum in ERRATA}
-OF_9 = ("sg", "svrg", "spiderg", "caspiderg")
-
-
-@pytest.mark.thin(3)
-@pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)
-def test_an_erratum_is_shown(erratum):
-    assert_shown(erratum)
-
-
-def corrected(estimator):
-    return lambda epsilon, constants: sizes.compute_corrected_sizes(estimator, epsilon, constants)
-
-
-@pytest.mark.parametrize(
-    ("name", "examination", "estimator"),
-    [
-        *((f"shen2019-(9)-{name}", examine_condition_9, name) for name in OF_9),
-        ("shen2019-4.1-powers", examine_sizes_under_scaling_of_f, "casvrg"),
-        ("shen2019-4.2-powers", examine_sizes_under_scaling_of_f, "caspiderg"),
-        ("shen2019-4.1-small-epsilon", examine_small_epsilon, None),
-    ],
-)
-def test_the_corrected_sizes_are_not_seen_to_fail(name, examination, estimator):
-    of = {"estimator": estimator} if estimator else {}
-    found = examination("quick", 1, schedule=corrected(estimator or "casvrg"), **of)
-    assert not found.printed_fails
-    assert found.corrected_holds
-    assert not BY_NAME[name].is_shown(found)
-
-
-@pytest.mark.parametrize("estimator", OF_9)
-def test_the_sizes_are_right_in_the_order_and_casvrgs_are_right(estimator):
-    """CASPIDERG's miss (9) by little, at the ends of epochs only."""
-    tried = examine_condition_9("quick", 1, estimator=estimator).readings
-    more = {"mean over an epoch", "E|.| for E|.|^2"} if estimator == "caspiderg" else set()
-    assert {name for name, right in tried.items() if right} == {"in O(.)"} | more
 
 
 def test_the_printed_sizes_of_casvrg_meet_9():

@@ -5,13 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from judging import assert_shown
 
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.shen2019 import theorem31
 from pfbench.claims.shen2019.finite_sums import draw_family
 from pfbench.claims.shen2019.theorem31 import (
-    ERRATA,
     FAMILIES,
     THEOREM,
     VALLEYS,
@@ -73,32 +71,6 @@ def test_before_the_valley_the_mean_of_the_gap_is_half_of_its_bound():
 
 
 # --- errata ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("erratum", ERRATA, ids=lambda erratum: erratum.name)
-def test_an_erratum_is_shown(erratum):
-    assert_shown(erratum)
-
-
-def with_diameter(epsilon, D):
-    return 2.5 * epsilon * D
-
-
-def test_the_corrected_bound_is_not_seen_to_fail():
-    found = examine_missing_diameter("quick", 1, printed=with_diameter)
-    assert not found.printed_fails
-    assert found.corrected_holds
-    assert not erratum_of_10().is_shown(found)
-
-
-def test_10_is_right_in_units_of_the_diameter_only():
-    tried = examine_missing_diameter("quick", 1).readings
-    assert [name for name, right in tried.items() if right] == ["lengths in units of D"]
-
-
-def erratum_of_10():
-    (found,) = ERRATA
-    return found
 
 
 def test_a_bound_of_v_that_is_too_small_is_not_seen_to_hold(monkeypatch):
