@@ -7,7 +7,7 @@ import pytest
 from judging import assert_shown
 
 from pfbench.claims.catalogue import ERRATA
-from pfbench.claims.shen2019.sizes import compute_corrected_sizes
+from pfbench.claims.shen2019.size_errata import compute_corrected_sizes
 
 pytestmark = pytest.mark.claims
 

@@ -8,7 +8,7 @@ import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.catalogue import CLAIMS
-from pfbench.claims.shen2019.finite_sums import log_cosh, recovery
+from pfbench.claims.shen2019.epoch_estimators import log_cosh, recovery
 from pfbench.verification import ClaimBroken, NotTestable, Subject, Trial, UnsupportedPoints
 from pfbench.verification.instruments.enumerated_random import IndexReplayGenerator, NotEnumerable
 from pfbench.verification.instruments.oracle_tally import ComponentTally

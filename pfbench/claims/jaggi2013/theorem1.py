@@ -3,12 +3,12 @@
 from typing import Any
 
 from pfbench.verification import Claim, make_instance
-from pfbench.verification.instruments.convex_quadratics import (
+from pfbench.verification.instruments.indefinite import curvature_upper_bound
+from pfbench.verification.instruments.quadratics import (
     make_interval_quadratic,
     make_simplex_half_square,
     suboptimality,
 )
-from pfbench.verification.instruments.indefinite import curvature_upper_bound
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.units import VALUE
 

@@ -12,12 +12,10 @@ from pfbench.claims.li2019.shared_runs import (
     SolvedProblem,
     combine_with_largest_ratio,
     decide_halving,
+    error_squared_of_biased_minimiser,
     follow_inner_iterations,
     from_quadratic,
     inner_iteration_count,
-)
-from pfbench.claims.li2019.statistical_error import (
-    error_squared_of_biased_minimiser,
     make_biased_minimiser_problem,
 )
 from pfbench.runs.loop.steps import steps

@@ -11,13 +11,11 @@ from pfbench.claims.li2019.shared_runs import (
     STRONG,
     bound_ratio,
     combine_with_largest_ratio,
+    error_squared_of_biased_minimiser,
     follow_inner_iterations,
     from_quadratic,
-    restart_count,
-)
-from pfbench.claims.li2019.statistical_error import (
-    error_squared_of_biased_minimiser,
     make_biased_minimiser_problem,
+    restart_count,
     statistical_error_squared,
 )
 from pfbench.runs.loop.steps import steps

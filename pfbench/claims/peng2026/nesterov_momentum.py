@@ -25,7 +25,7 @@ import numpy as np
 from pfbench.base.verdicts import Verdict
 from pfbench.sets.norms import LmoQuality
 from pfbench.verification import Claim, Evidence, Trial, make_instance
-from pfbench.verification.instruments.spectral_least_squares import least_squares, parabola
+from pfbench.verification.instruments.normed_quadratics import least_squares, parabola
 from pfbench.verification.statements.path_mean import (
     mean_gradient_norm_and_lmo_quality,
     norm_constants,

@@ -1,13 +1,31 @@
-"""Shared parts of qu2018's theorems: the gradient mapping, and a linear problem."""
+"""Shared parts of qu2018's theorems: the gradient mapping, a slope, and costs of schedules."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from pfbench.base.constants import Constants
 from pfbench.base.protocols import Problem
 from pfbench.sets import Box
-from pfbench.verification import Floats
+from pfbench.verification import Evidence, Floats, Instance, MethodFailed, NotTestable, Trial
 from pfbench.verification.instruments.indefinite import (
     IndefiniteQuadratic,
     make_quadratic_linear_along_box,
+)
+from pfbench.verification.statistics import (
+    MOST_SEEDS,
+    Decision,
+    SeedRows,
+    combine_instances,
+    combine_with_conditions,
+    decide_equality,
+    decide_exponent,
+    decide_mean,
+    make_fit_function,
 )
 
 
@@ -50,3 +68,215 @@ def make_momentum_slope(N: int) -> IndefiniteQuadratic:
     larger N, theta_md_N is far before the end, and |G|^2 is far below the bound.
     """
     return make_quadratic_linear_along_box(1.0, momentum_reach(N) / 2.0, 1e4)
+
+
+FACTORS = (1.0, 0.5, 0.25)
+"""The grid of tuned schedules: factors of the L that sets the steps."""
+
+GOOD = 48
+"""Least number of runs that show that an output with a small mean is good on average."""
+
+
+@dataclass(frozen=True)
+class RunCost:
+    """Cost of one run: SFO until |G|^2 <= epsilon, all SFO, and all LO.
+
+    `min_ratio` and `mean` are the least and the mean |G|^2/epsilon; the mean is that of the
+    declared output.
+    """
+
+    sfo_to_target: float
+    sfo: float
+    lo: float
+    min_ratio: float
+    mean: float
+
+
+def run_and_measure_cost(
+    trial: Trial,
+    problem: Problem,
+    algorithm: Any,
+    epsilon: float,
+    lam: float,
+    *,
+    seed: int = 0,
+    weighted: bool = False,
+    max_iterations_to_target: float = math.inf,
+) -> RunCost:
+    """Run a schedule and measure its cost.
+
+    The run goes to its end or, if `max_iterations_to_target` is finite, to the target or that
+    number of iterations. |G|^2 is taken at the points of the gradients. With `weighted`, the mean
+    has weights k (k+1).
+    """
+    ratios: list[float] = []
+    to_target = math.inf
+    for step in trial.follow(problem, algorithm, seed=seed):
+        md = step.estimate_point
+        ratios.append(mapping_sq(problem, md, problem.gradient(md), lam) / epsilon)
+        counts = step.counts()
+        if ratios[-1] <= 1.0 and math.isinf(to_target):
+            to_target = counts.sfo
+        if math.isfinite(max_iterations_to_target) and (
+            math.isfinite(to_target) or len(ratios) >= max_iterations_to_target
+        ):
+            break
+    if not ratios:
+        raise MethodFailed("it makes no iteration")
+    k = np.arange(1.0, len(ratios) + 1.0)
+    mean = float(np.average(ratios, weights=k * (k + 1.0) if weighted else None))
+    return RunCost(to_target, counts.sfo, counts.lo, min(ratios), mean)
+
+
+def decide_call_exponent(
+    x: npt.ArrayLike,
+    runs: SeedRows[int, list[RunCost]],
+    subject: str,
+    claimed: float,
+    initial_seeds: int,
+) -> Decision:
+    """Decide the exponent of x in one kind of calls.
+
+    `subject` names the field of `RunCost`; `initial_seeds` is the number of seeds at first.
+    """
+
+    def counts(seeds: int) -> Floats:
+        return np.array([[getattr(run, subject) for run in row] for row in runs(seeds)])
+
+    return decide_exponent(
+        make_fit_function(x, counts, least_decades=1.99), claimed, seeds=initial_seeds
+    )
+
+
+Sample = Callable[[int], tuple[float, float, float]]
+"""Seed -> mean of a run over its bound, the SFO it should count, and the SFO counted."""
+
+
+def check_means_and_exact_counts(
+    trial: Trial, samples: Mapping[str, Sample], max_samples: int
+) -> Evidence:
+    """Decide that means are at most their bounds in expectation, if SFO counts are exact."""
+    parts, counts, runs = {}, {}, 0
+    for name, sample in samples.items():
+
+        def ratio(seed: int, name: str = name, sample: Sample = sample) -> float:
+            mean, claimed, created = sample(seed)
+            counts[name] = decide_equality({"sfo": claimed}, {"sfo": created})
+            return mean
+
+        parts[name], needed = trial.decide_mean_sequentially(
+            ratio, purpose=name, batch=8, limit=max_samples
+        )
+        runs += needed
+    return Evidence(
+        combine_with_conditions(
+            {"mean": combine_instances(parts)}, {"count": combine_instances(counts)}
+        ),
+        {"ratio": 1.0},
+        runs,
+    )
+
+
+@dataclass(frozen=True)
+class ScheduleSweep:
+    """The schedule for epsilon over two decades, on one problem per seed.
+
+    Attributes
+    ----------
+    trial
+        Trial that makes the runs.
+    problem
+        The family of problems.
+    largest_tolerance
+        Function of the constants that returns the largest epsilon.
+    lam
+        Function of L that returns the lambda of the gradient mapping.
+    is_weighted
+        Whether the output is drawn with weights k (k+1).
+    """
+
+    trial: Trial
+    problem: Instance
+    largest_tolerance: Callable[[Constants], float]
+    lam: Callable[[float], float]
+    is_weighted: bool = False
+
+    @property
+    def accuracy_divisors(self) -> Floats:
+        """Divisors of the largest epsilon."""
+        return np.geomspace(1.0, 100.0, self.trial.choose_by_effort(4, 8))
+
+    def runs_by_seed(self, factor: float = 1.0) -> SeedRows[int, list[RunCost]]:
+        """Return the runs by seed; the steps follow from `factor` times L."""
+        trial, multiples = self.trial, self.accuracy_divisors
+        seeds = trial.seeds(MOST_SEEDS, "problems")
+        draws = np.reshape(trial.seeds(MOST_SEEDS * multiples.size, "runs"), (MOST_SEEDS, -1))
+
+        def row(k: int) -> list[RunCost]:
+            problem = self.problem.build_random(np.random.default_rng(seeds[k]))
+            constants = problem.constants(problem.start())
+            arguments = {} if factor == 1.0 else {"smoothness": factor * constants.L}
+            costs = []
+            for multiple, seed in zip(multiples, draws[k], strict=True):
+                epsilon = self.largest_tolerance(constants) / multiple
+                algorithm = trial.make_scheduled(epsilon, constants, **arguments)
+                costs.append(
+                    run_and_measure_cost(
+                        *(trial, problem, algorithm, epsilon, self.lam(constants.L)),
+                        seed=int(seed),
+                        weighted=self.is_weighted,
+                    )
+                )
+            return costs
+
+        return SeedRows(row, range(MOST_SEEDS))
+
+    def decide_best_of_grid(
+        self, rows: SeedRows[int, list[RunCost]], claimed: float
+    ) -> dict[str, Decision]:
+        """Decide the exponent of SFO to the target of the best schedule of the grid.
+
+        `rows` are the runs of the theorem's schedule. The result is empty for quick effort, and for
+        a subject without the parameter `smoothness`, which has no such grid.
+        """
+        if self.trial.effort == "quick":
+            return {}
+        try:
+            full_list = [rows, *(self.runs_by_seed(factor) for factor in FACTORS[1:])]
+
+            def min_calls(seeds: int) -> Floats:
+                counts = [
+                    [[cost.sfo_to_target for cost in row] for row in f(seeds)] for f in full_list
+                ]
+                return np.asarray(np.min(counts, axis=0))
+
+            decision = decide_exponent(
+                make_fit_function(self.accuracy_divisors, min_calls), claimed
+            )
+        except NotTestable:
+            return {}
+        return {f"l1 ball, best of {FACTORS} L": decision}
+
+
+Decisions = dict[str, Decision]
+
+
+def decide_exponents(
+    sweeps: Mapping[str, ScheduleSweep], seeds: int, claimed: float
+) -> tuple[Decisions, Decisions, Decisions, int]:
+    """Decide, by family, the exponents of 1/epsilon in SFO and LO, and that outputs are good.
+
+    The exponent of SFO to the target is `claimed`, on the l1 ball also after tuning; that of LO is
+    2. Return the decisions on SFO, on LO and on outputs, and the number of runs.
+    """
+    sfo, lo, output, runs = Decisions(), Decisions(), Decisions(), 0
+    for name, sweep in sweeps.items():
+        rows, multiples = sweep.runs_by_seed(), sweep.accuracy_divisors
+        sfo[name] = decide_call_exponent(multiples, rows, "sfo_to_target", claimed, seeds)
+        if name == "l1 ball":
+            sfo |= sweep.decide_best_of_grid(rows, claimed)
+        lo[name] = decide_call_exponent(multiples, rows, "lo", 2.0, seeds)
+        means = [run.mean for row in rows(max(seeds, GOOD // multiples.size)) for run in row]
+        output[name] = decide_mean(means, 1.0)
+        runs += multiples.size * len(rows.computed)
+    return sfo, lo, output, runs

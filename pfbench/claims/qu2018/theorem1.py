@@ -10,16 +10,14 @@ import numpy as np
 from pfbench.algorithms.sliding import NCGS
 from pfbench.base.constants import Constants
 from pfbench.base.verdicts import Verdict
-from pfbench.claims.qu2018.corollary_rates import (
+from pfbench.claims.qu2018.gradient_mapping import (
     RunCost,
     ScheduleSweep,
     decide_call_exponent,
-    run_and_measure_cost,
-)
-from pfbench.claims.qu2018.gradient_mapping import (
     make_momentum_slope,
     mapping_sq,
     minimiser_distance_and_norm,
+    run_and_measure_cost,
 )
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness
 from pfbench.verification import Claim, Evidence, Trial, make_instance

@@ -4,13 +4,11 @@ import numpy as np
 
 from pfbench.algorithms.sliding import StochasticNCGS
 from pfbench.base.constants import Constants
-from pfbench.claims.qu2018.corollary_rates import (
+from pfbench.claims.qu2018.gradient_mapping import (
     Sample,
     ScheduleSweep,
     check_means_and_exact_counts,
     decide_exponents,
-)
-from pfbench.claims.qu2018.gradient_mapping import (
     make_momentum_slope,
     mapping_sq,
     minimiser_distance_and_norm,

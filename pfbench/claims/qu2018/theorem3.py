@@ -7,8 +7,17 @@ import numpy as np
 
 from pfbench.algorithms.sliding import NCGSVR
 from pfbench.base.constants import Constants
-from pfbench.claims.qu2018 import corollary_rates
-from pfbench.claims.qu2018.gradient_mapping import mapping_sq
+from pfbench.claims.qu2018.gradient_mapping import (
+    GOOD,
+    RunCost,
+    Sample,
+    ScheduleSweep,
+    check_means_and_exact_counts,
+    decide_call_exponent,
+    decide_exponents,
+    mapping_sq,
+    run_and_measure_cost,
+)
 from pfbench.sets import Box
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.criteria import MAPPING_SQ, complexity
@@ -97,14 +106,10 @@ def check_mean_mapping(trial: Trial) -> Evidence:
         f"spread on a ball, T={long}": _make_mean_sample(trial, SPREAD(), long),
         "slope, T=20": _make_mean_sample(trial, SLOPE(), 20),
     }
-    return corollary_rates.check_means_and_exact_counts(
-        trial, samples, trial.choose_by_effort(40, 48)
-    )
+    return check_means_and_exact_counts(trial, samples, trial.choose_by_effort(40, 48))
 
 
-def _make_mean_sample(
-    trial: Trial, problem: indefinite.IndefiniteQuadratic, T: int
-) -> corollary_rates.Sample:
+def _make_mean_sample(trial: Trial, problem: indefinite.IndefiniteQuadratic, T: int) -> Sample:
     constants = problem.constants(problem.start())
     L, n = constants.L, problem.n
     m, b = round(n ** (1 / 3)), round(n ** (2 / 3))
@@ -132,25 +137,21 @@ def check_rate(trial: Trial) -> Evidence:
         return uniform_output_bound(c.L, c.delta, iterations)
 
     sweeps = {
-        name: corollary_rates.ScheduleSweep(
-            trial, problem, max_tolerance, lam=lambda L: 1.0 / (3.0 * L)
-        )
+        name: ScheduleSweep(trial, problem, max_tolerance, lam=lambda L: 1.0 / (3.0 * L))
         for name, problem in (("l1 ball", SMALL), ("spread on a ball", SMALL_SPREAD))
     }
-    sfo, lo, output, runs = corollary_rates.decide_exponents(
-        sweeps, trial.choose_by_effort(6, 20), 1.0
-    )
+    sfo, lo, output, runs = decide_exponents(sweeps, trial.choose_by_effort(6, 20), 1.0)
     steps = trial.choose_by_effort((6, 28, 130, 600), (6, 14, 33, 75, 170, 400, 900, 2000))
     seeds, first = trial.seeds(MOST_SEEDS, "lines"), trial.choose_by_effort(6, 20)
     lines = SeedRows(lambda seed: [_run_along_slope(trial, LINE(T=T), seed) for T in steps], seeds)
-    sfo["line"] = corollary_rates.decide_call_exponent(steps, lines, "sfo_to_target", 1.0, first)
+    sfo["line"] = decide_call_exponent(steps, lines, "sfo_to_target", 1.0, first)
     sizes = trial.choose_by_effort(
         (64, 216, 1000, 8000), (64, 216, 512, 1332, 4096, 8000, 15624, 32768)
     )
     by_size = SeedRows(
         lambda seed: [_run_along_slope(trial, LINE(n=n), seed) for n in sizes], seeds
     )
-    in_n = corollary_rates.decide_call_exponent(sizes, by_size, "sfo_to_target", 2.0 / 3.0, first)
+    in_n = decide_call_exponent(sizes, by_size, "sfo_to_target", 2.0 / 3.0, first)
     output["all n"], grown = _decide_output_quality(trial, sizes)
     parts = {
         "SFO, eps": combine_instances(sfo),
@@ -168,15 +169,13 @@ def check_rate(trial: Trial) -> Evidence:
     )
 
 
-def _run_along_slope(
-    trial: Trial, problem: indefinite.IndefiniteQuadratic, seed: int
-) -> corollary_rates.RunCost:
+def _run_along_slope(trial: Trial, problem: indefinite.IndefiniteQuadratic, seed: int) -> RunCost:
     """Run the schedule to |G|^2 <= 0.9 of its value on the slope, which only the end has."""
     constants = problem.constants(problem.start())
     epsilon = 0.9 * float(problem.b @ problem.b)
     algorithm = trial.make_scheduled(epsilon, constants)
     lam = 1.0 / (3.0 * constants.L)
-    return corollary_rates.run_and_measure_cost(
+    return run_and_measure_cost(
         trial, problem, algorithm, epsilon, lam, seed=seed, max_iterations_to_target=1e5
     )
 
@@ -184,7 +183,7 @@ def _run_along_slope(
 def _decide_output_quality(trial: Trial, sizes: Sequence[int]) -> tuple[Decision, int]:
     """Decide that outputs are good on average over all n; return it and the number of runs."""
     means = []
-    for seed in trial.seeds(trial.choose_by_effort(corollary_rates.GOOD // len(sizes), 20), "n"):
+    for seed in trial.seeds(trial.choose_by_effort(GOOD // len(sizes), 20), "n"):
         for n in sizes:
             growing = GROWING(np.random.default_rng(seed), n=n)
             constants = growing.constants(growing.start())
@@ -192,9 +191,7 @@ def _decide_output_quality(trial: Trial, sizes: Sequence[int]) -> tuple[Decision
             algorithm = trial.make_scheduled(epsilon, constants)
             lam = 1.0 / (3.0 * constants.L)
             means.append(
-                corollary_rates.run_and_measure_cost(
-                    trial, growing, algorithm, epsilon, lam, seed=seed
-                ).mean
+                run_and_measure_cost(trial, growing, algorithm, epsilon, lam, seed=seed).mean
             )
     return decide_mean(means, 1.0), len(means)
 

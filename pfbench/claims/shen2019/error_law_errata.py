@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.constants import Constants
+from pfbench.claims.shen2019.epoch_estimators import single_draw_variance
 from pfbench.claims.shen2019.error_laws import LAW
-from pfbench.claims.shen2019.paths import single_draw_variance
 from pfbench.problems.linear_models import LeastSquares, LinearModel, LogCosh
 from pfbench.sets import L2Ball
 from pfbench.verification import Floats

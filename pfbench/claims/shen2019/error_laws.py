@@ -13,8 +13,9 @@ from pfbench.claims.shen2019.epoch_estimators import (
     MEAN_SQUARED,
     METHODS,
     error_law,
+    estimate_errors,
+    make_law_attaining_path,
 )
-from pfbench.claims.shen2019.paths import estimate_errors, make_law_attaining_path
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.instruments.enumerated_random import (
     IndexReplayGenerator,

@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSVRG
 from pfbench.base.sample import Indices
-from pfbench.claims.shen2019.finite_sums import draw_family, recovery
+from pfbench.claims.shen2019.epoch_estimators import draw_family, recovery
 from pfbench.measures.common import estimator_error
 from pfbench.points import combine, inner
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery

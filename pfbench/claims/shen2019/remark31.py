@@ -8,9 +8,7 @@ import numpy as np
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.counts import Counts
 from pfbench.base.protocols import Algorithm, Problem
-from pfbench.claims.shen2019.epoch_estimators import MEAN_SQUARED
-from pfbench.claims.shen2019.finite_sums import valley
-from pfbench.claims.shen2019.paths import decide_not_rejected
+from pfbench.claims.shen2019.epoch_estimators import MEAN_SQUARED, decide_not_rejected, valley
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import (
     ExaminationEvidence,

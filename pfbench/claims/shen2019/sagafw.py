@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from pfbench.base.status import Status
-from pfbench.claims.shen2019.finite_sums import log_cosh
-from pfbench.claims.shen2019.paths import iterate_errors
+from pfbench.claims.shen2019.epoch_estimators import iterate_errors, log_cosh
 from pfbench.problems.linear_models import LogCosh
 from pfbench.runs.loop.stop import Stop
 from pfbench.verification import Claim, Evidence, Trial, make_instance

@@ -1,14 +1,19 @@
 """Errata of the S and p that shen2019 prints: constants in (9), and powers of L and L2."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from pfbench.base.constants import Constants
-from pfbench.claims.shen2019 import sizes
-from pfbench.claims.shen2019.epoch_estimators import RECURSIVE
+from pfbench.claims.shen2019.epoch_estimators import (
+    METHODS,
+    RECURSIVE,
+    error_law,
+    exact_mean_squared_errors,
+)
 from pfbench.claims.shen2019.table1 import TABLE
 from pfbench.claims.shen2019.theorem31 import THEOREM
 from pfbench.verification import Erratum, Floats
@@ -16,6 +21,74 @@ from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, s
 from pfbench.verification.instruments.forced_path import ForcedPath
 from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.units import GRADIENT, NUMBER, Formula, power_product
+
+# --- S and p as printed and as corrected, and whether (9) holds with them -------------------------
+
+
+@dataclass(frozen=True)
+class BatchAndPeriod:
+    """Batch S and period p."""
+
+    S: int
+    p: int
+
+
+Schedule = Callable[[float, Constants], BatchAndPeriod]
+"""(accuracy, constants) -> S and p; it uses the constants n, L, L2 and sigma^2."""
+
+
+def compute_corrected_sizes(estimator: str, epsilon: float, constants: Constants) -> BatchAndPeriod:
+    """Return the S and p with which (9) holds, as the catalogue's algorithms take them."""
+    L = constants.smoothness("a schedule")
+    sizes = METHODS[estimator].estimator_parameters(epsilon, L, constants)
+    return BatchAndPeriod(sizes["batch"], sizes.get("period", 1))
+
+
+def compute_printed_sizes(estimator: str, epsilon: float, constants: Constants) -> BatchAndPeriod:
+    """Return the S and p of sections 3.1, 3.2 and 4 as printed; sigma^2 stands for G^2."""
+    n, L, L2 = constants.n, constants.smoothness("a schedule"), float(constants.L2_ms)
+    if estimator == "sg":
+        return BatchAndPeriod(math.ceil(constants.sigma2 / epsilon**2), 1)
+    if estimator in ("svrg", "spiderg"):
+        p = math.floor(n ** (1 / 3 if estimator == "svrg" else 1 / 2) + 1e-9)
+    elif estimator == "casvrg":
+        small = epsilon <= L / (L2 * n**2)
+        p = math.floor(
+            math.sqrt(L * L2 / epsilon) if small else _period_from_power(n, L, L2, epsilon, 0.4)
+        )
+    else:
+        p = math.floor(_period_from_power(n, L, L2, epsilon, 0.5))
+    return BatchAndPeriod(max(1, math.ceil(n / p - 1e-9)), p)
+
+
+def _period_from_power(n: int, L: float, L2: float, epsilon: float, power: float) -> float:
+    """Return p = (L/(L2 epsilon))^power n^(power/2) of sections 4.1 (0.4) and 4.2 (0.5)."""
+    return float((L / (L2 * epsilon)) ** power * n ** (power / 2.0))
+
+
+def error_over_limit(
+    estimator: str,
+    problem: ForcedPath,
+    epsilon: float,
+    sizes: BatchAndPeriod,
+    eta: float | None = None,
+) -> Floats:
+    """Return E|g - grad f|^2 over epsilon^2/4 at j = 0 .. p-1; (9) holds if none is above 1.
+
+    eta is epsilon/L by default.
+    """
+    L = problem.constants(problem.start()).smoothness("a step")
+    squares = exact_mean_squared_errors(estimator, problem, eta or epsilon / L, sizes.p)
+    return np.asarray(squares / sizes.S / (epsilon**2 / 4.0))
+
+
+def error_law_since_snapshot(
+    estimator: str, j: int, epsilon: float, S: int, constants: Constants
+) -> float:
+    """Return the error law at distance j with eta = epsilon/L."""
+    L, L2 = constants.smoothness("a law"), float(constants.L2_ms)
+    return error_law(estimator, j, epsilon / L, S, L=L, L2=L2, sigma2=float(constants.sigma2))
+
 
 # --- readings that all share ----------------------------------------------------------------------
 
@@ -78,19 +151,19 @@ _CASES: Mapping[str, tuple[float, str, ForcedPath]] = {
 
 
 def examine_condition_9(
-    effort: str, seed: int, *, estimator: str, schedule: sizes.Schedule | None = None
+    effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None
 ) -> ExaminationEvidence:
     """Compare the error with epsilon^2/4, with S and p as printed and as corrected."""
     epsilon, _, problem = _CASES[estimator]
     rng = stream(seed, f"(9) {estimator}")
     epsilon *= float(rng.uniform(0.8, 1.0))
     constants = problem.constants(problem.start())
-    first = (schedule or partial(sizes.compute_printed_sizes, estimator))(epsilon, constants)
-    second = sizes.compute_corrected_sizes(estimator, epsilon, constants)
-    over = sizes.error_over_limit(estimator, problem, epsilon, first)
+    first = (schedule or partial(compute_printed_sizes, estimator))(epsilon, constants)
+    second = compute_corrected_sizes(estimator, epsilon, constants)
+    over = error_over_limit(estimator, problem, epsilon, first)
     return compare_ratios(
         float(over.max()),
-        float(sizes.error_over_limit(estimator, problem, epsilon, second).max()),
+        float(error_over_limit(estimator, problem, epsilon, second).max()),
         epsilon=epsilon,
         **{"S printed": first.S, "p printed": first.p, "S": second.S, "p": second.p},
     ).with_ratios_under_other_readings(
@@ -118,7 +191,7 @@ _SCALES = (1.0 / 16.0, 1.0, 16.0)
 
 
 def examine_sizes_under_scaling_of_f(
-    effort: str, seed: int, *, estimator: str, schedule: sizes.Schedule | None = None
+    effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None
 ) -> ExaminationEvidence:
     """Measure the error for c f, whose L, L2 and eps are c times those of f, c = 1/16, 1, 16.
 
@@ -126,25 +199,25 @@ def examine_sizes_under_scaling_of_f(
     and the error is then 1/L^2 times what it is for L = 1. As printed, it is to be at most eps^2.
     In matrix recovery L = 1/sqrt n and L2 = 1.38/sqrt n: there the law gives the error over eps^2.
     """
-    created = schedule or partial(sizes.compute_printed_sizes, estimator)
+    created = schedule or partial(compute_printed_sizes, estimator)
     n, rng = 4096, stream(seed, "4")
     base = 8e-5 * float(rng.uniform(0.9, 1.0))
     corrected, tried = [], []
     for scale in _SCALES:
         problem = ForcedPath(n, 2, L=0.0, L2=scale)
         constants, epsilon = problem.constants(problem.start()), base * scale
-        chosen = sizes.compute_corrected_sizes(estimator, epsilon, constants)
-        corrected.append(float(sizes.error_over_limit(estimator, problem, epsilon, chosen).max()))
+        chosen = compute_corrected_sizes(estimator, epsilon, constants)
+        corrected.append(float(error_over_limit(estimator, problem, epsilon, chosen).max()))
         chosen = created(epsilon, constants)
-        over = sizes.error_over_limit(estimator, problem, epsilon, chosen) / 4.0
-        by_epsilon = sizes.error_over_limit(estimator, problem, epsilon, chosen, eta=epsilon) / 4.0
+        over = error_over_limit(estimator, problem, epsilon, chosen) / 4.0
+        by_epsilon = error_over_limit(estimator, problem, epsilon, chosen, eta=epsilon) / 4.0
         results = {"printed": float(over.max()), _STEP: float(by_epsilon.max())}
         tried.append(results | _error_ratios_by_reading(estimator, over, chosen.S, n, rng))
     worst = {name: max(result[name] for result in tried) for name in tried[0]}
     printed = worst.pop("printed")
     recovery = Constants(n=n, L_f=1 / n, L_ms=n**-0.5, L_max=1.0, L2_ms=1.38 * n**-0.5, sigma2=1.0)
     chosen = created(1e-4, recovery)
-    law = sizes.error_law_since_snapshot(estimator, chosen.p, 1e-4, chosen.S, recovery) / 1e-8
+    law = error_law_since_snapshot(estimator, chosen.p, 1e-4, chosen.S, recovery) / 1e-8
     return compare_ratios(
         printed,
         max(corrected),
@@ -157,28 +230,26 @@ def examine_sizes_under_scaling_of_f(
 
 
 def examine_small_epsilon(
-    effort: str, seed: int, *, schedule: sizes.Schedule | None = None
+    effort: str, seed: int, *, schedule: Schedule | None = None
 ) -> ExaminationEvidence:
     """Measure the error of section 4.1 for epsilon <= L/(L2 n^2), S = 1, L = 1 and L2 = 4.
 
     With L2 = 1/4, p S is below n.
     """
-    created, rng = schedule or partial(sizes.compute_printed_sizes, "casvrg"), stream(seed, "small")
+    created, rng = (schedule or partial(compute_printed_sizes, "casvrg"), stream(seed, "small"))
     problem = ForcedPath(32, 2, length=0.25, L=0.0, L2=4.0)
     constants = problem.constants(problem.start())
     epsilon = 2e-4 * float(rng.uniform(0.9, 1.0))
     first = replace(created(epsilon, constants), S=1)
-    second = replace(sizes.compute_corrected_sizes("casvrg", epsilon, constants), S=1)
-    over = sizes.error_over_limit("casvrg", problem, epsilon, first)
+    second = replace(compute_corrected_sizes("casvrg", epsilon, constants), S=1)
+    over = error_over_limit("casvrg", problem, epsilon, first)
     finer = epsilon / 100.0
-    smaller = sizes.error_over_limit(
-        "casvrg", problem, finer, replace(created(finer, constants), S=1)
-    )
+    smaller = error_over_limit("casvrg", problem, finer, replace(created(finer, constants), S=1))
     other = ForcedPath(32, 2, length=4.0, L=0.0, L2=0.25)
     of_other = created(0.9 * 4.0 / other.n**2, other.constants(other.start()))
     return compare_ratios(
         float(over.max()),
-        float(sizes.error_over_limit("casvrg", problem, epsilon, second).max()),
+        float(error_over_limit("casvrg", problem, epsilon, second).max()),
         **{"p printed": first.p, "p": second.p},
     ).with_ratios_under_other_readings(
         {

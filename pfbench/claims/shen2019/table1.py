@@ -7,8 +7,13 @@ from functools import partial
 
 import numpy as np
 
-from pfbench.claims.shen2019.epoch_estimators import MEAN_SQUARED, METHODS, error_law
-from pfbench.claims.shen2019.paths import estimate_error, make_law_attaining_path
+from pfbench.claims.shen2019.epoch_estimators import (
+    MEAN_SQUARED,
+    METHODS,
+    error_law,
+    estimate_error,
+    make_law_attaining_path,
+)
 from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance
 from pfbench.verification.criteria import GAP, complexity
 from pfbench.verification.statistics import (

@@ -5,8 +5,7 @@ from typing import Any
 
 from pfbench.base.constants import Constants
 from pfbench.base.counts import Counts
-from pfbench.claims.shen2019.epoch_estimators import CURVATURE_AIDED, METHODS
-from pfbench.claims.shen2019.finite_sums import log_cosh, recovery
+from pfbench.claims.shen2019.epoch_estimators import CURVATURE_AIDED, METHODS, log_cosh, recovery
 from pfbench.verification import Claim, make_instance
 from pfbench.verification.statements.exact_counts import counts
 

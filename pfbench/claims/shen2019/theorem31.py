@@ -9,9 +9,18 @@ import numpy as np
 
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.protocols import Algorithm, Problem
-from pfbench.claims.shen2019.epoch_estimators import CURVATURE_AIDED, MEAN_SQUARED, METHODS
-from pfbench.claims.shen2019.finite_sums import draw_family, log_cosh, recovery, valley
-from pfbench.claims.shen2019.paths import decide_not_rejected, estimate_error, iterate_errors
+from pfbench.claims.shen2019.epoch_estimators import (
+    CURVATURE_AIDED,
+    MEAN_SQUARED,
+    METHODS,
+    decide_not_rejected,
+    draw_family,
+    estimate_error,
+    iterate_errors,
+    log_cosh,
+    recovery,
+    valley,
+)
 from pfbench.points import inner
 from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance
 from pfbench.verification.contrast import (

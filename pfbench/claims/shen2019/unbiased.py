@@ -10,8 +10,7 @@ import numpy as np
 import scipy
 
 from pfbench.base.protocols import Algorithm, Problem
-from pfbench.claims.shen2019.epoch_estimators import METHODS, RECURSIVE
-from pfbench.claims.shen2019.paths import estimate_errors
+from pfbench.claims.shen2019.epoch_estimators import METHODS, RECURSIVE, estimate_errors
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.sets import L2Ball

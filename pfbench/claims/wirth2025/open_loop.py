@@ -18,12 +18,12 @@ import numpy as np
 
 from pfbench.sets import L2Ball
 from pfbench.verification import Claim, make_instance
-from pfbench.verification.instruments.convex_quadratics import (
+from pfbench.verification.instruments.indefinite import IndefiniteQuadratic
+from pfbench.verification.instruments.quadratics import (
     make_interval_quadratic,
     make_simplex_half_square,
     suboptimality,
 )
-from pfbench.verification.instruments.indefinite import IndefiniteQuadratic
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.units import VALUE
 

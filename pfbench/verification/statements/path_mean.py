@@ -6,6 +6,7 @@ decides; otherwise the mean over runs decides.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -96,18 +97,11 @@ class PathMeanBound:
             numbers = {**norm_constants(problem), "L_ms": problem.constants(problem.start()).L_ms}
             parameters = self.parameters(numbers)
             algorithm = trial.make(iterations=problem.K, batch=1, **parameters)
-            visited: dict[int, float] = {}
 
-            def measure_run(
-                seed: int,
-                on: Any = problem,
-                method: Any = algorithm,
-                values: dict[int, float] = visited,
-            ) -> float:
-                if seed not in values:
-                    points = (x for x, _ in trial.follow_with_previous_point(on, method, seed))
-                    values[seed] = float(np.mean([self.quantity(on, x) for x in points]))
-                return values[seed]
+            @cache
+            def measure_run(seed: int, on: Any = problem, method: Any = algorithm) -> float:
+                points = (x for x, _ in trial.follow_with_previous_point(on, method, seed))
+                return float(np.mean([self.quantity(on, x) for x in points]))
 
             usable = {**numbers, **parameters}
             for label, upper in self.bounds.items():
@@ -123,7 +117,7 @@ class PathMeanBound:
                         batch=10,
                         limit=trial.choose_by_effort(*_RUNS),
                     )
-            runs += len(visited)
+            runs += measure_run.cache_info().currsize
             if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
                 break
         return Evidence(combine_instances(parts), {"ratio": 1.0}, runs)

@@ -7,13 +7,14 @@ import pytest
 from judging import trial
 from numpy.testing import assert_allclose
 
-from pfbench.claims.li2019.shared_runs import follow_inner_iterations, from_quadratic
-from pfbench.claims.li2019.stat import STAT
-from pfbench.claims.li2019.statistical_error import (
+from pfbench.claims.li2019.shared_runs import (
     error_squared_of_biased_minimiser,
+    follow_inner_iterations,
+    from_quadratic,
     make_biased_minimiser_problem,
     statistical_error_squared,
 )
+from pfbench.claims.li2019.stat import STAT
 
 
 def printed_error(tau, sigma_hat, compatibility, outside, size, length):

@@ -9,12 +9,6 @@ from pfbench.verification.trial import Trial
 (CLAIM,) = CLAIMS
 
 
-def test_it_is_disputed_and_left_out_of_the_quick_verification():
-    assert CLAIM.disputed
-    assert CLAIM.expected_seconds[0] is None
-    assert str(CLAIM.complexity.orders["SFO"]) == "n^0.333 eps^-2"
-
-
 @pytest.mark.claims
 def test_calls_to_a_target_leave_the_table_out_and_grow_with_accuracy():
     trial, problem = Trial(CLAIM), FAMILY(n=60, seed=3)

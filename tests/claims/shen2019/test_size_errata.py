@@ -7,14 +7,14 @@ import pytest
 
 from pfbench.algorithms.nfwu import NFWUCASVRG, NFWUSPIDERG
 from pfbench.base.constants import Constants
-from pfbench.claims.shen2019 import size_errata, sizes
-from pfbench.claims.shen2019.epoch_estimators import METHODS, RECURSIVE
-from pfbench.claims.shen2019.paths import exact_mean_squared_errors
+from pfbench.claims.shen2019 import size_errata
+from pfbench.claims.shen2019.epoch_estimators import METHODS, RECURSIVE, exact_mean_squared_errors
 from pfbench.claims.shen2019.size_errata import (
+    BatchAndPeriod,
+    error_over_limit,
     examine_condition_9,
     examine_sizes_under_scaling_of_f,
 )
-from pfbench.claims.shen2019.sizes import BatchAndPeriod, error_over_limit
 from pfbench.oracles import Ledger, Oracles
 from pfbench.verification.instruments.enumerated_random import IndexReplayGenerator
 from pfbench.verification.instruments.forced_path import ForcedPath
@@ -22,7 +22,9 @@ from pfbench.verification.instruments.forced_path import ForcedPath
 
 def test_the_printed_sizes_of_casvrg_meet_9():
     problem, epsilon = ForcedPath(65536, 2, L=0.0, L2=1.0), 2.0**-16
-    chosen = sizes.compute_printed_sizes("casvrg", epsilon, problem.constants(problem.start()))
+    chosen = size_errata.compute_printed_sizes(
+        "casvrg", epsilon, problem.constants(problem.start())
+    )
     over = error_over_limit("casvrg", problem, epsilon, chosen)
     assert 0.9 < over.max() <= 1.0
 
@@ -99,15 +101,17 @@ def test_the_printed_sizes_are_the_papers():
     """Sections 3.1 to 4.2 of shen2019, n = 4096, worked out by hand."""
     constants = Constants(n=4096, L_f=4.0, L_ms=4.0, L_max=4.0, L2_ms=1.0, sigma2=9.0)
     at = 2.0**-10
-    assert sizes.compute_printed_sizes("sg", 0.5, constants) == BatchAndPeriod(36, 1)
-    assert sizes.compute_printed_sizes("svrg", at, constants) == BatchAndPeriod(256, 16)
-    assert sizes.compute_printed_sizes("spiderg", at, constants) == BatchAndPeriod(64, 64)
+    assert size_errata.compute_printed_sizes("sg", 0.5, constants) == BatchAndPeriod(36, 1)
+    assert size_errata.compute_printed_sizes("svrg", at, constants) == BatchAndPeriod(256, 16)
+    assert size_errata.compute_printed_sizes("spiderg", at, constants) == BatchAndPeriod(64, 64)
     # (4 2^10)^0.4 4096^0.2 = 2^4.8 2^2.4 = 147.03; S = 27.9.
-    assert sizes.compute_printed_sizes("casvrg", at, constants) == BatchAndPeriod(28, 147)
+    assert size_errata.compute_printed_sizes("casvrg", at, constants) == BatchAndPeriod(28, 147)
     # L^.5 L2^.5 eps^-.5 = 2 2^16 for epsilon = 2^-32 <= 4/4096^2.
-    assert sizes.compute_printed_sizes("casvrg", 2.0**-32, constants) == BatchAndPeriod(1, 2**17)
+    assert size_errata.compute_printed_sizes("casvrg", 2.0**-32, constants) == BatchAndPeriod(
+        1, 2**17
+    )
     # (4 2^10)^0.5 4096^0.25 = 2^6 2^3 = 512.
-    assert sizes.compute_printed_sizes("caspiderg", at, constants) == BatchAndPeriod(8, 512)
-    assert sizes.compute_corrected_sizes("casvrg", at, constants) == BatchAndPeriod(
+    assert size_errata.compute_printed_sizes("caspiderg", at, constants) == BatchAndPeriod(8, 512)
+    assert size_errata.compute_corrected_sizes("casvrg", at, constants) == BatchAndPeriod(
         *(NFWUCASVRG.estimator_parameters(at, 4.0, constants)[key] for key in ("batch", "period"))
     )

@@ -8,7 +8,7 @@ import pytest
 
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.shen2019 import theorem31
-from pfbench.claims.shen2019.finite_sums import draw_family
+from pfbench.claims.shen2019.epoch_estimators import draw_family
 from pfbench.claims.shen2019.theorem31 import (
     FAMILIES,
     THEOREM,

@@ -17,14 +17,6 @@ def test_the_instance_has_three_components_and_follows_its_generator():
     assert first.digest == again.digest != other.digest
 
 
-@pytest.mark.claims
-@pytest.mark.parametrize("estimator", UNBIASED)
-def test_the_methods_are_unbiased_to_rounding(estimator, judgements):
-    found = judgements(UNBIASED[estimator])
-    assert found.verdict == "holds"
-    assert found.measured["relative deviation"] < 1e-14
-
-
 class Floats:
     """A stream whose draws nobody can enumerate; `shift` lowers some."""
 

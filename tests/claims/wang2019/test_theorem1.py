@@ -1,14 +1,15 @@
-"""wang2019 theorem 1: its bound by hand, and a method that makes no step."""
+"""wang2019 theorems 1 and 2: their bounds by hand, and a method that makes no step."""
 
 from judging import judge
 
 from pfbench.algorithms.proximal import SpiderBoost
-from pfbench.claims.wang2019 import theorem1
+from pfbench.claims.wang2019 import theorem1, theorem2
 from pfbench.verification.subject import Subject
 
 
-def test_the_bound_by_hand():
+def test_the_bounds_by_hand():
     assert theorem1.bound(2.0, 3.0, 12) == 2.0
+    assert theorem2.bound(2.0, 3.0, 12) == 10.0
 
 
 class Still(SpiderBoost):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import pfbench as pf
-from pfbench.verification.statements.minimum_value import ACCURACY, minimum_value
-from pfbench.verification.statements.quantity import as_function
+from pfbench.verification.statements.quantity import ACCURACY, as_function, minimum_value
 from pfbench.verification.subject import NotTestable
 
 
