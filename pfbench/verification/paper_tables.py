@@ -1,4 +1,4 @@
-"""Papers from their files: code, and the texts in ``errata.toml`` and ``faults.toml`` beside it."""
+"""Papers from their files: code, and the tables in ``errata.toml`` and ``faults.toml``."""
 
 import tomllib
 from collections.abc import Mapping, Sequence

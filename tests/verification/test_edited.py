@@ -1,15 +1,18 @@
 """A planted fault as an edit of a method's source."""
 
 import pickle
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 from pfbench.algorithms.proximal import ProxGD, ProximalMethod
+from pfbench.base.errors import InputError
 from pfbench.problems.linear_models import LeastSquares
 from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.sets import L2Ball
 from pfbench.verification import Mutant
+from pfbench.verification.paper_tables import read_paper
 from pfbench.verification.subject import EditedMethod
 
 RESTS = Mutant.from_edits(
@@ -55,6 +58,18 @@ def test_texts_of_several_lines_in_one_source():
     ).constants
     right, wrong = (kind.theory(0.1, constants(np.zeros(3))) for kind in (ProxGD, made))
     assert wrong.step == right.step / 2.0
+
+
+def test_a_table_of_faults_names_known_methods_and_claims(tmp_path):
+    file = ModuleType("theorem")
+    text = '[a]\nmethod = "{}"\ndescription = ""\nclaims = ["paper-thm1"]\nedits = {{ a = "b" }}\n'
+    for method, words in (("prox-gdd", "did you mean 'prox-gd'"), ("prox-gd", "claim")):
+        folder = tmp_path / method
+        folder.mkdir()
+        file.__file__ = str(folder / "theorem.py")
+        (folder / "faults.toml").write_text(text.format(method))
+        with pytest.raises(InputError, match=words):
+            read_paper("paper", "A paper", (file,))
 
 
 def test_it_is_sent_to_other_processes_and_says_what_it_is():

@@ -19,10 +19,11 @@ from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, i
 from pfbench.verification.instruments.normed_quadratics import least_squares, parabola
 from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statements.path_mean import (
+    decide_run_or_mean,
     mean_gradient_norm_and_lmo_quality,
     norm_constants,
 )
-from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
+from pfbench.verification.statistics import Decision, combine_instances
 from pfbench.verification.units import GRADIENT, NUMBER, formula
 
 # --- the schedule and the bounds ------------------------------------------------------------------
@@ -83,24 +84,17 @@ def check_bounds(trial: Trial) -> Evidence:
             return measured / compute_corrected_bound(**value, lo=lo, hi=hi)
 
         name = f"{instance.name} {instance.stream_key}"
-        if problem.n == 1:
-            runs += 1
-            parts[f"corrected, {name}"] = decide_inequality([ratio(0)])
-        else:
-            decision, count = trial.decide_mean_sequentially(
-                ratio, purpose=instance.stream_key, batch=10, limit=trial.choose_by_effort(80, 240)
+        limit, purpose = trial.choose_by_effort(80, 240), instance.stream_key
+        parts[f"corrected, {name}"], count = decide_run_or_mean(
+            trial, problem, ratio, purpose=purpose, limit=limit
+        )
+        runs += count
+        if problem.n > 1 and beta > 0.0 and getattr(problem.norm, "lmo", "") == "exact":
+            # No chance enters the ratio of the two bounds, and the seeds are the same.
+            level = 1.0 / _ratio_of_corrected_to_printed_bound(**numbers)
+            parts[f"printed, {name}"], _ = decide_run_or_mean(
+                trial, problem, ratio, level, purpose=purpose, limit=count
             )
-            runs += count
-            parts[f"corrected, {name}"] = decision
-            if beta > 0.0 and getattr(problem.norm, "lmo", "") == "exact":
-                # No chance enters the ratio of the two bounds, and the seeds are the same.
-                parts[f"printed, {name}"], _ = trial.decide_mean_sequentially(
-                    ratio,
-                    1.0 / _ratio_of_corrected_to_printed_bound(**numbers),
-                    purpose=instance.stream_key,
-                    batch=10,
-                    limit=count,
-                )
         if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
             break
     return Evidence(combine_instances(parts), {"ratio": 1.0}, runs)

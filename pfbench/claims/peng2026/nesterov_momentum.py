@@ -27,10 +27,11 @@ from pfbench.sets.norms import LmoQuality
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import least_squares, parabola
 from pfbench.verification.statements.path_mean import (
+    decide_run_or_mean,
     mean_gradient_norm_and_lmo_quality,
     norm_constants,
 )
-from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
+from pfbench.verification.statistics import Decision, combine_instances
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, formula
 
 BETAS = (0.0, 0.5, 0.9)
@@ -129,14 +130,10 @@ def _check_instance(
         levels["printed"] = printed / bound(EXACT)
     parts, runs = {}, 1
     for label, level in levels.items():
-        part = f"{label}, {name}"
-        if problem.n == 1:
-            parts[part] = decide_inequality([ratio(0) / level])
-        else:
-            parts[part], count = trial.decide_mean_sequentially(
-                ratio, level, purpose=name, batch=10, limit=trial.choose_by_effort(80, 240)
-            )
-            runs = max(runs, count)
+        parts[f"{label}, {name}"], count = decide_run_or_mean(
+            trial, problem, ratio, level, purpose=name, limit=trial.choose_by_effort(80, 240)
+        )
+        runs = max(runs, count)
     return parts, runs
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from pfbench.base.constants import Constants
 from pfbench.verification import Claim, Evidence, make_instance
 from pfbench.verification.instruments.indefinite import ConvexHull, IndefiniteQuadratic
+from pfbench.verification.instruments.quadratics import suboptimality
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 from pfbench.verification.trial import Trial
@@ -30,11 +31,6 @@ def triangle(along: float, below: float) -> IndefiniteQuadratic:
     z = np.array([along, -below])
     lower = 0.5 * below**2 - 0.5 * float(z @ z)
     return IndefiniteQuadratic(ConvexHull(TRIANGLE), np.eye(2), -z, TRIANGLE[0].copy(), lower, 1.0)
-
-
-def suboptimality(problem: IndefiniteQuadratic, x: Any) -> float:
-    """Return f(x) - min f."""
-    return problem.value(np.asarray(x)) - problem.minimum_value
 
 
 # --- for every convex f ---------------------------------------------------------------------------

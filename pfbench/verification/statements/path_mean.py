@@ -59,6 +59,23 @@ def mean_gradient_norm_and_lmo_quality(
     return float(np.mean(measured)), lo, hi
 
 
+def decide_run_or_mean(
+    trial: Trial,
+    problem: Any,
+    measure_run: Callable[[int], float],
+    bound: float = 1.0,
+    *,
+    purpose: str,
+    limit: int,
+) -> tuple[Decision, int]:
+    """Decide one run against a bound if nothing is drawn, else the mean over runs; count them."""
+    if problem.n == 1:
+        return decide_inequality([measure_run(0) / bound]), 1
+    return trial.decide_mean_sequentially(
+        measure_run, bound, purpose=purpose, batch=10, limit=limit
+    )
+
+
 def gap(problem: Any, x: Floats) -> float:
     """Return the Frank-Wolfe gap V(x), over the problem's set."""
     g = problem.gradient(x)
@@ -107,16 +124,10 @@ class PathMeanBound:
             for label, upper in self.bounds.items():
                 name = f"{label}, {instance.name} {instance.stream_key}"
                 bound = upper(**{key: usable[key] for key in _parameter_names(upper)})
-                if problem.n == 1:
-                    parts[name] = decide_inequality([measure_run(0) / bound])
-                else:
-                    parts[name], _ = trial.decide_mean_sequentially(
-                        measure_run,
-                        bound,
-                        purpose=instance.stream_key,
-                        batch=10,
-                        limit=trial.choose_by_effort(*_RUNS),
-                    )
+                limit, purpose = trial.choose_by_effort(*_RUNS), instance.stream_key
+                parts[name], _ = decide_run_or_mean(
+                    trial, problem, measure_run, bound, purpose=purpose, limit=limit
+                )
             runs += measure_run.cache_info().currsize
             if any(part.verdict == Verdict.VIOLATED for part in parts.values()):
                 break
