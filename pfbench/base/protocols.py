@@ -109,6 +109,9 @@ class PointFormat(Protocol):
     def describe(self, obj: Any) -> str:
         """Return a description of an object, in words."""
 
+    def present(self, backend: Any) -> Any:
+        """Return the backend, whose answers have the form of points."""
+
 
 class FeasibleSet(Protocol):
     """A convex compact set, or the whole space."""

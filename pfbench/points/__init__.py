@@ -1,10 +1,12 @@
 """Points, and the operations that move, copy and compare them.
 
-A point is a dense array, or a `FactoredMatrix`: its values on the observed entries together with
-its atoms. Algorithms use the functions here and need not distinguish the two.
+A point is a dense array, a vector of named `Layers`, or a `FactoredMatrix`: its values on the
+observed entries together with its atoms. Algorithms use the functions here and need not distinguish
+them.
 """
 
 from pfbench.points.factored import FactoredMatrix
+from pfbench.points.layers import Layers
 from pfbench.points.operations import (
     combine,
     distance,
@@ -21,6 +23,7 @@ from pfbench.points.pattern import Pattern
 from pfbench.points.point_formats import (
     DensePointFormat,
     FactoredPointFormat,
+    LayeredPointFormat,
     describe,
     infer_format,
 )
@@ -30,6 +33,8 @@ __all__ = [
     "DensePointFormat",
     "FactoredMatrix",
     "FactoredPointFormat",
+    "LayeredPointFormat",
+    "Layers",
     "Pattern",
     "RankOne",
     "SparseOperator",

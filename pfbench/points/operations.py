@@ -1,6 +1,7 @@
-"""Operations on points, for dense arrays and factored matrices alike."""
+"""Operations on points, for dense arrays, named layers and factored matrices alike."""
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from pfbench.kernels import dense
 from pfbench.kernels.observed_entries import inner_with_iterate_parallel, inner_with_iterate_rows
 from pfbench.points.atoms import Factors, frobenius_norm, max_atoms, svd_of_factors
 from pfbench.points.factored import FactoredMatrix
+from pfbench.points.layers import Layers
 from pfbench.points.operators import SparseOperator, TiltedOperator, combine_factors
 from pfbench.points.pattern import Pattern
 from pfbench.points.point_formats import describe
@@ -20,8 +22,8 @@ from pfbench.points.vertices import RankOne
 _FLOAT = np.dtype(np.float64)
 
 
-def combine(x: Any, v: Any, w: float) -> Any:
-    """Return ``(1 - w) x + w v``.
+def combine(x: Any, v: Any, w: Any) -> Any:
+    """Return ``(1 - w) x + w v``; of named layers w may have a number for each.
 
     With a vertex v that `lo` returned, a factored x only records the step (the next gradient or
     move applies it); x can be combined again, e.g. for the trial points of a line search. With a
@@ -43,6 +45,8 @@ def combine(x: Any, v: Any, w: float) -> Any:
             out = np.empty(x.shape)
             dense.write_rank_one_combination(x, v.u, v.v, float(v.scale), _weight_as_float(w), out)
             return out
+        if isinstance(x, Layers):
+            return _combine_layers(x, v, w)
         end = _as_dense_array(v)
         if end.shape != x.shape:
             raise InputError(f"cannot move a point of shape {x.shape} to one of shape {end.shape}.")
@@ -64,6 +68,14 @@ def combine(x: Any, v: Any, w: float) -> Any:
             factors = svd_of_factors(factors)
         return FactoredMatrix.from_factors(x.pattern, factors, values)
     raise InputError(f"cannot move a factored matrix towards a {type(v).__name__}.")
+
+
+def _combine_layers(x: Layers, v: Any, w: Any) -> Layers:
+    """Return ``(1 - w) x + w v``, w a number or one for each layer, by name or in order."""
+    if not isinstance(w, Mapping | Sequence):
+        return Layers(combine(x.vector, np.asarray(v), w), x.shapes)
+    weights = x.spread(w)
+    return Layers((1.0 - weights) * x.vector + weights * np.asarray(v), x.shapes)
 
 
 def shift(x: Any, a: Any, b: Any, c: float) -> Any:
@@ -94,6 +106,8 @@ def tilt(g: Any, x: Any, u: Any, c: float) -> Any:
         if not (isinstance(u, FactoredMatrix) and x.pattern.equals(u.pattern)):
             raise InputError(f"cannot subtract {describe(u)} from {describe(x)}.")
         return TiltedOperator.from_points(_make_observed_matrix(x.pattern, g), x, u, c)
+    if isinstance(x, Layers):
+        return Layers(tilt(np.asarray(g), x.vector, np.asarray(u), c), x.shapes)
     if _have_same_dense_shape(g, x) and _have_same_dense_shape(x, u):
         out = np.empty(x.shape)
         dense.write_tilt(g.ravel(), x.ravel(), u.ravel(), _weight_as_float(c), out.ravel())
@@ -148,14 +162,21 @@ def gap_and_distance(g: Any, x: Any, v: Any) -> tuple[float, float]:
             g, x, v.u, v.v, float(v.scale)
         )
         return at_x - at_v, math.sqrt(square)
+    if isinstance(x, Layers):
+        return gap_and_distance(np.asarray(g), x.vector, np.asarray(v))
     descent = None
     if isinstance(g, TiltedOperator) and isinstance(x, FactoredMatrix) and isinstance(v, RankOne):
         descent = g.gap_and_distance(x, v)
     return descent or (inner(g, x) - inner(g, v), distance(v, x))
 
 
-def distance(x: Any, y: Any) -> float:
-    """Return the Euclidean (Frobenius) distance of two points or vertices."""
+def distance(x: Any, y: Any, ball: Any = None) -> float:
+    """Return the distance of two points or vertices, in the norm of a ball if one is given.
+
+    Without a ball it is the Euclidean (Frobenius) distance.
+    """
+    if ball is not None:
+        return float(ball.norm(_as_dense_array(x) - _as_dense_array(y)))
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
         dense, other = _as_dense_array(x), _as_dense_array(y)
         if dense.shape != other.shape:

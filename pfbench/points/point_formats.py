@@ -5,17 +5,22 @@ before they reach a loop.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pfbench.base.errors import InputError
 from pfbench.points.factored import FactoredMatrix
+from pfbench.points.layers import Layers, LayerShapes
 from pfbench.points.operators import SparseOperator, TiltedOperator
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
 
 _FLOAT = np.dtype(np.float64)
+
+_ANSWERED_BY_A_POINT = ("gradient", "batch", "difference", "lo", "prox")
+"""Verbs of a backend whose answer is a point or a gradient."""
 
 
 def describe(obj: Any) -> str:
@@ -67,6 +72,10 @@ class DensePointFormat:
             return v.pattern is None and (v.u.size, v.v.size) == self.shape
         return self.is_point(v)
 
+    def present(self, backend: Any) -> Any:
+        """Return the backend, whose answers have the form of points."""
+        return backend
+
 
 class FactoredPointFormat:
     """Format in which points are factored matrices on one pattern, gradients observed entries."""
@@ -95,6 +104,60 @@ class FactoredPointFormat:
         """Return whether v is a rank-one vertex of the problem's shape."""
         return isinstance(v, RankOne) and (v.u.size, v.v.size) == self.shape
 
+    def present(self, backend: Any) -> Any:
+        """Return the backend, whose answers have the form of points."""
+        return backend
+
+
+class LayeredPointFormat(DensePointFormat):
+    """Format in which points are named layers, or vectors of all their entries."""
+
+    def __init__(self, start: Layers) -> None:
+        super().__init__(start.shape)
+        self.layers = start.shapes
+        names = ", ".join(f"{name} {shape}" for name, shape in start.shapes)
+        self.points_text = self.gradients_text = f"layers {names}"
+        is_vector = self.is_point
+
+        def is_point(x: Any) -> bool:
+            if x.__class__ is Layers and x.shapes == start.shapes:
+                x = x.vector
+            return is_vector(x)
+
+        self.is_point = self.is_gradient = is_point
+
+    def present(self, backend: Any) -> "LayeredBackend":
+        """Return the backend, whose answers have layers."""
+        return LayeredBackend(backend, self.layers)
+
+
+class LayeredBackend:
+    """Backend for points with layers: it is asked with vectors, and its answers have layers.
+
+    Parameters
+    ----------
+    backend
+        The backend, for vectors.
+    shapes
+        Name and shape of each layer.
+    """
+
+    def __init__(self, backend: Any, shapes: LayerShapes) -> None:
+        self._backend, self._shapes = backend, shapes
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the backend; verbs take and return points with layers."""
+        value = getattr(self._backend, name)
+        if not callable(value):
+            return value
+        call = partial(self._call, value, name in _ANSWERED_BY_A_POINT)
+        setattr(self, name, call)
+        return call
+
+    def _call(self, verb: Callable[..., Any], is_point: bool, *arguments: Any) -> Any:
+        answer = verb(*(x.vector if isinstance(x, Layers) else x for x in arguments))
+        return Layers(answer, self._shapes) if is_point else answer
+
 
 def infer_format(start: Any, name: str = "the problem") -> DensePointFormat | FactoredPointFormat:
     """Return the point format of a problem from its start point.
@@ -102,8 +165,10 @@ def infer_format(start: Any, name: str = "the problem") -> DensePointFormat | Fa
     Raises
     ------
     InputError
-        If the start is neither a float64 array nor a factored matrix.
+        If the start is neither a float64 array, with or without layers, nor a factored matrix.
     """
+    if isinstance(start, Layers):
+        return LayeredPointFormat(start)
     if isinstance(start, FactoredMatrix):
         return FactoredPointFormat(start.pattern)
     if start.__class__ is not np.ndarray or start.dtype != _FLOAT:

@@ -18,7 +18,8 @@ from pfbench.problems.family import AnySetFamily
 from pfbench.problems.size_limits import check_length
 from pfbench.problems.two_layer import TwoLayerNetwork
 from pfbench.problems.with_norm import NormedProblem
-from pfbench.sets.named_norms import product_norm_ball
+from pfbench.sets.body import ConvexBody
+from pfbench.sets.named_norms import layer_norm_ball
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,10 +114,13 @@ class TwoLayerFamily(AnySetFamily):
     default_radius = 5.0
 
     set: str | None = parameter(
-        None, "feasible set, see `pfbench list sets`; none for the whole space", "l2"
+        None,
+        "feasible set, see `pfbench list sets`, or a ball of each layer, such as "
+        "spectral[radius=2]*l2; none for the whole space",
+        "l2",
     )
     norm: str | None = parameter(
-        None, "norm of both layers, or of each, such as spectral*linf[radius=0.5]", "none"
+        None, "norm of both layers, or of each, such as spectral*linf, sum(spectral*linf)", "none"
     )
     rows: int = parameter(40, "n")
     columns: int = parameter(5, "inputs (m)")
@@ -135,7 +139,13 @@ class TwoLayerFamily(AnySetFamily):
         hidden = np.tanh(features @ rng.standard_normal((m, h)))
         targets = hidden @ rng.standard_normal((h, k)) / np.sqrt(h)
         start = 0.3 * rng.standard_normal(h * (m + k))
-        feasible = self._build_feasible_set(start.shape)
+        blocks = (h, m), (k, h)
+        feasible: ConvexBody
+        if self.set is not None and set(self.set) & set("*/[("):
+            feasible = layer_norm_ball(self.set, blocks)
+            start = start / max(1.0, feasible.norm(start))
+        else:
+            feasible = self._build_feasible_set(start.shape)
         network = TwoLayerNetwork(
             features=features,
             targets=targets,
@@ -145,4 +155,4 @@ class TwoLayerFamily(AnySetFamily):
         )
         if self.norm is None:
             return network
-        return NormedProblem(network, product_norm_ball(self.norm, network.blocks))
+        return NormedProblem(network, layer_norm_ball(self.norm, blocks))

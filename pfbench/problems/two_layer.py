@@ -1,13 +1,17 @@
 """A network of two layers with a smooth activation, and its constants on a ball.
 
-f_i(W_1, W_2) = |W_2 tanh(W_1 a_i) - b_i|^2/2. A point is a vector: the entries of W_1, shape
-(h, m), then those of W_2, shape (k, h), in C order.
+f_i(W_1, W_2) = |W_2 tanh(W_1 a_i) - b_i|^2/2. A point has two layers: W1 of shape (h, m) and W2 of
+shape (k, h).
 
 On |x| <= R, with z = W_1 a, u = tanh z, r = W_2 u - b: |u|^2 <= h, |W_2| <= R and |r| <= R sqrt h +
 |b|. In a direction (P, Q) of length 1 the second derivative is |Q u + W_2 (tanh'(z) P a)|^2 + <r, 2
 Q (tanh'(z) P a) + W_2 (tanh''(z) (P a)^2)>, where |tanh'| <= 1 and |tanh''| <= c = 4/(3 sqrt 3). So
 f_i is smooth with L_i = h + R^2 |a|^2 + (R sqrt h + |b|)(|a| + c R |a|^2). A component gradient has
 a square of at most (R sqrt h + |b|)^2 (h + R^2 |a|^2).
+
+In a norm of the layers let |W_2| <= R_2 on the domain, and |W_l| <= rho_l in the unit ball, all in
+the spectral norm. By the same derivative L_norm is at most the mean of (rho_2 sqrt h + R_2 rho_1
+|a|)^2 + (R_2 sqrt h + |b|)(2 rho_1 rho_2 |a| + c R_2 rho_1^2 |a|^2).
 """
 
 import math
@@ -22,8 +26,11 @@ from pfbench.base.checks import check_finite_array, check_integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices
+from pfbench.points import Layers
 from pfbench.problems.base import FiniteSum, content_digest, index_weights
 from pfbench.sets.body import ConvexBody
+from pfbench.sets.matrix_balls import max_spectral_norm
+from pfbench.sets.norms import NormBall, NormProduct
 
 _CURVED = 4.0 / (3.0 * math.sqrt(3.0)) * (1.0 + 1e-15)
 """sup |tanh''|, at tanh^2 = 1/3."""
@@ -94,9 +101,9 @@ class TwoLayerNetwork(FiniteSum):
         numbers = self.name, self.hidden, self.set
         return content_digest(numbers, self.features, self.targets, self.begin)
 
-    def start(self) -> Floats:
+    def start(self) -> Layers:
         """Return a fresh copy of the start point."""
-        return np.array(self.begin)
+        return Layers(np.array(self.begin), tuple(zip(("W1", "W2"), self.blocks, strict=True)))
 
     def split(self, x: Floats) -> tuple[Floats, Floats]:
         """Return W_1 and W_2, views."""
@@ -135,6 +142,26 @@ class TwoLayerNetwork(FiniteSum):
         """Return the L_i on |x| <= R, shape (n,); infinite without a set."""
         R, (a2, residual) = self.set.max_norm, self._row_norms_sq_and_max_residuals()
         return self.hidden + R * R * a2 + residual * (np.sqrt(a2) + _CURVED * R * a2)
+
+    def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
+        """Return the bound of L_norm on the set by spectral norms of the layers."""
+        if not (self.is_bounded and isinstance(norm, NormProduct)):
+            return None
+        ball = self.set.balls[1] if isinstance(self.set, NormProduct) else self.set
+        R_2 = max_spectral_norm(ball) if isinstance(ball, NormBall) else ball.max_norm
+        words = (
+            "the mean of (rho_2 sqrt h + R_2 rho_1 |a|)^2 + (R_2 sqrt h + |b|)(2 rho_1 rho_2 |a| + "
+            f"c R_2 rho_1^2 |a|^2), on |W2| <= {R_2:.6g}"
+        )
+        return self.layered_smoothness(norm, R_2), words
+
+    def layered_smoothness(self, norm: NormProduct, R_2: float) -> float:
+        """Return the bound of L_norm where the spectral norm of W2 is at most R_2."""
+        rho_1, rho_2 = map(max_spectral_norm, norm.balls)
+        a, b = (np.linalg.norm(rows, axis=1) for rows in (self.features, self.targets))
+        root = math.sqrt(self.hidden)
+        curved = 2.0 * rho_1 * rho_2 * a + _CURVED * R_2 * (rho_1 * a) ** 2
+        return float(((rho_2 * root + R_2 * rho_1 * a) ** 2 + (R_2 * root + b) * curved).mean())
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants on the ball |x| <= R around the set; without a set, n and delta."""

@@ -256,3 +256,11 @@ class MaxColumnBall(MaxRowBall):
 def _compact_svd(array: Floats) -> tuple[Floats, Floats, Floats]:
     u, s, vt = scipy.linalg.svd(array, full_matrices=False, check_finite=False)
     return u, s, vt
+
+
+def max_spectral_norm(ball: NormBall) -> float:
+    """Return the largest spectral norm in a ball of matrices, or an upper bound of it.
+
+    It is the radius for the spectral norm, and at most the largest Frobenius norm for others.
+    """
+    return ball.radius if isinstance(ball, SpectralBall) else ball.radius * ball.zeta

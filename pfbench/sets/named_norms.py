@@ -1,6 +1,7 @@
 """Norms by name, as in a problem's ``norm=``."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -10,6 +11,7 @@ from pfbench.base.names import find_entry
 from pfbench.base.parameters import check_parameter_names, collect_declared_parameters
 from pfbench.base.selectors import Selector
 from pfbench.sets.balls import L1Ball, L2Ball, LinfBall
+from pfbench.sets.layer_norms import NormRootSum, NormSum
 from pfbench.sets.matrix_balls import MaxColumnBall, MaxRowBall
 from pfbench.sets.norms import EntrywiseBall, NormBall, NormProduct
 from pfbench.sets.nuclear import NuclearBall
@@ -67,21 +69,37 @@ def vector_norm_ball(kind: str, d: int) -> NormBall:
     return NormProduct((norm_ball(kind, (2, d // 2)),))
 
 
-def product_norm_ball(text: str, shapes: Sequence[Shape]) -> NormProduct:
-    """Return the product of a norm for each block: ``spectral*linf[radius=0.5]``, or one for all.
+_COMBINATIONS: Mapping[str, type[NormProduct]] = MappingProxyType(
+    {"max": NormProduct, "sum": NormSum, "l2": NormRootSum}
+)
+_COMBINED = re.compile(r"(\w+)\((.*)\)")
+
+
+def layer_norm_ball(text: str, shapes: Sequence[Shape]) -> NormProduct:
+    """Return the ball of a norm of layers: ``spectral*linf[radius=0.5]`` or ``sum(spectral*linf)``.
+
+    The text has a norm for each layer; or one for all; or two as in ``spectral/linf``, the first
+    for matrices and the second for other layers. The norm of a point is the largest of the layers'
+    norms, each divided by its radius. With ``sum(...)`` it is their sum, with ``l2(...)`` the root
+    of the sum of their squares.
 
     Raises
     ------
     InputError
-        If the number of norms is neither 1 nor the number of blocks, or if `norm_ball` raises it.
+        If the number of norms does not fit the layers, or if `norm_ball` raises it.
     """
-    parts = text.split("*")
-    if len(parts) not in (1, len(shapes)):
-        raise InputError(
-            f"norm={text} names {len(parts)} norms for {len(shapes)} blocks: give one for each, or "
-            "one for all."
-        )
-    parts = parts * (len(shapes) // len(parts))
-    return NormProduct(
-        tuple(norm_ball(part, shape) for part, shape in zip(parts, shapes, strict=True))
-    )
+    match = _COMBINED.fullmatch(text.strip())
+    combination, inside = match.groups() if match else ("max", text)
+    cls = find_entry("combination of norms", combination, _COMBINATIONS)
+    kinds = inside.split("/")
+    if len(kinds) == 2:
+        parts = [kinds[len(shape) != 2] for shape in shapes]
+    else:
+        parts = inside.split("*")
+        if len(parts) not in (1, len(shapes)):
+            raise InputError(
+                f"norm={text} names {len(parts)} norms for {len(shapes)} blocks: give one for "
+                "each, or one for all."
+            )
+        parts = parts * (len(shapes) // len(parts))
+    return cls(tuple(norm_ball(part, shape) for part, shape in zip(parts, shapes, strict=True)))

@@ -7,7 +7,7 @@ from helpers import assert_one_sentence
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.sets import L1Ball, NormProduct, SpectralBall
-from pfbench.sets.named_norms import NORMS, norm_ball, product_norm_ball
+from pfbench.sets.named_norms import NORMS, layer_norm_ball, norm_ball
 from pfbench.sets.orthogonal import (
     inverse_sqrt_coefficients,
     newton_schulz,
@@ -62,7 +62,7 @@ def test_what_an_inexact_minimisation_is_worth_is_told_exactly():
 
 
 def test_a_product_reads_its_blocks_in_their_order():
-    ball = product_norm_ball("spectral[radius=2]*linf", [(2, 3), (2, 2)])
+    ball = layer_norm_ball("spectral[radius=2]*linf", [(2, 3), (2, 2)])
     x = np.arange(10.0)
     first, second = ball.split(x)
     assert (first.tolist(), second.tolist()) == ([[0, 1, 2], [3, 4, 5]], [[6, 7], [8, 9]])
@@ -89,9 +89,9 @@ def test_bad_norms_are_refused(text, shape, words):
 
 
 def test_a_norm_for_each_block_or_one_for_all():
-    assert len(product_norm_ball("linf", [(2, 3), (3, 4), (1,)]).balls) == 3
+    assert len(layer_norm_ball("linf", [(2, 3), (3, 4), (1,)]).balls) == 3
     with pytest.raises(InputError, match="names 2 norms for 3 blocks"):
-        product_norm_ball("linf*l2", [(2, 3), (3, 4), (1,)])
+        layer_norm_ball("linf*l2", [(2, 3), (3, 4), (1,)])
     assert set(NORMS) == {
         *("l1", "l2", "linf", "spectral", "nuclear", "max-row-norm", "max-column-norm")
     }

@@ -14,6 +14,7 @@ from pfbench.base.sample import Sample
 from pfbench.base.state import State
 from pfbench.points.atoms import Atoms, Factors
 from pfbench.points.factored import FactoredMatrix, IterateStorage
+from pfbench.points.layers import Layers
 from pfbench.points.operators import DenseOperator, SparseOperator, TiltedOperator
 from pfbench.points.pattern import Pattern
 from pfbench.points.vertices import RankOne
@@ -25,6 +26,7 @@ _FIELDS: Mapping[type, tuple[str, ...]] = {
     State: State._fields,
     Sample: ("indices", "counts"),
     Factors: Factors._fields,
+    Layers: ("vector", "shapes"),
     RankOne: ("u", "v", "scale", "pattern"),
     Atoms: ("left", "right", "atom_count", "newest"),
     FactoredMatrix: ("_trail", "_token", "_base", "_vertex", "_weight", "_slot", "is_borrowed"),
@@ -61,7 +63,7 @@ def _encode(value: Any, number: Callable[[Any], int], arrays: list[Any]) -> Any:
         return value
     if isinstance(value, np.generic) and value.dtype.kind in _KINDS:
         return value.item()
-    if isinstance(value, np.ndarray) and value.dtype.kind in _KINDS:
+    if isinstance(value, np.ndarray) and kind is not Layers and value.dtype.kind in _KINDS:
         is_fortran = value.flags.f_contiguous and not value.flags.c_contiguous
         order: Literal["F", "C"] = "F" if is_fortran else "C"
         arrays.append(value.tobytes(order))
@@ -128,7 +130,7 @@ def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
 def _make(kind: Any, fields: dict[str, Any]) -> Any:
     if not set(fields) <= set(_FIELDS[kind]):
         raise ValueError(f"a {kind.__name__} of other fields")
-    if kind in (State, Factors, Sample):
+    if kind in (State, Factors, Sample, Layers):
         instance = kind(**fields)
     else:
         instance = object.__new__(kind)
