@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.errors import BudgetExhausted, InputError, TimeLimitReached
 from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.sample import Indices
+from pfbench.points.layers import Layers, with_layers_of
 from pfbench.points.point_formats import describe
 
 
@@ -45,14 +46,20 @@ class FlatOracles:
                 f"the start is {describe(x)}, and other libraries take arrays: choose a problem "
                 "whose points are arrays."
             )
-        self._ask, self._shape = ask, x.shape
-        self.start: Floats = x.ravel().copy()
+        self._ask, self._start = ask, x
+        self.start: Floats = np.array(x).ravel()
         self.n: int = getattr(ask, "n", None)  # type: ignore[assignment]
         self.stop_requested: BaseException | None = None
 
     def point(self, z: Any) -> Floats:
-        """Return a copy of a flat vector in the shape of the points of the problem."""
-        return np.array(z, dtype=np.float64).reshape(self._shape)
+        """Return a copy of a flat vector in the shape, or with the layers, of a point."""
+        copy = np.array(z, dtype=np.float64).reshape(self._start.shape)
+        return cast(Floats, with_layers_of(self._start, copy))
+
+    def layers(self, z: Any) -> list[Floats]:
+        """Return copies of the layers of a flat vector, or its point if that has no layers."""
+        point = self.point(z)
+        return list(point.layers.values()) if isinstance(point, Layers) else [point]
 
     def value(self, z: Any) -> float:
         """Return f(z); counts n FV."""
@@ -77,7 +84,7 @@ class FlatOracles:
     def lo(self, g: Any) -> Floats:
         """Return a vertex v that minimises <g, v>, shape (d,); counts 1 LO."""
         v = self._query(self._ask.lo, self.point(g))
-        return np.ravel(v if isinstance(v, np.ndarray) else v.matrix())
+        return np.asarray(v if isinstance(v, np.ndarray) else v.matrix()).ravel()
 
     def lmo(self, u: Any, z: Any, active_set: Any = None) -> tuple[Floats, None, None, float]:
         """Return copt's (v - z, None, None, maximum step) for a vertex v that maximises <u, v>."""
@@ -102,7 +109,7 @@ class FlatOracles:
         return product
 
     def _query_and_flatten(self, verb: Callable[..., Any], *args: Any) -> Floats:
-        return np.ravel(self._query(verb, *args))
+        return np.asarray(self._query(verb, *args)).ravel()
 
     def _query(self, verb: Callable[..., Any], *args: Any) -> Any:
         try:

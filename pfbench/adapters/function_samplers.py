@@ -11,6 +11,7 @@ from pfbench.base.checks import check_finite_array
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.user_code import blame_user_code
+from pfbench.points.layers import with_layers_of, without_layers
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.sampler import Atoms, SampledFunction
 
@@ -32,7 +33,9 @@ class FunctionSampler(SampledFunction):
 
     def mean_gradient(self, values: Any, x: Any) -> Floats:
         """Return the user's mean gradient, as a new array of floats."""
-        return np.array(self.sample_gradient(values, np.array(x)), dtype=np.float64)
+        start = self.function.start()
+        g = self.sample_gradient(values, with_layers_of(start, np.array(x)))
+        return np.array(without_layers(start, g), dtype=np.float64)
 
     def constants(self, start: Any) -> Constants:
         """Return the stated constants."""

@@ -21,8 +21,12 @@ from pfbench.base.sample import Indices, Sample
 from pfbench.base.state import State
 from pfbench.base.user_code import blame_user_code
 from pfbench.measures import fw_gap
+from pfbench.points.layers import Layers, with_layers_of, without_layers
 from pfbench.problems.base import FiniteSum, check_dense_point, index_weights
+from pfbench.problems.with_norm import NormedProblem
 from pfbench.sets.body import ConvexBody, check_gradient, is_point
+from pfbench.sets.named_norms import layer_norm_ball, norm_ball
+from pfbench.sets.norms import NormBall
 from pfbench.sets.whole_space import WholeSpace
 
 _ROUNDS = 500
@@ -244,26 +248,32 @@ class FunctionProblem(FiniteSum):
         """Return grad f(x)."""
         x = self._copy_point(x)
         if callable(self.jac):
-            return _copy_as_real_array("jac", self.jac(x, *self.args))
-        return _copy_as_real_array("fun", self.fun(x, *self.args)[1])
+            source, g = "jac", self.jac(x, *self.args)
+        else:
+            source, g = "fun", self.fun(x, *self.args)[1]
+        return _copy_as_real_array(source, without_layers(x, g))
 
     def batch(self, sample: Indices, x: Any) -> Floats:
         """Return the mean of the sampled component gradients at x."""
         indices, weights = index_weights(sample, self.n)
         if self.mean is None:
             return self.gradient(x)
-        mean = self.mean
         if isinstance(sample, Sample):
             pairs = zip(indices, weights, strict=True)
-            products = (w * mean(self._copy_point(x), np.array([i])) for i, w in pairs)
+            products = (w * self._mean_gradient(x, np.array([i])) for i, w in pairs)
             return np.asarray(sum(products), dtype=np.float64)
         return _copy_as_real_array(
-            "the component gradients", mean(self._copy_point(x), indices.copy())
+            "the component gradients", self._mean_gradient(x, indices.copy())
         )
 
+    def _mean_gradient(self, x: Any, indices: Any) -> Any:
+        x = self._copy_point(x)
+        return without_layers(x, cast(Any, self.mean)(x, indices))
+
     def _copy_point(self, x: Any) -> Floats:
-        """Return a copy of a point, which a user function may change."""
-        return check_dense_point(x, self.shape).copy()
+        """Return a copy of a point, which a user function may change, with the start's layers."""
+        copy = np.array(check_dense_point(x, self.shape))
+        return cast(Floats, with_layers_of(self.start_point, copy))
 
     def constants(self, start: Any) -> Constants:
         """Return the stated constants, and the diameter."""
@@ -285,6 +295,7 @@ def from_functions(
     properties: tuple[str, ...] = (),
     sampler: Callable[[np.random.Generator, int], Any] | None = None,
     sample_grad: Callable[[Any, Floats], Any] | None = None,
+    norm: str | NormBall | None = None,
 ) -> FiniteSum:
     """Return a problem built from plain functions.
 
@@ -298,7 +309,8 @@ def from_functions(
         Linear minimisation in a form that `FunctionSet` accepts, or a feasible set. None for the
         whole space.
     start
-        The start, a point of the set.
+        The start, a point of the set: an array, or a dict of arrays. Of the latter, points are
+        `pfbench.points.Layers`, so that a function reads ``x["W1"]``, and gradients may be dicts.
     args
         Further arguments of `fun` and `jac`.
     components
@@ -313,6 +325,9 @@ def from_functions(
         For an expectation f(x) = E f(x, xi): ``sampler(rng, size)`` returns S, independent draws of
         xi in any form, and ``sample_grad(S, x)`` the mean of grad f(x, xi) over S. `fun` and `jac`
         then serve the measures alone.
+    norm
+        Norm in place of a set, or in addition to it, as in a problem's ``norm=``; of layers as in
+        ``spectral*linf``.
 
     Raises
     ------
@@ -367,12 +382,34 @@ def from_functions(
     )
     _check_functions_at_start(problem, point)
     if sampler is None or sample_grad is None:
+        return add_norm(problem, norm)
+    return add_norm(sample_function(problem, sampler, sample_grad), norm)
+
+
+def add_norm(problem: FiniteSum, norm: str | NormBall | None) -> FiniteSum:
+    """Return a problem with a norm, or itself for None.
+
+    Raises
+    ------
+    InputError
+        If the norm is unknown, or does not fit the points.
+    """
+    if norm is None:
         return problem
-    return sample_function(problem, sampler, sample_grad)
+    start = problem.start()
+    if isinstance(norm, str):
+        norm = (
+            layer_norm_ball(norm, [shape for _, shape in start.shapes])
+            if isinstance(start, Layers)
+            else norm_ball(norm, start.shape)
+        )
+    return NormedProblem(problem, norm)
 
 
 def _copy_start(start: Any) -> Floats:
-    """Return a copy of a start point as a float64 array; raise for a single number."""
+    """Return a copy of a start point as a float64 array or layers; raise for a single number."""
+    if isinstance(start, Mapping | Layers):
+        return Layers.from_arrays(start if isinstance(start, Mapping) else start.layers)
     point = check_finite_array("start", start).copy()
     if not point.size or not np.ndim(start):
         raise InputError("start must be an array with an entry for each variable, not a number.")

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 
 from pfbench.adapters.black_box import import_optional_library
-from pfbench.adapters.function_samplers import FunctionSampler, sample_function
-from pfbench.adapters.functions import from_functions
+from pfbench.adapters.function_samplers import sample_function
+from pfbench.adapters.functions import add_norm, from_functions
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.user_code import blame_user_code
+from pfbench.points import Layers
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.sampler import Atoms
+from pfbench.sets.norms import NormBall
 
 _CHUNK = 256
 """Maximum number of draws that the exact value and gradient of a sampler evaluate together."""
@@ -45,14 +47,14 @@ class _ModuleLosses:
     ) -> None:
         self._torch = import_optional_library("torch", '"pfbench[torch]"')
         self._module, self._loss, self._read, self.n = module.cpu().double(), loss, read, n
-        self._parameters = [p for p in self._module.parameters() if p.requires_grad]
+        self._named = {name: p for name, p in self._module.named_parameters() if p.requires_grad}
+        self._parameters = list(self._named.values())
         if not self._parameters:
             raise InputError("no parameter of the module requires a gradient: set requires_grad.")
 
-    def start(self) -> Floats:
-        """Return all parameters, one after the other, shape (d,)."""
-        flat = [p.detach().numpy().ravel() for p in self._parameters]
-        return np.concatenate(flat)
+    def start(self) -> Layers:
+        """Return all parameters, by their names."""
+        return Layers.from_arrays({name: p.detach().numpy() for name, p in self._named.items()})
 
     def value(self, x: Floats, indices: Any = slice(None)) -> float:
         """Return the mean of some losses, by default of all."""
@@ -142,12 +144,13 @@ def from_module(
     *,
     constants: Mapping[str, float] = MappingProxyType({}),
     properties: tuple[str, ...] = (),
+    norm: str | NormBall | None = None,
 ) -> FiniteSum:
     """Return the loss of a PyTorch module as a problem: f_i is the loss of input i.
 
-    A point is the vector of all parameters that require a gradient, one after the other, in double
-    precision. The start has their current values. The module is copied, and the copy is evaluated
-    as after ``eval()``.
+    A point is `pfbench.points.Layers`: the parameters that require a gradient, by their names and
+    in their shapes, in double precision. The start has their current values. The module is copied,
+    and the copy is evaluated as after ``eval()``.
 
     Parameters
     ----------
@@ -157,7 +160,7 @@ def from_module(
         ``loss(outputs, targets)``, with ``reduction="none"``.
     inputs, targets
         Tensors or arrays; entry i of the first axis belongs to component i.
-    lmo, constants, properties
+    lmo, constants, properties, norm
         As in `from_functions`; a set has to contain the module's parameters.
 
     Raises
@@ -179,6 +182,7 @@ def from_module(
         components=(losses.n, losses.gradient),
         constants=constants,
         properties=properties,
+        norm=norm,
     )
 
 
@@ -193,7 +197,8 @@ def from_loader(
     seeds: int = 16,
     constants: Mapping[str, float] = MappingProxyType({}),
     properties: tuple[str, ...] = (),
-) -> FunctionSampler:
+    norm: str | NormBall | None = None,
+) -> FiniteSum:
     """Return the loss of a PyTorch module as a sampler: xi is the index of an item of a data set.
 
     Draws are independent and uniform, so with replacement. Points are those of `from_module`, and
@@ -207,7 +212,7 @@ def from_loader(
     data
         Map-style data set of pairs (input, target), or a `torch.utils.data.DataLoader` of it, whose
         `collate_fn` is used; the batches are those of the method.
-    lmo, constants, properties
+    lmo, constants, properties, norm
         As in `from_functions`; a set has to contain the module's parameters.
     replacement
         True states that independent draws are meant in the place of the passes of a loader that
@@ -270,12 +275,13 @@ def from_loader(
         properties=properties,
     )
     atoms = Atoms(numbers, np.full(count, 1.0 / count)) if count <= _ATOMS else None
-    return sample_function(
+    sampler = sample_function(
         function,
         lambda rng, size: rng.integers(count, size=size),
         lambda S, x: losses.gradient(x, S),
         atoms,
     )
+    return add_norm(sampler, norm)
 
 
 def _split_loader(torch: Any, data: Any, replacement: Any) -> tuple[Any, Callable[[Any], Any]]:

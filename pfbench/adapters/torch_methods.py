@@ -9,6 +9,7 @@ import numpy as np
 
 from pfbench.adapters.black_box import BlackBox, Tell, import_optional_library
 from pfbench.adapters.flat_oracles import FlatOracles
+from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.base.names import find_entry
 from pfbench.base.parameters import integer, parameter, positive
@@ -19,9 +20,10 @@ from pfbench.base.user_code import load_user_object
 class TorchOptimizer(BlackBox):
     """Optimiser of `torch.optim`, or a class with its interface, in double precision.
 
-    Its one parameter has the shape of a point of the problem. Each call of its closure is one
-    gradient, or one batch of S component gradients; only LBFGS reads, and so queries, the value. A
-    class whose `step` does not call its closure gets one gradient before each step.
+    Its parameters are the layers of a point, or one array in the shape of a point. Each call of its
+    closure is one gradient, or one batch of S component gradients; only LBFGS reads, and so
+    queries, the value. A class whose `step` does not call its closure gets one gradient before each
+    step.
     """
 
     name = "torch-optimizer"
@@ -63,23 +65,32 @@ class TorchOptimizer(BlackBox):
         elif not isinstance(data, type):
             kinds = {name: var for name, var in vars(torch.optim).items() if isinstance(var, type)}
             data = find_entry("optimiser of torch.optim", data, kinds)
-        # In the shape of a point: Muon takes matrices alone.
-        p = torch.tensor(oracles.point(oracles.start), dtype=torch.float64, requires_grad=True)
+        # In the shapes of the layers: Muon takes matrices alone.
+        parameters = [
+            torch.tensor(layer, dtype=torch.float64, requires_grad=True)
+            for layer in oracles.layers(oracles.start)
+        ]
         calls = 0
+
+        def read_parameters() -> Floats:
+            return np.concatenate([p.detach().numpy().ravel() for p in parameters])
 
         def closure() -> Any:
             nonlocal calls
             calls += 1
-            z = p.detach().numpy()
+            z = read_parameters()
             if self.batch is None:
                 value, g = oracles.value_and_gradient(z)
             else:
                 value, g = None, oracles.batch(oracles.sample(rng, self.batch), z)
-            p.grad = torch.from_numpy(oracles.point(g))
+            for p, layer in zip(parameters, oracles.layers(g), strict=True):
+                p.grad = torch.from_numpy(layer)
             return value
 
         def make_step() -> Callable[..., Any]:
-            step: Callable[..., Any] = data([p], lr=self.step, **dict(self.options or {})).step
+            step: Callable[..., Any] = data(
+                parameters, lr=self.step, **dict(self.options or {})
+            ).step
             return step
 
         step = make_step()
@@ -90,8 +101,9 @@ class TorchOptimizer(BlackBox):
             if t == 0 and not calls:  # It reads p.grad alone, which was not set: begin again.
                 takes_closure, step = False, make_step()
                 with torch.no_grad():
-                    p.copy_(torch.tensor(oracles.point(oracles.start), dtype=torch.float64))
+                    for p, layer in zip(parameters, oracles.layers(oracles.start), strict=True):
+                        p.copy_(torch.from_numpy(layer))
             if not takes_closure:
                 closure()
                 step()
-            tell(p.detach().numpy())
+            tell(read_parameters())

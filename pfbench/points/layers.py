@@ -144,3 +144,14 @@ class Layers(np.ndarray[Any, Any]):
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Floats, LayerShapes]]:
         """Pickle the vector with the layers."""
         return type(self), (self.vector, self.shapes)
+
+
+def with_layers_of(like: Any, x: Any) -> Any:
+    """Return a vector with the layers of another point, or itself if that has none."""
+    return Layers(x, like.shapes) if isinstance(like, Layers) else x
+
+
+def without_layers(like: Any, value: Any) -> Any:
+    """Return named arrays as a vector, in the order of the layers of a point; else the value."""
+    named = isinstance(like, Layers) and isinstance(value, Mapping)
+    return like.replace(value).vector if named else value
