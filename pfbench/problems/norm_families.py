@@ -1,11 +1,13 @@
 """Families of synthetic, small and dense problems for testing methods for norms."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from pfbench.base.checks import check_integer, check_real
+from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
 from pfbench.problems.additive_noise import (
     NOISES,
@@ -126,6 +128,9 @@ class TwoLayerFamily(AnySetFamily):
     columns: int = parameter(5, "inputs (m)")
     hidden: int = parameter(4, "hidden units (h)")
     outputs: int = parameter(3, "outputs (k)")
+    domain: float | None = parameter(
+        None, "with set=none, spectral norm of W2 up to which the constants hold", "infinite"
+    )
     seed: int = parameter(0, "seed of the data and of the start")
 
     def build(self) -> FiniteSum:
@@ -152,7 +157,16 @@ class TwoLayerFamily(AnySetFamily):
             hidden=h,
             set=feasible,
             begin=start if feasible.contains(start) else feasible.project(start),
+            domain=self._check_domain(feasible),
         )
         if self.norm is None:
             return network
         return NormedProblem(network, layer_norm_ball(self.norm, blocks))
+
+    def _check_domain(self, feasible: ConvexBody) -> float:
+        """Return the domain; raise if there is a set, on which the constants hold."""
+        if self.domain is None:
+            return math.inf
+        if math.isfinite(feasible.diameter):
+            raise InputError("the constants hold on the set: give domain with set=none alone.")
+        return check_real("domain", self.domain, above=0.0)

@@ -3,15 +3,15 @@
 f_i(W_1, W_2) = |W_2 tanh(W_1 a_i) - b_i|^2/2. A point has two layers: W1 of shape (h, m) and W2 of
 shape (k, h).
 
-On |x| <= R, with z = W_1 a, u = tanh z, r = W_2 u - b: |u|^2 <= h, |W_2| <= R and |r| <= R sqrt h +
-|b|. In a direction (P, Q) of length 1 the second derivative is |Q u + W_2 (tanh'(z) P a)|^2 + <r, 2
-Q (tanh'(z) P a) + W_2 (tanh''(z) (P a)^2)>, where |tanh'| <= 1 and |tanh''| <= c = 4/(3 sqrt 3). So
-f_i is smooth with L_i = h + R^2 |a|^2 + (R sqrt h + |b|)(|a| + c R |a|^2). A component gradient has
-a square of at most (R sqrt h + |b|)^2 (h + R^2 |a|^2).
+On |W_2| <= R, in the spectral norm, with z = W_1 a, u = tanh z, r = W_2 u - b: |u|^2 <= h and |r|
+<= R sqrt h + |b|. In a direction (P, Q) of length 1 the second derivative is |Q u + W_2 (tanh'(z) P
+a)|^2 + <r, 2 Q (tanh'(z) P a) + W_2 (tanh''(z) (P a)^2)>, where |tanh'| <= 1 and |tanh''| <= c =
+4/(3 sqrt 3). So f_i is smooth with L_i = h + R^2 |a|^2 + (R sqrt h + |b|)(|a| + c R |a|^2). A
+component gradient has a square of at most (R sqrt h + |b|)^2 (h + R^2 |a|^2).
 
-In a norm of the layers let |W_2| <= R_2 on the domain, and |W_l| <= rho_l in the unit ball, all in
-the spectral norm. By the same derivative L_norm is at most the mean of (rho_2 sqrt h + R_2 rho_1
-|a|)^2 + (R_2 sqrt h + |b|)(2 rho_1 rho_2 |a| + c R_2 rho_1^2 |a|^2).
+In a norm of the layers let |W_l| <= rho_l in the unit ball, in the spectral norm. By the same
+derivative L_norm is at most the mean of (rho_2 sqrt h + R rho_1 |a|)^2 + (R sqrt h + |b|)(2 rho_1
+rho_2 |a| + c R rho_1^2 |a|^2).
 """
 
 import math
@@ -52,6 +52,8 @@ class TwoLayerNetwork(FiniteSum):
         The feasible set of vectors of length h (m + k).
     begin
         The start point.
+    domain
+        Without a set, the spectral norm R of W2 up to which the constants hold.
 
     Raises
     ------
@@ -67,6 +69,7 @@ class TwoLayerNetwork(FiniteSum):
     hidden: int
     set: ConvexBody
     begin: Floats
+    domain: float = math.inf
 
     def __post_init__(self) -> None:
         n = len(check_finite_array("the features", self.features))
@@ -98,7 +101,8 @@ class TwoLayerNetwork(FiniteSum):
     @cached_property
     def digest(self) -> str:
         """Hash of all numbers."""
-        numbers = self.name, self.hidden, self.set
+        domain = (self.domain,) if math.isfinite(self.domain) else ()
+        numbers = self.name, self.hidden, self.set, *domain
         return content_digest(numbers, self.features, self.targets, self.begin)
 
     def start(self) -> Layers:
@@ -132,41 +136,50 @@ class TwoLayerNetwork(FiniteSum):
         back = (r @ second) * (1.0 - u * u)
         return np.concatenate([(back.T @ a).ravel(), (r.T @ u).ravel()])
 
+    @property
+    def max_second_layer(self) -> float:
+        """Bound R of the spectral norm of W2 on the set, or on the domain."""
+        if isinstance(self.set, NormProduct):
+            return max_spectral_norm(self.set.balls[1])
+        return self.set.max_norm if self.is_bounded else self.domain
+
     def _row_norms_sq_and_max_residuals(self) -> tuple[Floats, Floats]:
-        """Return |a_i|^2 and R sqrt h + |b_i|, the largest residual on |x| <= R."""
+        """Return |a_i|^2 and R sqrt h + |b_i|, the largest residual."""
         squares = (self.targets * self.targets).sum(axis=1)
-        residual = self.set.max_norm * math.sqrt(self.hidden) + np.sqrt(squares)
+        residual = self.max_second_layer * math.sqrt(self.hidden) + np.sqrt(squares)
         return (self.features * self.features).sum(axis=1), residual
 
     def component_smoothness(self) -> Floats:
-        """Return the L_i on |x| <= R, shape (n,); infinite without a set."""
-        R, (a2, residual) = self.set.max_norm, self._row_norms_sq_and_max_residuals()
+        """Return the L_i on |W2| <= R, shape (n,); infinite without a set and a domain."""
+        R, (a2, residual) = self.max_second_layer, self._row_norms_sq_and_max_residuals()
         return self.hidden + R * R * a2 + residual * (np.sqrt(a2) + _CURVED * R * a2)
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the bound of L_norm on the set by spectral norms of the layers."""
-        if not (self.is_bounded and isinstance(norm, NormProduct)):
+        """Return the bound of L_norm by the spectral norms of the layers."""
+        R = self.max_second_layer
+        if not (math.isfinite(R) and isinstance(norm, NormProduct)):
             return None
-        ball = self.set.balls[1] if isinstance(self.set, NormProduct) else self.set
-        R_2 = max_spectral_norm(ball) if isinstance(ball, NormBall) else ball.max_norm
-        words = (
-            "the mean of (rho_2 sqrt h + R_2 rho_1 |a|)^2 + (R_2 sqrt h + |b|)(2 rho_1 rho_2 |a| + "
-            f"c R_2 rho_1^2 |a|^2), on |W2| <= {R_2:.6g}"
+        return self.layered_smoothness(norm, R), (
+            "the mean of (rho_2 sqrt h + R rho_1 |a|)^2 + (R sqrt h + |b|)(2 rho_1 rho_2 |a| + "
+            f"c R rho_1^2 |a|^2), {self._location}"
         )
-        return self.layered_smoothness(norm, R_2), words
 
-    def layered_smoothness(self, norm: NormProduct, R_2: float) -> float:
-        """Return the bound of L_norm where the spectral norm of W2 is at most R_2."""
+    @property
+    def _location(self) -> str:
+        R, of_layer = self.max_second_layer, isinstance(self.set, NormProduct)
+        return f"on {'|x|' if self.is_bounded and not of_layer else '|W2|'} <= {R:.6g}"
+
+    def layered_smoothness(self, norm: NormProduct, R: float) -> float:
+        """Return the bound of L_norm where the spectral norm of W2 is at most R."""
         rho_1, rho_2 = map(max_spectral_norm, norm.balls)
         a, b = (np.linalg.norm(rows, axis=1) for rows in (self.features, self.targets))
         root = math.sqrt(self.hidden)
-        curved = 2.0 * rho_1 * rho_2 * a + _CURVED * R_2 * (rho_1 * a) ** 2
-        return float(((rho_2 * root + R_2 * rho_1 * a) ** 2 + (R_2 * root + b) * curved).mean())
+        curved = 2.0 * rho_1 * rho_2 * a + _CURVED * R * (rho_1 * a) ** 2
+        return float(((rho_2 * root + R * rho_1 * a) ** 2 + (R * root + b) * curved).mean())
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants on the ball |x| <= R around the set; without a set, n and delta."""
-        R, h = self.set.max_norm, float(self.hidden)
-        location = f"on |x| <= {R:.6g}"
+        """Return the constants on the set or the domain; without both, n and delta."""
+        R, h, location = self.max_second_layer, float(self.hidden), self._location
         (a2, residual), each = self._row_norms_sq_and_max_residuals(), self.component_smoothness()
         words = f"of L_i = h + R^2 |a|^2 + (R sqrt h + |b|)(|a| + c R |a|^2), {location}"
         return Constants.from_derivations(
