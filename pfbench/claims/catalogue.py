@@ -16,6 +16,7 @@ from pfbench.claims import (
     jaggi2013,
     kim2026,
     lacoste2016,
+    layers,
     li2019,
     methods,
     peng2026,
@@ -44,7 +45,7 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
         file.PAPER.key: file.PAPER
         for file in (
             *(shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013, pethick2025),
-            *(polytopes, relatives, kim2026, halbey2026, wirth2025, peng2026, methods),
+            *(polytopes, relatives, kim2026, halbey2026, wirth2025, peng2026, layers, methods),
         )
     }
 )

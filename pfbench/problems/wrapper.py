@@ -8,6 +8,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.delegation import DelegatedAttribute
 from pfbench.base.protocols import FeasibleSet, Gradient, Measure
 from pfbench.problems.base import FiniteSum
+from pfbench.sets.norms import NormBall
 
 
 class ProblemWrapper(FiniteSum):
@@ -26,6 +27,10 @@ class ProblemWrapper(FiniteSum):
     def constants(self, start: Any) -> Constants:
         """Return the constants of the inner problem."""
         return self.inner.constants(start)
+
+    def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
+        """Return the bound of L_norm of the inner problem."""
+        return self.inner.smoothness_in_norm(norm)
 
     def value(self, x: Any) -> float:
         """Return f(x)."""

@@ -1,0 +1,14 @@
+"""Points with named layers: norms of layers, smoothness in them, and steps of all layers at once.
+
+The statements and their constants are pfbench's.
+"""
+
+from pfbench.claims.layers import descent, joint_smoothness, layer_norms
+from pfbench.verification import Paper
+
+PAPER = Paper.from_files(
+    "layers",
+    "Norms of several layers, and a network of two",
+    (layer_norms, joint_smoothness, descent),
+)
+"""Claims about layers."""

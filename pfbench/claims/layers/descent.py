@@ -1,0 +1,185 @@
+"""Steps of all layers at once: the decrease of f, on quadratics and on a network.
+
+For x^+ = x - eta O with |O| <= hi and <N, O> >= lo |N|_* in a norm of the layers, and e = N - grad
+f(x),
+
+    f(x^+) <= f(x) - eta lo |grad f(x)|_* + eta (lo + hi) |e|_* + L eta^2 hi^2/2.
+
+Here N is a method's estimate, and lo and hi are what the norm's minimiser is worth at N. On the
+network L holds where |W_2| <= R, and R is the spectral norm of the first W_2 plus that of all
+steps, so that no run leaves this domain.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.norm_ball_methods import (
+    USCG,
+    Muon,
+    MuonNesterov,
+    Signum,
+    WeightDecayAlgorithm,
+)
+from pfbench.base.state import Point
+from pfbench.points import Layers
+from pfbench.problems.catalogue import problem as make_problem
+from pfbench.problems.with_norm import NormedProblem
+from pfbench.sets.named_norms import layer_norm_ball
+from pfbench.sets.whole_space import WholeSpace
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.instruments.layered_quadratic import LayeredQuadratic
+from pfbench.verification.statistics import combine_instances, decide_inequality
+from pfbench.verification.units import NUMBER, VALUE, formula
+
+STEP, HORIZON = 0.02, 80
+
+NORM = "spectral[lmo={lmo}]*linf[radius=0.5]"
+
+
+def make_square(lmo: str) -> NormedProblem:
+    """Return <U, x>^2/2 from <U, x> = 5: U has an isometry of shape (2, 3) and three ones.
+
+    The exact minimiser is along U, so that every step attains the bound.
+    """
+    layers = Layers.from_arrays({"W1": np.eye(2, 3), "W2": np.ones((3, 1))})
+    u = layers.vector
+    duals = np.array([2.0, 3.0])
+    square = LayeredQuadratic(
+        H=np.outer(u, u), blocks=np.outer(duals, duals), begin=layers, set=WholeSpace(len(u))
+    )
+    shapes = [shape for _, shape in layers.shapes]
+    return NormedProblem(square, layer_norm_ball(NORM.format(lmo=lmo), shapes))
+
+
+def make_network(norm: str) -> NormedProblem:
+    """Return a network with 40 rows, 5 inputs, 4 hidden units and 3 outputs."""
+    problem: NormedProblem = make_problem("two-layer-network", set="none", norm=norm)
+    return problem
+
+
+def smoothness(problem: NormedProblem) -> float:
+    """Return L along a run of `HORIZON` steps of length `STEP`."""
+    if isinstance(problem.inner, LayeredQuadratic):
+        bound = problem.inner.smoothness_in_norm(problem.norm)
+        assert bound is not None
+        return bound[0]
+    second = problem.norm.balls[1]  # a NormProduct
+    R = float(np.linalg.norm(problem.start()["W2"], 2))
+    R += 1.3 * HORIZON * STEP * second.radius * second.zeta
+    return problem.inner.layered_smoothness(problem.norm, R)
+
+
+def max_increase(L: float, eta: float, lower: float, upper: float, error: float) -> float:
+    """Return eta (lo + hi) |e|_* + L eta^2 hi^2/2, the bound of the sum of a step."""
+    return eta * (lower + upper) * error + L * (eta * upper) ** 2 / 2.0
+
+
+def check_descent(trial: Trial, *, parameters: dict[str, Any]) -> Evidence:
+    """Compare f(x^+) - f(x) + eta lo |grad f(x)|_* with its bound in each step."""
+    parts = {}
+    for instance in trial.claim.instances:
+        problem = instance()
+        ball, L, ratios = problem.norm, smoothness(problem), []
+        batch = 1 if problem.n == 1 else 4
+        algorithm = trial.make(iterations=HORIZON, step=STEP, batch=batch, **parameters)
+        for x, step in trial.follow_with_previous_point(problem, algorithm):
+            g, estimate = np.asarray(problem.gradient(x)), np.asarray(step.estimate)
+            lower, upper = ball.lmo_quality(estimate)
+            bound = max_increase(L, STEP, lower, upper, ball.dual_norm(estimate - g))
+            change = problem.value(step.state.x) - problem.value(x)
+            ratios.append((change + STEP * lower * ball.dual_norm(g)) / bound)
+        parts[f"{instance.name} {instance.stream_key}"] = decide_inequality(ratios)
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
+
+
+def _claim(name: str, norms: tuple[str, ...], **parameters: Any) -> Claim:
+    return Claim(
+        name=f"layers-descent-{name}",
+        source="pfbench",
+        kind="bound",
+        statement=(
+            "in a norm of layers f(x^+) <= f(x) - eta lo |grad f(x)|_* + eta (lo + hi) |N - grad "
+            "f(x)|_* + L eta^2 hi^2/2, N the estimate, lo and hi those of the minimiser at N"
+        ),
+        check=partial(check_descent, parameters=parameters),
+        instances=(
+            make_instance(make_square, lmo="exact"),
+            make_instance(make_square, lmo="quintic"),
+            *(make_instance(make_network, norm=norm) for norm in norms),
+        ),
+        algorithm=name,
+        assumptions=("|grad f(x) - grad f(y)|_* <= L |x - y|",),
+        schedule="explicit",
+        expected_seconds=(0.5, 0.5),
+        formulas=(formula(max_increase, VALUE, upper=NUMBER),),
+    )
+
+
+_MIXED = tuple(f"{kind}({NORM.format(lmo='quintic')})" for kind in ("max", "sum", "l2"))
+
+MUON = _claim("muon", ("spectral", "spectral[lmo=quintic]", *_MIXED), beta=0.5)
+NESTEROV = _claim("muon-nesterov", ("spectral[lmo=quintic]", *_MIXED), beta=0.5)
+SCION = _claim("uscg", _MIXED, alpha=0.5)
+SIGNS = _claim("signum", ("linf", *_MIXED), beta=0.5)
+
+CLAIMS = (MUON, NESTEROV, SCION, SIGNS)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class Longer(WeightDecayAlgorithm):
+    """Makes steps eight times as long."""
+
+    def update(self, x: Point, v: Point) -> Point:
+        """Return x + 8 gamma lmo(d)."""
+        return x + 8.0 * self.step * v
+
+
+class Shorter(WeightDecayAlgorithm):
+    """Makes steps a quarter as long."""
+
+    def update(self, x: Point, v: Point) -> Point:
+        """Return x + gamma lmo(d)/4."""
+        return x + 0.25 * self.step * v
+
+
+class LongerMuon(Longer, Muon):
+    """Makes steps eight times as long."""
+
+
+class ShorterMuon(Shorter, Muon):
+    """Makes steps a quarter as long."""
+
+
+class ShorterNesterov(Shorter, MuonNesterov):
+    """Makes steps a quarter as long."""
+
+
+class ShorterScion(Shorter, USCG):
+    """Makes steps a quarter as long."""
+
+
+class ShorterSigns(Shorter, Signum):
+    """Makes steps a quarter as long."""
+
+
+class FirstLayerMuon(Muon):
+    """Moves the first layer alone."""
+
+    def update(self, x: Point, v: Point) -> Point:
+        """Return x + gamma lmo(d), with the other layers of x."""
+        moved = np.arange(len(x)) < 6
+        return x + self.step * np.where(moved, v, 0.0)
+
+
+MUTANTS = (
+    Mutant.from_variant("layers-muon-longer", LongerMuon, MUON),
+    Mutant.from_variant("layers-muon-shorter", ShorterMuon, MUON),
+    Mutant.from_variant("layers-muon-first-layer", FirstLayerMuon, MUON),
+    Mutant.from_variant("layers-nesterov-shorter", ShorterNesterov, NESTEROV),
+    Mutant.from_variant("layers-scion-shorter", ShorterScion, SCION),
+    Mutant.from_variant("layers-signs-shorter", ShorterSigns, SIGNS),
+)

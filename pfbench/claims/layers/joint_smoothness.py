@@ -1,0 +1,346 @@
+"""Smoothness in a norm of several layers: it needs the second derivatives of pairs of layers.
+
+L_lm = max |H_lm x_m|_* over |x_m| <= 1, H_lm the second derivative in layers l and m. In the norm
+max |x_l|/rho_l, L is at most the sum of rho_l rho_m L_lm. The L_ll alone bound nothing: f = x y has
+L_11 = L_22 = 0 and L = 2 rho_1 rho_2. For a convex quadratic of p layers L is at most p times the
+sum of rho_l^2 L_ll, as for (x_1 + ... + x_p)^2/2.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.protocols import Gradient, Point
+from pfbench.points import Layers, combine
+from pfbench.problems.two_layer import TwoLayerNetwork
+from pfbench.problems.with_norm import NormedProblem
+from pfbench.sets.named_norms import layer_norm_ball
+from pfbench.sets.norms import NormBall
+from pfbench.sets.whole_space import WholeSpace
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.instruments.layered_quadratic import LayeredQuadratic
+from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.statistics import (
+    combine_all,
+    combine_instances,
+    decide_exact,
+    decide_inequality,
+)
+
+ROUNDING = 1e-9
+
+# --- instances ------------------------------------------------------------------------------------
+
+
+def make_positive() -> NormedProblem:
+    """Return a quadratic with a positive Hessian, whose L_lm are attained at one point: L = 85.25.
+
+    The layers have two and three entries, l-infinity norms, and the radii 0.5 and 2.
+    """
+    rows = [
+        [1.568, 0.968, 1.051, 1.605, 1.555],
+        [0.968, 1.332, 1.047, 1.884, 1.385],
+        [1.051, 1.047, 1.022, 1.511, 1.360],
+        [1.605, 1.884, 1.511, 3.257, 2.348],
+        [1.555, 1.385, 1.360, 2.348, 2.031],
+    ]
+    return _normed(np.array(rows), (2, 3), "linf[radius=0.5]*linf[radius=2]")
+
+
+def make_sum(p: int) -> NormedProblem:
+    """Return (x_1 + ... + x_p)^2/2 with p layers of one entry: L = p^2, L_ll = 1."""
+    return _normed(np.ones((p, p)), (1,) * p, "linf")
+
+
+def make_product() -> NormedProblem:
+    """Return x y with two layers of radii 0.5 and 2: L_ll = 0 and L = 2."""
+    return _normed(np.array([[0.0, 1.0], [1.0, 0.0]]), (1, 1), "linf[radius=0.5]*linf[radius=2]")
+
+
+def _normed(H: Floats, sizes: tuple[int, ...], norm: str) -> NormedProblem:
+    """Return x'Hx/2 for vectors as layers, in a norm of l-infinity norms."""
+    ends = np.cumsum(sizes)[:-1].tolist()
+    blocks = np.array([[abs(part).sum() for part in np.split(row, ends, axis=1)]
+                       for row in np.split(H, ends)])  # fmt: skip
+    shapes = tuple((f"x{k}", (size,)) for k, size in enumerate(sizes, 1))
+    quadratic = LayeredQuadratic(
+        H=H, blocks=blocks, begin=Layers(np.ones(len(H)), shapes), set=WholeSpace(len(H))
+    )
+    return NormedProblem(quadratic, layer_norm_ball(norm, [shape for _, shape in shapes]))
+
+
+SUMS = tuple(make_instance(make_sum, p=p) for p in (2, 3, 5))
+
+# --- the joint smoothness -------------------------------------------------------------------------
+
+
+def check_joint_smoothness(trial: Trial) -> Evidence:
+    """Compare the stated smoothness with the largest |Hx|_* over vertices x of the ball."""
+    parts = {}
+    for instance in trial.claim.instances:
+        problem = instance()
+        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
+        vertices = [problem.norm.random_vertex(trial.rng(f"{k}")) for k in range(40)]
+        vertices.append(-problem.norm.lo(np.ones(problem.shape)))
+        measured = max(problem.norm.dual_norm(problem.gradient(x)) for x in vertices)
+        deviation = abs(measured / max(ask.smoothness_in_norm(problem.norm)[0], 1e-300) - 1.0)
+        parts[instance.stream_key] = decide_exact(
+            deviation <= ROUNDING,
+            "It is the sum of rho_l rho_m L_lm.",
+            f"It is off by a factor of {1.0 + deviation:.4g}.",
+            {"off": deviation},
+        )
+    return Evidence(combine_all(parts), {"off": ROUNDING}, len(parts))
+
+
+# --- steps of all layers by their own constants ---------------------------------------------------
+
+
+def check_own_steps(trial: Trial) -> Evidence:
+    """Compare f after a step of |grad_l f|/L_ll in each layer with (p - 1)^2 f."""
+    parts = {}
+    for instance in trial.claim.instances:
+        problem = instance()
+        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
+        x, p = problem.start(), len(problem.norm.balls)
+        v = Layers(ask.lo(ask.gradient(x)), x.shapes)
+        lengths = {
+            name: float(abs(g).sum())
+            for name, g in Layers(ask.gradient(x), x.shapes).layers.items()
+        }
+        ratio = problem.value(combine(x, x + v, lengths)) / problem.value(x)
+        parts[instance.stream_key] = decide_exact(
+            abs(ratio - (p - 1) ** 2) <= ROUNDING,
+            f"f is multiplied by {ratio:.6g}.",
+            f"f is multiplied by {ratio:.6g}, not by {(p - 1) ** 2}.",
+            {"factor": ratio},
+        )
+    return Evidence(combine_all(parts), {"off": ROUNDING}, len(parts))
+
+
+# --- no layer has a smoothness of its own ---------------------------------------------------------
+
+
+def make_network(W_2: float) -> TwoLayerNetwork:
+    """Return (W_2 tanh(W_1) - 0.2)^2/2 at W_1 = 0.3."""
+    return TwoLayerNetwork(
+        features=np.ones((1, 1)),
+        targets=np.full((1, 1), 0.2),
+        hidden=1,
+        set=WholeSpace(2),
+        begin=np.array([0.3, W_2]),
+    )
+
+
+def check_dependence_on_other_layers(trial: Trial) -> Evidence:
+    """Compare the derivative in W_1 at two W_2 with its formula; the two differ."""
+    parts, slopes = {}, []
+    for instance in trial.claim.instances:
+        problem, W_2 = instance(), instance.parameters["W_2"]
+        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
+        u = math.tanh(0.3)
+        expected = (W_2 * u - 0.2) * W_2 * (1.0 - u * u)
+        slopes.append(float(ask.gradient(problem.start())[0]))
+        deviation = abs(slopes[-1] - expected)
+        parts[instance.stream_key] = decide_exact(
+            deviation <= ROUNDING,
+            f"It is {slopes[-1]:.4g}.",
+            f"It is {slopes[-1]:.4g}, not {expected:.4g}.",
+            {"off": deviation},
+        )
+    return Evidence(combine_all(parts), {"off": ROUNDING}, len(parts))
+
+
+# --- a network of two layers ----------------------------------------------------------------------
+
+
+def make_wide(norm: str) -> NormedProblem:
+    """Return a network with 40 rows, 4 inputs and 3 hidden units, on |W2| <= 1.5."""
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((40, 4)) / 2.0
+    targets = np.tanh(features @ rng.standard_normal((4, 1)))
+    return _network(features, targets, 3, 1.5, norm)
+
+
+def make_narrow(norm: str) -> NormedProblem:
+    """Return a network with one number in each layer, one row of target 1000, on |W2| <= 0.01.
+
+    Its residual is so large that the second derivative in both layers is nearly all of L.
+    """
+    return _network(np.ones((1, 1)), np.full((1, 1), 1000.0), 1, 0.01, norm)
+
+
+def _network(
+    features: Floats, targets: Floats, hidden: int, domain: float, norm: str
+) -> NormedProblem:
+    shapes = (hidden, features.shape[1]), (targets.shape[1], hidden)
+    d = sum(map(math.prod, shapes))
+    network = TwoLayerNetwork(
+        features=features,
+        targets=targets,
+        hidden=hidden,
+        set=WholeSpace(d),
+        begin=np.zeros(d),
+        domain=domain,
+    )
+    return NormedProblem(network, layer_norm_ball(norm, shapes))
+
+
+NETWORKS = (
+    *(
+        make_instance(make_wide, norm=norm)
+        for norm in ("spectral", "spectral*linf[radius=0.5]", "sum(spectral)", "l2(spectral)")
+    ),
+    make_instance(make_narrow, norm="spectral"),
+)
+
+
+def check_network(trial: Trial) -> Evidence:
+    """Compare |grad f(x) - grad f(y)|_*/|x - y| with L, along directions that increase it."""
+    parts = {}
+    for instance in trial.claim.instances:
+        problem = instance()
+        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
+        L = ask.smoothness_in_norm(problem.norm)[0]
+        rng, ratios = trial.rng(instance.stream_key), []
+        shapes, R = problem.inner.blocks, problem.inner.domain
+        for _ in range(trial.choose_by_effort(20, 100)):
+            first, second = (rng.standard_normal(shape) * rng.exponential() for shape in shapes)
+            second *= R * rng.uniform() / max(float(np.linalg.norm(second, 2)), 1e-300)
+            x = np.concatenate([(first * rng.uniform()).ravel(), second.ravel()])
+            direction = rng.standard_normal(problem.shape)
+            for _ in range(4):
+                y = x + 1e-4 * min(1.0, R) * direction / problem.norm.norm(direction)
+                change = ask.gradient(y) - ask.gradient(x)
+                ratios.append(problem.norm.dual_norm(change) / problem.norm.norm(y - x) / L)
+                direction = -problem.norm.lo(change)
+        parts[f"{instance.name} {instance.stream_key}"] = decide_inequality(ratios, 1e-4)
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
+
+
+# --- the claims -----------------------------------------------------------------------------------
+
+JOINT = Claim(
+    name="layers-joint-smoothness",
+    source="pfbench",
+    kind="identity",
+    statement=(
+        "in the norm max |x_l|/rho_l, L is at most the sum of rho_l rho_m L_lm, with equality for "
+        "quadratics whose L_lm are attained at one point; the L_ll alone bound nothing"
+    ),
+    check=check_joint_smoothness,
+    instances=(make_instance(make_positive), *SUMS, make_instance(make_product)),
+    schedule="none: a statement about f",
+    expected_seconds=(0.1, 0.1),
+)
+
+OWN_STEPS = Claim(
+    name="layers-own-steps",
+    source="pfbench",
+    kind="identity",
+    statement=(
+        "steps of |grad_l f|/L_ll in all layers at once multiply (x_1 + ... + x_p)^2/2 by (p - 1)^2"
+    ),
+    check=check_own_steps,
+    instances=SUMS,
+    schedule="none: a statement about a step",
+    expected_seconds=(0.1, 0.1),
+)
+
+COUPLED = Claim(
+    name="layers-coupled",
+    source="pfbench",
+    kind="identity",
+    statement=(
+        "the derivative of (W_2 tanh W_1 - 0.2)^2/2 in W_1 = 0.3 is 0.0025 at W_2 = 0.7 and 0.459 "
+        "at W_2 = 1.7: no multiple of the difference of W_1, which is 0, bounds its difference"
+    ),
+    check=check_dependence_on_other_layers,
+    instances=tuple(make_instance(make_network, W_2=W_2) for W_2 in (0.7, 1.7)),
+    schedule="none: a statement about f",
+    expected_seconds=(0.1, 0.1),
+)
+
+NETWORK = Claim(
+    name="layers-network",
+    source="pfbench",
+    kind="bound",
+    statement=(
+        "a network of two layers has |grad f(x) - grad f(y)|_* <= L |x - y| in a norm of its "
+        "layers, L the mean of (rho_2 sqrt h + R rho_1 |a|)^2 + (R sqrt h + |b|)(2 rho_1 rho_2 |a| "
+        "+ c R rho_1^2 |a|^2), c = 4/(3 sqrt 3), on |W_2| <= R"
+    ),
+    check=check_network,
+    instances=NETWORKS,
+    schedule="none: a statement about f",
+    scale_dependence="tanh fixes the unit of W_1",
+    expected_seconds=(1.0, 6.0),
+)
+
+CLAIMS = (JOINT, OWN_STEPS, COUPLED, NETWORK)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class OwnConstantsAlone(OverriddenOracles):
+    """States the smoothness without the second derivatives of pairs of layers."""
+
+    def smoothness_in_norm(self, norm: Any) -> tuple[float, str]:
+        """Return the sum of rho_l^2 L_ll, or that of the network."""
+        problem = self._original.inner
+        if isinstance(problem, LayeredQuadratic):
+            rho = np.array([ball.radius for ball in norm.balls])
+            return float(rho**2 @ np.diag(problem.blocks)), "the L_ll alone"
+        a, b = (np.linalg.norm(rows, axis=1) for rows in (problem.features, problem.targets))
+        R, h = problem.domain, problem.hidden
+        curved = 4.0 / (3.0 * math.sqrt(3.0)) * R * a**2 * (R * math.sqrt(h) + b)
+        return float((h + (R * a) ** 2 + curved).mean()), "the L_ll alone"
+
+
+class PairsOnce(OverriddenOracles):
+    """Counts each pair of layers once in the smoothness."""
+
+    def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str]:
+        """Return the mean of the sums over l <= m and l = m."""
+        whole = self._original.smoothness_in_norm(norm)[0]
+        return (whole + OwnConstantsAlone(self._original).smoothness_in_norm(norm)[0]) / 2.0, ""
+
+
+class FirstLayerAlone(OverriddenOracles):
+    """Moves the first layer alone."""
+
+    def lo(self, g: Gradient) -> Point:
+        """Return the minimiser, 0 in all layers but the first."""
+        v = np.array(self._original.lo(g))
+        v[self._original.norm.balls[0].shape[0] :] = 0.0
+        return v
+
+
+class HalfAsFar(OverriddenOracles):
+    """Moves each layer half as far."""
+
+    def lo(self, g: Gradient) -> Point:
+        """Return half the minimiser."""
+        return 0.5 * self._original.lo(g)
+
+
+class SecondLayerForgotten(OverriddenOracles):
+    """Computes the derivative in W_1 as if W_2 were 1."""
+
+    def gradient(self, x: Point) -> Gradient:
+        """Return the gradient, the part of W_1 without the factor W_2."""
+        g = np.array(self._original.gradient(x))
+        g[0] /= x[1]
+        return g
+
+
+MUTANTS = (
+    Mutant.from_oracles("layers-own-constants-alone", OwnConstantsAlone, JOINT, NETWORK),
+    Mutant.from_oracles("layers-pairs-once", PairsOnce, JOINT, NETWORK),
+    Mutant.from_oracles("layers-first-alone", FirstLayerAlone, OWN_STEPS),
+    Mutant.from_oracles("layers-half-as-far", HalfAsFar, OWN_STEPS),
+    Mutant.from_oracles("layers-second-forgotten", SecondLayerForgotten, COUPLED),
+)

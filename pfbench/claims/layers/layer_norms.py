@@ -1,0 +1,218 @@
+"""Norms of several layers: minimisers, dual norms, zeta, omega, and products of matrices."""
+
+import math
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.protocols import Gradient, Point
+from pfbench.claims.pethick2025.geometry import FaultyBallProblem
+from pfbench.problems.with_norm import NormedProblem
+from pfbench.sets.named_norms import layer_norm_ball
+from pfbench.sets.norms import NormProduct
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.instruments.normed_quadratics import vector_quadratic
+from pfbench.verification.statistics import Decision, combine_all, decide_exact
+
+ROUNDING = 1e-12
+"""Largest relative error of an identity."""
+
+SHAPES = ((3, 4), (2, 3), (5,))
+
+RADII = (0.7, 2.0, 0.3)
+
+COMBINATIONS: Mapping[str, tuple[Any, Any]] = MappingProxyType(
+    {"max": (np.max, np.sum), "sum": (np.sum, np.max), "l2": (np.linalg.norm, np.linalg.norm)}
+)
+"""Norm, and dual norm, of the vector of the layers' norms."""
+
+
+def make_layers(combination: str, lmo: str) -> NormedProblem:
+    """Return |x|^2/2 in a norm of three layers: spectral, Frobenius and l-infinity.
+
+    Their radii are 0.7, 2 and 0.3.
+    """
+    text = f"spectral[radius=0.7,lmo={lmo}]*l2[radius=2]*linf[radius=0.3]"
+    d = sum(map(math.prod, SHAPES))
+    plain = vector_quadratic("l2", weights=(1.0,) * d, begin=(1.0,) * d)
+    return NormedProblem(plain.inner, layer_norm_ball(f"{combination}({text})", SHAPES))
+
+
+INSTANCES = (
+    *(make_instance(make_layers, combination=kind, lmo="exact") for kind in COMBINATIONS),
+    make_instance(make_layers, combination="sum", lmo="quintic"),
+)
+
+# --- definitions, by NumPy alone ------------------------------------------------------------------
+
+
+def scaled_norms(ball: NormProduct, x: Floats) -> Floats:
+    """Return the |x_l|/rho_l."""
+    first, second, third = ball.split(x)
+    sizes = np.linalg.norm(first, 2), np.linalg.norm(second), np.abs(third).max()
+    return np.array(sizes) / RADII
+
+
+def scaled_dual_norms(ball: NormProduct, g: Floats) -> Floats:
+    """Return the rho_l |g_l|_*."""
+    first, second, third = ball.split(g)
+    sizes = np.linalg.norm(first, "nuc"), np.linalg.norm(second), np.abs(third).sum()
+    return np.array(sizes) * RADII
+
+
+def iterate_points(rng: np.random.Generator, count: int) -> Iterator[Floats]:
+    """Yield points at which ratios of norms are extreme, and random points.
+
+    The former have layers of rank one, with the lengths 1/rho_l, or of equal singular values or
+    entries, with the norms rho_l: all of them, or one.
+    """
+    entry = [np.zeros(shape) for shape in SHAPES]
+    for layer in entry:
+        layer.flat[0] = 1.0
+    equal = [np.eye(3, 4), entry[1], np.ones(5)]
+    for layers, scales in ((entry, 1.0 / np.array(RADII)), (equal, np.array(RADII))):
+        parts = [layer.ravel() * scale for layer, scale in zip(layers, scales, strict=True)]
+        yield np.concatenate(parts)
+        for k in range(len(parts)):
+            yield np.concatenate([part * (j == k) for j, part in enumerate(parts)])
+    for _ in range(count):
+        yield rng.standard_normal(sum(map(math.prod, SHAPES)))
+
+
+def check_layer_norms(trial: Trial) -> Evidence:
+    """Compare a norm of layers, its constants and its minimisers with their definitions."""
+    parts = {}
+    for instance in trial.claim.instances:
+        problem = instance()
+        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
+        points = list(iterate_points(trial.rng(instance.stream_key), 40))
+        kind, is_exact = instance.parameters["combination"], instance.parameters["lmo"] == "exact"
+        deviation = _deviations(ask, problem.norm, kind, points) if is_exact else {}
+        deviation["products"] = float(ask.norm.matrix_products_per_lmo - (0 if is_exact else 15))
+        parts[instance.stream_key] = _decide(deviation)
+    return Evidence(combine_all(parts), {"off": ROUNDING}, len(parts))
+
+
+def _deviations(
+    ask: Any, reference: NormProduct, kind: str, points: list[Floats]
+) -> dict[str, float]:
+    """Return the relative errors of what a ball states."""
+    combined, dual = COMBINATIONS[kind]
+    norms = [float(combined(scaled_norms(reference, x))) for x in points]
+    duals = [float(dual(scaled_dual_norms(reference, x))) for x in points]
+    lengths = [float(np.linalg.norm(x)) for x in points]
+    vertices = [np.asarray(ask.lo(g)) for g in points]
+    sizes = [float(combined(scaled_norms(reference, v))) for v in vertices]
+    return {
+        "norm": _largest(ask.norm.norm(x) / a - 1.0 for x, a in zip(points, norms, strict=True)),
+        "dual": _largest(
+            ask.norm.dual_norm(x) / a - 1.0 for x, a in zip(points, duals, strict=True)
+        ),
+        "value": _largest(
+            np.vdot(g, v) / a + 1.0 for g, v, a in zip(points, vertices, duals, strict=True)
+        ),
+        "size": max(0.0, max(sizes) - 1.0),
+        "zeta": max(a / b for a, b in zip(duals, lengths, strict=True)) / ask.norm.zeta - 1.0,
+        "omega": max(a / b for a, b in zip(norms, lengths, strict=True)) / ask.norm.omega - 1.0,
+    }
+
+
+def _largest(numbers: Iterator[float]) -> float:
+    return float(max(numbers, key=abs))
+
+
+def _decide(deviation: dict[str, float]) -> Decision:
+    worst = max(deviation, key=lambda name: abs(deviation[name]))
+    return decide_exact(
+        abs(deviation[worst]) <= ROUNDING,
+        "It is as defined.",
+        f"{worst} is off by {deviation[worst]:.3g}.",
+        {name: abs(number) for name, number in deviation.items()},
+    )
+
+
+NORMS = Claim(
+    name="layers-norms",
+    source="pfbench",
+    kind="identity",
+    statement=(
+        "for the largest, the sum, or the root of the sum of squares of |x_l|/rho_l, min <g, x> = "
+        "-|g|_* with the sum, the largest, or the root of the sum of squares of rho_l |g_l|_*; "
+        "zeta and omega are attained; products are those of all layers"
+    ),
+    check=check_layer_norms,
+    instances=INSTANCES,
+    schedule="none: a statement about balls",
+    expected_seconds=(0.1, 0.1),
+)
+
+CLAIMS = (NORMS,)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class EveryLayerMoves(FaultyBallProblem):
+    """Moves every layer by its radius in each of the norms: the minimiser of the largest norm."""
+
+    def lo(self, g: Gradient) -> Point:
+        """Return the minimiser over the product of the balls."""
+        return NormProduct(self._original.norm.balls).lo_zero_if_undetermined(g)
+
+
+class EqualWeights(FaultyBallProblem):
+    """Moves every layer by the same share of its radius."""
+
+    def lo(self, g: Gradient) -> Point:
+        """Return the minimiser over the product of the balls, over the root of their number."""
+        balls = self._original.norm.balls
+        return NormProduct(balls).lo_zero_if_undetermined(g) * len(balls) ** -0.5
+
+
+class WithoutRadii(FaultyBallProblem):
+    """Forgets the radii of the layers in the dual norm."""
+
+    class Ball(FaultyBallProblem.Ball):
+        """A ball whose dual norm has radii 1."""
+
+        def dual_norm(self, g: Gradient) -> float:
+            """Return the dual norm of the layers divided by their radii."""
+            layers = zip(self._original.split(g), RADII, strict=True)
+            parts = [layer.ravel() / radius for layer, radius in layers]
+            return float(self._original.dual_norm(np.concatenate(parts)))
+
+
+class ZetaOfOneLayer(FaultyBallProblem):
+    """Takes the largest rho_l zeta_l as the zeta of each norm."""
+
+    class Ball(FaultyBallProblem.Ball):
+        """A ball whose zeta is that of one layer."""
+
+        @property
+        def zeta(self) -> float:
+            """Return the largest rho_l zeta_l."""
+            return float(max(ball.radius * ball.zeta for ball in self._original.balls))
+
+
+class ProductsOfMovedLayer(FaultyBallProblem):
+    """Counts no product of the layers that do not move in the norm that is a sum."""
+
+    class Ball(FaultyBallProblem.Ball):
+        """A ball that counts the products of its last layer."""
+
+        @property
+        def matrix_products_per_lmo(self) -> int:
+            """Return the products of the last layer."""
+            return int(self._original.balls[-1].matrix_products_per_lmo)
+
+
+MUTANTS = (
+    Mutant.from_oracles("layers-every-layer-moves", EveryLayerMoves, NORMS),
+    Mutant.from_oracles("layers-equal-weights", EqualWeights, NORMS),
+    Mutant.from_oracles("layers-without-radii", WithoutRadii, NORMS),
+    Mutant.from_oracles("layers-zeta-of-one-layer", ZetaOfOneLayer, NORMS),
+    Mutant.from_oracles("layers-products-of-moved-layer", ProductsOfMovedLayer, NORMS),
+)

@@ -1,0 +1,74 @@
+"""Quadratics of several layers, whose smoothness in a norm of the layers is known."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.constants import Constants
+from pfbench.points import Layers, keep
+from pfbench.problems.base import FiniteSum, content_digest
+from pfbench.sets.norms import NormBall, NormProduct
+from pfbench.sets.whole_space import WholeSpace
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LayeredQuadratic(FiniteSum):
+    """Function x'Hx/2 of several layers.
+
+    Parameters
+    ----------
+    H
+        Symmetric, shape (d, d).
+    blocks
+        The L_lm, the largest |H_lm x_m|_* over |x_m| <= 1 in norms of radius 1, shape (p, p).
+    begin
+        The start.
+    set
+        All vectors of length d.
+    """
+
+    name: ClassVar[str] = "layered-quadratic"
+    source: ClassVar[str] = "pfbench"
+    n: ClassVar[int] = 1
+    properties: ClassVar[frozenset[str]] = frozenset()
+
+    H: Floats
+    blocks: Floats
+    begin: Layers
+    set: WholeSpace
+
+    @property
+    def digest(self) -> str:
+        """Hash of all numbers."""
+        return content_digest(self.begin.shapes, self.H, self.blocks, self.begin.vector)
+
+    def start(self) -> Layers:
+        """Return a fresh copy of the start point."""
+        return keep(self.begin)  # type: ignore[no-any-return]
+
+    def value(self, x: Any) -> float:
+        """Return f(x)."""
+        return 0.5 * float(np.vdot(x, self.gradient(x)))
+
+    def gradient(self, x: Any) -> Floats:
+        """Return Hx."""
+        return np.asarray(self.H @ np.asarray(x))
+
+    def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
+        """Return the sum of rho_l rho_m L_lm, for the norm max |x_l|/rho_l or a larger one."""
+        if not isinstance(norm, NormProduct):
+            return None
+        rho = np.array([ball.radius for ball in norm.balls])
+        return float(rho @ self.blocks @ rho), "the sum of rho_l rho_m L_lm"
+
+    def constants(self, start: Any) -> Constants:
+        """Return n, D and L_f."""
+        L = float(np.abs(np.linalg.eigvalsh(self.H)).max())
+        return Constants.from_derivations(
+            n=(1, "stated"),
+            D=(self.set.diameter, "diameter of its set"),
+            L_f=(L, "the largest absolute eigenvalue of H"),
+            delta=(self.value(start), "f(start) - 0, if H is positive semidefinite"),
+        )
