@@ -4,9 +4,9 @@ The statements and their constants are pfbench's.
 """
 
 from pfbench.claims.layers import descent, joint_smoothness, layer_norms
-from pfbench.verification import Paper
+from pfbench.verification.paper_tables import read_paper
 
-PAPER = Paper.from_files(
+PAPER = read_paper(
     "layers",
     "Norms of several layers, and a network of two",
     (layer_norms, joint_smoothness, descent),
