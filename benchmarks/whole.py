@@ -125,10 +125,9 @@ class Stored(InFolder, Timed):
 
 def exported(store, form, folder):
     """Export a store, and delete what was written."""
-    from pfbench.runs.storage.exports import export
-    from pfbench.runs.storage.exports.measure_curves import ExportOptions
+    from pfbench.runs.storage.export import export
 
-    export(store, store.rows(), form, folder, ExportOptions())
+    export(store, store.rows(), form, folder)
     shutil.rmtree(folder)
 
 

@@ -82,7 +82,6 @@ SCRIPTS = {
 LEFT_OUT = {
     "benchmarks.watching": "needs PyTorch: tests/watching",
     "benchmarks.arrays": "needs PyTorch: tests/problems hold array libraries to ours",
-    "python -m cocopp": "the extra referees: tests/runs/storage/test_exports.py",
     "python -m benchmarks.history check": "tests/benchmarks/test_counts.py, and tox -e check",
     "python tools/check_words.py": "tests/tools/test_check_words.py, and tox -e check",
     "python -m benchmarks.watching": "times a loop; tests/watching tests the watch",
@@ -112,7 +111,6 @@ LEFT_OUT = {
     "pfbench check my_solvers.py": "tests/cli/test_function_methods.py, by functions of its own",
     "pfbench verify jaggi2013-thm1 --algorithm my_solvers.py": "the same",
     "pfbench verify my_rate.py": "tests/cli/test_new.py verifies what `pfbench new theorem` writes",
-    "pfbench store export coco": "tests/runs/storage/test_exports.py",
 }
 """Beginnings of commands that are not run here, and why."""
 

@@ -24,8 +24,7 @@ MOST_TIMED = 500
 def store(runs):
     """Return seconds and peak memory at so many runs of three iterations."""
     from pfbench.runs.storage.content_keys import environment
-    from pfbench.runs.storage.exports import export
-    from pfbench.runs.storage.exports.measure_curves import ExportOptions
+    from pfbench.runs.storage.export import export
     from pfbench.runs.storage.serialization import run_record
     from pfbench.runs.storage.store import Store
 
@@ -50,7 +49,7 @@ def store(runs):
             return Store(folder / "store").listing()
 
         def exported():
-            export(kept, kept.rows(), "csv-long", folder / "csv", ExportOptions())
+            export(kept, kept.rows(), "csv-long", folder / "csv")
 
         found = {"put, ms a run": 1e3 * timed(put) / first}
         found |= {"written together, ms a run": 1e3 * timed(written) / max(runs - first, 1)}

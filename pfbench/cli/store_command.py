@@ -225,40 +225,27 @@ def export(
     problem: str | None = PROBLEM,
     algorithm: str | None = ALGORITHM,
     status: str | None = STATUS,
-    measure: str = option("NAME", "For coco, iohprofiler: measure used as value.", default=""),
-    count: str = option("NAME", "Count used as evaluations, or iteration.", default="sfo"),
-    optimum: float = option("VALUE", "For coco: number subtracted from the value.", default=0.0),
-    dimension: int | None = option(
-        "N", "Length of points.", show_default="as stored with each run"
-    ),
     raw: bool = flag("CSV for programs: no text is quoted for spreadsheets.", "--raw"),
     spec: Path | None = option("SPEC.toml", "Only runs of this spec, with its names."),
 ) -> None:
-    """Write stored runs as tables, or for other tools.
+    """Write stored runs as tables.
 
-    FORMAT is one of csv-wide, csv-long, benchopt, coco, iohprofiler. In CSV, a text that a
-    spreadsheet would evaluate gets a leading quote.
+    FORMAT is one of csv-wide, csv-long, benchopt. In CSV, a text that a spreadsheet would evaluate
+    gets a leading quote.
     """
-    from pfbench.base.checks import check_choice, check_integer, check_real
-    from pfbench.base.counts import COUNTED
+    from pfbench.base.checks import check_choice
     from pfbench.runs.planning.spec import load_spec
-    from pfbench.runs.storage.exports import FORMATS
-    from pfbench.runs.storage.exports import export as write
-    from pfbench.runs.storage.exports.measure_curves import ExportOptions
-    from pfbench.runs.storage.exports.naming import run_names
+    from pfbench.runs.storage.export import FORMATS
+    from pfbench.runs.storage.export import export as write
+    from pfbench.runs.storage.run_naming import run_names
 
     check_choice("format", form, FORMATS)
-    check_choice("--count", count, (*COUNTED, "iteration"))
-    check_real("--optimum", optimum)
-    if dimension is not None:
-        check_integer("--dimension", dimension, minimum=1)
     opened = _open_store(folder)
     names = {} if spec is None else run_names(load_spec(spec))
     listing, rows = _select_rows(opened, "run", problem, algorithm, status)
     if spec is not None:
         rows = [row for row in rows if (row["problem"], row["algorithm"], row["seed"]) in names]
-    view = ExportOptions(measure, count, optimum, dimension, raw, names)
-    files, left_out = write(opened, rows, form, output, view)
+    files, left_out = write(opened, rows, form, output, names, raw=raw)
     number = len(rows) - sum(left_out.values())
     print_parts(f"{format_plural(number, 'run')} in {format_plural(len(files), 'file')}: {output}")
     for reason, many in left_out.items():

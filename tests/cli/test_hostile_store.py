@@ -28,8 +28,6 @@ VERBS = (
     ("export", "csv-wide", "-o", "wide"),
     ("export", "csv-long", "-o", "long"),
     ("export", "benchopt", "-o", "benchopt"),
-    ("export", "coco", "-o", "coco", "--measure", "fw_gap"),
-    ("export", "iohprofiler", "-o", "ioh", "--measure", "fw_gap"),
     ("check", "--repair"),
     ("list", "--json"),
 )

@@ -78,12 +78,8 @@ def test_list_filters(pfbench, store, filters, number):
         (["import", "typo"], "there is no store of an earlier pfbench in typo"),
         (["merge", "typo"], "there is no store in typo"),
         (["merge", ".pfbench/store"], "the store itself"),
-        (["export", "cocos", "-o", "x"], "did you mean 'coco'"),
-        (["export", "coco", "-o", "x"], "--measure: the runs have objective, fw_gap"),
+        (["export", "csv-wid", "-o", "x"], "did you mean 'csv-wide'"),
         (["export", "csv-wide", "-o", "x", "--status", "killed"], "nothing to export"),
-        (["export", "coco", "-o", "x", "--count", "sfi"], "--count 'sfi'"),
-        (["export", "coco", "-o", "x", "--optimum", "nan"], "--optimum=nan must be finite"),
-        (["export", "coco", "-o", "x", "--dimension", "0"], "--dimension=0 must be at least 1"),
         (["export", "csv-wide"], "--output"),
     ],
 )
@@ -165,18 +161,14 @@ def test_export_of_what_a_spec_plans(pfbench, store, folder):
     assert outcome.status == 0, outcome.err
     lines = (folder / "out" / "runs.csv").read_text().splitlines()
     assert ",mine,,Mine,," in lines[1]
-    assert (
-        "none.toml" in pfbench("store", "export", "coco", "-o", "x", "--spec", "none.toml").refusal
-    )
+    lacking = pfbench("store", "export", "csv-wide", "-o", "x", "--spec", "none.toml")
+    assert "none.toml" in lacking.refusal
 
 
 def test_export(pfbench, store, folder):
     outcome = pfbench("store", "export", "csv-long", "-o", "out", "--algorithm", "frank-wolfe")
     assert outcome.out == "2 runs in 2 files: out\n"
     assert len((folder / "out" / "trace.csv").read_text().splitlines()) == 1 + 2 * 4 * 10
-    outcome = pfbench("store", "export", "coco", "-o", "coco", "--measure", "fw_gap")
-    assert outcome.status == 0
-    assert (folder / "coco" / "functions.csv").exists()
     assert "is not empty" in pfbench("store", "export", "benchopt", "-o", "out").refusal
 
 

@@ -84,14 +84,6 @@ def test_the_expected_runtime_is_that_of_coco(found, spent, expected):
     assert ert(known(found, spent)) == pytest.approx(expected, rel=1e-12)
 
 
-@given(st.lists(st.tuples(calls, st.integers(0, 10**6)), min_size=1, max_size=20))
-def test_the_expected_runtime_is_that_of_coco_wherever_it_can_be_asked(pairs):
-    toolsstats = pytest.importorskip("cocopp.toolsstats")
-    found = known([a for a, _ in pairs], [b for _, b in pairs])
-    theirs = toolsstats.sp(list(found.calls_charged), issuccessful=list(found.is_reached))[0]
-    assert ert(found) == pytest.approx(theirs, rel=1e-12)
-
-
 @given(st.lists(st.tuples(calls, st.integers(1, 10**6)), min_size=1, max_size=12))
 def test_the_expected_runtime_is_what_restarts_cost(pairs):
     """(1 - p) / p failed runs come before the first that succeeds, each at their mean."""

@@ -1,0 +1,283 @@
+"""Export of stored runs as CSV tables, or as the results file of benchopt.
+
+Tables have a column for each measure of any run. So an exporter reads the runs twice, one at a
+time: first their columns, then their rows. It changes nothing in the store.
+"""
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pfbench.base.counts import COUNTED
+from pfbench.base.errors import InputError, StorageError
+from pfbench.base.escaping import escape_spreadsheet
+from pfbench.base.files import require_pyarrow
+from pfbench.base.selectors import Selector
+from pfbench.runs.loop.run import TRACE_COLUMNS
+from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.entry_list import Row
+from pfbench.runs.storage.run_naming import Planned, RunNaming, find_naming
+from pfbench.runs.storage.serialization import StoredRun
+from pfbench.runs.storage.store import Store
+
+RUN_COLUMNS = (
+    *("key", "sweep", "setting", "label", "targets", "problem", "algorithm", "parameters"),
+    *("schedule", "unmet", "seed", "status", "stop_reason", "iterations", *COUNTED),
+    *("seconds", "oracle_seconds", "failure_probability", "environment"),
+)
+"""Columns of ``runs.csv``, before one ``final_NAME`` for each measure at the output; `parameters`,
+`unmet` and `environment` are JSON."""
+
+_SORT_COLUMNS = ("algorithm", "problem", "seed", "key")
+_AT_ONCE = 10_000  # rows of a Parquet file that are written together
+_BENCHOPT = {"iteration": "stop_val", "seconds": "time", "objective": "objective_value"}
+_BENCHOPT |= {name: f"count_{name}" for name in COUNTED}
+
+
+@dataclass(frozen=True)
+class Export:
+    """Runs of a store to be written into a folder.
+
+    Attributes
+    ----------
+    store, rows
+        The store, and the runs as it lists them.
+    folder
+        An empty folder.
+    names
+        Names of the runs in a spec; see `pfbench.runs.storage.run_naming`.
+    raw
+        Whether CSV texts are unquoted, although a spreadsheet would evaluate some.
+    omitted
+        The reason why a run is left out, by key.
+    """
+
+    store: Store
+    rows: Sequence[Row]
+    folder: Path
+    names: Mapping[Planned, RunNaming]
+    raw: bool
+    omitted: dict[str, str] = field(default_factory=dict)
+
+    def runs(self) -> Iterator[StoredRun]:
+        """Yield the runs by algorithm, problem and seed; damaged or changed ones are left out."""
+        for row in sorted(self.rows, key=_sort_key):
+            key, entry = row["key"], None
+            try:
+                content = self.store.read_content_and_metadata("run", key)
+                entry = None if content is None else content[0]
+            except DamagedFileError:
+                self.omitted[key] = "damaged: see `pfbench store check`"
+                continue
+            if entry is None:
+                self.omitted[key] = "removed meanwhile"
+            elif _sort_key(vars(entry.run) | {"key": key}) != _sort_key(row):
+                self.omitted[key] = "stored again since they were listed"
+            else:
+                yield entry
+
+    def write_wide(self) -> list[Path]:
+        """Write a line for each run to ``runs.csv``, for each iterate to ``trace.csv``.
+
+        A cell is empty where a run has no such measure.
+        """
+        columns, trace_columns = self._list_columns()
+        lines = (line for entry in self.runs() for line in _wide_lines(entry, trace_columns))
+        return [self._write_runs(columns), self._write_csv("trace.csv", trace_columns, lines)]
+
+    def write_long(self) -> list[Path]:
+        """Write ``runs.csv``, and ``trace.csv`` with a line for each number of an iterate."""
+        columns, _ = self._list_columns()
+        lines = (
+            (entry.key, iteration, name, value)
+            for entry in self.runs()
+            for iteration, *values in entry.run.rows
+            for name, value in zip(entry.run.columns[1:], values, strict=True)
+        )
+        head = ("key", "iteration", "column", "value")
+        return [self._write_runs(columns), self._write_csv("trace.csv", head, lines)]
+
+    def _list_columns(self) -> tuple[list[str], list[str]]:
+        """Return the columns of ``runs.csv``, and those of a wide ``trace.csv``."""
+        columns, trace_columns = dict.fromkeys(RUN_COLUMNS), dict.fromkeys(("key", *TRACE_COLUMNS))
+        for entry in self.runs():
+            columns |= dict.fromkeys(f"final_{name}" for name in entry.run.final)
+            trace_columns |= dict.fromkeys(entry.run.columns)
+        return list(columns), list(trace_columns)
+
+    def _write_runs(self, columns: Sequence[str]) -> Path:
+        lines = map(self._run_line, self.runs())
+        cells = ([line.get(name) for name in columns] for line in lines)
+        return self._write_csv("runs.csv", columns, cells)
+
+    def _run_line(self, entry: StoredRun) -> dict[str, Any]:
+        """Return the cells of a run in ``runs.csv``, by column."""
+        run = entry.run
+        line = vars(run) | run.counts.as_dict() | {"key": entry.key}
+        line |= find_naming(entry, self.names).columns
+        line |= {
+            "parameters": _as_json(dict(run.parameters)),
+            "unmet": _as_json(list(run.unmet_assumptions)),
+            "environment": _as_json(dict(entry.environment)),
+        }
+        final = {f"final_{name}": value for name, value in run.final.items()}
+        return {name: line[name] for name in RUN_COLUMNS} | final
+
+    def _write_csv(self, name: str, head: Sequence[str], lines: Iterable[Sequence[Any]]) -> Path:
+        """Write a table; floats keep all their digits, None is an empty cell.
+
+        Unless `raw`, a text that a spreadsheet would evaluate is quoted, and control characters are
+        escaped; see `pfbench.base.escaping`.
+        """
+        path = self.folder / name
+        with path.open("x", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            table = chain([head], lines)
+            writer.writerows(table if self.raw else map(_escape_cells, table))
+        return path
+
+    def write_benchopt(self) -> list[Path]:
+        """Write ``benchopt_run_pfbench.parquet``, with the columns of benchopt 1.10.
+
+        A line is a recorded iterate: ``stop_val`` is its iteration, ``time`` its seconds,
+        ``idx_rep`` the seed. The problem's selector is the ``dataset_name``, its name the
+        ``objective_name``, the algorithm's selector the ``solver_name``. Measures are
+        ``objective_NAME``, except ``objective`` itself, which is ``objective_value``, benchopt's
+        default; counts are ``count_NAME``.
+        """
+        require_pyarrow("the format benchopt")
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        names = dict.fromkeys(chain(*map(self._benchopt_columns, self.runs())))
+        schema = pa.schema([(name, _benchopt_type(name)) for name in names])
+        path = self.folder / "benchopt_run_pfbench.parquet"
+        with pq.ParquetWriter(path, schema) as writer:
+            waiting = [schema.empty_table()]
+            for entry in self.runs():
+                columns, empty = self._benchopt_columns(entry), [None] * len(entry.run.rows)
+                cells = [pa.array(columns.get(item.name, empty), item.type) for item in schema]
+                waiting.append(pa.table(cells, schema=schema))
+                if sum(table.num_rows for table in waiting) >= _AT_ONCE:
+                    writer.write_table(pa.concat_tables(waiting))
+                    waiting.clear()
+            writer.write_table(pa.concat_tables([schema.empty_table(), *waiting]))
+        return [path]
+
+    def _benchopt_columns(self, entry: StoredRun) -> dict[str, Sequence[Any]]:
+        """Return the columns of a run by benchopt's names; fields of the run are repeated."""
+        run = entry.run
+        problem, algorithm = Selector.parse(run.problem), Selector.parse(run.algorithm)
+        fields = {
+            "objective_name": problem.name,
+            "obj_description": "",
+            "solver_name": run.algorithm,
+            "solver_description": algorithm.name,
+            "dataset_name": run.problem,
+            "idx_rep": run.seed,
+            "sampling_strategy": "Iteration",
+            "base_seed": run.seed,
+            **{f"p_dataset_{name}": str(value) for name, value in problem.parameters.items()},
+            **{f"p_solver_{name}": str(value) for name, value in run.parameters.items()},
+            "status": run.status,
+            "key": entry.key,
+            **find_naming(entry, self.names).columns,
+            "version-numpy": entry.environment.get("numpy", ""),
+            "version-scipy": entry.environment.get("scipy", ""),
+            "env-OMP_NUM_THREADS": entry.environment.get("threads", ""),
+        }
+        names = [_BENCHOPT.get(name, f"objective_{name}") for name in run.columns]
+        columns = list(zip(*run.rows, strict=True)) or [()] * len(names)
+        repeated = {name: [value] * len(run.rows) for name, value in fields.items()}
+        return {**repeated, **dict(zip(names, columns, strict=True))}
+
+
+FORMATS: Mapping[str, Callable[[Export], list[Path]]] = MappingProxyType(
+    {
+        "csv-wide": Export.write_wide,
+        "csv-long": Export.write_long,
+        "benchopt": Export.write_benchopt,
+    }
+)
+"""Exporters; each returns the files that it wrote."""
+
+
+def export(
+    store: Store,
+    rows: Sequence[Row],
+    form: str,
+    folder: Path,
+    names: Mapping[Planned, RunNaming] = MappingProxyType({}),
+    *,
+    raw: bool = False,
+) -> tuple[list[Path], Mapping[str, int]]:
+    """Write runs of a store into an empty folder, which is created if it is missing.
+
+    Parameters
+    ----------
+    form
+        A name in `FORMATS`.
+    store, rows, names, raw
+        See `Export`.
+
+    Returns
+    -------
+    list of Path, mapping of str to int
+        The files; and the number of runs left out, by reason.
+
+    Raises
+    ------
+    InputError
+        If the folder is not empty, or there are no runs.
+    StorageError
+        If the files cannot be written.
+    """
+    if not rows:
+        raise InputError("no stored run matches the options: there is nothing to export.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise InputError(f"the folder {folder} is not empty: choose another with -o.")
+        selected = Export(store, rows, folder, names, raw)
+        return FORMATS[form](selected), Counter(selected.omitted.values())
+    except OSError as error:
+        raise StorageError(
+            f"the export could not be written to {folder} ({error.strerror}): free some space, or "
+            "name another folder with -o."
+        ) from error
+
+
+def _wide_lines(entry: StoredRun, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """Return the lines of a run in a wide ``trace.csv``."""
+    columns = dict(zip(entry.run.columns, zip(*entry.run.rows, strict=True), strict=False))
+    empty, columns["key"] = (None,) * len(entry.run.rows), (entry.key,) * len(entry.run.rows)
+    return zip(*(columns.get(name, empty) for name in names), strict=True)
+
+
+def _sort_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in _SORT_COLUMNS)
+
+
+_as_json = json.JSONEncoder(default=str).encode
+_escape = lru_cache(maxsize=4096)(escape_spreadsheet)
+
+
+def _escape_cells(cells: Iterable[Any]) -> list[Any]:
+    return [_escape(cell) if isinstance(cell, str) else cell for cell in cells]
+
+
+def _benchopt_type(name: str) -> Any:
+    """Return the Arrow type of a column of benchopt."""
+    import pyarrow as pa
+
+    if name in ("idx_rep", "base_seed", "stop_val") or name.startswith("count_"):
+        return pa.int64()
+    measured = name.startswith("objective_") and name != "objective_name"
+    return pa.float64() if measured or name == "time" else pa.string()
