@@ -208,9 +208,9 @@ def _as_float(value: Any) -> float:
 def _describe_ratio(statement: SearchedStatement, entry: Entry, result: Ratio) -> dict[str, Any]:
     """Return the fields of a report on what is bounded, the largest ratio, and where it is."""
     claim, genome = statement.claim, entry.genome
-    fields = {"claim": claim.name, "label": statement.label, "statement": claim.statement}
-    fields |= {"ratio": _as_float(result.ratio), "t": result.t, "horizon": entry.T}
-    fields |= {"d": genome.get("d", 0), "n": genome.get("n", 0)}
+    fields: dict[str, Any] = {"claim": claim.name, "statement": claim.statement}
+    fields |= {"label": statement.label, "t": result.t, "horizon": entry.T}
+    fields |= {"ratio": _as_float(result.ratio), "d": genome.get("d", 0), "n": genome.get("n", 0)}
     return fields | {"family": f"{genome.get('family', '')}, set {genome.get('set', '')}"}
 
 
