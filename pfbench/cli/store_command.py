@@ -24,7 +24,7 @@ from pfbench.cli.terminal import (
     print_json,
 )
 from pfbench.cli.terminal_tables import ReportedFact, print_parts, show_facts
-from pfbench.runs.storage.entry_kinds import KINDS
+from pfbench.runs.storage.damage import KINDS
 
 if TYPE_CHECKING:
     from pfbench.runs.storage.entry_list import Listing, Row
@@ -235,9 +235,8 @@ def export(
     """
     from pfbench.base.checks import check_choice
     from pfbench.runs.planning.spec import load_spec
-    from pfbench.runs.storage.export import FORMATS
+    from pfbench.runs.storage.export import FORMATS, run_names
     from pfbench.runs.storage.export import export as write
-    from pfbench.runs.storage.run_naming import run_names
 
     check_choice("format", form, FORMATS)
     opened = _open_store(folder)

@@ -24,7 +24,7 @@ class CachedTask:
     Attributes
     ----------
     kind
-        The kind of the row, one of `pfbench.runs.storage.entry_kinds.KINDS`.
+        The kind of the row, one of `pfbench.runs.storage.damage.KINDS`.
     content
         Complete description of the task as JSON; None if there is none, so that the row is not
         stored.

@@ -32,8 +32,13 @@ from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.run import UNINFORMATIVE, Run
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.resolve import best_known
-from pfbench.runs.storage.reuse import ContainingRunIndex, has_changed_input_file, is_within
-from pfbench.runs.storage.run_keys import RunKeys, compute_keys
+from pfbench.runs.storage.run_keys import (
+    ContainingRunIndex,
+    RunKeys,
+    compute_keys,
+    has_changed_input_file,
+    is_within,
+)
 from pfbench.runs.storage.serialization import StoredRun, run_record, storage_obstacle
 from pfbench.runs.storage.store import Store, has_store
 from pfbench.runs.storage.write_batch import WriteBatch

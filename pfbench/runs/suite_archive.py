@@ -28,9 +28,8 @@ from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.loop.trace_rows import rows_of_blocks
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.damage import DamagedFileError, open_file
 from pfbench.runs.storage.field_types import check_content, count, list_type, table, text
-from pfbench.runs.storage.safe_open import open_file
 from pfbench.runs.storage.serialization import (
     MOST_COLUMNS,
     StoredRun,

@@ -18,13 +18,12 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_text
 from pfbench.base.files import atomic_write
-from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.damage import DamagedFileError, check_size, open_file
 from pfbench.runs.storage.field_types import (
     Type,
     count,
@@ -34,7 +33,6 @@ from pfbench.runs.storage.field_types import (
     table,
     text,
 )
-from pfbench.runs.storage.safe_open import check_size, open_file
 from pfbench.runs.storage.serialization import decode_json
 
 SCHEMA = 3
@@ -57,52 +55,37 @@ _DEVICE = r"(?!(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|/|$))"
 _MODULE = rf"{_DEVICE}[A-Za-z_][A-Za-z0-9_]{{0,99}}"
 _FOLDER = rf"{_DEVICE}(?![^/]*\.(?i:dist-info|egg-info)(/|$))[A-Za-z0-9_][A-Za-z0-9_.-]{{0,99}}"
 _READ = rf"({_FOLDER}/){{0,19}}(?!.*\.(py.?|so|dll|dylib|pth)$){_FOLDER}"
-_LIMITS: Mapping[str, int] = MappingProxyType(
-    {
-        r"archive\.json": 2**26,
-        r"spec\.toml|page\.md": 2**22,
-        r"badge\.svg": 2**16,
-        r"store\.sqlite": MOST_BYTES,
-        r"lock\.txt": 2**20,
-        rf"{SCRIPT}[a-z0-9-]{{1,80}}\.py": 2**16,
-        rf"code(/{_MODULE}){{1,20}}\.py": 2**22,
-        rf"code/{_READ}": MOST_OF_FILE,
-    }
-)
+_LIMITS: Mapping[str, int] = {
+    r"archive\.json": 2**26,
+    r"spec\.toml|page\.md": 2**22,
+    r"badge\.svg": 2**16,
+    r"store\.sqlite": MOST_BYTES,
+    r"lock\.txt": 2**20,
+    rf"{SCRIPT}[a-z0-9-]{{1,80}}\.py": 2**16,
+    rf"code(/{_MODULE}){{1,20}}\.py": 2**22,
+    rf"code/{_READ}": MOST_OF_FILE,
+}
 """Maximum size in bytes of a file, by a pattern of its name; other names are refused."""
 
 _TEXTS = mapping_type(text)
-_FIELDS: Mapping[str, Type] = MappingProxyType(
-    {
-        "schema": integer,
-        "kind": text,
-        "pfbench": text,
-        "name": text,
-        "title": text,
-        "made": text,
-        "user_modules": list_type(text),
-        "environments": list_type(_TEXTS),
-        "problems": _TEXTS,
-        "data": _TEXTS,
-        "reads": _TEXTS,
-        "origins": _TEXTS,
-        "lock": mapping_type(_TEXTS),
-        "files": _TEXTS,
-    }
-)
-KINDS: Mapping[str, Mapping[str, Type]] = MappingProxyType(
-    {
-        "sweep": {"planned": count},
-        "comparison": {"suite": text, "method": text, "price": text, "others": text, "says": text},
-        "claim": {
-            "theorem": text,
-            "seed": integer,
-            "effort": text,
-            **dict.fromkeys(("claims", "verdicts", "counterexamples", "errata"), list_type(table)),
-            "faults": table,
-        },
-    }
-)
+_FIELDS: Mapping[str, Type] = {
+    "schema": integer,
+    **dict.fromkeys(("kind", "pfbench", "name", "title", "made"), text),
+    **dict.fromkeys(("problems", "data", "reads", "origins", "files"), _TEXTS),
+    "user_modules": list_type(text),
+    "environments": list_type(_TEXTS),
+    "lock": mapping_type(_TEXTS),
+}
+KINDS: Mapping[str, Mapping[str, Type]] = {
+    "sweep": {"planned": count},
+    "comparison": dict.fromkeys(("suite", "method", "price", "others", "says"), text),
+    "claim": {
+        **dict.fromkeys(("theorem", "effort"), text),
+        "seed": integer,
+        **dict.fromkeys(("claims", "verdicts", "counterexamples", "errata"), list_type(table)),
+        "faults": table,
+    },
+}
 """Fields that the manifest of a kind of archive has in addition to `_FIELDS`."""
 
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same content has the same bytes

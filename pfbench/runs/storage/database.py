@@ -41,6 +41,13 @@ _NETWORK = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "lustre", "gpfs", "beegfs"}
 )
 _LOG_FILES = ("-wal", "-journal")
+_SHARED, _EXCLUSIVE = "mode=rwc", "mode=rwc exclusive"
+_WAIT = "another process holds it: wait for its end, and repeat the command"
+_REMEDIES = {
+    **dict.fromkeys(("SQLITE_BUSY", "SQLITE_LOCKED"), _WAIT),
+    "SQLITE_FULL": "free some space, and repeat the command",
+    "SQLITE_TOOBIG": "it is larger than any entry may be",
+}
 
 
 class DamagedStoreError(StorageError):
@@ -63,10 +70,10 @@ def open_database(path: Path) -> sqlite3.Connection:
     """
     _check_regular(path)
     errors = []
-    for attempt in (_open_shared, _open_exclusive, _open_read_only, _open_immutable):
+    for mode in (_SHARED, _EXCLUSIVE, "mode=ro", "immutable=1"):
         with translate_errors(path):
             try:
-                return attempt(path)
+                return _open(path, mode)
             except sqlite3.OperationalError as error:
                 if _name(error) in ("SQLITE_BUSY", "SQLITE_ERROR") or not path.exists():
                     raise
@@ -74,43 +81,29 @@ def open_database(path: Path) -> sqlite3.Connection:
     raise storage_error(path, errors[0]) from errors[0]
 
 
-def _open_shared(path: Path) -> sqlite3.Connection:
-    """Open a file to read and write, with a write-ahead log if it is new and on a local disk."""
-    new = not path.exists()
-    connection = _connect(path, "mode=rwc")
-    with _closing_on_error(connection):
-        if new and not _is_on_network(path.parent):
+def _open(path: Path, mode: str) -> sqlite3.Connection:
+    """Open a file in a mode of SQLite: to read and write; else to read, e.g. on a read-only medium.
+
+    A new file on a local disk gets a write-ahead log. The log of an older file is removed
+    (`_EXCLUSIVE`) where memory cannot be shared.
+    """
+    is_new = not path.exists()
+    connection = _connect(path, mode.partition(" ")[0])
+    try:
+        if mode == _SHARED and is_new and not _is_on_network(path.parent):
             _set_journal(connection, "WAL")
+        elif mode == _EXCLUSIVE:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            _set_journal(connection, "DELETE")
+            connection.execute("PRAGMA locking_mode = NORMAL")
         _create_or_check_tables(connection, path)
-        # Where no memory can be shared a log may still be read.
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
-    return connection
-
-
-def _open_exclusive(path: Path) -> sqlite3.Connection:
-    """Open a file with a write-ahead log where memory cannot be shared, and remove the log."""
-    connection = _connect(path, "mode=rwc")
-    with _closing_on_error(connection):
-        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        _set_journal(connection, "DELETE")
-        connection.execute("PRAGMA locking_mode = NORMAL")
-        _create_or_check_tables(connection, path)
-    return connection
-
-
-def _open_read_only(path: Path) -> sqlite3.Connection:
-    connection = _connect(path, "mode=ro")
-    with _closing_on_error(connection):
-        _create_or_check_tables(connection, path)
-    return connection
-
-
-def _open_immutable(path: Path) -> sqlite3.Connection:
-    """Open an immutable file, e.g. on a read-only medium."""
-    connection = _connect(path, "immutable=1")
-    with _closing_on_error(connection):
-        _create_or_check_tables(connection, path)
+        if mode == _SHARED:
+            # Where no memory can be shared a log may still be read.
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -132,15 +125,6 @@ def connect_raw(path: Path) -> sqlite3.Connection:
     """Open a damaged file as far as possible, without checking its tables."""
     _check_regular(path)
     return _connect(path, "mode=rw")
-
-
-@contextmanager
-def _closing_on_error(connection: sqlite3.Connection) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        connection.close()
-        raise
 
 
 def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
@@ -295,23 +279,15 @@ def storage_error(path: Path, error: sqlite3.Error, subject: str = "") -> Storag
         Name of the entry that could not be stored; empty if the file could not be read.
     """
     name, reason = _name(error), str(error)
-    kind: type[StorageError] = StorageError
     if name in ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_ERROR", "SQLITE_SCHEMA", ""):
         return damage_error(path, reason)
-    if name == "SQLITE_FULL":
-        remedy = "free some space, and repeat the command"
-    elif name in ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH"):
-        kind, remedy = ReadOnlyError, "it is read-only: fix its permissions"
-    elif name in ("SQLITE_BUSY", "SQLITE_LOCKED"):
-        remedy = "another process holds it: wait for its end, and repeat the command"
-    elif name == "SQLITE_TOOBIG":
-        remedy = "it is larger than any entry may be"
-    else:
-        remedy = "free some space, or repair its disk"
+    kind: type[StorageError] = StorageError
+    remedy = _REMEDIES.get(name, "free some space, or repair its disk")
+    if name in ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH"):
+        kind, remedy = ReadOnlyError, "fix its permissions, or the disk"
     if not subject:
-        if kind is ReadOnlyError:
-            remedy = "fix its permissions, or the disk"
         return kind(f"{path} cannot be read ({reason}): {remedy}.")
+    remedy = "it is read-only: fix its permissions" if kind is ReadOnlyError else remedy
     return kind(
         f"{subject} could not be stored in {path.parent} ({reason}): {remedy}, or choose another "
         "store with --store; entries stored before are safe."

@@ -15,8 +15,7 @@ from typing import Any
 from pfbench.base.counts import COUNTED
 from pfbench.base.escaping import escape_text
 from pfbench.runs.loop.run import STATUSES
-from pfbench.runs.storage.damage import DAMAGES, DamagedFileError
-from pfbench.runs.storage.entry_kinds import KEY, KINDS
+from pfbench.runs.storage.damage import DAMAGES, KEY, KINDS, DamagedFileError
 from pfbench.runs.storage.serialization import CLOCK, LISTED, SHOWN, encode_for_checksum
 
 Row = Mapping[str, Any]

@@ -4,7 +4,6 @@ A hash proves that a file is unchanged, not that pfbench wrote it.
 """
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.counts import COUNTED
@@ -76,10 +75,6 @@ def mapping_type(kind: Type, names: tuple[str, ...] | None = None) -> Type:
     return fits
 
 
-_COUNTS = mapping_type(count, COUNTED)
-_SOURCE = optional(table)
-
-
 def record_type(fields: Mapping[str, Type]) -> Type:
     """Return the type of an object with exactly these fields."""
     return lambda value: (
@@ -91,96 +86,73 @@ def record_type(fields: Mapping[str, Type]) -> Type:
 
 # --- fields ---------------------------------------------------------------------------------------
 
-RUN: Mapping[str, Type] = MappingProxyType(
-    {
-        "problem": text,
-        "algorithm": text,
-        "parameters": table,
-        "schedule": text,
-        "seed": integer,
-        "status": enumeration(tuple(STATUSES)),
-        "stop_reason": text,
-        "iterations": count,
-        "counts": _COUNTS,
-        "final": mapping_type(optional(number)),
-        "seconds": number,
-        "oracle_seconds": number,
-        "failure_probability": number,
-    }
-)
+_COUNTS = mapping_type(count, COUNTED)
+_VALUE = {"value": number}
+
+RUN: Mapping[str, Type] = {
+    **dict.fromkeys(("problem", "algorithm", "schedule", "stop_reason"), text),
+    **dict.fromkeys(("seconds", "oracle_seconds", "failure_probability"), number),
+    "parameters": table,
+    "seed": integer,
+    "status": enumeration(tuple(STATUSES)),
+    "iterations": count,
+    "counts": _COUNTS,
+    "final": mapping_type(optional(number)),
+}
 """Fields of a run."""
 
-OPTIONAL_RUN_FIELDS: Mapping[str, Type] = MappingProxyType(
-    {"unmet": list_type(text), "own_output": optional(flag)}
-)
+OPTIONAL_RUN_FIELDS: Mapping[str, Type] = {"unmet": list_type(text), "own_output": optional(flag)}
 """Fields that the runs of earlier versions may lack."""
 
-NOTES: Mapping[str, Type] = MappingProxyType(
-    {
-        "retries": count,
-        "family": optional(text),
-        "limits": optional(mapping_type(number)),
-        "dimension": count,
-        "plan": table,
-        "source": _SOURCE,
-        "best_known": optional(record_type({"value": number, "source": text})),
-        "promised": optional(record_type({"measure": text, "value": number})),
-    }
-)
+NOTES: Mapping[str, Type] = {
+    **dict.fromkeys(("retries", "dimension"), count),
+    "family": optional(text),
+    "limits": optional(mapping_type(number)),
+    "plan": table,
+    "source": optional(table),
+    "best_known": optional(record_type(_VALUE | {"source": text})),
+    "promised": optional(record_type(_VALUE | {"measure": text})),
+}
 """Notes of an entry; other notes are allowed."""
 
 _LISTED: Mapping[str, Type] = {
-    "problem": optional(text),
-    "algorithm": optional(text),
-    "claim": optional(text),
+    **dict.fromkeys(("problem", "algorithm", "claim", "status"), optional(text)),
+    **dict.fromkeys(("stop_reason", "family"), optional(text)),
     "seed": optional(integer),
-    "status": optional(text),
-    "stop_reason": optional(text),
     "iterations": optional(count),
     "counts": optional(_COUNTS),
     "seconds": optional(number),
-    "family": optional(text),
     "limits": optional(mapping_type(number)),
 }
+_ERRORS = ("orthonormality_error", "answer_max_relative_error", "span_max_relative_distance")
 
-_VERDICT: Mapping[str, Type] = {
-    "verdict": enumeration(VERDICT_NAMES),
-    "reason": text,
-    "measured": table,
-    "claimed": table,
-    "repetitions": count,
-    "p_value": optional(number),
-    "lost": flag,
+ROWS: Mapping[str, Mapping[str, Type]] = {
+    "verdict": {
+        **_LISTED,
+        **dict.fromkeys(("measured", "claimed"), table),
+        "verdict": enumeration(VERDICT_NAMES),
+        "reason": text,
+        "repetitions": count,
+        "p_value": optional(number),
+        "lost": flag,
+    },
+    "finding": {**_LISTED, "shown": flag, "evidence": table},
+    "certificate": {
+        **_LISTED,
+        **dict.fromkeys(("horizon", "dimension", "queries"), count),
+        **dict.fromkeys(("smoothness", "paper_smoothness", "min_gap_over_diameter"), number),
+        **dict.fromkeys(_ERRORS, number),
+        "query_max_relative_error": optional(number),
+        "directions_digest": text,
+        "counts": _COUNTS,
+        "calls_to_target": optional(count),
+        "certified": flag,
+        "certified_for": optional(text),
+        "findings": list_type(text),
+        "fixed_seed": optional(integer),
+    },
+    "fault": {**_LISTED, **dict.fromkeys(("fault", "where", "equivalent"), text)},
 }
-
-_CERTIFICATE: Mapping[str, Type] = {
-    "horizon": count,
-    "dimension": count,
-    "smoothness": number,
-    "paper_smoothness": number,
-    "directions_digest": text,
-    "orthonormality_error": number,
-    "counts": _COUNTS,
-    "queries": count,
-    "answer_max_relative_error": number,
-    "query_max_relative_error": optional(number),
-    "span_max_relative_distance": number,
-    "min_gap_over_diameter": number,
-    "calls_to_target": optional(count),
-    "certified": flag,
-    "certified_for": optional(text),
-    "findings": list_type(text),
-    "fixed_seed": optional(integer),
-}
-
-ROWS: Mapping[str, Mapping[str, Type]] = MappingProxyType(
-    {
-        "verdict": {**_LISTED, **_VERDICT},
-        "finding": {**_LISTED, "shown": flag, "evidence": table},
-        "certificate": {**_LISTED, **_CERTIFICATE},
-        "fault": {**_LISTED, "fault": text, "where": text, "equivalent": text},
-    }
-)
 """Fields of a row of each other kind; all are optional, and others are allowed."""
 
 # --- checks ---------------------------------------------------------------------------------------

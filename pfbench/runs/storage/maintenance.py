@@ -1,11 +1,11 @@
 """Maintenance of a store: checking all entries, removing some, and merging two stores."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,21 +14,19 @@ from pfbench.base.selectors import replace_file_by_module
 from pfbench.base.user_code import is_builtin
 from pfbench.runs.loop.run import UNINFORMATIVE, Run
 from pfbench.runs.storage.content_keys import source_digest
-from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.damage import KINDS, DamagedFileError
 from pfbench.runs.storage.database import DamagedStoreError
-from pfbench.runs.storage.entry_kinds import KINDS
 from pfbench.runs.storage.field_types import list_type, text
-from pfbench.runs.storage.old_store import read_old_store
+from pfbench.runs.storage.old_store import OldEntry, read_old_store
 from pfbench.runs.storage.repair import salvage
 from pfbench.runs.storage.serialization import Record, StoredRun, decode
 from pfbench.runs.storage.store import Store
+from pfbench.runs.storage.write_batch import WriteBatch
 
 TIMES = frozenset({"seconds", "oracle_seconds"})
 """Fields and columns that may differ when a run is re-run."""
 
 Progress = Callable[[], None]
-
-_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -50,6 +48,13 @@ class DamageReport:
     reason: str
     detail: str
     aside: str | None = None
+
+    @classmethod
+    def from_damage(
+        cls, kind: Any, key: Any, damage: DamagedFileError, aside: str | None = None
+    ) -> Self:
+        """Return the report on a damaged entry; its kind and key may be of any type."""
+        return cls(str(kind), str(key), damage.reason, damage.detail, aside)
 
 
 def check_entries(
@@ -87,10 +92,9 @@ def check_entries(
             return 0, reports
         number, damages = _check_each(store, progress)
     for record, damage in damages:
-        kind, key = str(record.kind), str(record.key)
         moved = repair and store.quarantine(record.kind, record.key, damage)
         aside = "its table damaged" if moved else None
-        reports.append(DamageReport(kind, key, damage.reason, damage.detail, aside))
+        reports.append(DamageReport.from_damage(record.kind, record.key, damage, aside))
     return number, reports
 
 
@@ -189,7 +193,7 @@ def _garbage_collection_status(
 # --- merging --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass
 class MergeReport:
     """Result of merging another store.
 
@@ -203,10 +207,10 @@ class MergeReport:
         Damaged entries of the other store.
     """
 
-    added: int
-    equal: int
-    refused: list[tuple[str, str, str]]
-    damaged: list[DamageReport]
+    added: int = 0
+    equal: int = 0
+    refused: list[tuple[str, str, str]] = field(default_factory=list)
+    damaged: list[DamageReport] = field(default_factory=list)
 
 
 def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> MergeReport:
@@ -225,7 +229,7 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
     """
     if store.folder.resolve() == other.folder.resolve():
         raise InputError(f"{other.folder} is the store itself: name another one to merge.")
-    return merge_records(store, other.records(), progress=progress)
+    return merge_entries(store, other.records(), progress=progress)
 
 
 def import_old_store(
@@ -238,51 +242,35 @@ def import_old_store(
     InputError
         If the folder has no old store, or pyarrow is not installed.
     """
-    damages: list[DamageReport] = []
-
-    def valid_records() -> Iterator[Record]:
-        for entry in read_old_store(folder):
-            if isinstance(entry, Record):
-                yield entry
-            else:
-                kind, key, damage = entry
-                damages.append(DamageReport(kind, key, damage.reason, damage.detail))
-
-    report = merge_records(store, valid_records(), progress=progress)
-    return replace(report, damaged=[*damages, *report.damaged])
+    return merge_entries(store, read_old_store(folder), progress=progress)
 
 
-def merge_records(
-    store: Store, records: Iterable[Record], *, progress: Progress = lambda: None
+def merge_entries(
+    store: Store, entries: Iterable[OldEntry], *, progress: Progress = lambda: None
 ) -> MergeReport:
     """Copy entries of another store, or of an old one; see `merge`."""
-    added = equal = 0
-    refused: list[tuple[str, str, str]] = []
-    damaged: list[DamageReport] = []
-    waiting: list[Record] = []
-    for record in records:
-        progress()
-        try:
-            reference, _ = decode(record)
-        except DamagedFileError as damage:
-            report = DamageReport(str(record.kind), str(record.key), damage.reason, damage.detail)
-            damaged.append(report)
-            continue
-        kind, key = record.kind, record.key
-        row = store.get(key) if kind == "run" else store.get_row(kind, key)
-        differs = None if row is None else difference(kind, row, reference)
-        if row is None or (differs and _was_killed(row)):
-            added += 1
-            waiting.append(record)
-        elif differs is None or _was_killed(reference):
-            equal += 1
-        else:
-            refused.append((kind, key, differs))
-        if len(waiting) >= _AT_ONCE:
-            store.write(waiting)
-            waiting.clear()
-    store.write(waiting)
-    return MergeReport(added, equal, refused, damaged)
+    report = MergeReport()
+    with WriteBatch[None](store) as batch:
+        for entry in entries:
+            progress()
+            try:
+                if not isinstance(entry, Record):
+                    raise entry[-1]
+                reference, _ = decode(entry)
+            except DamagedFileError as damage:
+                report.damaged.append(DamageReport.from_damage(*entry[:2], damage))
+                continue
+            kind, key = entry[:2]
+            row = store.get(key) if kind == "run" else store.get_row(kind, key)
+            differs = None if row is None else difference(kind, row, reference)
+            if row is None or (differs and _was_killed(row)):
+                report.added += 1
+                batch.add(entry, [])
+            elif differs is None or _was_killed(reference):
+                report.equal += 1
+            else:
+                report.refused.append((kind, key, differs))
+    return report
 
 
 def _was_killed(content: Any) -> bool:

@@ -14,15 +14,12 @@ import numpy as np
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import require_pyarrow
-from pfbench.runs.storage.damage import DAMAGES, DamagedFileError
-from pfbench.runs.storage.entry_kinds import KEY
-from pfbench.runs.storage.safe_open import open_file
+from pfbench.runs.storage.damage import DAMAGES, KEY, DamagedFileError, open_file
 from pfbench.runs.storage.serialization import (
     INTEGERS,
     Columns,
     Record,
     column_dtype,
-    columns_record,
     decode_json,
     make_record,
     refuse_damaged,
@@ -162,7 +159,7 @@ def _record(key: str, text: bytes, columns: Columns, digest: str, stored: int) -
     meta = {name: header.get(name, {}) for name in ("run", "environment", "notes")}
     if any(column.dtype != column_dtype(name) for name, column in columns.items()):
         raise DamagedFileError("incomplete", "a column of its trace has a wrong type")
-    return columns_record(key, meta, columns, stored)
+    return make_record("run", key, meta, columns, stored)
 
 
 def _row_digest(row: Mapping[str, Any]) -> str:

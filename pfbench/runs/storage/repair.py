@@ -13,6 +13,7 @@ from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.database import NAME, connect_raw, lock_folder, translate_errors
 from pfbench.runs.storage.serialization import Record, decode
 from pfbench.runs.storage.store import Store
+from pfbench.runs.storage.write_batch import WriteBatch
 
 ASIDE = "damaged"
 """Folder of a store for its damaged files."""
@@ -20,7 +21,6 @@ ASIDE = "damaged"
 _NAMES = ", ".join(Record._fields)
 _LEAST_ROW = 256  # bytes: a file has no more rows than it has room for
 _LEAST_GAP = 1000  # rows that are looked for one by one between two damaged pages
-_AT_ONCE = 500
 
 
 def salvage(store: Store) -> str:
@@ -64,16 +64,12 @@ def salvage(store: Store) -> str:
 
 
 def _copy_whole(path: Path, new: Store) -> None:
-    waiting: list[Record] = []
-    for row in _readable_rows(path):
-        record = Record._make(row)
-        with suppress(DamagedFileError):
-            decode(record)
-            waiting.append(record)
-        if len(waiting) >= _AT_ONCE:
-            new.write(waiting)
-            waiting.clear()
-    new.write(waiting)
+    with WriteBatch[None](new) as batch:
+        for row in _readable_rows(path):
+            record = Record._make(row)
+            with suppress(DamagedFileError):
+                decode(record)
+                batch.add(record, [])
 
 
 def _readable_rows(path: Path) -> Iterator[tuple[object, ...]]:

@@ -11,9 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import accumulate
 from math import isnan
-from operator import sub
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +19,7 @@ import numpy as np
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.trace_rows import rows_of_blocks
-from pfbench.runs.storage.damage import DAMAGES, DamagedFileError
-from pfbench.runs.storage.entry_kinds import KEY, KINDS
+from pfbench.runs.storage.damage import DAMAGES, KEY, KINDS, DamagedFileError
 from pfbench.runs.storage.field_types import check_content, count, list_type, text
 
 Columns = Mapping[str, "np.ndarray[Any, Any]"]
@@ -42,11 +39,6 @@ LONGEST_REASON = 10_000
 
 _DEEPEST = 32
 _LARGE = 2**20  # bytes of a trace beyond which it is compressed quickly
-_ESCAPED = re.compile(rb"\\.", re.DOTALL)
-_TEXT = re.compile(rb'"[^"]*"')
-_NOT_NESTING = bytes(index for index in range(256) if index not in b'[]{}"')
-_OPENS = bytes(index in b"[{" for index in range(256))
-_CLOSES = bytes(index in b"]}" for index in range(256))
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -141,17 +133,7 @@ def run_record(
         "environment": dict(environment),
         "notes": dict(notes or {}),
     }
-    return columns_record(key, meta, run_columns(run), stored)
-
-
-def columns_record(
-    key: str, meta: Mapping[str, Any], columns: Columns, stored: int | None = None
-) -> Record:
-    """Return the row of a run, from its metadata and the columns of its trace."""
-    rows = len(next(iter(columns.values()), ()))
-    return make_record(
-        "run", key, {**meta, "trace": {"columns": [*columns], "rows": rows}}, columns, stored
-    )
+    return make_record("run", key, meta, run_columns(run), stored)
 
 
 def make_record(
@@ -166,12 +148,15 @@ def make_record(
     Parameters
     ----------
     meta
-        For a run ``run``, ``environment``, ``notes`` and ``trace``; else ``row`` and ``notes``.
+        For a run ``run``, ``environment`` and ``notes``; else ``row`` and ``notes``.
     columns
-        The trace of a run.
+        The columns of the trace of a run.
     stored
         Seconds since 1970; by default now.
     """
+    if columns is not None:
+        rows = len(next(iter(columns.values()), ()))
+        meta = {**meta, "trace": {"columns": [*columns], "rows": rows}}
     encoded = json.dumps(meta, default=json_default).encode()
     moment = int(time.time()) if stored is None else stored
     listed = (*_listing_columns(kind, key, json.loads(encoded)), moment)
@@ -357,21 +342,26 @@ def decode_json(data: bytes) -> Any:
     DamagedFileError
         If the data are invalid, nested very deep, or have text that is not valid Unicode.
     """
-    if _is_deep(data):
-        raise DamagedFileError("unreadable", f"its JSON is nested more than {_DEEPEST} deep")
     with refuse_damaged("unreadable"):
-        value = json.loads(data)
+        try:
+            value = json.loads(data)
+        except RecursionError:
+            is_deep = True
+        else:
+            brackets = data.count(b"[") + data.count(b"{")
+            is_deep = brackets > _DEEPEST and _is_deeper([value], _DEEPEST + 1)
+        if is_deep:
+            raise DamagedFileError("unreadable", f"its JSON is nested more than {_DEEPEST} deep")
         if _SURROGATE.search(data):
             json.dumps(value, ensure_ascii=False).encode()
     return value
 
 
-def _is_deep(data: bytes) -> bool:
-    if data.count(b"[") + data.count(b"{") <= _DEEPEST:
-        return False
-    brackets = _TEXT.sub(b"", _ESCAPED.sub(b"", data).translate(None, _NOT_NESTING))
-    steps = map(sub, brackets.translate(_OPENS), brackets.translate(_CLOSES))
-    return max(accumulate(steps), default=0) > _DEEPEST
+def _is_deeper(value: Any, limit: int) -> bool:
+    """Return whether a list or object is nested more than `limit` deep, it included."""
+    values = value.values() if isinstance(value, dict) else value
+    nested = [item for item in values if isinstance(item, (dict, list))]
+    return limit == 0 or any(_is_deeper(item, limit - 1) for item in nested)
 
 
 def make_run(

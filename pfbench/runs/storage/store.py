@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
 from pfbench.runs.loop.run import Run
-from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.damage import KEY, DamagedFileError
 from pfbench.runs.storage.database import (
     NAME,
     ReadOnlyError,
@@ -31,7 +31,6 @@ from pfbench.runs.storage.database import (
     transaction,
     translate_errors,
 )
-from pfbench.runs.storage.entry_kinds import KEY
 from pfbench.runs.storage.entry_list import Listing, Row, check_and_list_rows, gc_disabled
 from pfbench.runs.storage.field_types import check_content
 from pfbench.runs.storage.serialization import (

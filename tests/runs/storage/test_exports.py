@@ -15,8 +15,7 @@ from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import load_spec
-from pfbench.runs.storage.export import FORMATS, export
-from pfbench.runs.storage.run_naming import run_names
+from pfbench.runs.storage.export import FORMATS, export, run_names
 from pfbench.runs.storage.store import Store
 
 FW = "frank-wolfe[iterations=3]"

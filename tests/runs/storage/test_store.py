@@ -23,8 +23,9 @@ from pfbench.base.counts import Counts
 from pfbench.base.errors import InputError, StorageError
 from pfbench.runs.storage import database, maintenance, serialization
 from pfbench.runs.storage.content_keys import source_digest, source_note
-from pfbench.runs.storage.damage import DamagedFileError
+from pfbench.runs.storage.damage import KINDS, DamagedFileError
 from pfbench.runs.storage.database import DamagedStoreError
+from pfbench.runs.storage.field_types import ROWS
 from pfbench.runs.storage.store import Store
 from pfbench.runs.storage.write_batch import WriteBatch
 
@@ -53,6 +54,10 @@ def without_time(rows):
 
 numbers = st.floats(allow_nan=True, allow_infinity=True)
 counts = st.integers(0, 2**53)
+
+
+def test_every_kind_of_entries_has_fields():
+    assert {"run", *ROWS} == {*KINDS}
 
 
 def test_half_a_call_is_not_stored(store):
@@ -133,7 +138,7 @@ def test_a_count_that_a_store_lacks_reads_0(store):
     columns = serialization.run_columns(run)
     del columns["po"], meta["run"]["counts"]["po"]
     del meta["trace"]
-    store.write([serialization.columns_record(KEY, meta, columns)])
+    store.write([serialization.make_record("run", KEY, meta, columns)])
     found = store.get(KEY).run
     assert (found.rows, found.counts, found.columns) == (run.rows, run.counts, run.columns)
 
