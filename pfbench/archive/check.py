@@ -79,6 +79,10 @@ class CheckOutcome:
         A sentence for each counterexample that is confirmed again.
     unreached_tasks
         Required tasks that failed or that the time limit prevented.
+    is_same_environment
+        Whether versions and machine are the author's.
+    notes
+        Remarks on versions and machine.
     """
 
     deviations: list[str] = field(default_factory=list)
@@ -91,6 +95,8 @@ class CheckOutcome:
     p_values: list[tuple[str, float]] = field(default_factory=list)
     confirmed: list[str] = field(default_factory=list)
     unreached_tasks: list[str] = field(default_factory=list)
+    is_same_environment: bool = False
+    notes: list[str] = field(default_factory=list)
 
     @property
     def min_p_value(self) -> float:
@@ -219,6 +225,17 @@ class Check:
             for index, item in enumerate(tasks)
             if item.is_required and index not in reached
         ]
+
+    def compute(
+        self, task: Task, description: str, parse: Callable[[Any], Any], subject: str = "runs"
+    ) -> Any:
+        """Process one required task; return its parsed value, or None if it fails."""
+        values: list[Any] = []
+        item = CheckTask(
+            task, lambda value: values.append(parse(value)), description, True, subject
+        )
+        self.process_until_time_limit([item])
+        return values[0] if values else None
 
     def _count_by_confinement(self, item: CheckTask, value: Any) -> None:
         """Count the results of a task by whether its process may import archived code."""

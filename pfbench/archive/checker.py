@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,16 +16,16 @@ from pfbench.archive.reruns import TOLERANCE
 from pfbench.archive.unpacking import (
     link_external_files,
     list_changed_data,
+    list_changed_versions,
     read_runs,
+    source_digest,
     unpack_archive,
 )
-from pfbench.archive.version_lock import list_changed_versions, source_digest
 from pfbench.base.errors import InputError
 from pfbench.base.failures import end_sentence
 from pfbench.kernels.libraries import use_recorded_blas_in_child_processes
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
-from pfbench.runs.planning.candidate import CandidateInterface
 from pfbench.runs.planning.plan import PlannedRun, portable_identity
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.storage.archive import SCRIPT, SPEC, Archive
@@ -39,71 +39,57 @@ _STATEMENTS = "statements"
 """Subject of the tasks that return what archived code states about itself."""
 
 
-@dataclass(frozen=True)
-class CheckRequest:
-    """Settings of an archive check.
+def check_archive(
+    archive: Archive,
+    engine: Engine,
+    *,
+    salt: str,
+    seconds: float,
+    external_files_folder: Path,
+    suite_path: Path | None = None,
+) -> CheckOutcome:
+    """Check an archive; import its code in confined processes only.
 
-    Attributes
+    Parameters
     ----------
+    archive, engine
+        The archive, and the engine that executes the tasks.
     salt
         Text that, with the archive's hash, determines what is recomputed first.
     seconds
         Time limit in seconds.
-    engine
-        Engine that executes the tasks.
     external_files_folder
         Folder with the files that the archive names but does not contain.
     suite_path
         File of the suite that a comparison names; None if this pfbench has no such suite.
-    """
-
-    salt: str
-    seconds: float
-    engine: Engine
-    external_files_folder: Path
-    suite_path: Path | None = None
-
-
-@dataclass(frozen=True)
-class CheckReport:
-    """Result of an archive check, whether versions and machine are the author's, and notes."""
-
-    outcome: CheckOutcome
-    is_same_environment: bool
-    notes: Sequence[str]
-
-
-def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
-    """Check an archive; import its code in confined processes only.
 
     Raises
     ------
     InputError
         If the archive is incomplete, or names files that are not here.
     """
-    manifest, engine = archive.manifest, request.engine
+    manifest = archive.manifest
     if damaged := archive.find_damaged():
         texts = [f"{name} does not match its hash: it was changed" for name in damaged]
-        return CheckReport(CheckOutcome(deviations=texts), False, [])
+        return CheckOutcome(deviations=texts)
     current = dict(engine.environment())
     versions = list_changed_versions(manifest["lock"])
     notes = [f"{name}: {change}" for name, change in versions.items()]
     blas = ", ".join({environment.get("blas", "") for environment in manifest["environments"]})
-    rng = random.Random(f"{archive.sha256} {request.salt}")
+    rng = random.Random(f"{archive.sha256} {salt}")
     kernels = use_recorded_blas_in_child_processes(blas, current.get("blas", ""))
     with unpack_archive(archive) as folder, kernels as loaded_kernels:
         if loaded_kernels:
             notes.append(f"OpenBLAS uses the kernels {loaded_kernels}, as on the author's machine")
-        for name, why in link_external_files(
-            manifest, folder, request.external_files_folder
-        ).items():
+        lacking = link_external_files(manifest, folder, external_files_folder)
+        for name, why in lacking.items():
             raise InputError(f"{name}, which {archive.path} needs, {end_sentence(why)}")
         stored_runs = read_runs(folder)
-        check = Check(manifest, folder, engine, rng, not versions, request.seconds)
+        check = Check(manifest, folder, engine, rng, not versions, seconds)
         try:
             tasks, table = list(_tasks(check, stored_runs)), []
             if manifest["kind"] == "comparison":
-                table = _redraw_table(check, request.suite_path, stored_runs)
+                table = _redraw_table(check, suite_path, stored_runs)
             page_files = pages(manifest, table)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
@@ -120,7 +106,8 @@ def check_archive(archive: Archive, request: CheckRequest) -> CheckReport:
                 check.outcome.add_deviation(f"{name} does not match the results in the archive")
     for name, state in list_changed_data(manifest).items():
         check.outcome.unreached_tasks.append(f"the data set {name} is {state}")
-    return CheckReport(check.outcome, check.is_same_environment, notes)
+    check.outcome.notes, check.outcome.is_same_environment = notes, check.is_same_environment
+    return check.outcome
 
 
 def _tasks(check: Check, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
@@ -146,41 +133,24 @@ def _note_missing_runs(
 
 def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[StoredRun]) -> list[Any]:
     """Return the table of a comparison, recomputed from its runs; record deviations."""
-    manifest, tables = check.manifest, list[Any]()
+    manifest, note, interface = check.manifest, check.outcome.add_deviation, None
     if suite is not None and (check.folder / SPEC).read_text("utf-8") != suite.read_text("utf-8"):
-        check.outcome.add_deviation(
-            f"it has a suite {manifest['suite']} other than that of pfbench"
-        )
-
-    def take(answer: Sequence[Any]) -> None:
-        says, table, why = answer
-        check.outcome.add_deviation(why)
-        if not why and says != manifest["says"]:
-            check.outcome.add_deviation(
-                f"its runs give {says!r}, its manifest {manifest['says']!r}"
-            )
-        tables.extend(table)
-
-    def take_interface(answer: Any) -> None:
-        interfaces.append(read_interface(answer))
-
-    interfaces = list[CandidateInterface]()
+        note(f"it has a suite {manifest['suite']} other than that of pfbench")
     if ":" in manifest["method"]:
-        described = check.make_confined_task(describe_method, manifest["method"])
+        task = check.make_confined_task(describe_method, manifest["method"])
         text = "the interface of its method"
-        check.process_until_time_limit(
-            [CheckTask(described, take_interface, text, subject=_STATEMENTS)]
-        )
-        if not interfaces:
+        interface = check.compute(task, text, read_interface, _STATEMENTS)
+        if interface is None:
             return []
-    interface = interfaces[0] if interfaces else None
     shipped = "" if suite is None else str(suite.resolve())
     runs = [(make_plan(entry, manifest["reads"]), entry) for entry in stored_runs]
     arguments = (str(check.folder / SPEC), dict(manifest), shipped, runs, interface)
-    check.process_until_time_limit(
-        [CheckTask(Task(redraw_table_or_explain, arguments, check.seconds), take, "its table")]
-    )
-    return tables
+    task = Task(redraw_table_or_explain, arguments, check.seconds)
+    says, table, why = check.compute(task, "its table", tuple) or ("", [], "")
+    note(why)
+    if table and says != manifest["says"]:
+        note(f"its runs give {says!r}, its manifest {manifest['says']!r}")
+    return table
 
 
 @dataclass(frozen=True)
@@ -205,9 +175,8 @@ class _ClaimTasks:
         task = self.ask(claim_tasks.describe_claims, fields["faults"]["most"])
         yield CheckTask(task, self.take_statements, "statements", subject=_STATEMENTS)
         task = self.ask(claim_tasks.list_claim_runs, fields["seed"])
-        yield CheckTask(
-            task, partial(self.take_plans, stored_runs), "the plan of its runs", subject=_STATEMENTS
-        )
+        take = partial(self.take_plans, stored_runs)
+        yield CheckTask(task, take, "the plan of its runs", subject=_STATEMENTS)
         for record in fields["counterexamples"]:
             task = self.ask(claim_tasks.confirm_counterexample, record)
             take = partial(self.take_counterexample, record)
@@ -218,41 +187,27 @@ class _ClaimTasks:
 
     def verdicts(self, fresh_seed: int) -> Iterator[CheckTask]:
         """Yield tasks that recompute verdicts, or judge claims with other seeds and data."""
-        shuffle = self.check.shuffle_sample
-        for k, verdict in enumerate(shuffle(self.fields["verdicts"])):
-            name = verdict["claim"]
-            records = [item for item in self.fields["counterexamples"] if item["claim"] == name]
+        shuffle, fields, outcome = self.check.shuffle_sample, self.fields, self.check.outcome
+        for k, verdict in enumerate(shuffle(fields["verdicts"])):
+            name, take = verdict["claim"], partial(self.take_verdict, verdict)
+            records = [item for item in fields["counterexamples"] if item["claim"] == name]
             task = self.ask(claim_tasks.recompute_verdict, name, *self.effort_and_seed, records)
-            yield CheckTask(
-                task, partial(self.take_verdict, verdict), f"verdict on {name}", not k, "verdicts"
-            )
-        sound = {
-            item["claim"]
-            for item in self.fields["verdicts"]
-            if item["verdict"] not in ("violated", "failed")
-        }
-        kinds = {claim["name"]: claim["kind"] for claim in self.fields["claims"]}
-        names = [name for name, kind in kinds.items() if kind in REDRAWN and name in sound]
-        for k, name in enumerate(shuffle(names)):
-            task = self.ask(
-                claim_tasks.describe_failure_with_other_data,
-                name,
-                self.fields["effort"],
-                fresh_seed,
-            )
-            yield CheckTask(
-                task, self.check.outcome.add_deviation, f"{name} with other data", not k, "verdicts"
-            )
+            yield CheckTask(task, take, f"verdict on {name}", not k, "verdicts")
+        wrong = ("violated", "failed")
+        sound = {item["claim"] for item in fields["verdicts"] if item["verdict"] not in wrong}
+        redrawn = [claim["name"] for claim in fields["claims"] if claim["kind"] in REDRAWN]
+        for k, name in enumerate(shuffle([name for name in redrawn if name in sound])):
+            judge = claim_tasks.describe_failure_with_other_data
+            task, note = self.ask(judge, name, fields["effort"], fresh_seed), outcome.add_deviation
+            yield CheckTask(task, note, f"{name} with other data", not k, "verdicts")
 
     def errata_and_faults(self) -> Iterator[CheckTask]:
         """Yield tasks that examine errata and faults again."""
         shuffle, faults = self.check.shuffle_sample, self.fields["faults"]
         for k, item in enumerate(shuffle(self.fields["errata"])):
-            name = item["erratum"]
+            name, take = item["erratum"], partial(self.take_erratum, item)
             task = self.ask(claim_tasks.recompute_erratum, name, *self.effort_and_seed)
-            yield CheckTask(
-                task, partial(self.take_erratum, item), f"erratum {name}", not k, "errata"
-            )
+            yield CheckTask(task, take, f"erratum {name}", not k, "errata")
         counted = [
             *(("", item["mutant"], by) for item in faults["planted"] for by in item["caught_by"]),
             *(
@@ -301,10 +256,7 @@ class _ClaimTasks:
         left_out = {"ratio", "measured", "e_value", "runs"} if new["e_value"] else set()
         is_same_pfbench = self.fields["lock"]["pfbench"]["content"] == source_digest()
         left_out |= set() if is_same_pfbench else {"script", "script_ratio", "reason"}
-        both = ({k: v for k, v in item.items() if k not in left_out} for item in (old, new))
-        difference = _difference(*both, title)
-        outcome.add_deviation(difference)
-        if not difference:
+        if not self.note_difference(title, old, new, (old.keys() | new.keys()) - left_out):
             script = "" if is_same_pfbench else "; its script is of another version of pfbench"
             outcome.confirmed.append(f"{title} is confirmed: {describe_violation(new)}{script}")
 
@@ -312,25 +264,26 @@ class _ClaimTasks:
         """Compare a recomputed verdict with the archived one."""
         self.check.outcome.verdicts[0] += 1
         exact = ["measured", "reason"] if self.check.is_same_environment else []
-        parts = ["verdict", "kind", "source", "claimed", *exact]
-        recorded, new = ({part: source.get(part) for part in parts} for source in (old, new))
-        self.check.outcome.add_deviation(
-            _difference(recorded, new, f"the verdict on {old['claim']}")
-        )
+        names = ["verdict", "kind", "source", "claimed", *exact]
+        self.note_difference(f"the verdict on {old['claim']}", old, new, names)
 
     def take_erratum(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         """Compare the recomputed finding of an erratum with the archived one."""
-        left_out = () if self.check.is_same_environment else ("evidence",)
-        recorded, recomputed = (
-            {k: v for k, v in source.items() if k not in left_out} for source in (old, new)
-        )
-        self.check.outcome.add_deviation(
-            _difference(recorded, recomputed, f"the erratum {old['erratum']}")
-        )
+        left_out = set() if self.check.is_same_environment else {"evidence"}
+        title = f"the erratum {old['erratum']}"
+        self.note_difference(title, old, new, (old.keys() | new.keys()) - left_out)
         if old["evidence"]["shown"] != new["evidence"]["shown"]:
-            self.check.outcome.add_deviation(
-                f"the erratum {old['erratum']} is not reproduced as archived"
-            )
+            self.check.outcome.add_deviation(f"{title} is not reproduced as archived")
+
+    def note_difference(
+        self, title: str, old: Mapping[str, Any], new: Mapping[str, Any], names: Collection[str]
+    ) -> str:
+        """Record the first difference of the fields of these names; return it, or ""."""
+        order = [name for name in dict.fromkeys([*old, *new]) if name in names]
+        recorded, recomputed = ({name: item.get(name) for name in order} for item in (old, new))
+        difference = _difference(recorded, recomputed, title)
+        self.check.outcome.add_deviation(difference)
+        return difference
 
     def take_fault(self, name: str, claim: str, right: Any) -> None:
         """Record a fault that is not caught again, or that is not equivalent as archived."""

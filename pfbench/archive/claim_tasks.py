@@ -4,18 +4,22 @@ A checker calls these functions in confined processes that answer with JSON; see
 `pfbench.archive.check`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
-from pfbench.archive.claim_runs import iterate_cases, plan_claim_runs
+from pfbench.algorithms.base import get_parameters
 from pfbench.archive.contents import collect_declared_files
-from pfbench.base.errors import InputError
-from pfbench.base.selectors import module_name, replace_file_by_module
+from pfbench.base.errors import InputError, PfbenchError
+from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.base.user_code import is_builtin
 from pfbench.claims.admissible import ADMISSIBLE
+from pfbench.measures import available_measures
+from pfbench.problems.catalogue import build_problem
 from pfbench.runs.engines.engine import Engine
+from pfbench.runs.planning.plan import PlannedRun
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify.falsification import (
     OPTIONS,
@@ -30,6 +34,11 @@ from pfbench.verification.faults.generate import generate_faults, sample_faults
 from pfbench.verification.homogeneity import check_claim
 from pfbench.verification.instances import with_other_data_seed
 from pfbench.verification.session import examine, judge
+from pfbench.verification.statements.bound import Bound
+from pfbench.verification.statements.error_law import ErrorLawCheck
+from pfbench.verification.statements.exact_counts import ExactCounts
+from pfbench.verification.statements.rate import RateCheck
+from pfbench.verification.statements.setting import MethodOnProblem, draw_seeds
 from pfbench.verification.subject import ClaimBroken, NotTestable, Subject
 from pfbench.verification.trial import Trial, claim_method
 from pfbench.verification.user_claims import load_claims, split_reference
@@ -219,3 +228,84 @@ def _faults(claims: Sequence[Claim]) -> Iterator[Any]:
 def list_claim_runs(theorem: str, seed: int) -> list[Mapping[str, Any]]:
     """Return the planned runs of an archive of a theorem, as JSON."""
     return [plan.as_json() for plan in plan_claim_runs(load_claims(theorem).claims, seed)]
+
+
+SEEDS = 20
+"""Number of runs of a setting that is random."""
+
+Case = tuple[str, Any, Callable[[int], MethodOnProblem]]
+"""Label of a setting, its instance, and a function from a data seed to its case."""
+
+
+def iterate_cases(claim: Claim) -> Iterator[Case]:
+    """Yield the settings of a claim on its instances; none if its check states no setting."""
+    check, trial = claim.check, Trial(claim)
+    for instance in claim.instances:
+        if isinstance(check, RateCheck):
+            for value in check.values:
+                label = f"{instance.name}, {check.varied_parameter} = {value:g}"
+                yield label, instance, partial(check.make_case, trial, instance, value)
+        elif isinstance(check, Bound | ExactCounts | ErrorLawCheck):
+            single = {"": check.setting} if isinstance(check, ErrorLawCheck) else check.settings
+            for name, setting in single.items():
+                make = partial(_make_case, setting, trial, instance)
+                yield f"{instance.name} {name}".rstrip(), instance, make
+
+
+def _make_case(setting: Any, trial: Trial, instance: Any, data: int) -> MethodOnProblem:
+    case: MethodOnProblem = setting.make_case(trial, instance.build_seeded(data))
+    return case
+
+
+def plan_claim_runs(claims: Sequence[Claim], seed: int) -> list[PlannedRun]:
+    """Return the planned runs of claims for a seed, without duplicates."""
+    plans: dict[PlannedRun, None] = {}
+    for claim in claims:
+        for _, instance, make_case in iterate_cases(claim):
+            for data, run_seed in draw_seeds(Trial(claim, seed=seed), instance, SEEDS):
+                plan = _plan(claim, make_case, data, run_seed)
+                if plan is None:
+                    break
+                plans[plan] = None
+    return list(plans)
+
+
+def _plan(
+    claim: Claim, make_case: Callable[[int], MethodOnProblem], data: int, seed: int
+) -> PlannedRun | None:
+    try:
+        case = make_case(data)
+    except (ClaimBroken, NotTestable, PfbenchError):
+        return None
+    problem, method = _problem_selector(case.problem), _method_selector(case.algorithm)
+    if not problem or not method or not getattr(case.algorithm, "iterations", None):
+        return None
+    quantity = getattr(claim.check, "quantity", "")
+    available = {*available_measures(case.problem)} & {str(quantity), "value"}
+    return PlannedRun(problem, method, seed, tuple(sorted(available)), 1)
+
+
+def _problem_selector(problem: Any) -> str:
+    """Return a selector that builds the same problem; empty if there is none."""
+    if not is_builtin(type(problem).__module__):
+        return ""
+    try:
+        text = str(Selector(problem.name, problem.parameters))
+        return text if build_problem(Selector.parse(text)).digest == problem.digest else ""
+    except (PfbenchError, AttributeError):
+        return ""
+
+
+def _method_selector(algorithm: Any) -> str:
+    """Return a selector that makes the same method; empty if there is none."""
+    kind = type(algorithm)
+    parameters = {k: v for k, v in get_parameters(algorithm).items() if v is not None}
+    if "." in kind.__qualname__ or not all(
+        isinstance(value, bool | int | float | str) for value in parameters.values()
+    ):
+        return ""
+    own = not is_builtin(kind.__module__)
+    name = f"{kind.__module__}:{kind.__qualname__}" if own else algorithm.name
+    text = str(Selector(name, parameters))
+    same = {k: type(v) for k, v in Selector.parse(text).parameters.items()}
+    return text if same == {k: type(v) for k, v in parameters.items()} else ""

@@ -13,7 +13,7 @@ from pfbench.archive.comparison import summarise
 from pfbench.archive.contents import ArchiveContents, collect_contents, collect_declared_files
 from pfbench.archive.page import pages
 from pfbench.archive.reruns import list_file_names, replace_files_by_modules
-from pfbench.archive.version_lock import collect_loaded_distributions, format_requirements
+from pfbench.archive.unpacking import collect_loaded_distributions, format_requirements
 from pfbench.base.files import translate_os_errors
 from pfbench.base.selectors import module_name, replace_file_by_module
 from pfbench.base.status import Status
@@ -36,30 +36,6 @@ _MOST_NAMED = 3
 
 PROBE_SECONDS = 1.0
 """Time limit in seconds of each run that shows which files user-defined code reads."""
-
-
-@dataclass(frozen=True)
-class ClaimEvidence:
-    """Measured results of claims, as the manifest stores them.
-
-    Attributes
-    ----------
-    theorem
-        FILE.py, FILE.py:NAME, MODULE or MODULE:NAME.
-    seed, effort
-        Seed and effort of the verification.
-    claims, verdicts, counterexamples, errata, faults
-        Descriptions of the claims, and the results of the verification.
-    """
-
-    theorem: str
-    seed: int
-    effort: str
-    claims: Sequence[Mapping[str, Any]]
-    verdicts: Sequence[Mapping[str, Any]]
-    counterexamples: Sequence[Mapping[str, Any]]
-    errata: Sequence[Mapping[str, Any]]
-    faults: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -108,14 +84,22 @@ class ArchiveWriter:
         return self._write(comparison.report.spec.name, fields, outcomes, files, table)
 
     def write_claims(
-        self, evidence: ClaimEvidence, outcomes: Sequence[PlanOutcome]
+        self, reference: str, results: Mapping[str, Any], outcomes: Sequence[PlanOutcome]
     ) -> Mapping[str, Any]:
-        """Write claims with their verdicts and runs."""
-        theorem = as_module_reference(evidence.theorem)
+        """Write claims with their runs and the results of their verification.
+
+        Parameters
+        ----------
+        reference
+            FILE.py, FILE.py:NAME, MODULE or MODULE:NAME.
+        results
+            Seed, effort, claims, verdicts, counterexamples, errata and faults, as the manifest
+            stores them.
+        """
+        theorem = as_module_reference(reference)
+        fields = {"kind": "claim", "title": _claim_title(reference), "theorem": theorem, **results}
         module = theorem.partition(":")[0]
-        title = _claim_title(evidence.theorem)
-        fields = {**vars(evidence), "kind": "claim", "title": title, "theorem": theorem}
-        contents = collect_contents([module], probe_claims, evidence.theorem, theorem)
+        contents = collect_contents([module], probe_claims, reference, theorem)
         return self._write(module, fields, outcomes, {}, contents=contents)
 
     def _write(

@@ -1,10 +1,10 @@
 """Summary of an archive for readers: phrases, a page in Markdown, and a badge."""
 
+import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pfbench.archive.markup import escape_html
 from pfbench.base.escaping import escape_text
 from pfbench.base.verdicts import Verdict
 from pfbench.runs.storage.archive import BADGE, PAGE, SCRIPT
@@ -12,6 +12,11 @@ from pfbench.verification.coverage import sizes_in_words
 
 _RIGHT, _WRONG, _OTHER, _NEUTRAL = "#2e7d32", "#b71c1c", "#8d6e00", "#1f4e79"
 _SIGNS = str.maketrans({"|": "\\|", "<": "&lt;", "`": "'", "@": "&#64;"})
+
+
+def escape_html(text: str) -> str:
+    """Return a text with control characters and HTML markup escaped."""
+    return html.escape(escape_text(text))
 
 
 def find_worst_verdict(fields: Mapping[str, Any]) -> Verdict:

@@ -142,9 +142,7 @@ def _make_comparison(
 
 
 def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -> None:
-    from pfbench.archive.claim_runs import plan_claim_runs
-    from pfbench.archive.claim_tasks import add_counterexamples, describe_claims
-    from pfbench.archive.make import ClaimEvidence
+    from pfbench.archive.claim_tasks import add_counterexamples, describe_claims, plan_claim_runs
     from pfbench.claims.catalogue import load_user_papers, select_claims, select_mutants
     from pfbench.cli.mutants import generate_faults, study_faults
     from pfbench.cli.spec_runs import make_runs
@@ -166,22 +164,21 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
     studied = study_faults(work, faults, claims)
     plans = plan_claim_runs(claims, work.seeds[0])
     outcomes = make_runs("runs", plans, writer.store, work.engine, quiet=work.is_quiet)
-    evidence = ClaimEvidence(
-        theorem=theorem,
-        seed=work.seeds[0],
-        effort=work.effort,
-        claims=describe_claims(theorem, 0)["claims"],
-        verdicts=[verdict.as_json() for verdict in rows],
-        counterexamples=counterexamples,
-        errata=[finding.as_json() for finding in examined],
-        faults={
+    results = {
+        "seed": work.seeds[0],
+        "effort": work.effort,
+        "claims": describe_claims(theorem, 0)["claims"],
+        "verdicts": [verdict.as_json() for verdict in rows],
+        "counterexamples": counterexamples,
+        "errata": [finding.as_json() for finding in examined],
+        "faults": {
             "planted": [outcome.as_json() for outcome in caught],
             "generated": [study.as_json() for study in studied],
             "drawn": fault_names or "none generated",
             "most": limit,
         },
-    )
-    manifest = writer.write_claims(evidence, outcomes)
+    }
+    manifest = writer.write_claims(theorem, results, outcomes)
     _show_made(writer, manifest, as_json=work.is_quiet)
     doubtful = [verdict for verdict in rows if verdict.lost or not verdict.verdict.keeps_bound]
     for verdict in doubtful:
@@ -304,7 +301,6 @@ def check_archive(
 ) -> dict[str, Any]:
     """Check an archive; return the result as JSON."""
     from pfbench.archive.check import describe_confinement
-    from pfbench.archive.checker import CheckRequest
     from pfbench.archive.checker import check_archive as checked
     from pfbench.base.checks import check_real
     from pfbench.cli.catalogue import suite_spec_paths
@@ -315,17 +311,18 @@ def check_archive(
     if not quiet:
         terminal.print_note(f"running the code of {archive.path} in processes with {confinement}")
     suite = suite_spec_paths().get(archive.manifest.get("suite", ""))
-    report = checked(archive, CheckRequest(salt, seconds, engine, files, suite))
-    for text in report.notes:
+    outcome = checked(
+        archive, engine, salt=salt, seconds=seconds, external_files_folder=files, suite_path=suite
+    )
+    for text in outcome.notes:
         terminal.print_error(end_sentence(text))
-    outcome = report.outcome
     return {
         "archive": str(archive.path),
         "kind": archive.manifest["kind"],
         "title": archive.manifest["title"],
         "sha256": archive.sha256,
         "salt": salt,
-        "same": report.is_same_environment,
+        "same": outcome.is_same_environment,
         "runs": outcome.runs,
         "new": outcome.fresh_runs,
         "inside": dict(outcome.confined_result_counts),
@@ -336,7 +333,7 @@ def check_archive(
         "off": outcome.deviations,
         "unreached": outcome.unreached_tasks,
         "confined": confinement,
-        "text": _paragraph(archive, salt, outcome, is_same_environment=report.is_same_environment),
+        "text": _paragraph(archive, salt, outcome),
     }
 
 
@@ -345,13 +342,11 @@ def _describe_confined_results(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} ({number})" for name, number in sorted(counts.items())) or "nothing"
 
 
-def _paragraph(
-    archive: "Archive", salt: str, outcome: "CheckOutcome", *, is_same_environment: bool
-) -> str:
+def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome") -> str:
     """Return a paragraph on the check of an archive that a reviewer can quote."""
     bits = (
         "bits"
-        if is_same_environment
+        if outcome.is_same_environment
         else "counts (versions or machine differ) and measures to 1e-6"
     )
     tests = len(outcome.p_values)
@@ -399,8 +394,13 @@ def collect(
     The result of a check is stored next to its archive, and is reused until the archive changes.
     Exit status 1 if an archive does not pass; the site leaves it out.
     """
-    from pfbench.archive.collection import CheckedArchive, list_archives, read_record, write_record
-    from pfbench.archive.site import write_site
+    from pfbench.archive.site import (
+        CheckedArchive,
+        list_archives,
+        read_record,
+        write_record,
+        write_site,
+    )
     from pfbench.runs.storage.archive import open_archive
 
     paths = list_archives(folder)

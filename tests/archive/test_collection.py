@@ -8,8 +8,7 @@ import pytest
 from archive.test_claims import fewer_calls
 from forged_archives import change_run, forged, run
 
-from pfbench.archive.collection import CheckedArchive, read_record, write_record
-from pfbench.archive.site import write_site
+from pfbench.archive.site import CheckedArchive, read_record, write_record, write_site
 from pfbench.claims import kim2026
 from pfbench.runs.storage.archive import open_archive
 from pfbench.verification.outcomes import ErratumFinding
