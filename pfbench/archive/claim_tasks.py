@@ -157,10 +157,13 @@ def _describe_counterexample(report: SearchReport) -> dict[str, Any]:
 
 
 def confirm_counterexample(theorem: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a counterexample computed again from its instance, or a report with the reason."""
+    """Return a counterexample computed again from its instance, or a report with the reason.
+
+    No assumption is allowed: one that is not understood confirms nothing.
+    """
     name = record["claim"]
     try:
-        report = replay_counterexample(_claim(theorem, name), record)
+        report = replay_counterexample(_claim(theorem, name), {**record, "assumptions": {}})
     except InputError as error:
         report = SearchReport(claim=name, reason=str(error))
     return _describe_counterexample(report)

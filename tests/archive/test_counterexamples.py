@@ -70,7 +70,7 @@ def shown(record):
 
 
 def allowed(record):
-    record["assumptions"] = {}
+    record["assumptions"] = {"f smooth": "allowed"}
 
 
 def script(record):
@@ -86,7 +86,7 @@ def script(record):
         (other_bound, "is not one: cyclic-stated has no bound 'another'"),
         (larger, ": ratio_exact: 3/2 recomputed, 3 in the archive"),
         (shown, ": measured: "),
-        (allowed, ": assumptions: f smooth: computed recomputed, None in the archive"),
+        (allowed, ": assumptions: f smooth: computed recomputed, allowed in the archive"),
         (script, ": script: "),
     ],
 )
