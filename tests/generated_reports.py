@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import numpy as np
 
 from pfbench.base.counts import Counts
-from pfbench.reporting.documents.page import html_page
-from pfbench.reporting.documents.report_contents import make_contents
 from pfbench.reporting.report import collect_report
+from pfbench.reporting.report_contents import make_contents
+from pfbench.reporting.writer import html_page
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.planning.spec import load_spec

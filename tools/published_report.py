@@ -14,20 +14,20 @@ from pathlib import Path
 from pfbench.cli.catalogue import MAIN_REPORT
 from pfbench.cli.options import default_store_folder, make_engine
 from pfbench.cli.report_command import checkout_commit, make_reports
-from pfbench.reporting import tables
-from pfbench.reporting.documents.page import paragraphs
-from pfbench.reporting.documents.report_contents import (
+from pfbench.reporting import ordering_text, tables
+from pfbench.reporting.panels import FigureData
+from pfbench.reporting.report_contents import (
     ReportContents,
     ReportPart,
-    failure_sentence,
+    interval_failure_sentence,
     make_contents,
 )
-from pfbench.reporting.figures.panels import FigureData
-from pfbench.reporting.figures.svg import curves_drawing, render_svg
-from pfbench.reporting.findings import ordering_text
-from pfbench.reporting.statistics.seed_curves import FinalSummary, band_legend, final_summary
+from pfbench.reporting.seed_curves import FinalSummary, band_legend, final_summary
+from pfbench.reporting.svg import curves_drawing, render_svg
 from pfbench.reporting.tables import Table, format_median, markdown_table, markdown_text
-from pfbench.reporting.wording import join_items, measure_name
+from pfbench.reporting.tuning_effects import tuning_tables
+from pfbench.reporting.wording import join_items, measure_label
+from pfbench.reporting.writer import paragraphs
 from pfbench.runs.planning.study import Study
 
 
@@ -74,12 +74,12 @@ def _study_blocks(part: ReportPart, *, alone: bool) -> list[str]:
     message = (
         f"{band_legend(len(study.seeds))}{omission}{start}{part.interval_certificate_sentence}"
     )
-    caption = f"{message} {failure_sentence(results)}".strip()
+    caption = f"{message} {interval_failure_sentence(results)}".strip()
     blocks.append(f"*{markdown_text(caption)}*")
     for table in (
         ordering_text.order_verdict_table(study, part.ordering_results),
         *part.results_tables,
-        *part.tuning_tables,
+        *tuning_tables(study),
         tables.count_table(results),
     ):
         if table is not None:
@@ -105,7 +105,7 @@ def _describe_panel(figure: FigureData, measure: str, index: int) -> str:
         f"{group.label} ends at {_format_final(final_summary(group.runs, measure))}"
         for group in panel.groups
     ]
-    return f"{measure_name(measure)} at {panel.title}: {join_items(ends)}."
+    return f"{measure_label(measure)} at {panel.title}: {join_items(ends)}."
 
 
 def _format_final(value: FinalSummary) -> str:
@@ -134,7 +134,7 @@ def main(folder: str, *names: str) -> None:
         contents = make_contents(report, f"pfbench report {name}", checkout_commit(), created)
         Path(folder, f"{name}.md").write_text(markdown_document(contents), encoding="utf-8")
         for part in contents.parts:
-            drawing = curves_drawing(part.figure, contents.labels)
+            drawing = curves_drawing(part.figure, contents.labels_in_colour_order)
             Path(folder, part.picture).write_bytes(render_svg(drawing))
 
 

@@ -30,7 +30,7 @@ from pfbench.archive.reruns import (
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector, replace_file_by_module
 from pfbench.base.status import Status
-from pfbench.reporting.statistics.significance import rank_test
+from pfbench.reporting.significance import rank_test
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
 from pfbench.runs.loop.confinement import confinement_sentence

@@ -7,14 +7,10 @@ from typing import Any
 
 from pfbench.archive.reruns import replace_files_by_modules
 from pfbench.base.errors import InputError, PfbenchError
-from pfbench.reporting.findings.candidate_front import (
-    candidate_failure_sentences,
-    describe_outcome_counts,
-    make_candidate_front,
-)
-from pfbench.reporting.findings.result_tables import compare_by_each_price
-from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.suite_comparison import SuiteComparison, compare_on_suite
+from pfbench.reporting.candidate_front import make_candidate_front
+from pfbench.reporting.report import SuiteComparison, compare_on_suite
+from pfbench.reporting.result_tables import compare_by_each_price
+from pfbench.reporting.runtimes import Cost
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.planning.candidate import CandidateInterface, read_candidate_interface
 from pfbench.runs.planning.plan import PlannedRun
@@ -118,7 +114,6 @@ def summarise(comparison: SuiteComparison) -> tuple[str, list[list[str]]]:
     """Return the rank of a method in a sentence, and the comparison table with its head."""
     (results,) = comparison.report.results
     front = make_candidate_front(tuple(compare_by_each_price(results)), comparison.labels)
-    says = " · ".join(describe_outcome_counts(front))
-    sentences = [front.outcome_counts_sentence, *candidate_failure_sentences(front)]
+    sentences = [front.outcome_counts_sentence, *front.failure_sentences]
     rows = [[*map(str, row)] for *_, row in front.duels_table.lines()]
-    return says, [sentences, [*front.duels_table.head], *rows]
+    return front.outcome_counts_phrase, [sentences, [*front.duels_table.head], *rows]

@@ -19,7 +19,7 @@ from pfbench.base.selectors import module_name, replace_file_by_module
 from pfbench.base.status import Status
 from pfbench.problems.data.digests import file_digest
 from pfbench.problems.data.management import status
-from pfbench.reporting.suite_comparison import SuiteComparison
+from pfbench.reporting.report import SuiteComparison
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.planning.citation_keys import find_data_sets

@@ -24,8 +24,8 @@ from pfbench.cli.terminal_tables import ReportedFact, print_parts, section_with_
 
 if TYPE_CHECKING:
     from pfbench.reporting.comparison import Comparison
-    from pfbench.reporting.documents.report_contents import ReportSummary
-    from pfbench.reporting.suite_comparison import SuiteComparison
+    from pfbench.reporting.report import SuiteComparison
+    from pfbench.reporting.report_contents import ReportSummary
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import PlanOutcome
     from pfbench.runs.planning.plan import PlannedRun
@@ -139,7 +139,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
 
 def compare_on_suite(spec: "Spec", method: str, runs: "ComparisonRunSource") -> "SuiteComparison":
     """Compare a method on a suite; without shipped runs all are executed here."""
-    from pfbench.reporting.suite_comparison import compare_on_suite
+    from pfbench.reporting.report import compare_on_suite
 
     if not runs.quiet:
         _announce_seed_warning_and_run_count(spec, method, runs)
@@ -150,7 +150,7 @@ def _announce_seed_warning_and_run_count(
     spec: "Spec", method: str, runs: "ComparisonRunSource"
 ) -> None:
     """Print a warning if the seeds are too few, and the number of runs to execute."""
-    from pfbench.reporting.statistics.significance import seed_warning
+    from pfbench.reporting.significance import seed_warning
     from pfbench.runs.planning.candidate import add_candidate
     from pfbench.runs.planning.suite import suite_labels
 
@@ -189,7 +189,7 @@ def load_suite_archive(path: Path) -> "SuiteArchive | None":
 
 def _set_price(spec: "Spec", price: str) -> "Spec":
     """Return a suite that compares by total cost."""
-    from pfbench.reporting.statistics.cost import Cost
+    from pfbench.reporting.runtimes import Cost
 
     weights = dict(Cost.parse(price).weights)
     if "products" in weights and any("lmo_products" not in s.measures for s in spec.studies):
@@ -272,7 +272,8 @@ class ComparisonRunSource:
 def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_json: bool) -> None:
     """Print where a method is better and worse, and write the report."""
     from pfbench.cli.report_text import render_table
-    from pfbench.reporting.findings import duels, tuning_effects
+    from pfbench.reporting.candidate_front import duels_as_json
+    from pfbench.reporting.tuning_effects import choices_as_json
 
     reported, comparison = write_comparison(compared, output)
     labels, study = compared.labels, compared.report.spec.study
@@ -283,9 +284,9 @@ def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_j
         ReportedFact("sentences", list(reported.sentences)),
         ReportedFact(
             "comparisons",
-            [row for label in labels for row in duels.as_json(comparison, label, labels)],
+            [row for label in labels for row in duels_as_json(comparison, label, labels)],
         ),
-        ReportedFact("chosen", tuning_effects.as_json(study, labels)),
+        ReportedFact("chosen", choices_as_json(study, labels)),
         ReportedFact("files", [str(file) for file in files]),
     ]
     if as_json:
@@ -304,22 +305,18 @@ def write_comparison(
     compared: "SuiteComparison", output: Path | None
 ) -> "tuple[ReportSummary, Comparison]":
     """Return the comparison of a method in words and tables; write a requested report."""
-    from pfbench.reporting.documents.report_contents import ReportSummary, make_contents
-    from pfbench.reporting.findings import tuning_effects
-    from pfbench.reporting.findings.candidate_front import candidate_failure_sentences
+    from pfbench.reporting.report_contents import ReportSummary, make_contents
     from pfbench.reporting.writer import write_contents
 
-    report, labels = compared.report, compared.labels
+    report = compared.report
     everything = make_contents(report, current_command_line(), checkout_commit(), datetime.now(UTC))
     front = everything.parts[0].front
     if front is None:
         raise AssertionError("the report has no part on the method")
-    comparison, study = front.comparisons[0], report.spec.study
-    tables = [front.duels_table]
-    chosen = tuning_effects.choice_table(study, study.tune, labels) if study.tune else None
-    tables += [chosen] if chosen and chosen.rows else []
+    comparison = front.comparisons[0]
+    tables = filter(None, [front.duels_table, everything.parts[0].tuning_choice_table])
     files = [] if output is None else write_contents(everything, output)
-    statement = front.outcome_counts_sentence, *candidate_failure_sentences(front)
+    statement = front.outcome_counts_sentence, *front.failure_sentences
     return ReportSummary(statement, tuple(tables), tuple(files)), comparison
 
 

@@ -10,7 +10,7 @@ from pfbench.cli.terminal import dataclass_as_dict, print_error
 from pfbench.cli.terminal_tables import ReportedFact, make_table, show_facts
 
 if TYPE_CHECKING:
-    from pfbench.reporting.store_diff import RunDifference
+    from pfbench.reporting.stores import RunDifference
 
 _SHOWN = 200
 """Maximum number of printed differences; --json has them all."""
@@ -18,7 +18,7 @@ _SHOWN = 200
 
 def show_changes(old_store: Path, new_store: Path, *, as_json: bool) -> None:
     """Print the differences between two stores."""
-    from pfbench.reporting.store_diff import compare_stores
+    from pfbench.reporting.stores import compare_stores
     from pfbench.runs.storage.store import Store
 
     if old_store.resolve() == new_store.resolve():

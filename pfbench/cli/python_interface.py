@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
-from pfbench.reporting.documents.report_contents import ReportSummary
+from pfbench.reporting.report_contents import ReportSummary
 from pfbench.runs.loop.run import Run
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def report(
     from pfbench.cli import report_command as verb
     from pfbench.cli.options import check_engine_options, make_engine
     from pfbench.reporting import check_report_can_be_written, write_report
-    from pfbench.reporting.documents.report_contents import make_contents
+    from pfbench.reporting.report_contents import make_contents
 
     check_engine_options(jobs, None)
     listed = [spec] if isinstance(spec, str | Path) else spec
@@ -203,7 +203,7 @@ def list_runs(
     InputError
         If there is no store, or no run in it matches.
     """
-    from pfbench.reporting.stored_study import load_stored_report
+    from pfbench.reporting.stores import load_stored_report
 
     request: tuple[Any, Any] = (problem, algorithm)
     expected = [list(item) if isinstance(item, list | tuple) else [item] for item in request]

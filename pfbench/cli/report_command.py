@@ -22,8 +22,8 @@ from pfbench.cli.terminal import announce_imports, exit_if_failed, print_json, p
 from pfbench.cli.terminal_tables import print_parts
 
 if TYPE_CHECKING:
-    from pfbench.reporting.documents.report_contents import ReportContents
     from pfbench.reporting.report import Report
+    from pfbench.reporting.report_contents import ReportContents
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.execute import PlanOutcome
     from pfbench.runs.planning.study import Spec
@@ -124,7 +124,7 @@ def _make_all_runs(
 ) -> "tuple[list[Report], list[PlanOutcome]]":
     """Return all reports and the outcomes of their runs; execute those that the store lacks."""
     from pfbench.reporting import collect_report
-    from pfbench.reporting.findings.ordering_text import seed_warning
+    from pfbench.reporting.ordering_text import seed_warning
     from pfbench.runs.planning.spec import load_spec
     from pfbench.runs.storage.store import Store
 
@@ -168,7 +168,7 @@ def read_stores(
     folders: Sequence[Path], problems: Sequence[str], algorithms: Sequence[str]
 ) -> "list[Report]":
     """Return a report on each store; raise if a store does not exist."""
-    from pfbench.reporting.stored_study import load_stored_report
+    from pfbench.reporting.stores import load_stored_report
     from pfbench.runs.storage.store import Store
 
     distinct = list({folder.resolve(): folder for folder in folders}.values())
@@ -195,7 +195,7 @@ def _write_or_print(reports: "Sequence[Report]", output: Path | None, *, as_json
     """Write reports to a folder, or print them if there is none."""
     from pfbench.cli.report_text import render_report
     from pfbench.reporting import write_report
-    from pfbench.reporting.documents.report_contents import make_contents
+    from pfbench.reporting.report_contents import make_contents
 
     described = []
     for report in reports:
@@ -237,8 +237,8 @@ def _print_main_sentences(contents: "ReportContents", files: "Sequence[Path]") -
 
 def _report_record(report: "Report", files: Sequence[Path]) -> dict[str, Any]:
     from pfbench.cli.report_text import results_as_json_unless_large
-    from pfbench.reporting.findings.ordering_text import as_json
-    from pfbench.reporting.findings.tested_orderings import test_orderings
+    from pfbench.reporting.ordering_text import as_json
+    from pfbench.reporting.tested_orderings import test_orderings
 
     runs = [run for results in report.results for _, run in results.runs]
     return {

@@ -9,15 +9,10 @@ from rich.text import Text
 
 from pfbench.base.escaping import escape_text
 from pfbench.cli.terminal_tables import field_table, fold_table, section_with_title
-from pfbench.reporting import tables
-from pfbench.reporting.documents.page import paragraphs
-from pfbench.reporting.documents.report_contents import (
-    ReportContents,
-    ReportPart,
-    interval_failure_sentence,
-)
-from pfbench.reporting.findings import ranking
+from pfbench.reporting import ranking, tables
 from pfbench.reporting.report import Report
+from pfbench.reporting.report_contents import ReportContents, ReportPart, interval_failure_sentence
+from pfbench.reporting.writer import paragraphs
 
 _MOST_PAIRS = 20_000
 """Maximum number of pairs of algorithms that are tested after a sweep; a report tests all."""

@@ -142,8 +142,8 @@ def _run_sweep(
 ) -> None:
     from pfbench.cli.report_text import result_tables, results_as_json_unless_large
     from pfbench.reporting import collect_report
-    from pfbench.reporting.findings.ranking import keep_ranking_rows
-    from pfbench.reporting.statistics.equal_counts import limits_by_plan
+    from pfbench.reporting.ranking import keep_ranking_rows
+    from pfbench.reporting.results import limits_by_plan
     from pfbench.runs.execute import iterate_plan_outcomes
     from pfbench.runs.loop.stop import first_rows_reaching
     from pfbench.runs.storage.store import Store

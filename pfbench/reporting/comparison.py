@@ -6,25 +6,29 @@ significance marks and the ranks.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
-from pfbench.reporting.statistics.bootstrap import BootstrapInterval, ert_interval
-from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.statistics.equal_counts import (
+from pfbench.reporting.results import (
     OBJECTIVE,
     SUBOPTIMALITY,
     Limits,
-    add_suboptimality,
-    common_limits,
-    truncate_run,
+    RunGroup,
+    SettingResults,
+    StudyResults,
+    truncate_to_equal_counts,
 )
-from pfbench.reporting.statistics.runtimes import Runtimes, ert, make_runtimes
-from pfbench.reporting.statistics.seed_curves import Array, is_deterministic, trace_array
-from pfbench.reporting.statistics.significance import SeedSample, median, significant_leaders
+from pfbench.reporting.runtimes import (
+    BootstrapInterval,
+    Cost,
+    Runtimes,
+    ert,
+    ert_interval,
+    make_runtimes,
+)
+from pfbench.reporting.significance import SeedSample, median, significant_leaders
 from pfbench.runs.loop.stop import Stop
 
 
@@ -49,26 +53,6 @@ class ExpectedCalls:
 
 
 @dataclass(frozen=True)
-class GroupAtEqualCounts(RunGroup):
-    """Runs of one algorithm truncated to the common budget, with cached evaluations."""
-
-    def select_tuned_runs(self, target: Stop) -> "GroupAtEqualCounts":
-        """Return the runs that were tuned for a target, or this group if there are none."""
-        group = super().select_tuned_runs(target)
-        return group if isinstance(group, GroupAtEqualCounts) else self
-
-    @cached_property
-    def trace_arrays(self) -> tuple[Array, ...]:
-        """Traces of the runs as float arrays, NaN where a value is missing."""
-        return tuple(map(trace_array, self.runs))
-
-    @cached_property
-    def is_deterministic(self) -> bool:
-        """Whether nothing varies over the seeds."""
-        return is_deterministic(self.runs)
-
-
-@dataclass(frozen=True)
 class ScoredAlgorithm:
     """Algorithm in one panel at equal counts, with its calls to each target.
 
@@ -84,8 +68,8 @@ class ScoredAlgorithm:
         The last value of each run, by measure; infinite for a failed run.
     """
 
-    group: GroupAtEqualCounts
-    groups_by_target: tuple[GroupAtEqualCounts, ...]
+    group: RunGroup
+    groups_by_target: tuple[RunGroup, ...]
     calls: tuple[Runtimes, ...]
     last_values: Mapping[str, tuple[float, ...]]
 
@@ -218,35 +202,6 @@ def compare_algorithms(
     )
 
 
-def truncate_study(results: StudyResults) -> StudyResults:
-    """Return a study with each panel's runs truncated to the panel's common budget."""
-    return replace(
-        results, panels=tuple(truncate_to_equal_counts(panel)[1] for panel in results.panels)
-    )
-
-
-@lru_cache(maxsize=32)
-def truncate_to_equal_counts(panel: SettingResults) -> tuple[Limits, SettingResults]:
-    """Return the common budget of a panel, and the panel with its runs truncated to it.
-
-    The groups of the returned panel are of the class `GroupAtEqualCounts`.
-    """
-    limits = common_limits(plan for group in panel.groups for plan in group.plans)
-    return limits, replace(
-        panel, groups=tuple(_truncate_group(group, limits) for group in panel.groups)
-    )
-
-
-def _truncate_group(group: RunGroup, limits: Limits) -> GroupAtEqualCounts:
-    parts = tuple(
-        (target, _truncate_group(part, limits)) for target, part in group.groups_by_target
-    )
-    best = group.best_known or (None,) * len(group.runs)
-    runs = (truncate_run(run, limits) for run in map(add_suboptimality, group.runs, best))
-    values = {field.name: getattr(group, field.name) for field in fields(RunGroup)}
-    return GroupAtEqualCounts(**{**values, "runs": tuple(runs), "groups_by_target": parts})
-
-
 def list_compared_measures(results: StudyResults) -> tuple[str, ...]:
     """Return the measures of a study; also the suboptimality if every best value is known."""
     is_known = all(group.best_known and None not in group.best_known for group in results)
@@ -261,8 +216,6 @@ def score_panel(
     study = results.study
     algorithms = []
     for group in truncated_panel.groups:
-        if not isinstance(group, GroupAtEqualCounts):
-            raise AssertionError("panels are compared at equal counts")
         to = tuple(map(group.select_tuned_runs, study.targets))
         calls = tuple(
             make_runtimes(counts.runs, target, price, counts.trace_arrays)

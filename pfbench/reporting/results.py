@@ -1,23 +1,31 @@
-"""The runs of a report, grouped by study, panel and algorithm.
+"""The runs of a report, grouped by study, panel and algorithm, and truncated to equal counts.
 
-A panel is one problem at one setting, on which algorithms are compared.
+A panel is one problem at one setting, on which algorithms are compared. At equal counts, each run
+is truncated to the budget that all runs of its panel have.
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import TYPE_CHECKING
 
+from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
+from pfbench.reporting.seed_curves import Array, is_deterministic, trace_array
 from pfbench.runs.loop.run import Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import LabelledSelector, Setting, Study
+from pfbench.runs.planning.study import LabelledSelector, Setting, Spec, Study
 
 if TYPE_CHECKING:
     from pfbench.runs.storage.serialization import StoredRun
+
+
+Limits = Mapping[str, float]
+"""The largest number of calls by count."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,16 @@ class RunGroup:
     best_known: tuple[float | None, ...] = ()
     guarantees: tuple[tuple[str, float] | None, ...] = ()
     groups_by_target: "tuple[tuple[Stop, RunGroup], ...]" = ()
+
+    @cached_property
+    def trace_arrays(self) -> tuple[Array, ...]:
+        """Traces of the runs as float arrays, NaN where a value is missing."""
+        return tuple(map(trace_array, self.runs))
+
+    @cached_property
+    def is_deterministic(self) -> bool:
+        """Whether nothing varies over the seeds."""
+        return is_deterministic(self.runs)
 
     def select_tuned_runs(self, target: Stop) -> "RunGroup":
         """Return the runs that were tuned for a target, or this group if there are none."""
@@ -215,3 +233,113 @@ def _setting_title(study: Study, problem: LabelledSelector, setting: Setting) ->
     group = [problem.label] if len(study.problems) > 1 else []
     group += [setting.title] if len(study.settings) > 1 else []
     return ", ".join(group) or setting.title or problem.label
+
+
+# --- equal counts ---------------------------------------------------------------------------------
+
+
+def truncate_study(results: StudyResults) -> StudyResults:
+    """Return a study with each panel's runs truncated to the panel's common budget."""
+    panels = (truncate_to_equal_counts(panel)[1] for panel in results.panels)
+    return replace(results, panels=tuple(panels))
+
+
+@lru_cache(maxsize=32)
+def truncate_to_equal_counts(panel: SettingResults) -> tuple[Limits, SettingResults]:
+    """Return the common budget of a panel, and the panel with its runs truncated to it."""
+    limits = common_limits(plan for group in panel.groups for plan in group.plans)
+    groups = tuple(_truncate_group(group, limits) for group in panel.groups)
+    return limits, replace(panel, groups=groups)
+
+
+def _truncate_group(group: RunGroup, limits: Limits) -> RunGroup:
+    parts = ((target, _truncate_group(part, limits)) for target, part in group.groups_by_target)
+    best = group.best_known or (None,) * len(group.runs)
+    runs = (truncate_run(run, limits) for run in map(add_suboptimality, group.runs, best))
+    return replace(group, runs=tuple(runs), groups_by_target=tuple(parts))
+
+
+def common_limits(plans: Iterable[PlannedRun]) -> Limits:
+    """Return the least budget of each count among planned runs.
+
+    If a spec gives all its runs one budget, the result is that budget, and does not depend on which
+    methods are compared.
+    """
+    common_limits: dict[str, float] = {}
+    for plan in plans:
+        for name, limit in (plan.budget.limits if plan.budget else {}).items():
+            common_limits[name] = min(limit, common_limits.get(name, math.inf))
+    return common_limits
+
+
+def limits_by_plan(spec: Spec) -> dict[PlannedRun, list[Limits]]:
+    """Return the budgets within which each planned run is compared, one for each panel."""
+    results: dict[PlannedRun, list[Limits]] = {}
+    for study in spec.studies:
+        for problem, setting in product(study.problems, study.settings):
+            planned = [study.plans_by_target(problem, entry, setting) for entry in study.algorithms]
+            hardest = (plan for by_target in planned for plan in [*by_target.values()][-1])
+            limits = common_limits(hardest)
+            groups = (plans for by_target in planned for plans in by_target.values())
+            for plan in {plan for plans in groups for plan in plans}:
+                results.setdefault(plan, []).append(limits)
+    return results
+
+
+def truncate_run(run: Run, limits: Limits) -> Run:
+    """Return a run truncated to limits, or the run itself if it stays within them.
+
+    The trace ends at the last recorded row within all limits. The run is charged as much as a run
+    with that budget could have spent: the counts of its next row, but no more than the limits. So a
+    larger budget is no advantage.
+    """
+    further = {**run.counts.as_dict(), "iteration": run.iterations, "seconds": run.seconds}
+    if all(further[name] <= limit for name, limit in limits.items()):
+        return run
+    number = first_row_beyond_limits(run, limits)
+    if number < len(run.rows):
+        further = dict(zip(run.columns, run.rows[number], strict=True))
+    counts = {name: int(min(further[name], limits.get(name, math.inf))) for name in COUNTED}
+    allowed = ", ".join(f"{name}={limit:g}" for name, limit in limits.items())
+    return replace(
+        run,
+        status=Status.BUDGET,
+        stop_reason=f"compared within {allowed}",
+        iterations=int(further["iteration"]),
+        counts=Counts(**counts),
+        final={},
+        seconds=float(further["seconds"]),
+        oracle_seconds=math.nan,
+        rows=run.rows[:number],
+    )
+
+
+def first_row_beyond_limits(run: Run, limits: Limits) -> int:
+    """Return the index of the first row beyond any limit, or the number of rows."""
+    locations = [(run.columns.index(name), limit) for name, limit in limits.items() if run.columns]
+    exceeding = (
+        index
+        for index, row in enumerate(run.rows)
+        if any(row[position] > limit for position, limit in locations)
+    )
+    return next(exceeding, len(run.rows))
+
+
+OBJECTIVE, SUBOPTIMALITY = "objective", "suboptimality"
+"""Trace columns: the objective, and the suboptimality computed from it."""
+
+
+def add_suboptimality(run: Run, best_known: float | None) -> Run:
+    """Return a run with its suboptimality as a further column, at each row and at the output.
+
+    The suboptimality is negative where a run has found a better point than was known; this is no
+    error. Without a known value, or without an objective in the trace, the run is returned
+    unchanged.
+    """
+    if best_known is None or OBJECTIVE not in run.columns or SUBOPTIMALITY in run.columns:
+        return run
+    index = run.columns.index(OBJECTIVE)
+    rows = [(*row, None if row[index] is None else row[index] - best_known) for row in run.rows]
+    last = run.final.get(OBJECTIVE)
+    final = {**run.final, SUBOPTIMALITY: None if last is None else last - best_known}
+    return replace(run, columns=(*run.columns, SUBOPTIMALITY), rows=rows, final=final)

@@ -4,9 +4,9 @@ A cell is a value, never text that is formatted for one of the formats.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter
 
 from pfbench.base.counts import COUNTED, MEANING
@@ -15,8 +15,8 @@ from pfbench.base.notebook import html_table
 from pfbench.base.status import Status
 from pfbench.reporting.comparison import ExpectedCalls
 from pfbench.reporting.results import StudyResults
-from pfbench.reporting.statistics.bootstrap import BootstrapInterval, is_equivalent
-from pfbench.reporting.statistics.seed_curves import FinalSummary
+from pfbench.reporting.runtimes import BootstrapInterval, is_equivalent
+from pfbench.reporting.seed_curves import AS_PLANNED, FinalSummary
 from pfbench.reporting.wording import (
     MISSING_MARK,
     WORDS,
@@ -191,26 +191,20 @@ MANY = 1000
 
 def run_table(results: StudyResults) -> Table:
     """Return the table of runs with status, time and the command that re-runs each."""
+    rows: list[TableRow] = []
+    many = len(results.runs) > MANY
+    for panel, group in results.iterate_groups():
+        pairs = (zip(part.plans, part.runs, strict=True) for part in group.groups_by_tuning)
+        for index, (plan, run) in enumerate(chain.from_iterable(pairs)):
+            share = ShareOfTotal(run.oracle_seconds / run.seconds) if run.seconds else None
+            named = not many or index % len(group.runs) == 0
+            command = ShellCommand(rerun_command(plan)) if named else f"the same, seed {run.seed}"
+            cells = run.seed, run.status, run.iterations, run.seconds, share, command
+            rows.append(TableRow(panel.title, group.label, cells))
     note = (
         "Seconds are those of the method, without measures and compilation; the next column is the "
         "share spent inside oracles."
     )
-    rows: list[TableRow] = []
-    many = len(results.runs) > MANY
-    for panel, group in results.iterate_groups():
-        each = (
-            pair
-            for group in group.groups_by_tuning
-            for pair in zip(group.plans, group.runs, strict=True)
-        )
-        for index, (plan, run) in enumerate(each):
-            share = ShareOfTotal(run.oracle_seconds / run.seconds) if run.seconds else None
-            named = not many or index % len(group.runs) == 0
-            recomputed = (
-                ShellCommand(rerun_command(plan)) if named else f"the same, seed {run.seed}"
-            )
-            existing = run.seed, run.status, run.iterations, run.seconds, share, recomputed
-            rows.append(TableRow(panel.title, group.label, existing))
     head = "seed", "status", "iterations", "seconds", "in oracles", "command"
     return Table(
         f"{results.study.title}: every run",
@@ -233,9 +227,7 @@ def unmet_assumption_sentences(results: StudyResults) -> list[str]:
 
 def has_ended_as_planned(plan: PlannedRun, run: Run) -> bool:
     """Return whether a run ended by its schedule, at its target or by its planned budget."""
-    return run.status in {Status.FINISHED, Status.TARGET} or (
-        run.status == Status.BUDGET and plan.budget is not None
-    )
+    return run.status in AS_PLANNED and (run.status != Status.BUDGET or plan.budget is not None)
 
 
 def early_endings_table(results: StudyResults) -> Table | None:
@@ -243,19 +235,19 @@ def early_endings_table(results: StudyResults) -> Table | None:
     rows = []
     for panel, group in results.iterate_groups():
         for plan, run in zip(group.plans, group.runs, strict=True):
-            if has_ended_as_planned(plan, run):
-                continue
-            then = "keeps its last value" if run.status in COMPLETED else "has no value afterwards"
-            existing = run.seed, run.status, run.stop_reason, run.iterations, then
-            rows.append(TableRow(panel.title, group.label, existing))
-    if not rows:
-        return None
-    return Table(
+            if not has_ended_as_planned(plan, run):
+                completed = run.status in COMPLETED
+                then = "keeps its last value" if completed else "has no value afterwards"
+                cells = run.seed, run.status, run.stop_reason, run.iterations, then
+                rows.append(TableRow(panel.title, group.label, cells))
+    head = "seed", "status", "reason", "iterations", "in the figure it"
+    table = Table(
         f"{results.study.title}: incomplete runs",
         "In the figure, a cross marks the end of each of these runs.",
-        (results.head, "algorithm", "seed", "status", "reason", "iterations", "in the figure it"),
+        (results.head, "algorithm", *head),
         rows,
     )
+    return table if rows else None
 
 
 # --- formats --------------------------------------------------------------------------------------
@@ -277,11 +269,8 @@ def format_cell(cell: Cell) -> str:
         case ExpectedCalls():
             return format_expected(cell)
         case FinalSummary():
-            return " ".join(
-                part
-                for part in (format_median(cell), format_extent(cell), format_survivors(cell))
-                if part
-            )
+            parts = format_median(cell), format_extent(cell), format_survivors(cell)
+            return " ".join(filter(None, parts))
         case CallRatio():
             return format_ratio(cell)
         case ShellCommand():
@@ -302,10 +291,9 @@ def format_ratio(cell: CallRatio) -> str:
     """Return a ratio with its interval, and a mark if the interval shows equivalence."""
     if cell.interval is None:
         return format_significant(cell.value)
-    low, high = (
-        NEVER_REACHED if math.isinf(end) else format_significant(end) for end in cell.interval
-    )
-    return f"{format_significant(cell.value)} ({low} to {high}){f' {EQUAL_MARK}' if is_equivalent(cell.interval) else ''}"  # noqa: E501
+    ends = [NEVER_REACHED if math.isinf(end) else format_significant(end) for end in cell.interval]
+    mark = f" {EQUAL_MARK}" if is_equivalent(cell.interval) else ""
+    return f"{format_significant(cell.value)} ({' to '.join(ends)}){mark}"
 
 
 def format_calls(number: float) -> str:
@@ -343,26 +331,19 @@ def markdown_table(table: Table) -> str:
     unnamed = 0 if any(row.group for row in table.rows) else 1
     first = table.rows[0].cells if table.rows else ()
     numeric = [False, False, *map(is_numeric, first)]
-    lines = [
-        _escape_pipes(map(markdown_text, table.head[unnamed:])),
-        _escape_pipes("--:" if item else "---" for item in numeric[unnamed:]),
-    ]
+    lines = [[*map(markdown_text, table.head)], ["--:" if item else "---" for item in numeric]]
     for _, row, cells in table.lines():
         texts = [markdown_text(text) for text in cells]
         for index in row.best:
             texts[2 + index] = f"**{texts[2 + index]}**"
-        lines.append(_escape_pipes(texts[unnamed:]))
-    return "\n".join(lines)
+        lines.append(texts)
+    return "\n".join(f"| {' | '.join(line[unnamed:])} |" for line in lines)
 
 
 def markdown_section(table: Table) -> str:
     """Return a table as Markdown, preceded by its caption and with its note."""
-    parts = [f"**{markdown_text(table.caption)}**", markdown_table(table)]
-    return "\n\n".join([*parts, markdown_text(table.note)] if table.note else parts)
-
-
-def _escape_pipes(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    note = [markdown_text(table.note)] if table.note else []
+    return "\n\n".join([f"**{markdown_text(table.caption)}**", markdown_table(table), *note])
 
 
 def markdown_text(text: str) -> str:

@@ -1,27 +1,121 @@
-"""Writer of report files: each is written under a temporary name first, then renamed."""
+"""The files of a report: the page, which holds everything it needs, tables and figures."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from pfbench.base.errors import InputError, StorageError
+from pfbench.base.escaping import escape_text
 from pfbench.base.files import check_writable
-from pfbench.reporting.documents.page import html_page
-from pfbench.reporting.documents.paper_table import paper_table
-from pfbench.reporting.documents.report_contents import (
+from pfbench.reporting import ordering_text, page_data, svg, tables, tuning_effects
+from pfbench.reporting.panels import line_style
+from pfbench.reporting.paper_table import paper_table
+from pfbench.reporting.report import Report
+from pfbench.reporting.report_contents import (
     ReportContents,
     ReportPart,
     file_stem,
+    interval_failure_sentence,
     make_contents,
+    seeds_in_words,
 )
-from pfbench.reporting.figures import svg
-from pfbench.reporting.figures.profile import draw_profile
-from pfbench.reporting.figures.target_profiles import draw_target_profiles
-from pfbench.reporting.findings.result_tables import results_csv
-from pfbench.reporting.report import Report
+from pfbench.reporting.result_tables import results_csv
+from pfbench.reporting.seed_curves import FinalSummary
+from pfbench.reporting.target_profiles import draw_profile, draw_target_profiles, page_profile
+from pfbench.reporting.theory import claims_table
+from pfbench.reporting.wording import WORDS, anchor
+
+_TEMPLATES = files("pfbench.reporting") / "templates"
+
+_SCRIPTS = ("elements.js", "panel.js", "workbench.js", "start.js")
+"""The page's script, in the order in which each file needs those before it."""
+
+
+def html_page(report: ReportContents) -> str:
+    """Return the HTML page of a report."""
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+    environment = Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_escape_plain_text,
+    )
+    environment.filters |= {
+        "anchor": anchor,
+        "extent": tables.format_extent,
+        "meaning": tables.column_meaning,
+        "middle": tables.format_median,
+        "paragraphs": paragraphs,
+        "plain": tables.format_cell,
+        "profile": page_profile,
+        "survivors": tables.format_survivors,
+    }
+    functions = (
+        claims_table,
+        interval_failure_sentence,
+        ordering_text.ordering_setup_sentences,
+        ordering_text.table_heading,
+        seeds_in_words,
+        tables.count_table,
+        tables.run_table,
+        tuning_effects.tuning_sentences,
+        tuning_effects.tuning_tables,
+    )
+    environment.globals |= {function.__name__: function for function in functions}
+    environment.tests |= {
+        "command": lambda cell: isinstance(cell, tables.ShellCommand),
+        "final": lambda cell: isinstance(cell, FinalSummary),
+        "numeric": tables.is_numeric,
+    }
+    studies = [(part.results, part.figure) for part in report.parts]
+    rates = report.theory.rates
+    # Of very many runs this text is long, and so is what it is made of: neither is kept beside it.
+    runs = Markup(
+        page_data.gzip_base64(
+            page_data.figure_data_json(report.spec, studies, report.labels_in_colour_order, rates)
+        )
+    )
+    values: dict[str, Any] = vars(report) | {
+        "date": report.date,
+        "words": WORDS,
+        "provenance": report.provenance(),
+        "styles": [line_style(number) for number in range(len(report.labels_in_colour_order))],
+        # Not escaped: our own files, and base64.
+        "css": Markup(_load_asset("report.css")),
+        "script": Markup("".join(map(_load_asset, _SCRIPTS))),
+        "runs": runs,
+    }
+    return environment.from_string(_load_asset("report.html.j2")).render(values)
+
+
+def _escape_plain_text(value: Any) -> Any:
+    """Escape a plain string for the page; return markup and other values unchanged."""
+    plain = isinstance(value, str) and not hasattr(value, "__html__")
+    return escape_text(value, "\n\t") if plain else value
+
+
+def paragraphs(text: str) -> list[str]:
+    """Split a text at empty lines into paragraphs."""
+    # Not by split(): it would take narrow spaces, which keep numbers together, for ends of words.
+    return [
+        " ".join(re.findall(r"[^ \t\r\n]+", part)) for part in text.split("\n\n") if part.strip()
+    ]
+
+
+def _load_asset(name: str) -> str:
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
+
+
+# --- files ----------------------------------------------------------------------------------------
 
 EXTRA = 'pip install "pfbench[report]"'
 
@@ -131,6 +225,7 @@ def _drawings(part: ReportPart, labels: Sequence[str]) -> dict[str, svg.Deferred
 
 
 def _write_files(folder: Path, written: Mapping[str, bytes]) -> list[Path]:
+    """Write all files under temporary names, then rename them."""
     partial = {name: folder / f".{name}.{os.getpid()}.partial" for name in written}
     try:
         folder.mkdir(parents=True, exist_ok=True)

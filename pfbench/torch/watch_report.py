@@ -104,7 +104,7 @@ class WatchReport:
             import matplotlib as mpl
         except ImportError:
             return '<p>No figures: pip install "pfbench[report]".</p>'
-        from pfbench.reporting.figures.svg import DeferredDrawing, render_svg
+        from pfbench.reporting.svg import DeferredDrawing, render_svg
 
         del mpl
         columns = [c for c in _PANELS if c in self.table and self.table[c].notna().any()]

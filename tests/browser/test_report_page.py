@@ -12,7 +12,7 @@ from chromium import BENCH, change
 from generated_reports import MARKUP, SPEC, report_of
 
 from pfbench.reporting import collect_report, write_report
-from pfbench.reporting.findings.ranking import initially_shown_algorithms
+from pfbench.reporting.ranking import initially_shown_algorithms
 from pfbench.reporting.theory import MethodTheory, RateLine
 from pfbench.runs.execute import execute
 from pfbench.runs.planning.spec import load_spec

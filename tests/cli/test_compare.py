@@ -17,7 +17,7 @@ from pfbench.base.relative import is_constant_formula
 from pfbench.base.selectors import Selector
 from pfbench.cli.catalogue import suite_spec_paths
 from pfbench.cli.main import app
-from pfbench.reporting.findings.result_tables import results_csv
+from pfbench.reporting.result_tables import results_csv
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.planning.candidate import add_candidate

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from made_runs import run
 
-from pfbench.reporting.findings.answers import answer_sentences as of_comparisons
-from pfbench.reporting.findings.result_tables import compare_by_each_price
+from pfbench.reporting.answers import answer_sentences as of_comparisons
+from pfbench.reporting.result_tables import compare_by_each_price
 from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import LabelledSelector, Setting, Study

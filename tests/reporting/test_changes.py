@@ -6,7 +6,7 @@ import pytest
 from stored import ENVIRONMENT, change, key_of, made_run
 
 from pfbench.base.counts import Budget
-from pfbench.reporting.store_diff import RunDifference, compare_stores
+from pfbench.reporting.stores import RunDifference, compare_stores
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.serialization import run_record
 from pfbench.runs.storage.store import Store

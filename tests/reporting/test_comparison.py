@@ -25,14 +25,9 @@ from made_runs import (
 from reading_tex import problems
 
 from pfbench.reporting.comparison import compare_algorithms
-from pfbench.reporting.documents.paper_table import paper_table
-from pfbench.reporting.findings.result_tables import (
-    compare_by_each_price,
-    results_csv,
-    results_table,
-)
-from pfbench.reporting.latex import escape_latex
-from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.paper_table import escape_latex, paper_table
+from pfbench.reporting.result_tables import compare_by_each_price, results_csv, results_table
+from pfbench.reporting.runtimes import Cost
 from pfbench.reporting.tables import format_cell, markdown_table
 
 SFO = Cost.from_weights("sfo")

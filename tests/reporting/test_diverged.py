@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from made_runs import SEEDS, group, results, run
 
-from pfbench.reporting.figures.page_data import figure_data_json
-from pfbench.reporting.figures.panels import BEYOND, compute_figure, linear_ticks, log_ticks
-from pfbench.reporting.figures.svg import COLUMN, curves_drawing, render_svg
+from pfbench.reporting.page_data import figure_data_json
+from pfbench.reporting.panels import BEYOND, compute_figure, linear_ticks, log_ticks
 from pfbench.reporting.results import StudyResults
-from pfbench.reporting.statistics.seed_curves import final_summary, median_band
+from pfbench.reporting.seed_curves import final_summary, median_band
+from pfbench.reporting.svg import COLUMN, curves_drawing, render_svg
 from pfbench.runs.planning.study import Spec
 
 HUGE = 1.7e308

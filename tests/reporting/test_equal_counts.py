@@ -7,12 +7,11 @@ import pytest
 from made_runs import plan, run
 
 from pfbench.base.counts import Budget
-from pfbench.reporting.comparison import truncate_study
-from pfbench.reporting.figures import page_data
-from pfbench.reporting.figures.panels import compute_figure
-from pfbench.reporting.findings.answers import answer_sentences, truncation_and_decrease_sentences
-from pfbench.reporting.findings.result_tables import compare_by_each_price, results_table
-from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
+from pfbench.reporting import page_data
+from pfbench.reporting.answers import answer_sentences, truncation_and_decrease_sentences
+from pfbench.reporting.panels import compute_figure
+from pfbench.reporting.result_tables import compare_by_each_price, results_table
+from pfbench.reporting.results import RunGroup, SettingResults, StudyResults, truncate_study
 from pfbench.reporting.tables import count_table
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import LabelledSelector, Setting, Spec, Study

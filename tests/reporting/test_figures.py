@@ -9,19 +9,13 @@ import numpy as np
 import pytest
 from made_runs import SEEDS, failing, fast, group, idle, results, run, slow
 
+from pfbench.reporting import page_data
 from pfbench.reporting.comparison import compare_algorithms
-from pfbench.reporting.figures import page_data
-from pfbench.reporting.figures.panels import compute_figure
-from pfbench.reporting.figures.svg import (
-    COLUMN,
-    PAGE,
-    curves_drawing,
-    render_svg,
-    render_svg_and_pdf,
-)
-from pfbench.reporting.figures.target_profiles import draw_target_profiles, target_shares
+from pfbench.reporting.panels import compute_figure
 from pfbench.reporting.report import collect_report
-from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.runtimes import Cost
+from pfbench.reporting.svg import COLUMN, PAGE, curves_drawing, render_svg, render_svg_and_pdf
+from pfbench.reporting.target_profiles import draw_target_profiles, target_shares
 from pfbench.runs.planning.published import CostUnit
 from pfbench.runs.planning.study import Spec
 

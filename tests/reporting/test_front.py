@@ -10,15 +10,12 @@ from compiling import compiled
 from made_runs import SEEDS, descending, fast, group, idle, results, run, slow, slower
 from reading_tex import problems
 
-from pfbench.reporting.documents.paper_table import paper_table
-from pfbench.reporting.figures import svg
-from pfbench.reporting.figures.profile import draw_profile, page_profile
-from pfbench.reporting.findings.candidate_front import (
-    make_candidate_front,
-    mean_log_budget_over_calls,
-)
-from pfbench.reporting.findings.result_tables import compare_by_each_price
+from pfbench.reporting import svg
+from pfbench.reporting.candidate_front import make_candidate_front, mean_log_budget_over_calls
+from pfbench.reporting.paper_table import paper_table
+from pfbench.reporting.result_tables import compare_by_each_price
 from pfbench.reporting.results import SettingResults, StudyResults
+from pfbench.reporting.target_profiles import draw_profile, page_profile
 from pfbench.runs.planning.study import LabelledSelector
 
 

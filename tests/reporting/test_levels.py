@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pfbench.reporting.statistics.significance import SeedSample, compare_pairs
+from pfbench.reporting.significance import SeedSample, compare_pairs
 
 SEEDS, OTHERS, TIMES = 10, 45, 200
 

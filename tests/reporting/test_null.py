@@ -5,9 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from pfbench.base.counts import Budget
-from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.statistics.runtimes import make_runtimes
-from pfbench.reporting.statistics.significance import SeedSample, compare_pairs
+from pfbench.reporting.runtimes import Cost, make_runtimes
+from pfbench.reporting.significance import SeedSample, compare_pairs
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from made_runs import SEEDS, descending, fast, group, results, slow, slower
 
-from pfbench.reporting.findings import ordering_text, tested_orderings
-from pfbench.reporting.findings.tested_orderings import FLIPS, OPEN, REPRODUCED, TURNS, UNTESTED
+from pfbench.reporting import ordering_text, tested_orderings
+from pfbench.reporting.tested_orderings import FLIPS, OPEN, REPRODUCED, TURNS, UNTESTED
 from pfbench.runs.planning.published import CostUnit, PublishedOrdering
 
 CALLS = CostUnit(

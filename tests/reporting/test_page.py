@@ -22,15 +22,14 @@ from pfbench.base.errors import InputError, StorageError
 from pfbench.reporting import (
     check_report_can_be_written,
     collect_report,
-    documents,
+    page_data,
     write_report,
     writer,
 )
-from pfbench.reporting.documents.page import paragraphs
-from pfbench.reporting.figures import page_data
-from pfbench.reporting.figures.panels import compute_figure
-from pfbench.reporting.statistics.seed_curves import median_band
+from pfbench.reporting.panels import compute_figure
+from pfbench.reporting.seed_curves import median_band
 from pfbench.reporting.wording import WORDS, format_integer
+from pfbench.reporting.writer import paragraphs
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.study import Spec
 
@@ -119,7 +118,7 @@ def test_the_page_asks_nobody_for_anything(page):
     assert page.all("iframe") == []
     (policy,) = page.all("meta", **{"http-equiv": "Content-Security-Policy"})
     assert policy["content"].startswith("default-src 'none';")
-    style = Path(documents.__file__).with_name("templates") / "report.css"
+    style = Path(writer.__file__).with_name("templates") / "report.css"
     assert "url(" not in style.read_text(encoding="utf-8")
 
 

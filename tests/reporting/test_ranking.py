@@ -9,12 +9,16 @@ from hypothesis import strategies as st
 from made_runs import plan, run
 
 from pfbench.base.counts import Budget, Counts
-from pfbench.reporting import tables
+from pfbench.reporting import ranking, tables
 from pfbench.reporting.comparison import compare_algorithms
-from pfbench.reporting.findings import ranking
-from pfbench.reporting.findings.result_tables import compare_by_each_price, results_tables
-from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
-from pfbench.reporting.statistics.equal_counts import common_limits, limits_by_plan
+from pfbench.reporting.result_tables import compare_by_each_price, results_tables
+from pfbench.reporting.results import (
+    RunGroup,
+    SettingResults,
+    StudyResults,
+    common_limits,
+    limits_by_plan,
+)
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.planning.study import LabelledSelector, Setting, Study

@@ -11,12 +11,17 @@ from made_runs import plan, run
 
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
-from pfbench.reporting.statistics.bootstrap import ert_interval
-from pfbench.reporting.statistics.cost import PRODUCTS, Cost
-from pfbench.reporting.statistics.distributions import ecdf
-from pfbench.reporting.statistics.equal_counts import add_suboptimality, common_limits, truncate_run
-from pfbench.reporting.statistics.runtimes import Runtimes, ert, make_runtimes
-from pfbench.reporting.statistics.seed_curves import trace_column
+from pfbench.reporting.results import add_suboptimality, common_limits, truncate_run
+from pfbench.reporting.runtimes import (
+    PRODUCTS,
+    Cost,
+    Runtimes,
+    ecdf,
+    ert,
+    ert_interval,
+    make_runtimes,
+)
+from pfbench.reporting.seed_curves import trace_column
 from pfbench.runs.loop.stop import Stop
 
 SFO = Cost.from_weights("sfo")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pfbench.reporting.statistics.significance import (
+from pfbench.reporting.significance import (
     SeedSample,
     compare_pairs,
     holm_adjust,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pfbench.base.counts import Counts
-from pfbench.reporting.statistics import seed_curves
+from pfbench.reporting import seed_curves
 from pfbench.runs.loop.run import Run
 
 

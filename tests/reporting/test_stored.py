@@ -10,7 +10,7 @@ from stored import change
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
 from pfbench.reporting.report import collect_report, merge_reports
-from pfbench.reporting.stored_study import load_stored_report
+from pfbench.reporting.stores import load_stored_report
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.plan import PlannedRun

@@ -6,13 +6,12 @@ from dataclasses import replace
 import pytest
 
 from pfbench.base.counts import Budget
-from pfbench.reporting import tables
+from pfbench.reporting import ranking, tables
+from pfbench.reporting.answers import truncation_and_decrease_sentences
 from pfbench.reporting.comparison import compare_algorithms
-from pfbench.reporting.findings import ranking
-from pfbench.reporting.findings.answers import truncation_and_decrease_sentences
-from pfbench.reporting.findings.result_tables import compare_by_each_price, results_table
 from pfbench.reporting.report import collect_report
-from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.result_tables import compare_by_each_price, results_table
+from pfbench.reporting.runtimes import Cost
 from pfbench.reporting.wording import SEPARATOR, format_integer, format_significant
 from pfbench.runs.loop.stop import Stop
 

@@ -1,6 +1,6 @@
 import pytest
 
-from pfbench.reporting.figures.panels import linear_ticks, log_ticks
+from pfbench.reporting.panels import linear_ticks, log_ticks
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ import math
 import pytest
 from made_runs import fast, group, idle, results, run, slow, slower
 
+from pfbench.reporting import tuning_effects
+from pfbench.reporting.candidate_front import duels_as_json, list_duels, make_candidate_front
 from pfbench.reporting.comparison import compare_algorithms
-from pfbench.reporting.findings import duels, tuning_effects
-from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.runtimes import Cost
 from pfbench.reporting.tables import format_cell
 from pfbench.runs.planning.tune import TunedMethod, TuningChoice, TuningPlan, TuningTrial
 
@@ -16,7 +17,7 @@ SFO = Cost.from_weights("sfo")
 
 def against(label, *groups):
     """The duels of a method at the easy and the hard target."""
-    return duels.list_duels(compare_algorithms(results(*groups), SFO), label, {label})
+    return list_duels(compare_algorithms(results(*groups), SFO), label, {label})
 
 
 def wins(duel, sign=1):
@@ -91,7 +92,9 @@ def test_who_does_nothing_has_no_place():
 def test_who_was_refused_does_not_stand():
     out = group("out", [run([], [], seed=seed, status="refused") for seed in range(8)])
     assert against("out", out, fast()) == []
-    (said,) = duels.failure_sentences(results(out, fast()), "out")
+    (said,) = make_candidate_front(
+        [compare_algorithms(results(out, fast()), SFO)], ["out"]
+    ).failure_sentences
     assert said.startswith("out is refused on ")
 
 
@@ -114,7 +117,7 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
     later = group("later", [run([m, 0.5], [5, 90], seed=s) for s, m in enumerate(starts)])
     for one in ("at_once", "later"):
         comparison = compare_algorithms(results(at_once, later), SFO)
-        easy, hard = duels.list_duels(comparison, one, {one})
+        easy, hard = list_duels(comparison, one, {one})
         assert easy.starts_within_target == (seeds > 0)
         assert not hard.starts_within_target
         assert wins(hard) == (one == "at_once")
@@ -125,15 +128,13 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
                 False,
                 False,
             )
-        told = [each["starts_within_target"] for each in duels.as_json(comparison, one, {one})]
+        told = [each["starts_within_target"] for each in duels_as_json(comparison, one, {one})]
         assert told == [easy.starts_within_target, False]
 
 
 def test_it_is_no_rival_of_itself():
     comparison = compare_algorithms(results(fast(), slow()), SFO)
-    assert all(
-        duel.best_other is None for duel in duels.list_duels(comparison, "slow", {"slow", "fast"})
-    )
+    assert all(duel.best_other is None for duel in list_duels(comparison, "slow", {"slow", "fast"}))
 
 
 # --- tuning ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from made_runs import TARGETS, descending, group, plan, results, run
 
 from pfbench.base.errors import InputError
 from pfbench.reporting.comparison import compare_algorithms
-from pfbench.reporting.statistics.cost import Cost
+from pfbench.reporting.runtimes import Cost
 from pfbench.runs import suite_archive
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.storage.serialization import StoredRun

@@ -19,7 +19,7 @@ IN_WHEEL = (
     "pfbench/py.typed",
     "pfbench/cli/schemas/solve.json",
     "pfbench/cli/templates/algorithm.txt",
-    "pfbench/reporting/documents/templates/report.html.j2",
+    "pfbench/reporting/templates/report.html.j2",
     "pfbench/reporting/specs/suites/quick.toml",
     "pfbench/reporting/specs/suites/quick.runs.gz",
     "pfbench/reporting/specs/suites/standard.runs.gz",

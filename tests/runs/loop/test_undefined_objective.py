@@ -7,8 +7,7 @@ import pytest
 
 import pfbench as pf
 from pfbench.adapters import ScipyMinimize, from_functions
-from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.statistics.runtimes import make_runtimes
+from pfbench.reporting.runtimes import Cost, make_runtimes
 from pfbench.sets import Simplex
 
 T = np.array([0.7, 0.1, 0.1, 0.1])

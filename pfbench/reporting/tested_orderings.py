@@ -15,24 +15,16 @@ all runs of the pair have spent. Less than one second decides nothing.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from pfbench.base.counts import COUNTED
-from pfbench.reporting.comparison import truncate_study
-from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
-from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.statistics.runtimes import make_runtimes
-from pfbench.reporting.statistics.seed_curves import Array, is_deterministic, trace_column
-from pfbench.reporting.statistics.significance import (
-    SIGNIFICANT,
-    holm_adjust,
-    median,
-    rank_side,
-    rank_test,
-)
+from pfbench.reporting.results import RunGroup, SettingResults, StudyResults, truncate_study
+from pfbench.reporting.runtimes import Cost, make_runtimes
+from pfbench.reporting.seed_curves import Array, trace_column
+from pfbench.reporting.significance import SIGNIFICANT, holm_adjust, median, rank_side, rank_test
 from pfbench.runs.loop.run import COMPLETED, Run
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.published import CostUnit, PublishedOrdering
@@ -92,6 +84,10 @@ class OrderingPair:
     is_too_short_to_time: bool = False
     is_at_start: tuple[bool, bool] = (False, False)
 
+    def p_value_for_side(self, side: int) -> float:
+        """Return the p-value if the pair favours the side, else 2 minus it."""
+        return self.p_value if self.better_side == side else 2.0 - self.p_value
+
     @property
     def verdict(self) -> str:
         """Verdict on this pair, one of `VERDICTS`."""
@@ -126,6 +122,11 @@ class OrderingUnit:
     def is_timed(self) -> bool:
         """Whether seconds are charged."""
         return any(name == "seconds" for price in self.prices.values() for name, _ in price.weights)
+
+    def charges(self, group: RunGroup) -> bool:
+        """Return whether any run of a group costs anything."""
+        price = self.prices[group.label]
+        return self.is_timed or any(price.total_cost(run) > 0.0 for run in group.runs)
 
 
 @dataclass(frozen=True)
@@ -175,87 +176,60 @@ def test_orderings(results: StudyResults) -> list[OrderingResult]:
     if not study.orderings:
         return []
     equal = truncate_study(results)
-    scales = [
-        (panel, _make_units(study, panel, _list_count_kinds(equal))) for panel in equal.panels
-    ]
-    result: dict[int, list[OrderingResult]] = {index: [] for index in range(len(study.orderings))}
-    for key in dict.fromkeys(key for _, of_panel in scales for key in of_panel):
-        numbered = [
+    units = [(panel, _make_units(equal, panel)) for panel in equal.panels]
+    by_ordering: list[list[OrderingResult]] = [[] for _ in study.orderings]
+    for key in dict.fromkeys(key for _, of_panel in units for key in of_panel):
+        tested = [
             (index, OrderingResult(ordering, panel, of_panel[key], tuple(pairs)))
             for index, ordering in enumerate(study.orderings)
-            for panel, of_panel in scales
+            for panel, of_panel in units
             if key in of_panel and ordering.is_about(panel.problem, panel.setting)
             if (pairs := list(_make_pairs(study, ordering, panel, of_panel[key])))
         ]
-        for (point, _), correct_p_value in zip(
-            numbered, _correct_p_values([t for _, t in numbered]), strict=True
-        ):
-            result[point].append(correct_p_value)
-    return [item for index in result for item in result[index]]
+        corrected = _correct_p_values([result for _, result in tested])
+        for (index, _), result in zip(tested, corrected, strict=True):
+            by_ordering[index].append(result)
+    return [result for results in by_ordering for result in results]
 
 
-def _list_count_kinds(results: StudyResults) -> list[str]:
-    """Return the kinds of calls in which orders are judged."""
-    charged = any(group.makes_calls("sfo") for group in results)
-    # Where there are component gradients, those of full ones are among them.
-    return [name for name in (*COUNTED, "seconds") if name != "fo" or not charged]
-
-
-def _make_units(
-    study: Study, panel: SettingResults, counts: Sequence[str]
-) -> dict[str, OrderingUnit]:
+def _make_units(results: StudyResults, panel: SettingResults) -> dict[str, OrderingUnit]:
     """Return the units in which a panel is judged, by key: the spec's, then pfbench's counts."""
+    study, labels = results.study, [group.label for group in panel.groups]
     setting = next(setting for setting in study.settings if setting.title == panel.setting)
-    labels = [group.label for group in panel.groups]
-    scales = {}
+    units = {}
     for unit in study.units:
-        prices = {
-            label: Cost.from_weights(study.unit_costs(unit, label, setting.values))
-            for label in labels
-        }
-        scales[f"unit {unit.name}"] = OrderingUnit(unit.name, prices, unit)
-    costs = [set(scale.prices.values()) for scale in scales.values()]
-    for name in counts:
-        if {price := Cost.from_weights(name)} not in costs:
-            scales[name] = OrderingUnit(str(price), dict.fromkeys(labels, price))
-    return scales
+        costs = (study.unit_costs(unit, label, setting.values) for label in labels)
+        prices = dict(zip(labels, map(Cost.from_weights, costs), strict=True))
+        units[f"unit {unit.name}"] = OrderingUnit(unit.name, prices, unit)
+    costs_of_units = [set(unit.prices.values()) for unit in units.values()]
+    charged = any(group.makes_calls("sfo") for group in results)
+    for name in (*COUNTED, "seconds"):
+        price = Cost.from_weights(name)
+        # Where there are component gradients, those of full ones are among them.
+        if {price} not in costs_of_units and not (name == "fo" and charged):
+            units[name] = OrderingUnit(str(price), dict.fromkeys(labels, price))
+    return units
 
 
 def _make_pairs(
     study: Study, ordering: PublishedOrdering, panel: SettingResults, cost_unit: OrderingUnit
 ) -> Iterator[OrderingPair]:
     """Yield an order's pairs, with uncorrected p-values; none if an algorithm makes no calls."""
-    groups = {
-        name: [panel.find(label) for label in study.expand_form(name)] for name in ordering.names
-    }
-    retained = {name: [group for group in forms if group] for name, forms in groups.items()}
+    labels = {name: study.expand_form(name) for name in ordering.names}
+    groups = {name: list(filter(None, map(panel.find, forms))) for name, forms in labels.items()}
     if not all(
-        forms and all(_counts_calls(group, cost_unit) for group in forms)
-        for forms in retained.values()
+        forms and all(cost_unit.charges(group) for group in forms) for forms in groups.values()
     ):
         return
     for first, second in ordering.pairs:
-        pair = _decide_pair(ordering, retained[first], retained[second], cost_unit)
-        is_complete = all(len(retained[name]) == len(groups[name]) for name in (first, second))
-        yield pair if is_complete else _weaken_incomplete_pair(pair)
-
-
-def _weaken_incomplete_pair(pair: OrderingPair) -> OrderingPair:
-    """Weaken the result of a pair for which the runs of some forms are not kept.
-
-    Without these runs it is unknown whether the first is ahead of every form of the second.
-    """
-    return (
-        replace(pair, every_form_p_value=math.nan)
-        if pair.better_side > 0
-        else replace(pair, better_side=0)
-    )
-
-
-def _counts_calls(group: RunGroup, cost_unit: OrderingUnit) -> bool:
-    return cost_unit.is_timed or any(
-        cost_unit.prices[group.label].total_cost(run) > 0.0 for run in group.runs
-    )
+        pair = _decide_pair(ordering, groups[first], groups[second], cost_unit)
+        if all(len(groups[name]) == len(labels[name]) for name in (first, second)):
+            yield pair
+        # Without the runs of a form it is unknown whether the first is ahead of every other form.
+        elif pair.better_side > 0:
+            yield replace(pair, every_form_p_value=math.nan)
+        else:
+            yield replace(pair, better_side=0)
 
 
 def _decide_pair(
@@ -271,49 +245,38 @@ def _decide_pair(
     forms is ahead of each form of the first. The authors may have run any form of the second, so
     the largest p-value of all pairs tests whether every form of the second is ahead.
     """
-    table = [
+    by_first = [
         [_test_pair(ordering, group, other, cost_unit) for other in second_forms]
         for group in first_forms
     ]
-    columns = list(zip(*table, strict=True))
-    # Of forms whose differences are equally significant the best one of each method is shown.
-    ahead = min(
-        (max(row, key=_strongest_opponent_key(-1)) for row in table), key=_strongest_form_key(-1)
-    )
-    behind = min(
-        (max(row, key=_strongest_opponent_key(1)) for row in columns), key=_strongest_form_key(1)
-    )
-    flipped = len(second_forms) * _p_value_for_side(1)(behind) < len(
-        first_forms
-    ) * _p_value_for_side(-1)(ahead)
+    by_second = list(zip(*by_first, strict=True))
+    ahead, behind = _best_form_pair(by_first, -1), _best_form_pair(by_second, 1)
+    p_ahead = len(first_forms) * ahead.p_value_for_side(-1)
+    flipped = len(second_forms) * behind.p_value_for_side(1) < p_ahead
     pair, side, tried = (behind, 1, len(second_forms)) if flipped else (ahead, -1, len(first_forms))
     p = min(1.0, tried * pair.p_value)
-    last = max(
-        (max(column, key=_p_value_for_side(1)) for column in columns), key=_p_value_for_side(1)
-    )
+    last = max((pair for pairs in by_second for pair in pairs), key=lambda p: p.p_value_for_side(1))
     return replace(
         pair,
         # Where each has a form that the other does not beat, nothing is told.
         better_side=side if pair.better_side == side else 0,
         p_value=p,
-        every_form_p_value=min(1.0, _p_value_for_side(1)(last)) if flipped else p,
+        every_form_p_value=min(1.0, last.p_value_for_side(1)) if flipped else p,
         least_certain_form=last.second if flipped else "",
     )
 
 
-def _p_value_for_side(side: int) -> Callable[[OrderingPair], float]:
-    """Return a key: the p-value if the pair favours the side, else 2 - p."""
-    return lambda pair: pair.p_value if pair.better_side == side else 2.0 - pair.p_value
+def _best_form_pair(rows: Sequence[Sequence[OrderingPair]], side: int) -> OrderingPair:
+    """Return the pair of the form that is most significantly ahead, with its strongest opponent.
 
-
-def _strongest_opponent_key(side: int) -> Callable[[OrderingPair], tuple[float, float]]:
-    """Return a key whose maximum is the opponent that a form beats least significantly."""
-    return lambda pair: (_p_value_for_side(side)(pair), -pair.values[1 if side < 0 else 0])
-
-
-def _strongest_form_key(side: int) -> Callable[[OrderingPair], tuple[float, float]]:
-    """Return a key whose minimum is the form that is most significantly ahead, then best."""
-    return lambda pair: (_p_value_for_side(side)(pair), pair.values[0 if side < 0 else 1])
+    Each row has the pairs of one form. Of equally significant forms the best one is chosen.
+    """
+    own, other = (0, 1) if side < 0 else (1, 0)
+    strongest = (
+        max(row, key=lambda pair: (pair.p_value_for_side(side), -pair.values[other]))
+        for row in rows
+    )
+    return min(strongest, key=lambda pair: (pair.p_value_for_side(side), pair.values[own]))
 
 
 def _test_pair(
@@ -325,20 +288,17 @@ def _test_pair(
         _stays_at_start(ordering, group, values[0]),
         _stays_at_start(ordering, other, values[1]),
     )
+    pair = OrderingPair(group.label, other.label, values, 0, 1.0, is_at_start=unmoved)
     if cost_unit.is_timed and spent < SHORTEST:
-        return OrderingPair(
-            group.label, other.label, values, 0, 1.0, is_too_short_to_time=True, is_at_start=unmoved
-        )
-    exact = not cost_unit.is_timed and is_deterministic(group.runs) and is_deterministic(other.runs)
-    p = 0.0 if exact else rank_test(x, y)
-    return OrderingPair(group.label, other.label, values, rank_side(x, y), p, is_at_start=unmoved)
+        return replace(pair, is_too_short_to_time=True)
+    exact = not cost_unit.is_timed and group.is_deterministic and other.is_deterministic
+    return replace(pair, better_side=rank_side(x, y), p_value=0.0 if exact else rank_test(x, y))
 
 
 def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) -> bool:
     """Return whether the median value of a group is still that of its start."""
-    starts = [
-        source[0] for run in group.runs if (source := trace_column(run, ordering.measure)).size
-    ]
+    columns = [trace_column(run, ordering.measure) for run in group.runs]
+    starts = [column[0] for column in columns if column.size]
     return ordering.target is None and bool(starts) and math.isclose(value, median(starts))
 
 
@@ -354,31 +314,28 @@ def _pair_samples_and_calls_spent(
             for group, price in groups
         )
         return x, y, max(median(x), median(y))
-    ended = [
+
+    def values_within(limit: float) -> list[Array]:
+        return [
+            np.array([_final_value_within(run, ordering.measure, price, limit) for run in g.runs])
+            for g, price in groups
+        ]
+
+    ended = (
         price.total_cost(run)
         for group, price in groups
         for run in group.runs
         if run.status in COMPLETED
-    ]
-    limit = min(ended, default=0.0)
-    x, y = (
-        np.array(
-            [_final_value_below_limit(run, ordering.measure, price, limit) for run in group.runs]
-        )
-        for group, price in groups
     )
-    first = [
-        _final_value_below_limit(run, ordering.measure, price, 0.0)
-        for g, price in groups
-        for run in g.runs
-    ]
-    unit = ROUNDING * max((abs(value) for value in first if math.isfinite(value)), default=0.0)
+    limit = min(ended, default=0.0)
+    x, y = values_within(limit)
+    first = np.concatenate(values_within(0.0))
+    unit = ROUNDING * np.abs(first[np.isfinite(first)]).max(initial=0.0)
     # What differs by rounding alone is equal.
-    reported = (x, y) if unit == 0.0 else (unit * np.round(x / unit), unit * np.round(y / unit))
-    return *reported, limit
+    return (unit * np.round(x / unit), unit * np.round(y / unit), limit) if unit else (x, y, limit)
 
 
-def _final_value_below_limit(run: Run, measure: str, price: Cost, limit: float) -> float:
+def _final_value_within(run: Run, measure: str, price: Cost, limit: float) -> float:
     """Return the last recorded value within a limit of cost; infinite for an incomplete run."""
     spent, values = price.cost_along_trace(run), trace_column(run, measure)
     if run.status not in COMPLETED or spent.size != values.size:
@@ -391,38 +348,16 @@ def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]
     """Return results with p-values corrected for the number of all tested pairs.
 
     The tests of the best forms are one family, those of every form another. A flip requires both,
-    so neither family is corrected for the other.
+    so neither family is corrected for the other. A p-value of 0 is no test.
     """
     pairs = [pair for result in results for pair in result.pairs]
-    # What is not tested is 0 here, so that it is corrected for nothing.
-    best, full_list = (
-        iter(
-            _adjust_p_values(
-                [
-                    0.0 if pair.is_too_short_to_time or math.isnan(p) else p
-                    for pair, p in zip(pairs, source, strict=True)
-                ]
-            )
-        )
-        for source in (
-            [pair.p_value for pair in pairs],
-            [pair.every_form_p_value for pair in pairs],
-        )
-    )
-
-    def correct_pair(pair: OrderingPair) -> OrderingPair:
-        p, of_every = next(best), next(full_list)
-        of_every = pair.every_form_p_value if math.isnan(pair.every_form_p_value) else of_every
-        return (
-            pair
-            if pair.is_too_short_to_time
-            else replace(pair, p_value=p, every_form_p_value=of_every)
-        )
-
-    return [replace(result, pairs=tuple(map(correct_pair, result.pairs))) for result in results]
-
-
-def _adjust_p_values(p: Sequence[float]) -> list[float]:
-    """Return p-values with Holm's correction over those above 0; a p-value of 0 is no test."""
-    corrected = iter(holm_adjust([value for value in p if value > 0.0]))
-    return [next(corrected) if value > 0.0 else 0.0 for value in p]
+    for name in ("p_value", "every_form_p_value"):
+        p = [0.0 if pair.is_too_short_to_time else getattr(pair, name) for pair in pairs]
+        tested = [index for index, value in enumerate(p) if value > 0.0]  # False for NaN
+        adjusted = holm_adjust([p[index] for index in tested])
+        for index, value in zip(tested, adjusted, strict=True):
+            pairs[index] = replace(pairs[index], **{name: value})
+    corrected = iter(pairs)
+    return [
+        replace(result, pairs=tuple(next(corrected) for _ in result.pairs)) for result in results
+    ]

@@ -10,19 +10,24 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
 
 from pfbench.base.counts import COUNTED
-from pfbench.reporting.comparison import ScoredAlgorithm, score_panel, truncate_to_equal_counts
-from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
-from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.statistics.equal_counts import Limits, first_row_beyond_limits
-from pfbench.reporting.statistics.runtimes import ert, make_runtimes
-from pfbench.reporting.statistics.seed_curves import trace_column
-from pfbench.reporting.statistics.significance import SeedSample, median, significant_leaders
+from pfbench.reporting.comparison import ScoredAlgorithm, score_panel
+from pfbench.reporting.results import (
+    Limits,
+    RunGroup,
+    SettingResults,
+    StudyResults,
+    first_row_beyond_limits,
+    truncate_to_equal_counts,
+)
+from pfbench.reporting.runtimes import Cost, ert, make_runtimes
+from pfbench.reporting.seed_curves import trace_column
+from pfbench.reporting.significance import SeedSample, median, significant_leaders
 from pfbench.reporting.tables import Cell, Table, TableRow, format_calls
 from pfbench.reporting.wording import (
     format_integer,
@@ -107,27 +112,21 @@ def rank_algorithms(
     use_last_values
         Whether algorithms that reach no target rank by their last values; else they have no rank.
     """
-    price = price or ranking_price(results)
-    panels = [
-        score_panel(results, truncate_to_equal_counts(panel)[1], price) for panel in results.panels
-    ]
-    measure = find_compared_measure(results)
+    price, measure = price or ranking_price(results), find_compared_measure(results)
+    equal = [truncate_to_equal_counts(panel)[1] for panel in results.panels]
+    panels = [score_panel(results, panel, price) for panel in equal]
     scores = [
         [_score_algorithm(scored, measure if use_last_values else None) for scored in row]
         for row in panels
     ]
     ranks = [[_rank_among_scores(score, row) for score in row] for row in scores]
-    samples = []
-    for row in panels:
-        ordered = _as_ordered_numbers([_score_runs(scored, measure) for scored in row])
-        pairs = zip(ordered, row, strict=True)
-        samples.append([SeedSample(x, scored.group.is_deterministic) for x, scored in pairs])
+    samples = [_score_samples(row, measure) for row in panels]
     numbers = [[np.inf if rank is None else rank for rank in row] for row in ranks]
+    leaders = significant_leaders(samples, numbers)
     ranking = []
-    for panel, row, score, rank, leader in zip(
-        results.panels, panels, scores, ranks, significant_leaders(samples, numbers), strict=True
-    ):
-        order = sorted(range(len(row)), key=lambda index: score[index] or _NO_SCORE)
+    for number, (panel, row) in enumerate(zip(results.panels, panels, strict=True)):
+        score, rank, leader = scores[number], ranks[number], leaders[number]
+        order = sorted(range(len(row)), key=lambda index, score=score: score[index] or _NO_SCORE)
         ranked = [
             _rank_group(results, row[index], rank[index], is_sole=index == leader)
             for index in order
@@ -167,12 +166,10 @@ def keep_ranking_rows(run: Run, targets: Sequence[Stop], limits: Sequence[Limits
     firsts = (run.first_value(target.measure, target.target) for target in targets)
     needed = {first for first in firsts if first is not None}
     for end in {len(run.rows), *(first_row_beyond_limits(run, limit) for limit in limits)}:
-        needed |= {end} & {*range(len(run.rows))}
+        needed |= {end} if end < len(run.rows) else set()
         for name in run.columns:
-            needed |= {
-                int(index)
-                for index in np.flatnonzero(~np.isnan(trace_column(run, name)[:end]))[-1:]
-            }
+            recorded = np.flatnonzero(~np.isnan(trace_column(run, name)[:end]))
+            needed |= {int(index) for index in recorded[-1:]}
     return replace(run, rows=[run.rows[index] for index in sorted(needed)], x=None)
 
 
@@ -190,38 +187,25 @@ def find_compared_measure(results: StudyResults) -> str:
 
 def table(results: StudyResults) -> Table:
     """Return the table of results: rank, hits of the hardest target, calls, last value."""
-    study, kinds, measure = (
-        results.study,
-        list_counted_kinds(results),
-        find_compared_measure(results),
-    )
+    study, kinds = results.study, list_counted_kinds(results)
     is_plural = len(study.targets) > 1
     rows = []
     for panel, ranked in rank_algorithms(results):
         for algorithm in ranked:
+            target, last = algorithm.target, algorithm.last_value
             cells: list[Cell] = [algorithm.rank]
-            if study.targets:
-                cells.append(f"{algorithm.hits}/{len(algorithm.group.runs)}")
-            if is_plural:
-                cells.append(f"{algorithm.target.target:g}" if algorithm.target else None)
+            cells += [f"{algorithm.hits}/{len(algorithm.group.runs)}"] if study.targets else []
+            cells += [target and f"{target.target:g}"] if is_plural else []
             cells += [_format_calls(algorithm, kind) for kind in kinds]
-            cells.append(algorithm.last_value if np.isfinite(algorithm.last_value) else None)
+            cells += [last if np.isfinite(last) else None, algorithm.statuses]
             best = frozenset({0} if algorithm.is_sole else ())
-            rows.append(
-                TableRow(panel.title, algorithm.group.label, [*cells, algorithm.statuses], best)
-            )
+            rows.append(TableRow(panel.title, algorithm.group.label, cells, best))
     head = [results.head, "algorithm", "place"]
-    if study.final_target:
-        head.append(f"seeds to {study.final_target.target:g}")
+    head += [f"seeds to {study.final_target.target:g}"] if study.final_target else []
     head += ["target"] if is_plural else []
-    to = " to target" if study.targets else ""
-    head += [f"{kind.upper()}{to}" for kind in kinds]
-    return Table(
-        f"{study.title}: results",
-        _table_note(results),
-        (*head, f"last {name_within_sentence(measure)}", "ended"),
-        rows,
-    )
+    head += [f"{kind.upper()}{' to target' if study.targets else ''}" for kind in kinds]
+    head += [f"last {name_within_sentence(find_compared_measure(results))}", "ended"]
+    return Table(f"{study.title}: results", _table_note(results), tuple(head), rows)
 
 
 def as_json(results: StudyResults) -> list[dict[str, Any]]:
@@ -267,27 +251,27 @@ def _rank_among_scores(score: Score | None, scores: Sequence[Score | None]) -> i
     return 1 + sum(other is not None and other < score for other in scores)
 
 
-def _score_runs(scored: ScoredAlgorithm, measure: str) -> list[Score]:
-    """Return the scores of the runs of one algorithm, for a test; less is better."""
-    scores = []
-    for index, run in enumerate(scored.group.runs):
-        spent = [float(calls.calls[index]) for calls in scored.calls]
-        reached = [k for k, calls in enumerate(spent) if np.isfinite(calls)]
-        if reached:
-            scores.append((len(spent) - 1 - reached[-1], spent[reached[-1]], np.inf))
-        else:
-            scores.append((len(spent), np.inf, run.final_value(measure)))
-    return scores
+def _score_samples(row: Sequence[ScoredAlgorithm], measure: str) -> list[SeedSample]:
+    """Return the scores of the runs of each algorithm as numbers in the same order, for a test."""
+    scores = [
+        [_score_run(scored, k, measure) for k in range(len(scored.group.runs))] for scored in row
+    ]
+    numbers = {score: float(k) for k, score in enumerate(sorted(set(chain(*scores))))}
+    values = [
+        # Scores without calls or a value are infinite.
+        np.array([numbers[s] if np.isfinite(s[1:]).any() else np.inf for s in of_runs])
+        for of_runs in scores
+    ]
+    pairs = zip(values, row, strict=True)
+    return [SeedSample(x, scored.group.is_deterministic) for x, scored in pairs]
 
 
-def _as_ordered_numbers(row: Sequence[Sequence[Score]]) -> list[Any]:
-    """Return scores as numbers in the same order; scores without a value become infinite."""
-    numbers = {score: float(k) for k, score in enumerate(sorted({s for item in row for s in item}))}
-    return [np.array([np.inf if _has_no_value(s) else numbers[s] for s in item]) for item in row]
-
-
-def _has_no_value(score: Score) -> bool:
-    return not (np.isfinite(score[1]) or np.isfinite(score[2]))
+def _score_run(scored: ScoredAlgorithm, index: int, measure: str) -> Score:
+    """Return the score of a run; less is better."""
+    for missed, calls in enumerate(reversed(scored.calls)):
+        if np.isfinite(calls.calls[index]):
+            return missed, float(calls.calls[index]), np.inf
+    return len(scored.calls), np.inf, scored.group.runs[index].final_value(measure)
 
 
 def _rank_group(
@@ -319,11 +303,9 @@ def _rank_group(
 
 def _format_calls(ranked: RankedAlgorithm, kind: str) -> str:
     number = ranked.calls[kind]
-    return (
-        format_calls(number)
-        if np.isfinite(number)
-        else f"> {format_integer(int(ranked.total_calls[kind]))}"
-    )
+    if np.isfinite(number):
+        return format_calls(number)
+    return f"> {format_integer(int(ranked.total_calls[kind]))}"
 
 
 def ranking_basis_sentence(results: StudyResults, price: Cost | None = None) -> str:
@@ -333,24 +315,28 @@ def ranking_basis_sentence(results: StudyResults, price: Cost | None = None) -> 
         last = name_within_sentence(find_compared_measure(results))
         return f"Ranked by the last {last} (median over the seeds; there is no target)."
     levels = join_items([f"{target.target:g}" for target in study.targets])
+    measure = name_within_sentence(study.final_target.measure)
     return (
         f"Ranked by expected {price.description} to the hardest target that a method reaches "
-        f"({name_within_sentence(study.final_target.measure)} at most {levels}), as printed; equal numbers share a rank."  # noqa: E501
+        f"({measure} at most {levels}), as printed; equal numbers share a rank."
     )
 
 
 def _table_note(results: StudyResults) -> str:
     """Return the note below the table: censored runs, and the meaning of its marks."""
-    study = results.study
+    target = results.study.final_target
+    note = (
+        f"{ranking_basis_sentence(results)} "
+        "Bold: significantly better than every other method (rank test, Holm)."
+    )
     # A run that stands at several settings, or for several targets, is one.
     runs = list({id(run): run for _, run in results.runs}.values())
-    statement = []
-    if study.final_target is not None:
-        hits = make_runtimes(runs, study.final_target, Cost.from_weights("iteration")).hits
-        if hits < len(runs):
-            statement.append(
-                f"{len(runs) - hits} of {len(runs)} runs miss the hardest target and are censored: "
-                f"“> N”: no run reached a target, and each spent N or more."
-            )
-    bold = "Bold: significantly better than every other method (rank test, Holm)."
-    return " ".join([ranking_basis_sentence(results), bold, *statement])
+    missed = 0
+    if target is not None:
+        missed = len(runs) - make_runtimes(runs, target, Cost.from_weights("iteration")).hits
+    if missed:
+        note += (
+            f" {missed} of {len(runs)} runs miss the hardest target and are censored: “> N”: no "
+            "run reached a target, and each spent N or more."
+        )
+    return note

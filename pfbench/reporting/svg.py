@@ -14,9 +14,8 @@ from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pfbench.reporting.figures.panels import AxisScale, FigureData, format_short
-from pfbench.reporting.figures.style import line_style
-from pfbench.reporting.statistics.seed_curves import MedianBand
+from pfbench.reporting.panels import AxisScale, FigureData, format_short, line_style
+from pfbench.reporting.seed_curves import MedianBand
 from pfbench.reporting.wording import AXES, measure_label
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ _POINTS, _MARKERS = 1600, 400
 _LEGEND = 0.4
 """Height in inches that a figure reserves for its legend of two rows."""
 
-LOOK = files("pfbench.reporting.figures") / "print.mplstyle"
+LOOK = files("pfbench.reporting") / "print.mplstyle"
 """The matplotlib style sheet of printed figures."""
 
 

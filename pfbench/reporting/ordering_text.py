@@ -1,10 +1,13 @@
 """Results for published rankings, as sentences, as a table, and as JSON."""
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from pfbench.reporting.findings.tested_orderings import (
+from pfbench.reporting.runtimes import Cost
+from pfbench.reporting.significance import seed_warning as too_few
+from pfbench.reporting.tables import Table, TableRow
+from pfbench.reporting.tested_orderings import (
     FLIPS,
     KEPT,
     OPEN,
@@ -13,9 +16,6 @@ from pfbench.reporting.findings.tested_orderings import (
     TURNS,
     OrderingResult,
 )
-from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.statistics.significance import seed_warning as too_few
-from pfbench.reporting.tables import Table, TableRow
 from pfbench.reporting.wording import (
     format_calls_in_sentence,
     format_integer,
@@ -27,7 +27,8 @@ from pfbench.reporting.wording import (
 from pfbench.runs.planning.published import CostUnit, PublishedOrdering
 from pfbench.runs.planning.study import Study
 
-REVERSED_IS = f"is {REVERSED}"
+PAPER_MARK = " (the paper's)"
+"""Mark of the unit that the paper states for an order."""
 
 START = " (its start)"
 """Mark of a value that is still the one at the start of the run."""
@@ -42,62 +43,79 @@ def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
     """
     published = [result for result in results if result.ordering.is_published]
     own = [result for result in published if result.uses_paper_unit]
-    judged = _group_by_ordering(own or published)
+    judged = _group(own or published, "ordering")
     if not judged:
         return []
-    unit = (
-        f"In the unit of the paper ({name_within_sentence(own[0].cost_unit.title)}): "
-        if own
-        else ""
-    )
-    way, verb, none = (
-        (FLIPS, "that flip", "flips") if own else (REVERSED, f"that are {REVERSED}", REVERSED_IS)
-    )
+    if own:
+        unit = f"In the unit of the paper ({name_within_sentence(own[0].cost_unit.title)}): "
+        way, verb, none, retained = FLIPS, "that flip", "flips", "are reproduced"
+    else:
+        unit = ""
+        way, verb, none, retained = REVERSED, f"that are {REVERSED}", f"is {REVERSED}", "hold"
+    verdicts = [[result.verdict for result in of_order] for of_order in judged]
     against = [
-        f"{format_order(results[0].ordering)} (by {join_items(list(scales))})"
-        for results in judged
-        if (
-            scales := dict.fromkeys(
-                result.cost_unit.title for result in results if result.verdict == way
-            )
-        )
+        f"{format_order(of_order[0].ordering)} (by {join_items(list(units))})"
+        for of_order in judged
+        if (units := dict.fromkeys(r.cost_unit.title for r in of_order if r.verdict == way))
     ]
     if against:
         number = f"{len(against)} of {len(judged)}"
         text = f"{unit}Published orders {verb}, {number}: {join_items(against)}."
     else:
-        total = sum(
-            all(result.verdict in (REPRODUCED, KEPT) for result in results) for results in judged
-        )
-        retained = "are reproduced" if own else "hold"
+        total = sum({*of_order} <= {REPRODUCED, KEPT} for of_order in verdicts)
         text = f"{unit}No published order {none}; {total} of {len(judged)} {retained} throughout."
-    if turning := sum(any(result.verdict == TURNS for result in results) for results in judged):
+    if turning := sum(TURNS in of_order for of_order in verdicts):
         verb = "depends" if turning == 1 else "depend"
         text += f" {pluralize(turning, 'order')} {verb} on the form of a method."
-    return [text, *unit_flip_sentences(results)]
+    return [text, *_unit_flip_sentences(published)]
 
 
-def unit_flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
+_VERDICT_VERBS = {
+    FLIPS: "flips",
+    REVERSED: f"is {REVERSED}",
+    REPRODUCED: "is reproduced",
+    KEPT: "holds",
+}
+
+
+def _unit_flip_sentences(published: Sequence[OrderingResult]) -> list[str]:
     """Return sentences on orders with opposite verdicts in the paper's unit and in a count."""
-    unit_flip_sentences = []
-    for source in _group_by_ordering(
-        [result for result in results if result.ordering.is_published]
-    ):
-        for scale in dict.fromkeys(
-            result.cost_unit.title for result in source if not result.uses_paper_unit
-        ):
-            turned = [panel for panel in _group_by_panel(source) if _flips_with_unit(panel, scale)]
-            if not turned:
-                continue
-            own = next(result for result in turned[0] if result.uses_paper_unit)
-            result = next(result for result in turned[0] if result.cost_unit.title == scale)
-            unit_flip_sentences.append(
-                f"Between units: {format_order(source[0].ordering)} {_describe_verdict(own.verdict)} in "  # noqa: E501
-                f"{name_within_sentence(own.cost_unit.title)}, and {_describe_verdict(result.verdict)} in {scale}, on "  # noqa: E501
-                f"{format_integer(len(turned))} of {pluralize(len(_group_by_panel(source)), 'panel')} (at "  # noqa: E501
-                f"{own.panel.title}: {_describe_evidence(own)}; in {scale} {_describe_evidence(result)})."  # noqa: E501
-            )
-    return unit_flip_sentences
+    sentences = []
+    for source in _group(published, "ordering"):
+        panels = _group(source, "panel")
+        counts = (r.cost_unit.title for r in source if not r.uses_paper_unit)
+        for title in dict.fromkeys(counts):
+            turned = list(filter(None, (_opposite_results(panel, title) for panel in panels)))
+            if turned:
+                own, counted = turned[0]
+                sentences.append(
+                    f"Between units: {format_order(own.ordering)} {_VERDICT_VERBS[own.verdict]} in "
+                    f"{name_within_sentence(own.cost_unit.title)}, and "
+                    f"{_VERDICT_VERBS[counted.verdict]} in {title}, on {format_integer(len(turned))} "
+                    f"of {pluralize(len(panels), 'panel')} (at {own.panel.title}: "
+                    f"{_describe_evidence(own)}; in {title} {_describe_evidence(counted)})."
+                )
+    return sentences
+
+
+def _opposite_results(
+    results: Sequence[OrderingResult], title: str
+) -> tuple[OrderingResult, OrderingResult] | None:
+    """Return the results in the paper's unit and in a count if they are opposite, else None."""
+    own = next((result for result in results if result.uses_paper_unit), None)
+    counted = next((result for result in results if result.cost_unit.title == title), None)
+    if own is None or counted is None:
+        return None
+    opposite = (own.verdict, counted.verdict) in ((FLIPS, KEPT), (REPRODUCED, REVERSED))
+    return (own, counted) if opposite else None
+
+
+def _group(results: Sequence[OrderingResult], part: str) -> list[list[OrderingResult]]:
+    """Group results by their ordering or panel, in the order of first occurrence."""
+    groups: dict[int, list[OrderingResult]] = {}
+    for result in results:
+        groups.setdefault(id(getattr(result, part)), []).append(result)
+    return list(groups.values())
 
 
 def seed_warning(study: Study) -> str:
@@ -114,7 +132,11 @@ def order_verdict_table(study: Study, results: Sequence[OrderingResult]) -> Tabl
         TableRow(
             _describe_ordering(result.ordering, study),
             result.panel.title,
-            [_describe_unit(result), result.verdict, _describe_evidence(result)],
+            [
+                f"{result.cost_unit.title}{PAPER_MARK * result.uses_paper_unit}",
+                result.verdict,
+                _describe_evidence(result),
+            ],
         )
         for result in results
     ]
@@ -174,19 +196,24 @@ def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
 
 def ordering_setup_sentences(study: Study) -> list[str]:
     """Return sentences on the units, method forms and assumed settings used to judge orders."""
-    units = [
-        f"{_begin_unit_sentence(unit, study)} {name_within_sentence(unit.name)}{_format_quote(unit.quotation, unit.location)}: "  # noqa: E501
-        f"{_describe_charges(study, unit)}."
-        for unit in study.units
-    ]
+    sentences = []
+    for unit in study.units:
+        is_stated = any(unit.covers_ordering(ordering) for ordering in study.orderings)
+        begin = "The paper counts in"
+        if not is_stated:
+            begin = "A further unit, not the paper's for these orders:"
+        quotation = f"“{unit.quotation}”" if unit.quotation else ""
+        source = ", ".join(filter(None, (unit.location, quotation)))
+        source = f" ({source})" if source else ""
+        name = name_within_sentence(unit.name)
+        sentences.append(f"{begin} {name}{source}: {_describe_charges(study, unit)}.")
     forms = [
-        f"{name} is run in {pluralize(len(labels), 'form')} ({join_items(labels)}); an order must hold "  # noqa: E501
-        "for the best form, and flips only against all forms."
+        f"{name} is run in {pluralize(len(labels), 'form')} ({join_items(labels)}); an order must "
+        "hold for the best form, and flips only against all forms."
         for name, labels in study.forms.items()
         if len(labels) > 1
     ]
-    computed = [f"Ours: {assumed_setting}." for assumed_setting in study.assumed_settings]
-    return [*units, *forms, *computed]
+    return [*sentences, *forms, *(f"Ours: {assumed}." for assumed in study.assumed_settings)]
 
 
 def format_order(ordering: PublishedOrdering) -> str:
@@ -194,19 +221,10 @@ def format_order(ordering: PublishedOrdering) -> str:
     return " before ".join(join_items(location) for location in ordering.order)
 
 
-def _begin_unit_sentence(unit: CostUnit, study: Study) -> str:
-    """Return the beginning of a sentence on a unit: the paper's, or a further one."""
-    statement = any(unit.covers_ordering(ordering) for ordering in study.orderings)
-    return (
-        "The paper counts in" if statement else "A further unit, not the paper's for these orders:"
-    )
-
-
 def table_heading(results: Sequence[OrderingResult]) -> str:
     """Return the heading of a table of rankings: "published orders" if all are published."""
-    return (
-        "published orders" if all(result.ordering.is_published for result in results) else "orders"
-    )
+    published = all(result.ordering.is_published for result in results)
+    return "published orders" if published else "orders"
 
 
 def _describe_charges(study: Study, unit: CostUnit) -> str:
@@ -223,39 +241,6 @@ def _describe_charges(study: Study, unit: CostUnit) -> str:
     return "; ".join(
         f"{text} at {join_items(titles)}" if len(report) > 1 else text
         for text, titles in report.items()
-    )
-
-
-def _format_quote(says: str, location: str) -> str:
-    text = ", ".join(filter(None, (location, f"“{says}”" if says else "")))
-    return f" ({text})" if text else ""
-
-
-def _group_by_ordering(results: Sequence[OrderingResult]) -> list[list[OrderingResult]]:
-    return _group_items(results, lambda result: id(result.ordering))
-
-
-def _group_by_panel(results: Sequence[OrderingResult]) -> list[list[OrderingResult]]:
-    return _group_items(results, lambda result: id(result.panel))
-
-
-def _group_items(
-    results: Sequence[OrderingResult], key: Callable[[OrderingResult], Hashable]
-) -> list[list[OrderingResult]]:
-    """Group results by key, in the order of first occurrence."""
-    result = dict[Hashable, list[OrderingResult]]()
-    for item in results:
-        result.setdefault(key(item), []).append(item)
-    return list(result.values())
-
-
-def _flips_with_unit(results: Sequence[OrderingResult], unit_title: str) -> bool:
-    """Return whether an order has opposite verdicts in the paper's unit and in a count."""
-    own = [result for result in results if result.uses_paper_unit]
-    computed = [result for result in results if result.cost_unit.title == unit_title]
-    return bool(own and computed) and (own[0].verdict, computed[0].verdict) in (
-        (FLIPS, KEPT),
-        (REPRODUCED, REVERSED),
     )
 
 
@@ -276,19 +261,6 @@ def _describe_forms(ordering: PublishedOrdering, study: Study) -> str:
         return f"in the form that the paper states, “{ordering.stated_settings}”"
     group = [name for name in dict.fromkeys(ordering.names) if len(study.expand_form(name)) > 1]
     return f"each method in its best form: {join_items(group)}" if group else "one form each"
-
-
-def _describe_verdict(verdict: str) -> str:
-    words = {FLIPS: "flips", REVERSED: REVERSED_IS, REPRODUCED: "is reproduced", KEPT: "holds"}
-    return words[verdict]
-
-
-def _describe_unit(result: OrderingResult) -> str:
-    return (
-        f"{result.cost_unit.title} (the paper's)"
-        if result.uses_paper_unit
-        else result.cost_unit.title
-    )
 
 
 def _describe_comparison(ordering: PublishedOrdering) -> str:

@@ -12,25 +12,17 @@ from pathlib import Path
 
 from pfbench.base.escaping import escape_text
 from pfbench.base.notebook import html_text
-from pfbench.reporting.comparison import Comparison, truncate_study
-from pfbench.reporting.figures.panels import FigureData, compute_figure
-from pfbench.reporting.findings import ordering_text, ranking, tested_orderings, tuning_effects
-from pfbench.reporting.findings.answers import answer_sentences, truncation_and_decrease_sentences
-from pfbench.reporting.findings.candidate_front import (
-    CandidateAgainstRivals,
-    candidate_failure_sentences,
-    make_candidate_front,
-)
-from pfbench.reporting.findings.result_tables import (
-    compare_by_each_price,
-    results_table,
-    results_tables,
-)
-from pfbench.reporting.findings.tested_orderings import OrderingResult
+from pfbench.reporting import ordering_text, ranking, tested_orderings, tuning_effects
+from pfbench.reporting.answers import answer_sentences, truncation_and_decrease_sentences
+from pfbench.reporting.candidate_front import CandidateAgainstRivals, make_candidate_front
+from pfbench.reporting.comparison import Comparison
+from pfbench.reporting.panels import FigureData, compute_figure
 from pfbench.reporting.report import Report, RunEnvironment
-from pfbench.reporting.results import StudyResults
-from pfbench.reporting.statistics.seed_curves import trace_column
-from pfbench.reporting.tables import Table, count_table, early_endings_table, run_table
+from pfbench.reporting.result_tables import compare_by_each_price, results_table, results_tables
+from pfbench.reporting.results import StudyResults, truncate_study
+from pfbench.reporting.seed_curves import trace_column
+from pfbench.reporting.tables import Table, count_table, early_endings_table
+from pfbench.reporting.tested_orderings import OrderingResult
 from pfbench.reporting.theory import MethodTheory
 from pfbench.reporting.wording import format_significant, join_items, measure_label, pluralize
 from pfbench.runs.planning.study import Spec, Study
@@ -59,50 +51,9 @@ class ReportPart:
         return self.results.study
 
     @property
-    def id(self) -> str:
-        """Anchor of the study on the page."""
-        return f"study-{self.study.key or 'only'}"
-
-    @property
-    def seeds(self) -> str:
-        """Seeds as text."""
-        return seeds_in_words(self.study)
-
-    @property
-    def interval_failure_sentence(self) -> str:
-        """Bound on the probability that a certified interval is wrong, as a sentence; or ''."""
-        return interval_failure_sentence(self.results)
-
-    @property
-    def ordering_setup_sentences(self) -> list[str]:
-        """Sentences on the units, forms and assumed settings used to judge published orders."""
-        return ordering_text.ordering_setup_sentences(self.study)
-
-    @property
     def brief_sentences(self) -> list[str]:
         """Sentences on flipped published orders and on the methods with the fewest calls."""
         return [*ordering_text.flip_sentences(self.ordering_results), *self.answer_sentences]
-
-    @cached_property
-    def candidate_sentences(self) -> list[str]:
-        """Sentences on the candidate: ranks by problem and target, failures and tuning."""
-        if self.front is None:
-            return []
-        return [
-            self.front.outcome_counts_sentence,
-            *candidate_failure_sentences(self.front),
-            *self.tuning_sentences,
-        ]
-
-    @property
-    def tuning_choice_table(self) -> Table | None:
-        """Table of the candidate's tuned parameters; None without a candidate or tuning."""
-        if self.front is None or self.study.tune is None:
-            return None
-        table = tuning_effects.choice_table(
-            self.study, self.study.tune, self.front.candidate_labels
-        )
-        return table if table.rows else None
 
     @cached_property
     def answer_sentences(self) -> list[str]:
@@ -110,14 +61,17 @@ class ReportPart:
         return answer_sentences(self.comparisons)
 
     @cached_property
+    def candidate_sentences(self) -> list[str]:
+        """Sentences on the candidate: ranks by problem and target, failures and tuning."""
+        if self.front is None:
+            return []
+        tuning = tuning_effects.tuning_sentences(self.study)
+        return [self.front.outcome_counts_sentence, *self.front.failure_sentences, *tuning]
+
+    @cached_property
     def truncation_and_decrease_sentences(self) -> list[str]:
         """Sentences on truncated runs, and on whether each measure ends below its start."""
         return truncation_and_decrease_sentences(self.results)
-
-    @cached_property
-    def tuning_sentences(self) -> list[str]:
-        """Sentences on how the methods were tuned."""
-        return tuning_effects.tuning_sentences(self.study)
 
     @property
     def all_sentences(self) -> list[str]:
@@ -125,12 +79,16 @@ class ReportPart:
         if self.front is not None:
             return self.candidate_sentences
         return [
-            *self.ordering_setup_sentences,
-            *ordering_text.flip_sentences(self.ordering_results),
-            *self.answer_sentences,
+            *ordering_text.ordering_setup_sentences(self.study),
+            *self.brief_sentences,
             *self.truncation_and_decrease_sentences,
-            *self.tuning_sentences,
+            *tuning_effects.tuning_sentences(self.study),
         ]
+
+    @property
+    def tuning_choice_table(self) -> Table | None:
+        """Table of the candidate's tuned parameters; None without a candidate or tuning."""
+        return self.front and tuning_effects.choice_table(self.study, self.front.candidate_labels)
 
     @cached_property
     def results_tables(self) -> list[Table]:
@@ -144,16 +102,6 @@ class ReportPart:
         """Table of the verdicts on published orders; None without orders."""
         return ordering_text.order_verdict_table(self.study, self.ordering_results)
 
-    @property
-    def ordering_verdict_heading(self) -> str:
-        """Heading of the table of verdicts on published orders."""
-        return ordering_text.table_heading(self.ordering_results)
-
-    @cached_property
-    def tuning_tables(self) -> list[Table]:
-        """Tables of the tuned parameters and of all tuning trials."""
-        return tuning_effects.tuning_tables(self.study)
-
     @cached_property
     def results_of_listed_runs(self) -> StudyResults:
         """Results whose runs are listed: in a report on one method the candidate's, else all."""
@@ -166,16 +114,6 @@ class ReportPart:
         """Table of the runs that did not end as planned; None if all did."""
         return early_endings_table(self.results_of_listed_runs)
 
-    @cached_property
-    def counts(self) -> Table:
-        """Table of the exact oracle counts."""
-        return count_table(self.results)
-
-    @cached_property
-    def runs(self) -> Table:
-        """Table of every listed run with its command."""
-        return run_table(self.results_of_listed_runs)
-
     @property
     def tables(self) -> list[Table]:
         """All tables that are displayed on a screen: in a terminal or a notebook."""
@@ -183,8 +121,8 @@ class ReportPart:
             self.ordering_verdict_table,
             ranking.table(self.results),
             *self.results_tables,
-            *self.tuning_tables,
-            self.counts,
+            *tuning_effects.tuning_tables(self.study),
+            count_table(self.results),
             self.early,
         ]
         return [table for table in tables if table is not None]
@@ -193,10 +131,8 @@ class ReportPart:
     def interval_certificate_sentence(self) -> str:
         """Sentence that names the measures with certified intervals; or ''."""
         names = [name for name in self.study.measures if _is_interval(self.results, name)]
-        if not names:
-            return ""
         text = join_items([measure_label(name) for name in names])
-        return f" For {text}, the upper end of the certified interval is shown."
+        return f" For {text}, the upper end of the certified interval is shown." if names else ""
 
 
 @dataclass(frozen=True)

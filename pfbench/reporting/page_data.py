@@ -15,19 +15,23 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.counts import COUNTED
-from pfbench.reporting.comparison import list_compared_measures, truncate_to_equal_counts
-from pfbench.reporting.figures.panels import (
+from pfbench.reporting.comparison import list_compared_measures
+from pfbench.reporting.panels import (
     AxisScale,
     FigureData,
     PanelLine,
+    line_style,
     make_axis_scale,
     make_calls_scale,
 )
-from pfbench.reporting.figures.style import line_style
-from pfbench.reporting.findings.claimed_rates import figure_rates
-from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
-from pfbench.reporting.statistics.cost import Cost
-from pfbench.reporting.statistics.seed_curves import (
+from pfbench.reporting.results import (
+    RunGroup,
+    SettingResults,
+    StudyResults,
+    truncate_to_equal_counts,
+)
+from pfbench.reporting.runtimes import Cost
+from pfbench.reporting.seed_curves import (
     AS_PLANNED,
     LARGEST,
     MedianBand,
@@ -37,7 +41,7 @@ from pfbench.reporting.statistics.seed_curves import (
     median_band,
     trace_column,
 )
-from pfbench.reporting.theory import RateLine
+from pfbench.reporting.theory import RateLine, figure_rates
 from pfbench.reporting.wording import (
     AXES,
     format_calls_in_sentence,

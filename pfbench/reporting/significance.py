@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfbench.reporting.statistics.seed_curves import Array
+from pfbench.reporting.seed_curves import Array
 from pfbench.reporting.wording import pluralize
 
 SIGNIFICANT = 0.05

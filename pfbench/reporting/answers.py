@@ -1,0 +1,271 @@
+"""The answer of a study in sentences: which method needs the fewest calls to the target."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pfbench.reporting.comparison import Comparison, ScoredAlgorithm
+from pfbench.reporting.results import (
+    SettingResults,
+    StudyResults,
+    truncate_study,
+    truncate_to_equal_counts,
+)
+from pfbench.reporting.seed_curves import final_summary, median_start_value
+from pfbench.reporting.wording import (
+    format_calls_in_sentence,
+    format_integer,
+    format_significant,
+    join_items,
+    measure_label,
+    name_within_sentence,
+    pluralize,
+)
+from pfbench.runs.loop.run import COMPLETED
+from pfbench.runs.loop.stop import Stop
+
+_MOST_NAMED = 4
+"""Maximum number of methods or panels that a sentence names; the others it counts."""
+
+
+@dataclass(frozen=True)
+class _TargetRow:
+    """Methods of one panel, by their calls to the hardest target at equal counts.
+
+    Attributes
+    ----------
+    title
+        Title of the panel.
+    hits
+        Number of runs that reach the target, by label.
+    order
+        Expected calls and method, for each that reaches the target, the fewest calls first.
+    is_significant
+        Whether the method with the fewest calls is significantly better than all others.
+    """
+
+    title: str
+    hits: Mapping[str, int]
+    order: Sequence[tuple[float, ScoredAlgorithm]]
+    is_significant: bool
+
+    @property
+    def cheapest_methods(self) -> str:
+        """Label of the method with the fewest calls, or of all that share the minimum."""
+        labels = [method.group.label for calls, method in self.order if calls == self.order[0][0]]
+        return labels[0] if len(labels) == 1 else f"{join_items(labels)} alike"
+
+
+def _list_rows(comparison: Comparison) -> list[_TargetRow]:
+    rows = []
+    for panel in comparison.panels:
+        expected = [(method.calls_until_targets[-1], method) for method in panel.algorithms]
+        reached = [(calls.value, method) for calls, method in expected if calls and calls.hits]
+        hits = {method.group.label: method.calls[-1].hits for method in panel.algorithms}
+        order = sorted(reached, key=lambda pair: pair[0])
+        leader = panel.leader_by_target[-1]
+        rows.append(_TargetRow(panel.panel.title, hits, order, leader is not None))
+    return rows
+
+
+def answer_sentences(comparisons: Sequence[Comparison]) -> list[str]:
+    """Return sentences on the comparison, then on the cheapest method by each kind of calls.
+
+    The target is the hardest that the spec states; without one, the last values are compared.
+
+    Parameters
+    ----------
+    comparisons
+        A study, compared in each kind of calls that its runs make; at least one.
+    """
+    results = truncate_study(comparisons[0].results)
+    first = _comparison_sentence(results)
+    if results.study.final_target is None:
+        return [first, *_final_value_sentences(results)]
+    recorded = [group.runs for group in results if any(run.rows for run in group.runs)]
+    kinds = [
+        comparison
+        for comparison in comparisons
+        # A kind is compared if every method makes such calls.
+        if all(any(map(comparison.price.total_cost, runs)) for runs in recorded)
+    ]
+    if any(str(comparison.price) == "SFO" for comparison in kinds):
+        # The component gradients of an FO are in the SFO.
+        kinds = [comparison for comparison in kinds if str(comparison.price) != "FO"]
+    cheapest = (_describe_cheapest(comparison, results.panel_noun) for comparison in kinds)
+    reached = _target_sentence(results, results.study.final_target, _list_rows(comparisons[0]))
+    return [first, reached, *filter(None, cheapest)]
+
+
+def _comparison_sentence(results: StudyResults) -> str:
+    study = results.study
+    problems = pluralize(len(study.problems), "problem")
+    if len(study.settings) > 1:
+        problems += f" at {pluralize(len(study.settings), 'setting')}"
+    subject = (
+        f"{pluralize(len(study.algorithms), 'algorithm')} on {problems}, "
+        f"{pluralize(len(study.seeds), 'seed')} each: {pluralize(len(results.runs), 'run')}"
+    )
+    lost = Counter(run.status for _, run in results.runs if run.status not in COMPLETED)
+    if not lost:
+        return f"{subject}, none of which failed."
+    ways = [f"{format_integer(number)} {status}" for status, number in sorted(lost.items())]
+    return f"{subject}, of which {format_integer(lost.total())} failed ({join_items(ways)})."
+
+
+def _target_sentence(results: StudyResults, target: Stop, rows: Sequence[_TargetRow]) -> str:
+    """Return a sentence on the runs that reach the target, and on methods that never do."""
+    level = f"{name_within_sentence(target.measure)} ≤ {format_significant(target.target)}"
+    reached = sum(sum(row.hits.values()) for row in rows)
+    if not reached:
+        return f"No method reaches the target, {level}."
+    titles = [row.title for row in rows if not any(row.hits.values())]
+    labels = results.study.labels
+    methods = [label for label in labels if not any(row.hits.get(label) for row in rows)]
+    location = f"; no method does on {_join_some(titles, results.panel_noun)}" if titles else ""
+    never = f"; never: {_join_some(methods, 'method')}" if methods else ""
+    return (
+        f"{format_integer(reached)} of {pluralize(len(results.runs), 'run')} reach the target, "
+        f"{level}{location}{never}."
+    )
+
+
+def _describe_cheapest(comparison: Comparison, panel_noun: str) -> str:
+    """Return a sentence on the methods with the fewest calls; empty if none reaches the target."""
+    rows = _list_rows(comparison)
+    reached, calls = [row for row in rows if row.order], comparison.price.description
+    if not reached:
+        return ""
+    if len(rows) == 1:
+        return _describe_order(rows[0], calls)
+    return _describe_winners(reached, calls, panel_noun)
+
+
+def _describe_order(row: _TargetRow, calls: str) -> str:
+    """Return a sentence on the methods of the only panel, ordered by their expected calls."""
+    minimum, best = row.order[0]
+    named = [
+        f"{method.group.label} {format_calls_in_sentence(value)}{_format_hits(method)}"
+        for value, method in row.order
+        if value > minimum
+    ]
+    then = f", then {_join_some(named, 'method')}" if named else ""
+    doubt = "; the first is not significantly better" if named and not row.is_significant else ""
+    return (
+        f"Fewest {calls}: {row.cheapest_methods}, {format_calls_in_sentence(minimum)} expected"
+        f"{_format_hits(best)}{then}{doubt}."
+    )
+
+
+def _describe_winners(reached: Sequence[_TargetRow], calls: str, panel_noun: str) -> str:
+    """Return a sentence that counts the panels on which each method needs the fewest calls."""
+    significant = format_integer(sum(row.is_significant for row in reached))
+    text = (
+        f"Fewest {calls}: {_count_wins([row.cheapest_methods for row in reached])} of "
+        f"{pluralize(len(reached), panel_noun)}, on {significant} of them significantly (rank test "
+        "over the seeds)"
+    )
+    spread = [row for row in reached if 0.0 < row.order[0][0] < row.order[-1][0]]
+    if not spread:
+        return f"{text}."
+    widest = max(spread, key=lambda row: row.order[-1][0] / row.order[0][0])
+    (low, first), (high, last) = widest.order[0], widest.order[-1]
+    return (
+        f"{text}; largest difference on {widest.title}: {format_calls_in_sentence(low)} "
+        f"({first.group.label}) to {format_calls_in_sentence(high)} ({last.group.label})."
+    )
+
+
+def _final_value_sentences(results: StudyResults) -> Iterator[str]:
+    """Yield, for each measure, a sentence on the methods that end lowest."""
+    for measure in results.study.measures:
+        panels = list(filter(None, (_final_medians(panel, measure) for panel in results.panels)))
+        if not panels:
+            continue
+        winners = [ends[0][1] for ends in panels]
+        winner = winners[0]
+        if len(panels) > 1:
+            winner = f"{_count_wins(winners)} of {pluralize(len(panels), results.panel_noun)}"
+        lowest, highest = (_format_range([ends[k][0] for ends in panels]) for k in (0, -1))
+        yield (
+            f"{measure_label(measure)} ends lowest for {winner}: {lowest}; "
+            f"the highest ends at {highest}."
+        )
+
+
+def _final_medians(panel: SettingResults, measure: str) -> list[tuple[float, str]]:
+    """Return the final median of each method that has one, with its label, the lowest first."""
+    ends = [(final_summary(group.runs, measure).median, group.label) for group in panel.groups]
+    return sorted((end for end in ends if not math.isnan(end[0])), key=lambda end: end[0])
+
+
+def _format_range(values: Sequence[float]) -> str:
+    low, high = format_significant(min(values)), format_significant(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def _format_hits(algorithm: ScoredAlgorithm) -> str:
+    """Return ``(8 of 10 seeds)``; '' if all runs reach the target."""
+    hits, number = algorithm.calls[-1].hits, len(algorithm.group.runs)
+    return "" if hits == number else f" ({hits} of {number} seeds)"
+
+
+def _count_wins(winners: Sequence[str]) -> str:
+    """Return ``a on 3 and b on 2`` for the winner of each panel."""
+    wins = Counter(winners).most_common()
+    return _join_some([f"{name} on {format_integer(number)}" for name, number in wins], "method")
+
+
+def _join_some(names: Sequence[str], noun: str) -> str:
+    """Join names; of more than `_MOST_NAMED` the first, and the number of the others."""
+    if len(names) <= _MOST_NAMED:
+        return join_items(names)
+    rest = pluralize(len(names) - _MOST_NAMED + 1, f"more {noun}")
+    return join_items([*names[: _MOST_NAMED - 1], rest])
+
+
+def truncation_and_decrease_sentences(results: StudyResults) -> list[str]:
+    """Return sentences on truncated runs, and on whether each measure ends below its start."""
+    equal = truncate_study(results)
+    falls = (_decrease_sentence(equal, measure) for measure in equal.study.measures)
+    return [*_truncation_sentences(results), *filter(None, falls)]
+
+
+def _truncation_sentences(results: StudyResults) -> Iterator[str]:
+    """Yield a sentence on the common budget of each panel in which runs are truncated."""
+    for panel in results.panels:
+        limits, equal = truncate_to_equal_counts(panel)
+        pairs = zip(panel.groups, equal.groups, strict=True)
+        cut = sum(
+            run.iterations > other.iterations
+            for group, rest in pairs
+            for run, other in zip(group.runs, rest.runs, strict=True)
+        )
+        if cut:
+            budget = [f"{kind.upper()} {format_integer(int(n))}" for kind, n in limits.items()]
+            yield (
+                f"At {panel.title} all runs are compared within {', '.join(budget)}, the least "
+                f"budget; {pluralize(cut, 'run')} went further, which is no advantage."
+            )
+
+
+def _decrease_sentence(results: StudyResults, measure: str) -> str:
+    """Return a sentence on the methods that do not decrease a measure; '' if it is not recorded."""
+    starts = [
+        (panel, group, start)
+        for panel, group in results.iterate_groups()
+        if math.isfinite(start := median_start_value(group.runs, measure))
+    ]
+    if not starts:
+        return ""
+    against = [
+        f"{group.label} at {panel.title}"
+        for panel, group, start in starts
+        if not final_summary(group.runs, measure).median < start
+    ]
+    name = name_within_sentence(measure)
+    if against:
+        return f"The median {name} does not end below its start for {join_items(against)}."
+    location = f"every {results.panel_noun}" if len(results.panels) > 1 else results.panels[0].title
+    return f"The median {name} ends below its start for every algorithm at {location}."

@@ -1,0 +1,423 @@
+"""One method against those of its class: duels with the best other one, and what they add up to.
+
+The class follows from the oracle calls: a method that never projects is compared with the methods
+that never project, any other with all methods.
+"""
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from pfbench.base.status import Status
+from pfbench.reporting.comparison import (
+    Comparison,
+    ExpectedCalls,
+    ScoredAlgorithm,
+    SettingComparison,
+)
+from pfbench.reporting.results import StudyResults
+from pfbench.reporting.runtimes import EVEN, BootstrapInterval, Cost, ratio_interval
+from pfbench.reporting.seed_curves import median_start_value
+from pfbench.reporting.significance import compare_pairs
+from pfbench.reporting.tables import EQUAL_MARK, CallRatio, Cell, Table, TableRow
+from pfbench.reporting.wording import name_within_sentence, pluralize, round_as_printed
+from pfbench.runs.loop.run import COMPLETED
+from pfbench.runs.loop.stop import Stop
+
+NEAR_RATIO = 2.0
+"""A method is near the best if it needs at most this multiple of the calls of the best."""
+
+MAX_ROWS = 6
+"""Maximum number of rivals that are drawn in colour."""
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Comparison of a method with the best other one, for one target on one problem.
+
+    Attributes
+    ----------
+    title, target, target_index
+        Title of the panel, the target, and its index among those of the study.
+    candidate, best_other
+        The method, and the other with the fewest expected calls; None if no other method reaches
+        the target.
+    method_count, rank
+        The number of compared methods, and the rank of the method; None if it misses the target.
+    starts_within_target
+        Whether some runs of the method begin within the target. Then there is no comparison, as the
+        target costs no calls on these seeds.
+    is_significant
+        Whether the two differ significantly by a rank test over the seeds. The tests against all
+        other methods for this target and panel are one family (Holm).
+    interval
+        The 95 % interval of the ratio of their expected calls; None if one misses the target.
+    """
+
+    title: str
+    target: Stop
+    target_index: int
+    candidate: ScoredAlgorithm
+    method_count: int
+    best_other: ScoredAlgorithm | None = None
+    rank: int | None = None
+    starts_within_target: bool = False
+    is_significant: bool = False
+    interval: BootstrapInterval | None = None
+
+    @property
+    def calls(self) -> float:
+        """Expected calls of the method to the target."""
+        return self.candidate.calls_to_target(self.target_index)
+
+    @property
+    def best_other_calls(self) -> float:
+        """Expected calls of the best other method; infinite if there is none."""
+        return self.best_other.calls_to_target(self.target_index) if self.best_other else math.inf
+
+    @property
+    def is_missed_by_all(self) -> bool:
+        """Whether neither the method nor another one reaches the target."""
+        return self.rank is None and self.best_other is None
+
+    @property
+    def ratio(self) -> CallRatio | None:
+        """Ratio of the method's expected calls to the best other's; None if either misses."""
+        if self.rank is None or self.best_other is None:
+            return None
+        return CallRatio(self.calls / self.best_other_calls, self.interval)
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The method's expected calls, the best other method, its calls, and the ratio."""
+        both = (self.candidate, self.best_other)
+        calls, its = (
+            _drop_interval(each.calls_until_targets[self.target_index]) if each else None
+            for each in both
+        )
+        return [calls, self.best_other.group.label if self.best_other else None, its, self.ratio]
+
+
+def _drop_interval(expected: ExpectedCalls | None) -> ExpectedCalls | None:
+    return expected and replace(expected, interval=None)
+
+
+def list_duels(comparison: Comparison, label: str, candidates: Collection[str]) -> list[Duel]:
+    """Return the duels of a method with the best other one, by panel and target.
+
+    Panels on which all runs of the method were refused are left out.
+
+    Parameters
+    ----------
+    comparison
+        The study, compared at one price.
+    label, candidates
+        Label of the method, and all labels that are not its rivals, such as those of its own forms.
+    """
+    return [
+        _make_duel(panel, me, index, target, candidates)
+        for panel in comparison.panels
+        if (me := panel.find(label)) and any(run.status != Status.REFUSED for run in me.group.runs)
+        for index, target in enumerate(comparison.targets)
+    ]
+
+
+def _make_duel(
+    panel: SettingComparison,
+    me: ScoredAlgorithm,
+    index: int,
+    target: Stop,
+    candidates: Collection[str],
+) -> Duel:
+    title = panel.panel.title
+    if any(median_start_value([run], target.measure) <= target.target for run in me.group.runs):
+        number = len(panel.algorithms)
+        return Duel(title, target, index, me, number, starts_within_target=True)
+    rivals = [other for other in panel.algorithms if other.group.label not in candidates]
+    needed = [other.calls_to_target(index) for other in rivals]
+    duel = Duel(title, target, index, me, len(rivals) + 1)
+    if math.isfinite(calls := round_as_printed(duel.calls)):
+        duel = replace(duel, rank=1 + sum(round_as_printed(its) < calls for its in needed))
+    minimum = min(needed, default=math.inf)
+    if not math.isfinite(minimum):
+        return duel
+    first = needed.index(minimum)
+    sides = compare_pairs([(me.sample(index), other.sample(index)) for other in rivals])
+    return replace(
+        duel,
+        best_other=rivals[first],
+        is_significant=sides[first] != 0,
+        interval=ratio_interval(me.calls[index], rivals[first].calls[index]),
+    )
+
+
+@dataclass(frozen=True)
+class CandidateAgainstRivals:
+    """Candidate of a study against the rivals of its class.
+
+    Attributes
+    ----------
+    comparisons
+        The study compared at each price; the first one ranks the methods.
+    label, candidate_labels
+        The candidate's label, and all labels of its forms, which are not rivals.
+    rivals
+        The other methods of its class, the strongest first.
+    not_comparable
+        Methods outside its class: those that project, if the candidate does not.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    label: str
+    candidate_labels: tuple[str, ...]
+    rivals: tuple[str, ...]
+    not_comparable: frozenset[str]
+
+    @property
+    def results(self) -> StudyResults:
+        """Results of the study."""
+        return self.comparisons[0].results
+
+    @property
+    def price(self) -> Cost:
+        """Price of the first comparison, which ranks the methods."""
+        return self.comparisons[0].price
+
+    @property
+    def methods_in_colour(self) -> tuple[str, ...]:
+        """The candidate's labels and the rivals that are drawn in colour."""
+        return (*self.candidate_labels, *self.rivals[:MAX_ROWS])
+
+    @property
+    def rival_class_noun(self) -> str:
+        """Noun for the class of rivals: ``methods`` or ``methods that never project``."""
+        return "methods that never project" if self.not_comparable else "methods"
+
+    @cached_property
+    def duels(self) -> list[Duel]:
+        """Duels of the candidate with the best rival, by panel and target."""
+        return self._duels_at_price(self.comparisons[0])
+
+    def _duels_at_price(self, comparison: Comparison) -> list[Duel]:
+        return list_duels(comparison, self.label, {*self.candidate_labels, *self.not_comparable})
+
+    @cached_property
+    def outcome_counts(self) -> tuple[int, int, int, int]:
+        """On how many pairs the candidate is first, near the first, slower, or misses the target.
+
+        A pair counts unless the runs begin within the target, or no method reaches it.
+        """
+        duels = [d for d in self.duels if not (d.starts_within_target or d.is_missed_by_all)]
+        reached = [duel for duel in duels if duel.rank]
+        first = sum(duel.calls <= duel.best_other_calls for duel in reached)
+        close = sum(duel.calls <= NEAR_RATIO * duel.best_other_calls for duel in reached)
+        return first, close - first, len(reached) - close, len(duels) - len(reached)
+
+    @property
+    def outcome_counts_phrase(self) -> str:
+        """Four phrases: on how many pairs the candidate is first, near, behind, or misses."""
+        first, near, behind, missed = self.outcome_counts
+        total = sum(self.outcome_counts)
+        return f"first on {first} of {total} · near on {near} · behind on {behind} · missed on {missed}"  # noqa: E501
+
+    @cached_property
+    def outcome_counts_sentence(self) -> str:
+        """Sentence on how many pairs the candidate is first, near the first, slower, or misses."""
+        first, near, behind, missed = self.outcome_counts
+        left = sum(d.is_missed_by_all and not d.starts_within_target for d in self.duels)
+        unreached = f" ({left} more reached by no method)" if left else ""
+        return (
+            f"On {pluralize(sum(self.outcome_counts), 'pair')} of problem and target, by "
+            f"{self.price} among {pluralize(len(self.rivals) + 1, 'method')}"
+            f"{self.rival_class_noun.removeprefix('methods')}, {self.label} is first on {first}, "
+            f"within {NEAR_RATIO:g} times the first on {near}, slower on {behind}, and misses "
+            f"{pluralize(missed, 'target')}{unreached}{self._nearest_rival_text}."
+        )
+
+    @property
+    def _nearest_rival_text(self) -> str:
+        if not self.rivals:
+            return ""
+        rival = self.rivals[0]
+        started = {(d.title, d.target_index) for d in self.duels if d.starts_within_target}
+        pairs = [
+            (candidate.calls_to_target(index), its.calls_to_target(index))
+            for panel in self.comparisons[0].panels
+            if (candidate := panel.find(self.label)) and (its := panel.find(rival))
+            for index in range(len(self.comparisons[0].targets))
+            if (panel.panel.title, index) not in started
+        ]
+        ahead, behind = sum(a < b for a, b in pairs), sum(b < a for a, b in pairs)
+        return f"; the strongest rival is {rival}, which is ahead on {behind} and behind on {ahead}"
+
+    @property
+    def failure_sentences(self) -> list[str]:
+        """Sentences on the panels on which the candidate was refused or failed, and why."""
+        sentences = []
+        for label in self.candidate_labels:
+            for panel in self.results.panels:
+                runs = group.runs if (group := panel.find(label)) else ()
+                lost = next((run for run in runs if run.status not in COMPLETED), None)
+                if lost:
+                    reason = lost.stop_reason.rstrip(".")
+                    sentences.append(f"{label} is {lost.status} on {panel.title}: {reason}.")
+        return sentences
+
+    @cached_property
+    def _comparisons_in_table(self) -> list[Comparison]:
+        """The first comparison, then those by each main kind of calls that the candidate makes."""
+        own = [group for group in self.results if group.label == self.label]
+        kinds = () if self.results.study.price else ("SFO", "LO", "PO")
+        return [
+            self.comparisons[0],
+            *(
+                comparison
+                for comparison in self.comparisons[1:]
+                if (kind := str(comparison.price)) in kinds
+                and any(group.makes_calls(kind.lower()) for group in own)
+            ),
+        ]
+
+    @cached_property
+    def duels_table(self) -> Table:
+        """Table of the duels: expected calls, best rival, its calls, ratio."""
+        comparisons = self._comparisons_in_table
+        has_further = len(comparisons) > 1
+        columns = [self.duels, *map(self._duels_at_price, comparisons[1:])]
+        rows = []
+        for duel, *further in zip(*columns, strict=True):
+            target = f"≤ {duel.target.target:g}"
+            name = f"{target} (runs begin within it)" if duel.starts_within_target else target
+            cells = [cell for each in (duel, *further) for cell in each.cells]
+            cells += [self._dominating_rival_or_word_none(duel)] if has_further else []
+            is_ahead = duel.is_significant and duel.calls < duel.best_other_calls
+            rows.append(TableRow(duel.title, name, cells, frozenset({0} if is_ahead else ())))
+        prices = [str(comparison.price) for comparison in comparisons]
+        heads = [
+            head
+            for price in prices
+            for head in (f"{price}: mine", "best other", "its calls", "ratio")
+        ]
+        both = " and ".join(prices)
+        heads += [f"fewer {both}"] if has_further else []
+        frontier = f" Last column: a method that needs fewer {both}; none on the Pareto front."
+        measure = name_within_sentence(self.comparisons[0].targets[-1].measure)
+        rest = pluralize(len(self.rivals), "other")
+        rivals = f"the {rest} among the {self.rival_class_noun}"
+        return Table(
+            f"{self.label} against the best of its class",
+            f"Expected calls until {measure} is at most the target, at equal counts, and hits; "
+            "after each ratio its 95 % interval over the seeds (bootstrap). Its class: "
+            f"{rivals if self.not_comparable else f'all {rest}'}. Bold: significantly fewer than "
+            "the best other (rank test over the seeds; Holm over its tests against all "
+            f"others at that target). {EQUAL_MARK}: the interval of the ratio is within 1/{EVEN:g} "
+            f"and {EVEN:g}.{frontier if has_further else ''}",
+            (self.results.head, "target", *heads),
+            rows,
+        )
+
+    def _dominating_rival_or_word_none(self, duel: Duel) -> str | None:
+        """Return a rival with no more calls of any kind, else "none"; None for a missed target."""
+        if duel.rank is None or duel.starts_within_target:
+            return None
+        panels = [
+            next(panel for panel in comparison.panels if panel.panel.title == duel.title)
+            for comparison in self._comparisons_in_table
+        ]
+
+        def needs(label: str) -> list[float]:
+            algorithms = filter(None, (panel.find(label) for panel in panels))
+            return [scored.calls_to_target(duel.target_index) for scored in algorithms]
+
+        candidate = needs(self.label)
+        results = [
+            (math.prod(its), rival)
+            for rival in self.rivals
+            if (its := needs(rival)) and its != candidate
+            if all(a <= b for a, b in zip(its, candidate, strict=True))
+        ]
+        return min(results)[1] if results else "none"
+
+    def calls_by_method(self) -> dict[str, list[float]]:
+        """Return, by label, the sorted expected calls on the pairs that the method reaches."""
+        results: dict[str, list[float]] = {}
+        for label, _, calls in _calls_to_each_target(self.comparisons[0]):
+            results.setdefault(label, []).extend([calls] if math.isfinite(calls) else [])
+        return {label: sorted(calls) for label, calls in results.items()}
+
+    @property
+    def pair_count(self) -> int:
+        """Number of pairs of problem and target."""
+        return len(self.comparisons[0].panels) * len(self.comparisons[0].targets)
+
+
+def _calls_to_each_target(comparison: Comparison) -> Iterator[tuple[str, float, float]]:
+    """Yield label, budget and expected calls of each method on each pair of problem and target.
+
+    Without a budget, the cost of the method's longest run takes its place.
+    """
+    for panel in comparison.panels:
+        weights = comparison.price.weights
+        budget = sum(weight * panel.limits.get(kind, math.inf) for kind, weight in weights)
+        for scored in panel.algorithms:
+            spent = max(map(comparison.price.total_cost, scored.group.runs), default=0.0)
+            limit = budget if math.isfinite(budget) else spent
+            for index in range(len(comparison.targets)):
+                yield scored.group.label, limit, scored.calls_to_target(index)
+
+
+def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
+    """Return the mean of log(budget/calls) over all pairs, by method.
+
+    The mean is the area under the method's profile up to the budget, on a logarithmic axis. A
+    target that is never reached counts 0. No value depends on the other methods.
+    """
+    means: dict[str, float] = {}
+    pairs = len(comparison.panels) * max(1, len(comparison.targets))
+    for label, limit, calls in _calls_to_each_target(comparison):
+        gained = math.log(limit / calls) if 0 < calls < limit else 0.0
+        means[label] = means.get(label, 0.0) + gained / pairs
+    return means
+
+
+def make_candidate_front(
+    comparisons: Sequence[Comparison], candidates: Sequence[str]
+) -> CandidateAgainstRivals:
+    """Return the front of a candidate against its class; the last of its labels represents it."""
+    results = comparisons[0].results
+    projecting = {group.label for group in results if group.makes_calls("po")}
+    outside = frozenset(() if projecting & {*candidates} else projecting)
+    rank = mean_log_budget_over_calls(comparisons[0])
+    rivals = [label for label in results.study.labels if label not in {*candidates, *outside}]
+    rivals.sort(key=lambda label: -rank.get(label, 0.0))
+    return CandidateAgainstRivals(
+        tuple(comparisons), candidates[-1], tuple(candidates), tuple(rivals), outside
+    )
+
+
+def duels_as_json(
+    comparison: Comparison, label: str, candidates: Collection[str]
+) -> list[dict[str, Any]]:
+    """Return the duels of a method as JSON records; infinite numbers are None."""
+    return [
+        {
+            "problem": duel.title,
+            "measure": duel.target.measure,
+            "target": duel.target.target,
+            "algorithm": label,
+            "count": str(comparison.price).lower(),
+            "rank": duel.rank,
+            "methods_compared": duel.method_count,
+            "starts_within_target": duel.starts_within_target,
+            "calls": duel.calls if duel.rank else None,
+            "best_other": duel.best_other.group.label if duel.best_other else None,
+            "best_calls": duel.best_other_calls if duel.best_other else None,
+            "ratio": duel.ratio.value if duel.ratio else None,
+            "ratio_interval": duel.interval
+            and [end if math.isfinite(end) else None for end in duel.interval],
+            "significant": duel.is_significant,
+        }
+        for duel in list_duels(comparison, label, candidates)
+    ]

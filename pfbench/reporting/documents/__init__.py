@@ -1,1 +1,0 @@
-"""The documents a report is written as: page, Markdown, LaTeX, macros, references."""

@@ -1,1 +1,0 @@
-"""Figures: panels for the interactive page, and as SVG and PDF."""

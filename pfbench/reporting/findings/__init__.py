@@ -1,1 +1,0 @@
-"""Results of a comparison, as sentences and tables."""

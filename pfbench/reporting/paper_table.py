@@ -1,0 +1,266 @@
+"""The LaTeX table of a study: as wide as a column of a paper, with caption and label."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import partial
+from textwrap import wrap
+from typing import NamedTuple
+
+from pfbench.base.escaping import escape_text
+from pfbench.reporting.candidate_front import CandidateAgainstRivals
+from pfbench.reporting.comparison import Comparison, ScoredAlgorithm
+from pfbench.reporting.significance import SeedSample, significant_leaders
+from pfbench.reporting.wording import (
+    MISSING_MARK,
+    SEPARATOR,
+    format_calls_in_sentence,
+    format_significant,
+    measure_label,
+    name_within_sentence,
+)
+from pfbench.runs.planning.tune import TUNED
+
+COLUMNS = 3
+"""Maximum number of columns, so that the table with its names is 240 pt wide."""
+
+RIVALS = 5
+"""Maximum number of other methods below the candidate."""
+
+MAX_ROWS = 40
+"""Maximum number of rows of all panels together; each panel keeps at least two methods."""
+
+NAME_WIDTH = 70
+"""Width of the column of names in pt; longer names continue on a second line."""
+
+
+def paper_table(
+    comparison: Comparison,
+    displayed_labels: Sequence[str],
+    stem: str,
+    front: CandidateAgainstRivals | None = None,
+) -> str:
+    """Return the table as LaTeX, for the package booktabs.
+
+    Parameters
+    ----------
+    comparison
+        A study, compared in the calls that rank its methods.
+    displayed_labels
+        The methods that the figures show.
+    stem
+        The label of the table, after `tab:`.
+    front
+        The candidate and the rivals of its class. If given, the table shows these instead.
+    """
+    study, panels = comparison.results.study, comparison.panels
+    labels = (front.label, *front.rivals[:RIVALS]) if front else tuple(displayed_labels)
+    labels = labels[: max(2, MAX_ROWS // max(1, len(panels)))]
+    columns = _choose_columns(comparison)
+    rows = [[scored for label in labels if (scored := panel.find(label))] for panel in panels]
+    cells = [[column(scored) for scored in row] for row in rows for _, column in columns]
+    samples = [[cell.sample for cell in of_column] for of_column in cells]
+    numbers = [[cell.number for cell in of_column] for of_column in cells]
+    leaders = significant_leaders(samples, numbers)
+    lines: list[str] = []
+    for number, (panel, row) in enumerate(zip(panels, rows, strict=True)):
+        if len(panels) > 1:
+            title = f"\\parbox{{230pt}}{{\\raggedright {escape_latex(panel.panel.title)}}}"
+            lines += ["\\addlinespace"] if lines else []
+            lines.append(f"\\multicolumn{{{len(columns) + 1}}}{{l}}{{{title}}} \\\\")
+        own = slice(number * len(columns), (number + 1) * len(columns))
+        for index, scored in enumerate(row):
+            texts = [_format_name(scored.group.label)]
+            for of_column, leader in zip(cells[own], leaders[own], strict=True):
+                text = of_column[index].text
+                texts.append(f"\\textbf{{{text}}}" if leader == index else text)
+            lines.append(" & ".join(texts) + r" \\")
+    caption = escape_latex(" ".join(_caption(comparison, labels, len(columns), front)))
+    return "\n".join(
+        [
+            "% needs \\usepackage{booktabs}",
+            "\\begin{table}",
+            "\\centering\\footnotesize\\setlength{\\tabcolsep}{3pt}",
+            f"\\caption{{{caption}}}",
+            f"\\label{{tab:{re.sub(r'[^A-Za-z0-9]+', '-', stem).strip('-').lower()}}}",
+            f"\\begin{{tabular}}{{l{'r' * len(columns)}}}",
+            "\\toprule",
+            " & ".join([f"seeds: {len(study.seeds)}", *(head for head, _ in columns)]) + r" \\",
+            "\\midrule",
+            *lines,
+            "\\bottomrule",
+            "\\end{tabular}",
+            "\\end{table}",
+            "",
+        ]
+    )
+
+
+class _TableCell(NamedTuple):
+    """The values by seed behind a cell, the number that it displays, and its text."""
+
+    sample: SeedSample
+    number: float
+    text: str
+
+
+def _choose_columns(
+    comparison: Comparison,
+) -> list[tuple[str, Callable[[ScoredAlgorithm], _TableCell]]]:
+    """Return heading and cells of the hardest targets, which are last, or of the first measures."""
+    targets = comparison.targets
+    if targets:
+        first = max(0, len(targets) - COLUMNS)
+        return [
+            (escape_latex(f"≤ {target.target:g}"), partial(_make_calls_cell, first + k))
+            for k, target in enumerate(targets[first:])
+        ]
+    return [
+        (_break_lines(measure_label(measure), "r"), partial(_make_value_cell, measure))
+        for measure in comparison.measures[:COLUMNS]
+    ]
+
+
+def _make_value_cell(measure: str, scored: ScoredAlgorithm) -> _TableCell:
+    median = scored.median(measure)
+    text = format_significant(median) if math.isfinite(median) else MISSING_MARK
+    return _TableCell(scored.sample_last_values(measure), median, escape_latex(text))
+
+
+def _make_calls_cell(target: int, scored: ScoredAlgorithm) -> _TableCell:
+    sample, number = scored.sample(target), scored.calls_to_target(target)
+    expected = scored.calls_until_targets[target]
+    if expected is None:
+        text = escape_latex(MISSING_MARK)
+    elif math.isinf(number):
+        text = r"$\infty$"
+    else:
+        text = escape_latex(format_calls_in_sentence(number))
+        if expected.hits < expected.planned_runs:
+            text += f"$^{{{expected.hits}/{expected.planned_runs}}}$"
+    return _TableCell(sample, number, text)
+
+
+def _format_name(label: str) -> str:
+    text = escape_latex(label)
+    if len(label) > NAME_WIDTH // 5:
+        return f"\\parbox[t]{{{NAME_WIDTH}pt}}{{\\raggedright {text}\\strut}}"
+    return shield_option(text)
+
+
+def _break_lines(text: str, side: str) -> str:
+    lines = [escape_latex(line) for line in wrap(text, 12)]
+    joined = r" \\ ".join(lines)
+    return f"\\shortstack[{side}]{{{joined}}}" if len(lines) > 1 else joined
+
+
+def _caption(
+    comparison: Comparison,
+    labels: Sequence[str],
+    columns: int,
+    front: CandidateAgainstRivals | None,
+) -> list[str]:
+    study = comparison.results.study
+    sentences = []
+    if comparison.targets:
+        measure = name_within_sentence(comparison.targets[-1].measure)
+        sentences.append(
+            f"Expected {comparison.price.description} until {measure} is at most the target above "
+            "the column, at equal budgets; a failed run is charged its own calls. A superscript is "
+            "the number of runs that reach the target, if not all do."
+        )
+    else:
+        sentences.append("Medians of the last values over the seeds, at equal budgets.")
+    if front:
+        sentences.append(
+            f"The rows below {front.label} are the {len(labels) - 1} strongest of "
+            f"{len(front.rivals)} other {front.rival_class_noun}."
+        )
+    elif len(labels) < len(study.labels):
+        sentences.append(f"The table shows {len(labels)} of {len(study.labels)} methods.")
+    if left := len(comparison.targets) - columns if comparison.targets else 0:
+        sentences.append(f"Easier targets left out: {left}.")
+    tune = study.tune
+    if tune is not None and any(label.endswith(TUNED) for label in labels):
+        sentences.append(
+            f"Tuned methods have at most {tune.trials} trials each on every problem, with other "
+            f"seeds ({', '.join(map(str, tune.seeds))}); the fewest {tune.count.upper()} to each "
+            "target decide."
+        )
+    sentences.append(
+        "Bold: significantly fewer than every other method (rank test over the seeds, Holm at "
+        "5 percent over the whole table)."
+    )
+    return sentences
+
+
+_NAMES = (
+    "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega alpha beta gamma delta varepsilon zeta eta "
+    "theta kappa lambda mu nu xi pi rho sigma tau varphi chi psi omega"
+)
+_GREEK = dict(zip("ΓΔΘΛΞΠΣΦΨΩαβγδεζηθκλμνξπρστφχψω", _NAMES.split(), strict=True))
+_SIGNS = {
+    "√": r"\surd",
+    "∇": r"\nabla",
+    "−": "-",
+    "·": r"\cdot",
+    "×": r"\times",
+    "≤": r"\le",
+    "≥": r"\ge",
+    "≈": r"\approx",
+    "∞": r"\infty",
+    "±": r"\pm",
+    "→": r"\to",
+    "∈": r"\in",
+}
+LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        **{special: f"\\{special}" for special in "&%$#_{}"},
+        "|": r"\textbar{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{sign: rf"\ensuremath{{{name}}}" for sign, name in _SIGNS.items()},
+        **{sign: rf"\ensuremath{{\{name}}}" for sign, name in _GREEK.items()},
+        "–": "--",
+        "…": r"\ldots{}",
+        SEPARATOR: r"\,",
+        "\N{NO-BREAK SPACE}": "~",
+    }
+)
+"""LaTeX for each character that is special or has no letter in LaTeX."""
+
+_SUPERSCRIPTS = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
+_POWER = re.compile(f"[{_SUPERSCRIPTS}]+")
+_PLAIN = dict(zip(map(ord, _SUPERSCRIPTS), [r"\ensuremath{-}", *"0123456789"], strict=True))
+_ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
+_LETTERS = frozenset("ßæøœłÆØŒŁ")
+
+
+def escape_latex(text: str) -> str:
+    """Return a text escaped for LaTeX.
+
+    A character that some engines lack is written by its code point.
+    """
+    escaped = escape_text(text).translate(LATEX)
+    escaped = _POWER.sub(
+        lambda match: rf"\textsuperscript{{{match[0].translate(_PLAIN)}}}", escaped
+    )
+    return "".join(map(_escape_character, unicodedata.normalize("NFC", escaped)))
+
+
+def _escape_character(character: str) -> str:
+    """Return a character that every font encoding has, any other as ``[U+XXXX]``."""
+    parts = unicodedata.normalize("NFD", character)
+    letter, marks = parts[0], parts[1:]
+    if (letter.isascii() and _ACCENTS.issuperset(marks)) or character in _LETTERS:
+        return character
+    return f"[U+{ord(character):04X}]"
+
+
+def shield_option(cell: str) -> str:
+    """Prefix a cell that LaTeX would read as an option of the preceding line break."""
+    return f"{{}}{cell}" if cell.startswith(("[", "*")) else cell

@@ -1,0 +1,188 @@
+"""The results of a study as tables: expected calls to each target, last values, ranks."""
+
+import csv
+import io
+import math
+from collections.abc import Collection, Iterator, Sequence
+
+from pfbench.base.counts import COUNTED
+from pfbench.base.escaping import escape_spreadsheet
+from pfbench.reporting.comparison import (
+    Comparison,
+    ScoredAlgorithm,
+    SettingComparison,
+    compare_algorithms,
+)
+from pfbench.reporting.ranking import rank_algorithms, ranking_basis_sentence
+from pfbench.reporting.results import RunGroup, StudyResults, truncate_to_equal_counts
+from pfbench.reporting.runtimes import PRODUCTS, Cost
+from pfbench.reporting.seed_curves import FinalSummary
+from pfbench.reporting.significance import seed_warning
+from pfbench.reporting.tables import Table, TableRow, format_calls
+from pfbench.reporting.wording import AXES, name_within_sentence
+
+CSV_HEAD = "problem,setting,algorithm,price,measure,target,expected,low,high,hits,runs,standing"
+
+
+def compare_by_each_price(results: StudyResults) -> list[Comparison]:
+    """Return the comparisons of a study: at its price, if stated, then by each kind of calls.
+
+    If lmo_products is measured, the last comparison is by products of matrices. Full gradients
+    (FO) are compared only if no run counts component gradients (SFO). A study without targets has
+    only the first comparison.
+    """
+    study = results.study
+    counts = [k for k in AXES if k in COUNTED and any(group.makes_calls(k) for group in results)]
+    kinds = [kind for kind in counts if kind != "fo" or "sfo" not in counts] or ["sfo"]
+    prices = [study.price] if study.price else []
+    costs = dict.fromkeys(map(Cost.from_weights, [*prices, *kinds]))
+    if "lmo_products" in study.measures:
+        costs[PRODUCTS] = None
+    equal = list(map(truncate_to_equal_counts, results.panels))
+    return [
+        compare_algorithms(results, cost, equal)
+        for cost in list(costs)[: None if study.targets else 1]
+    ]
+
+
+def results_tables(comparisons: Sequence[Comparison]) -> list[Table]:
+    """Return a table for each price; only the first has the last values, which depend on none."""
+    return [
+        results_table(comparison, include_last_values=number == 0)
+        for number, comparison in enumerate(comparisons)
+    ]
+
+
+def results_table(
+    comparison: Comparison,
+    *,
+    include_last_values: bool = True,
+    labels: Collection[str] | None = None,
+) -> Table:
+    """Return the table of expected calls to each target, last values and ranks.
+
+    Parameters
+    ----------
+    include_last_values
+        Whether the table has the last values, which then rank algorithms that reach no target.
+    labels
+        Labels of the algorithms that have a row; all if not given.
+    """
+    results, price = comparison.results, comparison.price
+    ranked = rank_algorithms(results, price, use_last_values=include_last_values)
+    displayed = comparison.measures if include_last_values else ()
+    rows = []
+    for panel, (_, ordered) in zip(comparison.panels, ranked, strict=True):
+        ranks = {algorithm.group.label: algorithm.rank for algorithm in ordered}
+        leaders = [*panel.leader_by_target, *(panel.leader_by_measure[name] for name in displayed)]
+        for index, scored in enumerate(panel.algorithms):
+            label = scored.group.label
+            if labels is None or label in labels:
+                last = (_summarise_last_value(scored, measure) for measure in displayed)
+                cells = [ranks[label], *scored.calls_until_targets, *last]
+                best = frozenset(k for k, leader in enumerate(leaders, 1) if leader == index)
+                rows.append(TableRow(panel.panel.title, label, cells, best))
+    targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]
+    measures = [f"last {name_within_sentence(measure)}" for measure in displayed]
+    limited = any(panel.limits for panel in comparison.panels)
+    content = f"last values{' at equal counts' if limited else ''}"
+    if targets:
+        content = f"{price} to each target"
+    return Table(
+        f"{results.study.title}: {content}",
+        _table_note(comparison, include_last_values),
+        (results.head, "algorithm", "place", *targets, *measures),
+        rows,
+    )
+
+
+def _table_note(comparison: Comparison, include_last_values: bool) -> str:
+    """Return the note that explains the columns and marks of the table of results."""
+    parts = []
+    if comparison.targets:
+        parts.append(
+            f"Expected {comparison.price.description} to each target: the calls charged to all "
+            "runs (to a failed run all its own calls) over the number of runs that reach it; in "
+            "brackets the 95 % interval over seeds (bootstrap), then how many runs reach the "
+            "target."
+        )
+    if include_last_values:
+        equal = "; those that reach the hardest target count as equal" if comparison.targets else ""
+        budget = _describe_budget(comparison)
+        parts.append(f"Last values are medians (least to greatest) {budget}{equal}.")
+    parts.append(ranking_basis_sentence(comparison.results, comparison.price))
+    parts.append(
+        "Bold: significantly better than every other method (rank test over the seeds, Holm at 5 % "
+        "over the tests of the best against each other method, in all columns)."
+    )
+    columns = len(comparison.targets) + len(comparison.measures)
+    pairs = columns * sum(len(panel.algorithms) - 1 for panel in comparison.panels)
+    seeds = len(comparison.results.study.seeds)
+    parts.append(seed_warning(seeds, pairs, "tell no two methods apart in a table of"))
+    return " ".join(filter(None, parts))
+
+
+def _describe_budget(comparison: Comparison) -> str:
+    budgets = {
+        ", ".join(f"{format_calls(limit)} {kind.upper()}" for kind, limit in panel.limits.items())
+        for panel in comparison.panels
+    }
+    if budgets == {""}:
+        return "at the end of each run, as no budget is stated"
+    if len(budgets) > 1:
+        return "within the budget that all runs of a panel have"
+    return f"within {budgets.pop()}"
+
+
+def _summarise_last_value(algorithm: ScoredAlgorithm, measure: str) -> FinalSummary:
+    values = algorithm.last_values[measure]
+    existing = [value for value in values if math.isfinite(value)]
+    if not existing:
+        return FinalSummary(math.nan, math.nan, math.nan, 0, len(values))
+    ends = min(existing), max(existing)
+    return FinalSummary(algorithm.median(measure), *ends, len(existing), len(values))
+
+
+def results_csv(comparisons: Sequence[Comparison]) -> str:
+    """Return a study as CSV: a line for each expected calls, last value and exact count.
+
+    A line without a measure has the fewest and the most calls that a run spent in total.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(CSV_HEAD.split(","))
+    for number, comparison in enumerate(comparisons):
+        for panel in comparison.panels:
+            for index, scored in enumerate(panel.algorithms):
+                writer.writerows(_target_lines(comparison, panel, index))
+                for measure in comparison.measures if number == 0 else ():
+                    mark = "best" if panel.leader_by_measure[measure] == index else ""
+                    last = _summarise_last_value(scored, measure)
+                    numbers = last.median, last.low, last.high, last.runs, last.planned_runs
+                    writer.writerow([*_names(scored.group), "", measure, None, *numbers, mark])
+    for group in comparisons[0].results:
+        for kind in COUNTED:
+            spent = [getattr(run.counts, kind) for run in group.runs]
+            ends = "", "", "", min(spent), max(spent), "", len(spent), ""
+            writer.writerow([*_names(group), kind.upper(), *ends])
+    return file.getvalue()
+
+
+def _target_lines(
+    comparison: Comparison, panel: SettingComparison, index: int
+) -> Iterator[list[object]]:
+    """Yield the CSV lines of the expected calls of an algorithm to each target."""
+    scored, price = panel.algorithms[index], str(comparison.price)
+    columns = zip(
+        comparison.targets, scored.calls_until_targets, panel.leader_by_target, strict=True
+    )
+    for target, cost, leader in columns:
+        if cost is not None:
+            numbers = cost.value, *(cost.interval or (None, None)), cost.hits, cost.planned_runs
+            mark = "best" if leader == index else ""
+            column = price, target.measure, target.target
+            yield [*_names(scored.group), *column, *numbers, mark]
+
+
+def _names(group: RunGroup) -> list[str]:
+    return [*map(escape_spreadsheet, (group.problem, group.setting, group.label))]

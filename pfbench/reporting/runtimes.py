@@ -1,0 +1,358 @@
+"""Runtimes to a target in calls, their expected value with its interval, and shares of targets.
+
+A run reaches a target at its first recorded row where the measure is at most the target; its
+runtime is the cost up to that row. The row depends on how often iterates are recorded, so the
+parameter `every` must be equal for compared runs.
+
+N. Hansen, A. Auger, D. Brockhoff, T. Tušar, Anytime performance assessment in blackbox optimization
+benchmarking, IEEE Transactions on Evolutionary Computation 26 (2022).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from pfbench.base.checks import check_real
+from pfbench.base.counts import COUNTED
+from pfbench.base.errors import InputError
+from pfbench.base.names import unknown_name_error
+from pfbench.reporting.seed_curves import Array, trace_array, trace_column
+from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.stop import Stop
+
+# --- costs ----------------------------------------------------------------------------------------
+
+KNOWN_COSTS = (*COUNTED, "products", "iteration", "seconds")
+"""Costs that can be charged, by trace column; matrix products are LO times lmo_products."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A weighted sum of counts, e.g. of SFO + 50 LO.
+
+    Attributes
+    ----------
+    weights
+        Pairs of a trace column of `KNOWN_COSTS` and the cost of one unit of it.
+    """
+
+    weights: tuple[tuple[str, float], ...]
+
+    @classmethod
+    def from_weights(cls, weights: str | Mapping[str, float]) -> "Cost":
+        """Return the cost by one kind of calls, or by several with their weights.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown, or a weight is negative, or none is positive.
+        """
+        parameters = {weights: 1.0} if isinstance(weights, str) else weights
+        for name, weight in parameters.items():
+            if name not in KNOWN_COSTS:
+                raise unknown_name_error("count in the price", name, KNOWN_COSTS)
+            check_real(f"the price of {name}", weight, minimum=0.0)
+        result = tuple((name, float(weight)) for name, weight in parameters.items() if weight)
+        if not result:
+            raise InputError("the price charges no count: give a weight, as in sfo=1,lo=50.")
+        return cls(result)
+
+    @classmethod
+    def parse(cls, text: str) -> "Cost":
+        """Read ``"sfo=1,lo=20"``.
+
+        Raises
+        ------
+        InputError
+            If the text does not have that form, or its weights are invalid.
+        """
+        weights = {}
+        for part in text.split(","):
+            name, _, number = (piece.strip() for piece in part.partition("="))
+            try:
+                weights[name] = float(number)
+            except ValueError:
+                raise InputError(
+                    f"cannot read the price {text!r}: write COUNT=NUMBER, as in sfo=1,lo=20."
+                ) from None
+        return cls.from_weights(weights)
+
+    def __str__(self) -> str:
+        return " + ".join(_format_term(name, weight) for name, weight in self.weights)
+
+    @property
+    def description(self) -> str:
+        """Counted quantity, in words."""
+        return "products of matrices" if self == PRODUCTS else f"{self} calls"
+
+    def column_costs(self, run: Run) -> list[tuple[str, float]]:
+        """Return pairs of a trace column and the cost of one unit of it for a run."""
+        return [
+            ("lo", weight * _matrix_products_per_lmo(run)) if name == "products" else (name, weight)
+            for name, weight in self.weights
+        ]
+
+    def cost_along_trace(self, run: Run) -> Array:
+        """Return the cost at each recorded row; empty if the trace lacks a column."""
+        columns = [weight * trace_column(run, name) for name, weight in self.column_costs(run)]
+        if any(column.size != len(run.rows) for column in columns):
+            return np.empty(0)
+        return np.asarray(np.sum(columns, axis=0))
+
+    def total_cost(self, run: Run) -> float:
+        """Return the cost of the whole run, including an incomplete last iteration."""
+        complete = run.counts.as_dict() | {"iteration": run.iterations, "seconds": run.seconds}
+        return float(sum(weight * complete[name] for name, weight in self.column_costs(run)))
+
+
+PRODUCTS = Cost.from_weights("products")
+"""Cost in matrix products of the linear minimisations, for runs with lmo_products."""
+
+
+def _matrix_products_per_lmo(run: Run) -> float:
+    """Return the matrix products of each linear minimisation of a run; 0 if not measured."""
+    full_list = trace_column(run, "lmo_products")
+    return float(full_list[0]) if full_list.size else 0.0
+
+
+def _format_term(name: str, weight: float) -> str:
+    title = name.upper() if name in COUNTED else name
+    return title if weight == 1.0 else f"{weight:g} {title}"
+
+
+# --- runtimes -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Runtimes:
+    """The calls to one target of the runs of one algorithm on one problem.
+
+    Attributes
+    ----------
+    calls
+        Cost of each run up to the target; infinite if it misses the target.
+    total_calls
+        Cost of each whole run.
+    """
+
+    calls: Array
+    total_calls: Array
+
+    @property
+    def is_reached(self) -> npt.NDArray[np.bool_]:
+        """Whether each run reached the target."""
+        return np.isfinite(self.calls)
+
+    @property
+    def hits(self) -> int:
+        """Number of runs that reached the target."""
+        return int(self.is_reached.sum())
+
+    @property
+    def needs_none(self) -> bool:
+        """Whether the target is reached without any charged call."""
+        return bool(self.hits) and not self.calls_charged.any()
+
+    @property
+    def calls_charged(self) -> Array:
+        """Cost charged to each run: its calls to the target, or, if it failed, all it spent."""
+        return np.where(self.is_reached, self.calls, self.total_calls)
+
+
+def make_runtimes(
+    runs: Sequence[Run], target: Stop, price: Cost, traces: Sequence[Array] | None = None
+) -> Runtimes:
+    """Return the runtimes of runs to a target; `traces` are their `trace_array`, if known."""
+    existing = map(trace_array, runs) if traces is None else traces
+    calls = [
+        _calls_to_target(run, trace, target, price)
+        for run, trace in zip(runs, existing, strict=True)
+    ]
+    return Runtimes(
+        np.array(calls, dtype=float), np.array([price.total_cost(run) for run in runs], dtype=float)
+    )
+
+
+def ert(runtimes: Runtimes) -> float:
+    """Return the expected runtime: the total cost charged to the runs over the number of hits.
+
+    This is the average cost of restarting until the target is reached. Each failed run is charged
+    its own cost. Without a hit, the expected runtime is infinite.
+    """
+    return float(runtimes.calls_charged.sum() / runtimes.hits) if runtimes.hits else float("inf")
+
+
+def _calls_to_target(run: Run, trace: Array, target: Stop, price: Cost) -> float:
+    priced = price.column_costs(run)
+    needed = (target.measure, *(name for name, _ in priced))
+    if not run.rows or any(name not in run.columns for name in needed):
+        return float("inf")
+    measured = trace[:, run.columns.index(target.measure)]
+    reached = (-np.inf < measured) & (measured <= target.target)  # False without a value
+    first = int(reached.argmax())
+    if not reached[first]:
+        return float("inf")
+    return sum(
+        weight * float(trace[first, run.columns.index(subject)]) for subject, weight in priced
+    )
+
+
+# --- intervals by the bootstrap -------------------------------------------------------------------
+
+# The runs of each problem are resampled with replacement, as many as there are; the problems are
+# fixed. R. Agarwal, M. Schwarzer, P. S. Castro, A. C. Courville, M. Bellemare, Deep reinforcement
+# learning at the edge of the statistical precipice, NeurIPS 2021.
+
+RESAMPLES = 2000
+"""Number of bootstrap resamples."""
+
+LEVEL = 0.95
+"""Nominal coverage probability of an interval."""
+
+_SEED = 20190813
+
+
+class BootstrapInterval(NamedTuple):
+    """Lower and upper end of an interval; the upper end may be infinite."""
+
+    low: float
+    high: float
+
+
+def resampling_counts(numbers: Sequence[int], resamples: int) -> Iterator[Array]:
+    """Yield, for each problem, how often each of its runs is drawn: shape (resamples, runs).
+
+    Equal arguments give equal draws.
+
+    Parameters
+    ----------
+    numbers
+        Number of runs of each problem.
+    """
+    return (
+        _draw_resampling_counts(problem, runs, resamples) for problem, runs in enumerate(numbers)
+    )
+
+
+@lru_cache(maxsize=2)
+def _draw_resampling_counts(problem: int, runs: int, resamples: int) -> Array:
+    bootstrap_indices: Array = _draw_compact_counts(problem, runs, resamples).astype(float)
+    bootstrap_indices.flags.writeable = False
+    return bootstrap_indices
+
+
+@lru_cache(maxsize=64)
+def _draw_compact_counts(problem: int, runs: int, resamples: int) -> "np.ndarray[Any, Any]":
+    """Draw the resampling counts of one problem as small integers."""
+    rng = np.random.default_rng(np.random.SeedSequence((_SEED, problem)))
+    multinomial = rng.multinomial(runs, np.full(runs, 1.0 / runs), resamples)
+    return multinomial.astype(np.min_scalar_type(runs))
+
+
+def resample_ert(runtimes: Runtimes, resamples: Array) -> Array:
+    """Return the expected runtime of each resample; infinite if none of its runs is a hit."""
+    hits = resamples @ runtimes.is_reached.astype(float)
+    with np.errstate(divide="ignore"):
+        return np.where(
+            hits > 0, resamples @ runtimes.calls_charged / np.maximum(hits, 1.0), np.inf
+        )
+
+
+def ert_interval(runtimes: Runtimes, resamples: int = RESAMPLES) -> BootstrapInterval | None:
+    """Return the interval of the expected runtime; None for fewer than two runs, or no hit."""
+    if runtimes.calls.size < 2 or not runtimes.hits:
+        return None
+    low, high = percentile_interval(
+        resample_ert(runtimes, next(resampling_counts([runtimes.calls.size], resamples)))
+    )
+    return BootstrapInterval(float(low), float(high))
+
+
+EVEN = 1.25
+"""Two methods are equivalent if the interval of their ratio is within 1/1.25 and 1.25."""
+
+
+def ratio_interval(runtimes: Runtimes, other: Runtimes) -> BootstrapInterval | None:
+    """Return the interval of a ratio of expected runtimes; None if one of them has no hit.
+
+    The runs of both are resampled independently. A resample in which neither has a hit counts as 0
+    for the lower end and as infinite for the upper one. None is also returned for a single run.
+    """
+    if not (runtimes.hits and other.hits) or min(runtimes.calls.size, other.calls.size) < 2:
+        return None
+    sample = resampling_counts([runtimes.calls.size, other.calls.size], RESAMPLES)
+    above, below = (
+        resample_ert(runtimes, times)
+        for runtimes, times in zip((runtimes, other), sample, strict=True)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = above / below
+    low = percentile_interval(np.nan_to_num(ratios, nan=0.0, posinf=np.inf))[0]
+    high = percentile_interval(np.nan_to_num(ratios, nan=np.inf, posinf=np.inf))[1]
+    return BootstrapInterval(float(low), float(high))
+
+
+def is_equivalent(interval: BootstrapInterval | None) -> bool:
+    """Return whether an interval of a ratio shows that two methods are equivalent."""
+    return interval is not None and interval.low >= 1.0 / EVEN and interval.high <= EVEN
+
+
+def percentile_interval(resamples: Array) -> Array:
+    """Return the interval ends, along the first axis, of values resampled along theirs."""
+    tail = (1 - LEVEL) / 2
+    # Values as they were drawn: nothing is interpolated between a number and infinity.
+    return np.quantile(resamples, [tail, 1 - tail], axis=0, method="inverted_cdf")
+
+
+@dataclass(frozen=True)
+class CumulativeShare:
+    """Non-decreasing step function: the share of targets reached within x calls.
+
+    Attributes
+    ----------
+    x
+        Numbers of calls at which the share increases, in increasing order.
+    share, low, high
+        The share from x up to the next entry of x, and the ends of its pointwise interval.
+    """
+
+    x: Array
+    share: Array
+    low: Array
+    high: Array
+
+
+def ecdf(runtimes: Sequence[Sequence[Runtimes]], resamples: int = RESAMPLES) -> CumulativeShare:
+    """Return the share of (problem, target, run) triples reached, against the number of calls.
+
+    Every problem has equal weight, and so has every target of it. If some triples are never
+    reached, the share ends below 1.
+
+    Parameters
+    ----------
+    runtimes
+        The calls by problem and target; all targets of a problem list its runs in the same order.
+    """
+    calls = [np.stack([runtimes.calls for runtimes in targets]) for targets in runtimes]
+    existing = [values[np.isfinite(values)] for values in calls]
+    x = np.unique(np.concatenate(existing)) if existing else np.empty(0)
+    share, result = np.zeros(x.size), np.zeros((resamples, x.size))
+    for values, times in zip(
+        calls, resampling_counts([c.shape[1] for c in calls], resamples), strict=True
+    ):
+        # Of each run, the share of the targets that it has reached at x.
+        reached = np.stack([_count_values_up_to_each(run, x) for run in values.T]) / values.shape[0]
+        share += reached.mean(axis=0)
+        result += times @ reached / values.shape[1]
+    number = max(len(calls), 1)
+    low, high = percentile_interval(result / number)
+    return CumulativeShare(x, share / number, low, high)
+
+
+def _count_values_up_to_each(values: Array, x: Array) -> Array:
+    """Return, for each x, the number of values that are at most x."""
+    return np.searchsorted(np.sort(values), x, side="right").astype(float)

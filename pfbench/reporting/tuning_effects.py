@@ -1,0 +1,181 @@
+"""Effects of tuning: the chosen parameters, and how much they matter."""
+
+import math
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from pfbench.reporting.tables import Cell, Table, TableRow
+from pfbench.reporting.wording import format_integer, join_items, name_within_sentence, pluralize
+from pfbench.runs.loop.stop import Stop
+from pfbench.runs.planning.labels import setting_title
+from pfbench.runs.planning.study import Study
+from pfbench.runs.planning.tune import TunedMethod, TuningChoice, TuningPlan, choice_key
+
+
+class _Search(NamedTuple):
+    """Search of one method's parameters on one problem."""
+
+    problem: str
+    title: str
+    """The problem and its setting."""
+    method: TunedMethod
+    choice: TuningChoice
+
+    @property
+    def total_calls(self) -> int:
+        """Calls of all trials."""
+        return sum(trial.total_calls for trial in self.choice.trials)
+
+
+def _list_searches(study: Study, labels: Collection[str] | None = None) -> list[_Search]:
+    """Return the finished searches, on request only those of methods with these tuned labels."""
+    choices = {choice.key: choice for choice in study.choices}
+    return [
+        _Search(problem.label, title, method, choice)
+        for problem, method, setting in (study.iterate_tuned() if study.tune else ())
+        if labels is None or method.tuned_label in labels
+        if (choice := choices.get(choice_key(problem.selector, method.selector, setting.values)))
+        for title in [", ".join(filter(None, (problem.label, setting.title)))]
+    ]
+
+
+def tuning_sentences(study: Study) -> list[str]:
+    """Return sentences on how the methods were tuned; empty without tuning."""
+    tune, searches = study.tune, _list_searches(study)
+    if tune is None or not study.choices:
+        return []
+    counts = [len(search.choice.trials) for search in searches]
+    first = [len(s.choice.trials) - len(s.choice.points_beyond) for s in searches]
+    fewer, excess = sum(number < tune.trials for number in first), sum(counts) - sum(first)
+    less = further = ""
+    if fewer:
+        less = (
+            f" ({format_integer(fewer)} of {format_integer(len(counts))} grids have fewer points)"
+        )
+    if excess:
+        extra = pluralize(excess, "trial")
+        further = f", and {extra} one step beyond grids with a choice at their end"
+    kind, calls = tune.count.upper(), sum(search.total_calls for search in searches)
+    return [
+        f"{pluralize(len(tune.methods), 'method')} tuned, {pluralize(tune.trials, 'trial')} each "
+        f"on each problem{less}, {pluralize(len(tune.seeds), 'seed')} a trial{further}: "
+        f"{pluralize(sum(counts), 'trial')} of {format_integer(calls)} {kind} in all. The fewest "
+        f"expected {kind} to {_describe_targets(tune)} decide, and the chosen parameters are run "
+        "on fresh seeds."
+    ]
+
+
+def _describe_targets(tune: TuningPlan) -> str:
+    """Return the targets of the tuning as text."""
+    levels = [f"{name_within_sentence(stop.measure)} ≤ {stop.target:g}" for stop in tune.targets]
+    return levels[0] if len(levels) == 1 else f"{join_items(levels)}, separately for each,"
+
+
+def tuning_tables(study: Study) -> list[Table]:
+    """Return the tables of chosen parameters and of all trials; empty without tuning."""
+    if study.tune is None or not study.choices:
+        return []
+    tables = choice_table(study), _all_trials_table(study, study.tune)
+    return [table for table in tables if table is not None]
+
+
+def choice_table(study: Study, labels: Collection[str] | None = None) -> Table | None:
+    """Return the chosen parameters by problem, method and target, and their effect on calls.
+
+    Parameters
+    ----------
+    labels
+        Labels of the tuned methods that have rows; all if not given.
+
+    Returns
+    -------
+    Table or None
+        None if no method was tuned.
+    """
+    tune, rows = study.tune, []
+    for search in _list_searches(study, labels):
+        choice = search.choice
+        for index, target in enumerate(tune.targets if tune else ()):
+            best = choice.best_trial(index)
+            calls = [trial.expected_calls[index] for trial in choice.trials]
+            reached = list(filter(math.isfinite, calls))
+            cells: list[Cell] = [
+                f"{target.target:g}",
+                setting_title(best.values),
+                ", ".join(choice.parameters_at_ends(index)) or None,
+                len(calls),
+                len(reached),
+                _round_calls(best.expected_calls[index]),
+                max(reached) / min(reached) if reached and min(reached) else None,
+                _finite(best.last_values[index]),
+                search.total_calls,
+            ]
+            rows.append(TableRow(search.title, search.method.label, cells))
+    if tune is None or not rows:
+        return None
+    kind, head = tune.count.upper(), ("problem", "method", "target", "chosen", "at an end")
+    return Table(
+        f"{study.title}: what tuning chose",
+        f"Expected {kind} to {_describe_targets(tune)} on the seeds of the search "
+        f"({', '.join(map(str, tune.seeds))}). At an end: the best value may lie beyond the grid, "
+        "though the grid was extended by one step. Spread: the most calls of the trials that reach "
+        "the target over the fewest. If none reaches it, the lowest last value decides. Cost: the "
+        f"{kind} of all trials of the method on the problem, for all targets.",
+        (*head, "trials", "of these reach it", "calls", "spread", "last", "cost"),
+        rows,
+    )
+
+
+def _all_trials_table(study: Study, tune: TuningPlan) -> Table:
+    """Return the table of all trials: parameters, and expected calls to each target."""
+    rows = []
+    for search in _list_searches(study):
+        best = [search.choice.best_trial(index) for index in range(len(tune.targets))]
+        for trial in search.choice.trials:
+            cells: list[Cell] = [setting_title(trial.values)]
+            for hits, calls in zip(trial.hits, trial.expected_calls, strict=True):
+                cells += [f"{hits} of {len(tune.seeds)}", _round_calls(calls)]
+            to = [
+                f"{target.target:g}"
+                for target, item in zip(tune.targets, best, strict=True)
+                if item is trial
+            ]
+            cells += [_finite(trial.last_values[-1]), f"chosen for {', '.join(to)}" if to else None]
+            rows.append(TableRow(search.title, search.method.label, cells))
+    heads = [head for stop in tune.targets for head in (f"seeds to {stop.target:g}", "calls")]
+    return Table(
+        f"{study.title}: calls to the target against the parameters",
+        f"All {format_integer(len(rows))} trials of the search: expected {tune.count.upper()} to "
+        f"{_describe_targets(tune)}.",
+        ("problem", "method", "tried", *heads, "last", ""),
+        rows,
+    )
+
+
+def choices_as_json(study: Study, labels: Collection[str]) -> list[dict[str, Any]]:
+    """Return the tuned parameters of some methods as JSON records."""
+    targets: tuple[Stop, ...] = study.tune.targets if study.tune else ()
+    return [
+        {
+            "problem": search.problem,
+            "algorithm": search.method.tuned_label,
+            "measure": target.measure,
+            "target": target.target,
+            "values": dict(search.choice.best_trial(index).values),
+            "parameters_at_grid_end": list(search.choice.parameters_at_ends(index)),
+            "trials": len(search.choice.trials),
+            "reached": sum(trial.hits[index] > 0 for trial in search.choice.trials),
+            "cost": search.total_calls,
+        }
+        for search in _list_searches(study, labels)
+        for index, target in enumerate(targets)
+    ]
+
+
+def _round_calls(value: float) -> int | float | None:
+    """Return expected calls rounded as in tables: whole from 100 on, else to three digits."""
+    return round(value) if 100 <= value < math.inf else _finite(value)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
