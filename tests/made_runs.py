@@ -1,5 +1,8 @@
 """Runs made of the numbers that a test is about."""
 
+import math
+from dataclasses import replace
+
 from pfbench.base.counts import Budget, Counts
 from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
@@ -105,3 +108,48 @@ def results(*groups, targets=TARGETS):
         targets=targets,
     )
     return StudyResults(study, (SettingResults("p", "easy", "easy", tuple(groups)),))
+
+
+def results_of(panels, targets=TARGETS, budgets=None):
+    """A study of these runs: by problem and algorithm, by seed; a label may have a budget."""
+    labels = list(dict.fromkeys(label for groups in panels.values() for label in groups))
+    study = Study(
+        key="",
+        title="T",
+        introduction="",
+        problems=tuple(LabelledSelector(problem, "p") for problem in panels),
+        algorithms=tuple(LabelledSelector(label, label) for label in labels),
+        settings=(Setting("", {}),),
+        seeds=tuple(range(max(len(runs) for made in panels.values() for runs in made.values()))),
+        measures=("m",),
+        recorded_measures=("m",),
+        targets=targets,
+    )
+
+    def group_of(problem, label, runs):
+        runs = tuple(replace(one, seed=seed) for seed, one in enumerate(runs))
+        plans = tuple(plan((budgets or {}).get(label), one.seed) for one in runs)
+        return RunGroup(problem, "", label, label, plans, runs, ("0" * 64,) * len(runs))
+
+    found = (
+        SettingResults(
+            problem, "", problem, tuple(group_of(problem, *item) for item in groups.items())
+        )
+        for problem, groups in panels.items()
+    )
+    return StudyResults(study, tuple(found))
+
+
+# --- runs that diverge ---
+
+HUGE = 1.7e308
+WILD = {
+    "to 1e300": (1.0, 1e5, 1e150, 1e300),
+    "to the largest number": (1.0, 1e155, HUGE, HUGE),
+    "to infinity": (1.0, 1e155, 1e308, math.inf),
+    "to NaN": (1.0, 1e20, math.nan, math.nan),
+    "to -1e300": (1.0, -1e5, -1e150, -1e300),
+    "to both sides": (1.0, HUGE, -HUGE, HUGE),
+    "within the least numbers": (1e-310, 5e-324, 0.0, 1e-320),
+}
+"""Values of a measure along a run that diverges, or of extreme size."""

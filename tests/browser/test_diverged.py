@@ -8,18 +8,9 @@ from dataclasses import replace
 import pytest
 from chromium import BENCH, change
 from generated_reports import report_of, run_of
+from made_runs import WILD
 
 pytestmark = pytest.mark.browser
-
-WILD = {
-    "to 1e300": [1.0, 1e5, 1e150, 1e300],
-    "to the largest number": [1.0, 1e155, 1.7e308, 1.7e308],
-    "to infinity": [1.0, 1e155, 1e308, math.inf],
-    "to NaN": [1.0, 1e20, math.nan, math.nan],
-    "to -1e300": [1.0, -1e5, -1e150, -1e300],
-    "to both sides": [1.0, 1.7e308, -1.7e308, 1.7e308],
-    "within the least numbers": [1e-310, 5e-324, 0.0, 1e-320],
-}
 
 AXES = f"""JSON.stringify({BENCH}.measures.flatMap((measure) => {BENCH}.panels.flatMap((panel) =>
   Object.values(pfbench.panels.axesOf({BENCH}, panel, measure)))))"""

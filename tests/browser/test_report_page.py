@@ -11,12 +11,8 @@ import pytest
 from chromium import BENCH, change
 from generated_reports import MARKUP, SPEC, report_of
 
-from pfbench.reporting import collect_report, write_report
 from pfbench.reporting.ranking import initially_shown_algorithms
 from pfbench.reporting.theory import MethodTheory, RateLine
-from pfbench.runs.execute import execute
-from pfbench.runs.planning.spec import load_spec
-from pfbench.runs.storage.store import Store
 
 pytestmark = pytest.mark.browser
 
@@ -147,23 +143,6 @@ SLOPES = f"{BENCH}.panels.map((panel) => pfbench.panels.slope({BENCH}, panel, 'f
 ENDS = f"""{BENCH}.panels.map(({{groups: [group]}}) => {{
   const {{x = group.x.lo, y}} = group.other.lo?.fw_gap ?? group.bands.fw_gap;
   return [x.at(-1), y.at(-1)]; }})"""
-
-
-@pytest.mark.long
-def test_a_claimed_rate_is_a_slope_with_its_constant(browser, tmp_path):
-    rate = RateLine("a-claim", "frank-wolfe", "fw_gap", "lo", 0.5, "eps^-2 LO")
-    page, _ = report_of(SPEC, tmp_path, theory=MethodTheory(rates=(rate,)))
-    browser.open(page.as_uri() + "#study.slope=claim0&study.logx=1")
-    caption = "document.querySelector('.caption').textContent"
-    assert "The chosen slope has no place here" in browser.run(caption)
-    change(browser, "x", "lo")
-    assert browser.run("document.querySelectorAll('.slope').length") == 4
-    for slope, (end, value) in zip(browser.run(SLOPES), browser.run(ENDS), strict=True):
-        assert (slope["power"], slope["constant"]) == (0.5, pytest.approx(value * end**0.5))
-    said = browser.run(caption)
-    assert "Long dashes: steady: eps^-2 LO, with C = " in said
-    assert said.count("C = ") == said.count("through the end of a curve") == 1
-    assert browser.complaints == []
 
 
 @pytest.mark.long
@@ -457,46 +436,6 @@ def test_axe_finds_nothing(browser, request, report, dark, width):
     assert found == []
 
 
-SMALL = """
-title = "Small"
-
-[[study]]
-key = "small"
-title = "Two estimators"
-problems = "robust-matrix-recovery[rows=20,columns=20,rank=2,density=0.3,seed={seed}]"
-seeds = 2
-measures = ["fw_gap", "estimator_error"]
-every = "5"
-
-[study.algorithms]
-SVRG = "nfwu-svrg[batch={batch},period=5,iterations=20,step=0.05,output=last]"
-CASVRG = "nfwu-casvrg[batch={batch},period=5,iterations=20,step=0.05,output=last]"
-
-[[study.setting]]
-title = "S = 10"
-batch = 10
-
-[[study.setting]]
-title = "S = 20"
-batch = 20
-"""
-
-
-def test_runs_that_are_really_made_are_drawn(browser, tmp_path):
-    path = tmp_path / "small.toml"
-    path.write_text(SMALL, encoding="utf-8")
-    spec = load_spec(path)
-    report = collect_report(spec, execute(spec.runs(), Store(tmp_path / "store")))
-    page, *_ = write_report(report, tmp_path / "report", command="c", commit="c")
-    browser.open(page.as_uri() + "#small.x=sso&small.measure=all")
-    assert browser.complaints == []
-    assert browser.run("document.querySelectorAll('.panel').length") == 4
-    assert "SVRG makes no SSO calls, so it has no line on this axis." in browser.run(
-        "document.querySelector('.caption').textContent"
-    )
-    assert colours(browser) == {1}
-
-
 LINES = "new Set([...document.querySelectorAll('.line')].map((one) => one.dataset.number)).size"
 """How many algorithms have a line."""
 
@@ -531,29 +470,3 @@ def test_of_very_many_methods_the_foremost_are_shown_at_first(browser, tmp_path)
     browser.run(f"{more}.click()")
     assert (browser.run(LINES), browser.run("location.hash")) == (14, "")
     assert browser.complaints == []
-
-
-@pytest.mark.long
-@pytest.mark.slow
-def test_fourteen_methods_on_eight_problems_fit_in_a_page(browser, tmp_path):
-    names = (
-        *("frank-wolfe", "sfw", "svfw", "sagafw", "nfwu-sg", "nfwu-svrg", "nfwu-spiderg"),
-        *("nfwu-casvrg", "nfwu-caspiderg", "ncgs", "ncgs-vr", "cgs", "storc", "prox-gd"),
-    )
-    problems = "\n".join(f'"problem {k}" = "problem[number={k}]"' for k in range(8))
-    algorithms = "\n".join(f'{name} = "{name}"' for name in names)
-    text = (
-        'title = "Many"\nseeds = 5\nmeasures = ["fw_gap", "objective"]\ntargets = ["fw_gap=0.1"]\n'
-        f"every = 10\n[problems]\n{problems}\n[algorithms]\n{algorithms}\n"
-    )
-    page, _ = report_of(text, tmp_path, rows=60)
-    assert page.stat().st_size < 3_000_000
-    browser.open(page.as_uri())
-    assert browser.complaints == []
-    assert browser.run("document.querySelectorAll('.panel').length") == 8
-    assert browser.run(LINES) == 14
-    looks = browser.run(
-        "pfbench.report.algorithms.map((one, k) => [one.path, one.dash, getComputedStyle("
-        "document.documentElement).getPropertyValue(`--line-${k}`)].join())"
-    )
-    assert len(set(looks)) == 14

@@ -3,47 +3,18 @@
 from dataclasses import replace
 
 import pytest
-from made_runs import run
+from made_runs import results_of, run
 
 from pfbench.reporting.answers import answer_sentences as of_comparisons
 from pfbench.reporting.result_tables import compare_by_each_price
-from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.runs.loop.stop import Stop
-from pfbench.runs.planning.study import LabelledSelector, Setting, Study
 
 FEW = "; the first is not significantly better"
-EASY, HARD = Stop("m", 0.5), Stop("m", 0.1)
+TARGETS = Stop("m", 0.5), Stop("m", 0.1)
 
 
-def results(panels, targets=(EASY, HARD)):
-    """A study of these runs: by problem and algorithm, by seed."""
-    labels = list(dict.fromkeys(label for groups in panels.values() for label in groups))
-    seeds = max(len(runs) for groups in panels.values() for runs in groups.values())
-    study = Study(
-        key="",
-        title="T",
-        introduction="",
-        problems=tuple(LabelledSelector(problem, "p") for problem in panels),
-        algorithms=tuple(LabelledSelector(label, label) for label in labels),
-        settings=(Setting("", {}),),
-        seeds=tuple(range(seeds)),
-        measures=("m",),
-        recorded_measures=("m",),
-        targets=targets,
-    )
-    found = tuple(
-        SettingResults(
-            problem,
-            "",
-            problem,
-            tuple(
-                RunGroup(problem, "", label, label, (), tuple(runs))
-                for label, runs in groups.items()
-            ),
-        )
-        for problem, groups in panels.items()
-    )
-    return StudyResults(study, found)
+def results(panels, targets=TARGETS):
+    return results_of(panels, targets)
 
 
 def answers(found):
@@ -145,20 +116,3 @@ def test_failures_are_counted_by_their_status():
 )
 def test_without_a_target_the_ends_are_compared(panels, said):
     assert answers(results(panels, targets=()))[1:] == [said]
-
-
-def test_another_method_changes_no_number_of_the_others():
-    alone = answers(results({"p": {"a": runs(1000), "b": runs(3000)}}))[2]
-    more = answers(results({"p": {"a": runs(1000), "b": runs(3000), "c": runs(2000)}}))[2]
-    assert "a, 1\u202f000 expected" in alone
-    assert "a, 1\u202f000 expected" in more
-    assert "b 3\u202f000" in alone
-    assert "b 3\u202f000" in more
-
-
-def test_a_price_of_the_spec_is_compared_first():
-    found = results({"p": {"a": runs(1000), "b": runs(3000)}})
-    priced = replace(found, study=replace(found.study, price={"sfo": 1.0, "lo": 10.0}))
-    told = answers(priced)
-    assert told[2].startswith("Fewest SFO + 10 LO calls: a, ")
-    assert told[3].startswith("Fewest SFO calls: a, 1\u202f000 expected")

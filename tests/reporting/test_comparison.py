@@ -2,7 +2,6 @@
 
 import csv
 import io
-import math
 from dataclasses import replace
 
 import pytest
@@ -18,7 +17,6 @@ from made_runs import (
     plan,
     results,
     run,
-    short,
     slow,
     slower,
 )
@@ -28,7 +26,7 @@ from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.paper_table import escape_latex, paper_table
 from pfbench.reporting.result_tables import compare_by_each_price, results_csv, results_table
 from pfbench.reporting.runtimes import Cost
-from pfbench.reporting.tables import format_cell, markdown_table
+from pfbench.reporting.tables import format_cell
 
 SFO = Cost.from_weights("sfo")
 
@@ -56,11 +54,6 @@ def test_expected_calls_hits_last_values_and_ranks():
     assert [found[name]["place"] for name in ("fast", "slow", "failing", "idle")] == list("1234")
 
 
-def test_a_method_that_does_nothing_is_last():
-    found, _ = lines(idle(), short(1000), slow(), fast())
-    assert found["idle"]["place"] == "4"
-
-
 def test_bold_is_what_the_test_says_and_of_what_is_not_told_nothing_is_said():
     _, far = lines(fast(), slow())
     assert far["fast"].best == {1, 2}  # both end at the target
@@ -82,22 +75,6 @@ def test_adding_a_method_changes_no_bit_of_the_others():
     many = compare_algorithms(results(idle(), fast(), failing(), slow(), slower()), SFO)
     for label in ("fast", "slow"):
         assert numbers(few, label) == numbers(many, label)
-
-
-def test_a_method_with_twice_the_budget_gains_nothing_from_it():
-    half = compare_algorithms(results(fast(), short(1000)), SFO)
-    double = compare_algorithms(results(fast(), short(2000)), SFO)
-    alone = compare_algorithms(results(short(2000)), SFO)
-    assert alone.panels[0].algorithms[0].calls_until_targets[1].hits == 8  # it would
-    for comparison in (half, double):
-        assert comparison.panels[0].limits == {"sfo": 1000}
-        assert comparison.panels[0].algorithms[1].calls_until_targets[1].hits == 0
-    for k in range(2):
-        (one, other) = (c.panels[0].algorithms[1].calls_until_targets[k] for c in (half, double))
-        assert other.value >= one.value
-        assert other.hits == one.hits
-    assert half.panels[0].algorithms[1].last_values == double.panels[0].algorithms[1].last_values
-    assert numbers(half, "fast") == numbers(double, "fast")
 
 
 def test_a_kind_of_calls_that_nobody_needs_decides_nothing():
@@ -248,24 +225,3 @@ def test_characters_for_latex():
     assert escape_latex("10⁻³") == r"10\textsuperscript{\ensuremath{-}3}"
     assert escape_latex("é中") == "é[U+4E2D]"
     assert escape_latex("Ψ ≤ ∞") == r"\ensuremath{\Psi} \ensuremath{\le} \ensuremath{\infty}"
-
-
-def test_markdown_marks_the_best():
-    text = markdown_table(results_table(compare_algorithms(results(fast(), slow()), SFO)))
-    assert "**43.5 (" in text
-
-
-def test_infinite_calls_are_said():
-    assert (
-        format_cell(
-            compare_algorithms(results(idle()), SFO).panels[0].algorithms[0].calls_until_targets[0]
-        )
-        == "∞ 0/8"
-    )
-    assert math.isinf(
-        compare_algorithms(results(idle()), SFO)
-        .panels[0]
-        .algorithms[0]
-        .calls_until_targets[0]
-        .value
-    )

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from made_runs import SEEDS, group, results, run
+from made_runs import HUGE, SEEDS, WILD, group, results, run
 
 from pfbench.reporting.page_data import figure_data_json
 from pfbench.reporting.panels import BEYOND, compute_figure, linear_ticks, log_ticks
@@ -15,16 +15,6 @@ from pfbench.reporting.seed_curves import final_summary, median_band
 from pfbench.reporting.svg import COLUMN, curves_drawing, render_svg
 from pfbench.runs.planning.study import Spec
 
-HUGE = 1.7e308
-WILD = {
-    "to 1e300": (1.0, 1e5, 1e150, 1e300),
-    "to the largest number": (1.0, 1e155, HUGE, HUGE),
-    "to infinity": (1.0, 1e155, 1e308, math.inf),
-    "to NaN": (1.0, 1e20, math.nan, math.nan),
-    "to -1e300": (1.0, -1e5, -1e150, -1e300),
-    "to both sides": (1.0, HUGE, -HUGE, HUGE),
-    "within the least numbers": (1e-310, 5e-324, 0.0, 1e-320),
-}
 STEADY = (1.0, 0.1, 1e-2, 1e-3)
 
 

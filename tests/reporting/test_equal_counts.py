@@ -4,47 +4,31 @@ import json
 from dataclasses import replace
 
 import pytest
-from made_runs import plan, run
+from made_runs import results_of, run
 
 from pfbench.base.counts import Budget
 from pfbench.reporting import page_data
 from pfbench.reporting.answers import answer_sentences, truncation_and_decrease_sentences
 from pfbench.reporting.panels import compute_figure
 from pfbench.reporting.result_tables import compare_by_each_price, results_table
-from pfbench.reporting.results import RunGroup, SettingResults, StudyResults, truncate_study
+from pfbench.reporting.results import truncate_study
 from pfbench.reporting.tables import count_table
 from pfbench.runs.loop.stop import Stop
-from pfbench.runs.planning.study import LabelledSelector, Setting, Spec, Study
+from pfbench.runs.planning.study import Spec
 
 TARGETS = (Stop("m", 0.3), Stop("m", 0.08))
 
 
-def curve(length):
-    values = [1.0 / (1 + k) for k in range(length)]
-    return run(values, [10 * k for k in range(length)], status="budget")
-
-
 def results(targets, rows=21, budget=200):
     """Two methods that do the same, the second of which had a larger budget."""
-    study = Study(
-        "",
-        "T",
-        "",
-        (LabelledSelector("p", "p"),),
-        (LabelledSelector("once", "once"), LabelledSelector("twice", "twice")),
-        (Setting("", {}),),
-        (0, 1, 2),
-        ("m",),
-        ("m",),
-        targets=targets,
-    )
 
-    def group(label, length, most):
-        plans = tuple(plan(Budget(sfo=most), seed) for seed in range(3))
-        return RunGroup("p", "", label, label, plans, (curve(length),) * 3, ("0" * 64,) * 3)
+    def curve(length):
+        values = [1.0 / (1 + k) for k in range(length)]
+        return run(values, [10 * k for k in range(length)], status="budget")
 
-    groups = group("once", 11, 100), group("twice", rows, budget)
-    return StudyResults(study, (SettingResults("p", "", "p", groups),))
+    methods = {"once": [curve(11)] * 3, "twice": [curve(rows)] * 3}
+    budgets = {"once": Budget(sfo=100), "twice": Budget(sfo=budget)}
+    return results_of({"p": methods}, targets, budgets)
 
 
 @pytest.mark.parametrize("targets", [TARGETS, ()])

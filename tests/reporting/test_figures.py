@@ -47,12 +47,6 @@ def test_rows_have_about_as_many_panels(panels, columns):
     assert PAGE.panels_per_row(panels) == columns
 
 
-def test_the_same_runs_give_the_same_bytes():
-    for one, other in zip(drawings(PAGE), drawings(PAGE), strict=True):
-        assert render_svg(one) == render_svg(other) == render_svg_and_pdf(one)[0]
-        assert render_svg_and_pdf(one) == render_svg_and_pdf(other)
-
-
 def test_many_panels_go_on_in_further_rows(spec, outcomes):
     report = collect_report(spec, outcomes)
     (found,) = report.results
@@ -115,15 +109,6 @@ def test_a_line_of_targets_reached_is_the_share_of_them():
 def test_a_method_that_needs_no_such_calls_has_no_line():
     found = target_shares(compare_algorithms(results(fast(), idle()), Cost.from_weights("lo")))
     assert list(found) == ["idle"]  # which reaches nothing
-
-
-def test_there_is_no_such_figure_without_targets():
-    assert (
-        draw_target_profiles(
-            [compare_algorithms(results(fast(), targets=()), Cost.from_weights("sfo"))], ["fast"]
-        )
-        is None
-    )
 
 
 def test_a_run_without_a_row_draws_nothing():

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import matplotlib as mpl
 import pytest
-from compiling import compiled
 from made_runs import SEEDS, descending, fast, group, idle, results, run, slow, slower
 from reading_tex import problems
 
@@ -235,11 +234,6 @@ def test_the_best_of_a_column_is_bold_where_the_seeds_tell():
     rows = [line for line in table_of(front).splitlines() if line.endswith(r"\\")]
     assert [row.count("textbf") for row in rows] == [0, 2, 0, 0]
     assert "textbf" not in table_of(about(group("mine", fast().runs), fast()))
-
-
-def test_the_table_compiles(tmp_path, paper):
-    log = compiled(tmp_path, paper, "\\setlength{\\textwidth}{240pt}")
-    assert "Overfull" not in log
 
 
 def test_no_cell_is_read_as_an_option_of_the_line_before():

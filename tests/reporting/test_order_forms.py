@@ -132,15 +132,6 @@ def test_where_each_has_a_form_that_is_not_beaten_nothing_is_told():
     assert {result.verdict for result in tested_orderings.test_orderings(found)} == {OPEN}
 
 
-def test_forms_are_counted_among_the_tests_that_seeds_must_be_enough_for():
-    found = of_forms(
-        *(fast(), slow(), slower()),
-        forms={"mine": ("fast",), "theirs": ("slow", "slower")},
-        order=(("mine",), ("theirs",)),
-    )
-    assert found.study.ordering_pair_count == 2
-
-
 def test_a_form_whose_runs_are_not_kept_is_said_not_to_be_tested():
     """What is ahead may not be so in the form of which nothing is known, and is no flip."""
     groups = paced(mine=40, ahead=20, behind=80)

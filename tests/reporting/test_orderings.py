@@ -251,23 +251,6 @@ def test_a_count_that_is_the_papers_unit_is_not_judged_twice():
     assert ordering_text.flip_sentences(several)[1:] == []
 
 
-def test_what_flips_in_our_counts_alone_is_no_published_order_that_flips():
-    several = tested_orderings.test_orderings(in_units(PASSES))
-    assert "1 of 1: slow" not in ordering_text.flip_sentences(several)[0]
-    ours = tested_orderings.test_orderings(in_units())
-    assert "that are the other way round, 1 of 1: slow" in ordering_text.flip_sentences(ours)[0]
-
-
-def test_an_order_of_ours_is_no_published_one():
-    found = results(fast(), slow())
-    ordering = PublishedOrdering(OWN_COUNTS, "", (("slow",), ("fast",)), "m", 1.0)
-    several = tested_orderings.test_orderings(
-        replace(found, study=replace(found.study, orderings=(ordering,)))
-    )
-    assert several[0].verdict == REVERSED
-    assert ordering_text.flip_sentences(several) == []
-
-
 @pytest.mark.parametrize("seeds", [3, 4, 5])
 def test_seeds_that_can_decide_no_order_are_said_to_be_too_few(seeds):
     def few(group):
@@ -348,17 +331,3 @@ def test_less_than_a_second_decides_nothing(target, calls, reached):
     assert short[0].deciding_pair.p_value == long[0].deciding_pair.p_value
     table = ordering_text.order_verdict_table(results().study, short)
     assert "less than a second" in table.rows[1].cells[2]
-
-
-@pytest.mark.parametrize("source", ["a paper", f"{OWN_COUNTS}, from its words"])
-@pytest.mark.parametrize("units", [(), (CALLS,)])
-def test_only_a_papers_order_in_its_unit_is_reproduced_or_flips(source, units):
-    found = results(fast(), slow())
-    right = PublishedOrdering(source, "", (("fast",), ("slow",)), "m", 1.0, location=CALLS.location)
-    wrong = replace(right, order=(("slow",), ("fast",)))
-    study = replace(found.study, orderings=(right, wrong), units=units)
-    told = {
-        result.verdict for result in tested_orderings.test_orderings(replace(found, study=study))
-    }
-    theirs = {REPRODUCED, FLIPS} if units and source == "a paper" else set()
-    assert told == {KEPT, REVERSED} | theirs

@@ -1,51 +1,25 @@
 """Ranks of algorithms, from runs whose every number is chosen."""
 
 from dataclasses import replace
-from itertools import permutations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_runs import plan, run
+from made_runs import results_of, run
 
 from pfbench.base.counts import Budget, Counts
 from pfbench.reporting import ranking, tables
 from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.result_tables import compare_by_each_price, results_tables
-from pfbench.reporting.results import (
-    RunGroup,
-    SettingResults,
-    StudyResults,
-    common_limits,
-    limits_by_plan,
-)
+from pfbench.reporting.results import common_limits, limits_by_plan
 from pfbench.runs.loop.stop import Stop
 from pfbench.runs.planning.spec import load_spec
-from pfbench.runs.planning.study import LabelledSelector, Setting, Study
 
 TARGETS = (Stop("m", 0.5), Stop("m", 0.1))
 
 
 def results(methods, targets=TARGETS, budgets=None):
     """One panel: by label, the runs of its seeds."""
-    study = Study(
-        key="k",
-        title="T",
-        introduction="",
-        problems=(LabelledSelector("p", "p"),),
-        algorithms=tuple(LabelledSelector(label, label) for label in methods),
-        settings=(Setting("", {}),),
-        seeds=(0, 1, 2),
-        measures=("m",),
-        recorded_measures=("m",),
-        targets=targets,
-    )
-    groups = []
-    for label, runs in methods.items():
-        plans = tuple(plan((budgets or {}).get(label), k) for k in range(len(runs)))
-        runs = tuple(replace(one, seed=k) for k, one in enumerate(runs))
-        groups.append(RunGroup("p", "", label, label, plans, runs))
-    return StudyResults(study, (SettingResults("p", "", "p", tuple(groups)),))
+    return results_of({"p": methods}, targets, budgets)
 
 
 def order(found):
@@ -93,31 +67,6 @@ def test_who_fails_has_no_place():
 def test_equal_scores_share_a_place():
     found = results({"a": falls(5, 6, 7), "b": falls(7, 6, 5), "c": falls(8, 8, 8)})
     assert order(found) == [("a", 1), ("b", 1), ("c", 3)]
-
-
-@pytest.mark.parametrize("targets", [TARGETS, ()])
-def test_who_does_nothing_is_last_of_those_that_end(targets):
-    methods = {"idle": IDLE, "fast": falls(5, 6, 7), "slow": falls(800, 900, 990)}
-    for some in permutations(methods):
-        found = results({label: methods[label] for label in some}, targets)
-        assert order(found)[-1] == ("idle", 3)
-
-
-@pytest.mark.parametrize("targets", [TARGETS, ()])
-def test_twice_the_budget_gains_nothing(targets):
-    def curve(length):
-        values = [1.0 / (1 + k) for k in range(length)]
-        return [run(values, [10 * k for k in range(length)], status="budget") for _ in range(3)]
-
-    budgets = {"once": Budget(sfo=100), "twice": Budget(sfo=200)}
-    found = results({"once": curve(11), "twice": curve(21)}, targets, budgets)
-    assert order(found) == [("once", 1), ("twice", 1)]
-    ((_, ranked),) = ranking.rank_algorithms(found)
-    assert ranked[0].last_value == ranked[1].last_value
-    # Without the cut it would gain.
-    uncut = results({"once": curve(11), "twice": curve(21)}, targets)
-    if not targets:
-        assert order(uncut) == [("twice", 1), ("once", 2)]
 
 
 def test_the_first_is_bold_where_the_seeds_decide():
@@ -190,14 +139,6 @@ def test_of_many_methods_the_first_of_the_list_and_those_in_front_are_shown():
     assert list(shown) == ["m0", *in_front, "m0, tuned"]
 
 
-def test_figures_show_the_foremost_and_tables_all():
-    whole = many(20)
-    shown = whole.restrict_algorithms(ranking.initially_shown_algorithms(whole))
-    assert shown.study.labels == ranking.initially_shown_algorithms(whole)
-    assert [one.label for one in shown.panels[0].groups] == list(shown.study.labels)
-    assert len(whole.panels[0].groups) == 21
-
-
 # --- one definition of rank, wherever it stands ---
 
 LOS = {
@@ -237,15 +178,6 @@ def test_every_table_ranks_by_the_numbers_that_it_prints():
         assert [row.cells[0] for row in table.rows] == [
             1 + sum(other < number for other in numbers) for number in numbers
         ]
-
-
-def test_the_screen_and_the_page_print_the_same_calls():
-    found = studied()
-    screen = {row.name: row.cells for row in ranking.table(found).rows}
-    for at, page in enumerate(results_tables(compare_by_each_price(found))):
-        for row in page.rows:
-            assert printed(screen[row.name][3 + at]) == printed(tables.format_cell(row.cells[2]))
-    assert screen["odd"][4] == "750"  # the mean of its runs: no median of runs that are not one
 
 
 def test_without_targets_the_calls_are_those_of_one_run():

@@ -157,13 +157,6 @@ def test_a_method_with_twice_the_budget_gains_nothing_from_it(path, data):
     assert seen.final_value("m") == half.final_value("m")
 
 
-def test_without_the_common_budget_twice_the_budget_would_win():
-    """The fault that the last test must see: a hit beyond the budget of the others."""
-    double = run([5, 4, 1], [0, 90, 150], status="target")
-    assert make_runtimes([double], TARGET, SFO).hits == 1
-    assert make_runtimes([truncate_run(double, {"sfo": 100})], TARGET, SFO).hits == 0
-
-
 def test_the_last_value_of_a_failure_is_none():
     assert run([5, 0.3]).final_value("m") == 0.3
     assert run([5, 0.3], status="diverged").final_value("m") == INF
@@ -200,28 +193,6 @@ def test_problems_weigh_the_same_whatever_their_number_of_runs():
     found = ecdf([[known([1, 1, 1, 1])], [known([9, INF])]], resamples=20)
     assert found.x.tolist() == [1, 9]
     assert found.share.tolist() == [0.5, 0.75]
-
-
-@given(st.lists(st.lists(calls, min_size=4, max_size=4), min_size=2, max_size=5))
-def test_adding_a_method_changes_no_bit_of_the_others(table):
-    def numbers(row):
-        one = known(row)
-        return (
-            ert(one),
-            ert_interval(one, 50),
-            *(part.tobytes() for part in vars(ecdf([[one], [one]], 50)).values()),
-        )
-
-    assert [numbers(row) for row in table[:-1]] == [numbers(row) for row in table][:-1]
-
-
-def test_a_method_that_does_nothing_is_last_in_every_view():
-    nothing = [run([5.0], [0], seed=seed) for seed in range(3)]
-    poor = [run([5.0, 4, 0.9], [0, 500, 900 + seed], seed=seed) for seed in range(3)]
-    idle, slow = (make_runtimes(runs, TARGET, SFO) for runs in (nothing, poor))
-    assert ert(idle) > ert(slow)
-    assert ecdf([[idle]]).x.size == 0
-    assert nothing[0].final_value("m") > max(one.final_value("m") for one in poor)
 
 
 # --- intervals ------------------------------------------------------------------------------------

@@ -57,11 +57,6 @@ def test_what_differs_by_luck_is_not_told_and_is_equal_only_by_its_interval():
     assert "≈" not in format_cell(wide.ratio)
 
 
-def test_who_never_arrives_is_equal_to_nobody():
-    for duel in against("idle", idle(), fast()):
-        assert duel.ratio is None
-
-
 def test_the_correction_is_over_the_tests_of_mine_alone():
     """Seven others: seven tests. All pairs would be 28, twice over, too many for five seeds."""
 
@@ -71,16 +66,6 @@ def test_the_correction_is_over_the_tests_of_mine_alone():
 
     groups = [of(f"m{k}", range(10 + 100 * k, 15 + 100 * k)) for k in range(6)]
     assert all(duel.is_significant for duel in against("m0", *groups))
-
-
-def test_methods_in_which_nothing_varies_are_compared_as_they_are():
-    first, second = (
-        group(label, [run([16, 3, 0.9], [0, 9, n], seed=k) for k in range(2)])
-        for label, n in (("a", 20), ("b", 21))
-    )
-    easy, hard = against("a", first, second)
-    assert (easy.is_significant, wins(easy), wins(easy, -1)) == (False, False, False)
-    assert (hard.is_significant, wins(hard)) == (True, True)
 
 
 def test_who_does_nothing_has_no_place():
@@ -96,17 +81,6 @@ def test_who_was_refused_does_not_stand():
         [compare_algorithms(results(out, fast()), SFO)], ["out"]
     ).failure_sentences
     assert said.startswith("out is refused on ")
-
-
-def test_the_place_does_not_depend_on_who_is_worse():
-    few = against("slow", fast(), slow())
-    more = against("slow", fast(), slow(), slower(), idle())
-    for one, other in zip(few, more, strict=True):
-        assert (one.rank, one.calls, one.best_other_calls) == (
-            other.rank,
-            other.calls,
-            other.best_other_calls,
-        )
 
 
 @pytest.mark.parametrize("seeds", [0, 1, 8])
@@ -130,11 +104,6 @@ def test_where_runs_begin_within_a_target_there_is_nothing_to_win(seeds):
             )
         told = [each["starts_within_target"] for each in duels_as_json(comparison, one, {one})]
         assert told == [easy.starts_within_target, False]
-
-
-def test_it_is_no_rival_of_itself():
-    comparison = compare_algorithms(results(fast(), slow()), SFO)
-    assert all(duel.best_other is None for duel in list_duels(comparison, "slow", {"slow", "fast"}))
 
 
 # --- tuning ---------------------------------------------------------------------------------------
