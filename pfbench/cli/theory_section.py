@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pfbench.reporting.theory import MethodTheory, RateLine, StatedClaim
+from pfbench.reporting.report import MethodTheory, RateLine, StatedClaim
 from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.engines.workers import Task, TaskResult
 

@@ -88,12 +88,13 @@ def _unit_flip_sentences(published: Sequence[OrderingResult]) -> list[str]:
             turned = list(filter(None, (_opposite_results(panel, title) for panel in panels)))
             if turned:
                 own, counted = turned[0]
+                verbs = _VERDICT_VERBS[own.verdict], _VERDICT_VERBS[counted.verdict]
                 sentences.append(
-                    f"Between units: {format_order(own.ordering)} {_VERDICT_VERBS[own.verdict]} in "
-                    f"{name_within_sentence(own.cost_unit.title)}, and "
-                    f"{_VERDICT_VERBS[counted.verdict]} in {title}, on {format_integer(len(turned))} "
-                    f"of {pluralize(len(panels), 'panel')} (at {own.panel.title}: "
-                    f"{_describe_evidence(own)}; in {title} {_describe_evidence(counted)})."
+                    f"Between units: {format_order(own.ordering)} {verbs[0]} in "
+                    f"{name_within_sentence(own.cost_unit.title)}, and {verbs[1]} in {title}, on "
+                    f"{format_integer(len(turned))} of {pluralize(len(panels), 'panel')} (at "
+                    f"{own.panel.title}: {_describe_evidence(own)}; in {title} "
+                    f"{_describe_evidence(counted)})."
                 )
     return sentences
 

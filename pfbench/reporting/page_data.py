@@ -24,6 +24,7 @@ from pfbench.reporting.panels import (
     make_axis_scale,
     make_calls_scale,
 )
+from pfbench.reporting.report import RateLine, figure_rates
 from pfbench.reporting.results import (
     RunGroup,
     SettingResults,
@@ -41,7 +42,6 @@ from pfbench.reporting.seed_curves import (
     median_band,
     trace_column,
 )
-from pfbench.reporting.theory import RateLine, figure_rates
 from pfbench.reporting.wording import (
     AXES,
     format_calls_in_sentence,

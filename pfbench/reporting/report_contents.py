@@ -17,13 +17,12 @@ from pfbench.reporting.answers import answer_sentences, truncation_and_decrease_
 from pfbench.reporting.candidate_front import CandidateAgainstRivals, make_candidate_front
 from pfbench.reporting.comparison import Comparison
 from pfbench.reporting.panels import FigureData, compute_figure
-from pfbench.reporting.report import Report, RunEnvironment
+from pfbench.reporting.report import MethodTheory, Report, RunEnvironment
 from pfbench.reporting.result_tables import compare_by_each_price, results_table, results_tables
 from pfbench.reporting.results import StudyResults, truncate_study
 from pfbench.reporting.seed_curves import trace_column
 from pfbench.reporting.tables import Table, count_table, early_endings_table
 from pfbench.reporting.tested_orderings import OrderingResult
-from pfbench.reporting.theory import MethodTheory
 from pfbench.reporting.wording import format_significant, join_items, measure_label, pluralize
 from pfbench.runs.planning.study import Spec, Study
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from importlib.resources import as_file, files
 from itertools import product
 from types import MappingProxyType
@@ -167,39 +166,39 @@ def curves_drawing(
     labels
         All algorithms of the report; the index of a label is the number of its line style.
     """
-    return DeferredDrawing(figure.results.study.title, partial(_draw_curves, figure, labels, width))
-
-
-def _draw_curves(figure: FigureData, labels: Sequence[str], width: PrintWidth) -> "Canvas":
     study, panels = figure.results.study, figure.results.panels
     columns = width.panels_per_row(len(panels))
     deep = math.ceil(len(panels) / columns)  # rows of each measure
-    canvas, grid = new_figure(width, len(study.measures) * deep, columns)
     lines = len(study.measures) * len(panels) * len(study.labels)
     max_count, markers = min(41, max(9, _POINTS // lines)), min(5, max(1, _MARKERS // lines))
-    for (row, measure), (index, panel) in product(enumerate(study.measures), enumerate(panels)):
-        axes = grid[row * deep + index // columns][index % columns]
-        scale = figure.scales[measure, panel.problem]
-        first = index % columns == 0 or panel.problem != panels[index - 1].problem
-        axes.set_visible(True)
-        left, right = figure.spans[index] if figure.log else (0.0, figure.spans[index][1])
-        for line in figure.lines[measure, index]:
-            number, band = labels.index(line.label), line.band.thin(max_count, log=figure.log)
-            _draw_band(axes, band, number, scale, markers)
-            for end in line.endings:
-                x, y = max(end.x, left), min(max(end.y, scale.low), scale.high)
-                cross = {"marker": "x", "markersize": 5, "zorder": 5, "clip_on": False}
-                axes.plot(x, y, color=line_style(number).color, **cross)
-        _layout_y_axis(axes, scale, is_named=first)
-        _set_x_limits_and_ticks(axes, left, right, log=figure.log)
-        if row == 0 or deep > 1:
-            axes.set_title(panel.title)
-        if index % columns == 0:
-            axes.set_ylabel(break_label(measure_label(measure)))
-    canvas.supxlabel(AXES[figure.axis], fontsize=8.0)
-    canvas.align_ylabels(grid[:, 0])
-    add_legend(canvas, study.labels, labels, width)
-    return canvas
+
+    def draw() -> "Canvas":
+        canvas, grid = new_figure(width, len(study.measures) * deep, columns)
+        for (row, measure), (index, panel) in product(enumerate(study.measures), enumerate(panels)):
+            axes = grid[row * deep + index // columns][index % columns]
+            scale = figure.scales[measure, panel.problem]
+            first = index % columns == 0 or panel.problem != panels[index - 1].problem
+            left, right = figure.spans[index] if figure.log else (0.0, figure.spans[index][1])
+            axes.set_visible(True)
+            for line in figure.lines[measure, index]:
+                number, band = labels.index(line.label), line.band.thin(max_count, log=figure.log)
+                _draw_band(axes, band, number, scale, markers)
+                for end in line.endings:
+                    x, y = max(end.x, left), min(max(end.y, scale.low), scale.high)
+                    cross = {"marker": "x", "markersize": 5, "zorder": 5, "clip_on": False}
+                    axes.plot(x, y, color=line_style(number).color, **cross)
+            _layout_y_axis(axes, scale, is_named=first)
+            _set_x_limits_and_ticks(axes, left, right, log=figure.log)
+            if row == 0 or deep > 1:
+                axes.set_title(panel.title)
+            if index % columns == 0:
+                axes.set_ylabel(break_label(measure_label(measure)))
+        canvas.supxlabel(AXES[figure.axis], fontsize=8.0)
+        canvas.align_ylabels(grid[:, 0])
+        add_legend(canvas, study.labels, labels, width)
+        return canvas
+
+    return DeferredDrawing(study.title, draw)
 
 
 def new_figure(width: PrintWidth, rows: int, columns: int) -> "tuple[Canvas, Any]":
@@ -225,17 +224,9 @@ def add_legend(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.lines import Line2D
 
-    looks = [line_style(labels.index(label)) for label in displayed]
     handles = [
-        Line2D(
-            [],
-            [],
-            color=look.color,
-            dashes=look.dash or (1, 0),
-            marker=look.marker if markers else "",
-            markersize=3.5,
-        )
-        for look in looks
+        Line2D([], [], **style | ({"markersize": 3.5} if markers else {"marker": ""}))
+        for style in (plot_style(labels.index(label)) for label in displayed)
     ]
     FigureCanvasAgg(canvas)  # gives the figure what measures texts
     upper = width.inches * canvas.dpi
@@ -258,22 +249,28 @@ def add_legend(
 
 
 def _draw_band(axes: "Axes", band: MedianBand, number: int, scale: AxisScale, markers: int) -> None:
-    look, edges = line_style(number), scale.clip_range
+    edges = scale.clip_range
     floor = max(scale.low, edges[0]) if scale.log else edges[0]
     low, high = band.low.clip(floor, edges[1]), band.high.clip(floor, edges[1])
-    axes.fill_between(band.x, low, high, color=look.color, alpha=0.16, linewidth=0)
+    color = line_style(number).color
+    axes.fill_between(band.x, low, high, color=color, alpha=0.16, linewidth=0)
     frequency = max(1, band.x.size // markers)
-    axes.plot(
-        band.x,
-        band.median.clip(*edges),
-        color=look.color,
-        dashes=look.dash or (1, 0),
-        linewidth=1.2,
-        marker=look.marker,
-        markersize=3,
-        # Each algorithm's markers begin elsewhere, so that they do not hide one another.
-        markevery=(number % 5 * frequency // 5, frequency),
-    )
+    # Each algorithm's markers begin elsewhere, so that they do not hide one another.
+    marked = number % 5 * frequency // 5, frequency
+    axes.plot(band.x, band.median.clip(*edges), **plot_style(number), markevery=marked)
+
+
+def plot_style(number: int) -> dict[str, Any]:
+    """Return the look of the line of an algorithm, as matplotlib's keywords."""
+    look = line_style(number)
+    dashes = look.dash or (1, 0)
+    return {
+        "color": look.color,
+        "dashes": dashes,
+        "linewidth": 1.2,
+        "marker": look.marker,
+        "markersize": 3,
+    }
 
 
 def _layout_y_axis(axes: "Axes", scale: AxisScale, *, is_named: bool) -> None:

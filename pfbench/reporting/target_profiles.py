@@ -1,8 +1,7 @@
-"""Profiles of the share of targets reached against the number of calls."""
+"""Profiles: the share of targets reached against the number of calls, of all or of one method."""
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,7 +10,15 @@ from pfbench.reporting.candidate_front import CandidateAgainstRivals
 from pfbench.reporting.comparison import Comparison
 from pfbench.reporting.panels import format_short, line_style
 from pfbench.reporting.runtimes import CumulativeShare, ecdf
-from pfbench.reporting.svg import COLUMN, PAGE, DeferredDrawing, PrintWidth, add_legend, new_figure
+from pfbench.reporting.svg import (
+    COLUMN,
+    PAGE,
+    DeferredDrawing,
+    PrintWidth,
+    add_legend,
+    new_figure,
+    plot_style,
+)
 from pfbench.reporting.wording import AXES
 
 if TYPE_CHECKING:
@@ -37,10 +44,23 @@ def draw_target_profiles(
     labels
         All algorithms of the report; the index of a label is the number of its line style.
     """
-    if not comparisons[0].targets:
+    study = comparisons[0].results.study
+    if not study.targets:
         return None
-    title = f"{comparisons[0].results.study.title}: targets reached"
-    return DeferredDrawing(title, partial(_draw_target_profiles, comparisons, labels, width))
+    columns = width.panels_per_row(len(comparisons))
+
+    def draw() -> "Canvas":
+        canvas, grid = new_figure(width, math.ceil(len(comparisons) / columns), columns)
+        for index, comparison in enumerate(comparisons):
+            axes, price = grid[index // columns][index % columns], str(comparison.price)
+            title = AXES.get(price.lower(), price)
+            _draw_shares(axes, target_shares(comparison), labels, title)
+            if index % columns == 0:
+                axes.set_ylabel("targets reached")
+        add_legend(canvas, study.labels, labels, width)
+        return canvas
+
+    return DeferredDrawing(f"{study.title}: targets reached", draw)
 
 
 def target_shares(comparison: Comparison) -> dict[str, CumulativeShare]:
@@ -57,53 +77,25 @@ def target_shares(comparison: Comparison) -> dict[str, CumulativeShare]:
     return shares
 
 
-def _draw_target_profiles(
-    comparisons: Sequence[Comparison], labels: Sequence[str], width: PrintWidth
-) -> "Canvas":
-    columns = width.panels_per_row(len(comparisons))
-    canvas, grid = new_figure(width, math.ceil(len(comparisons) / columns), columns)
-    for index, comparison in enumerate(comparisons):
-        axes, price = grid[index // columns][index % columns], str(comparison.price)
-        _draw_shares(axes, target_shares(comparison), labels, AXES.get(price.lower(), price))
-        if index % columns == 0:
-            axes.set_ylabel("targets reached")
-    add_legend(canvas, comparisons[0].results.study.labels, labels, width)
-    return canvas
-
-
 def _draw_shares(
     axes: "Axes", results: Mapping[str, CumulativeShare], labels: Sequence[str], title: str
 ) -> None:
     axes.set_visible(True)
-    existing = [distribution.x[distribution.x > 0] for distribution in results.values()]
-    x = np.concatenate(existing) if existing else np.empty(0)
+    x = np.concatenate([np.empty(0), *(share.x[share.x > 0] for share in results.values())])
     low, high = (float(x.min()), float(x.max())) if x.size else (1.0, 10.0)
+    left, right = _LEFT * low, high / _LEFT
     for label, share in results.items():
-        _draw_distribution(axes, share, labels.index(label), _LEFT * low, high / _LEFT)
-    layout_share_axes(axes, _LEFT * low, high / _LEFT, title)
-
-
-def _draw_distribution(
-    axes: "Axes", share: CumulativeShare, number: int, low: float, high: float
-) -> None:
-    look = line_style(number)
-    # A step at each point, from the left edge to the right one.
-    x = np.concatenate([[low], np.maximum(share.x, low), [high]])
-    lines = share.share, share.low, share.high
-    ends = (np.concatenate([[0.0], line, line[-1:] if line.size else [0.0]]) for line in lines)
-    middle, lower, upper = ends
-    axes.fill_between(x, lower, upper, step="post", color=look.color, alpha=0.14, linewidth=0)
-    axes.step(
-        x,
-        middle,
-        where="post",
-        color=look.color,
-        dashes=look.dash or (1, 0),
-        linewidth=1.2,
-        marker=look.marker,
-        markersize=3,
-        markevery=(number % 5, max(1, x.size // 4)),
-    )
+        number = labels.index(label)
+        # A step at each point, from the left edge to the right one.
+        x = np.concatenate([[left], np.maximum(share.x, left), [right]])
+        middle, lower, upper = (
+            np.concatenate([[0.0], line, line[-1:] if line.size else [0.0]])
+            for line in (share.share, share.low, share.high)
+        )
+        color, marked = line_style(number).color, (number % 5, max(1, x.size // 4))
+        axes.fill_between(x, lower, upper, step="post", color=color, alpha=0.14, linewidth=0)
+        axes.step(x, middle, where="post", **plot_style(number), markevery=marked)
+    layout_share_axes(axes, left, right, title)
 
 
 def layout_share_axes(axes: "Axes", low: float, high: float, title: str) -> None:
@@ -178,34 +170,28 @@ def page_profile(front: CandidateAgainstRivals) -> ProfileGraphic:
 
 def draw_profile(front: CandidateAgainstRivals, width: PrintWidth = COLUMN) -> DeferredDrawing:
     """Return the profile for a paper, in which the grey lines have no names."""
-    return DeferredDrawing(f"{front.label}: profile", partial(_draw_print_profile, front, width))
-
-
-def _draw_print_profile(front: CandidateAgainstRivals, width: PrintWidth) -> "Canvas":
-    canvas, grid = new_figure(width, 1, 1)
-    axes, steps = grid[0][0], front.calls_by_method()
-    axes.set_visible(True)
+    coloured, steps = front.methods_in_colour, front.calls_by_method()
     low, high = _calls_range(steps)
-    for label in [
-        *(step for step in steps if step not in front.methods_in_colour),
-        *reversed(front.methods_in_colour),
-    ]:
-        number = front.methods_in_colour.index(label) if label in front.methods_in_colour else None
-        look = line_style(number or 0)
-        calls = [low, *steps.get(label, ()), high]
-        share = [k / front.pair_count for k in range(len(calls) - 1)]
-        axes.step(
-            calls,
-            [*share, share[-1]],
-            where="post",
-            color=_GREY if number is None else look.color,
-            dashes=(1, 0) if number is None else look.dash or (1, 0),
-            linewidth=0.5 if number is None else 2.2 if label in front.candidate_labels else 1.1,
-        )
-    layout_share_axes(axes, low, high, _axis_title(front))
-    axes.set_ylabel("share of pairs reached")
-    add_legend(canvas, front.methods_in_colour, front.methods_in_colour, width, markers=False)
-    return canvas
+
+    def draw() -> "Canvas":
+        canvas, grid = new_figure(width, 1, 1)
+        axes = grid[0][0]
+        axes.set_visible(True)
+        for label in [*(step for step in steps if step not in coloured), *reversed(coloured)]:
+            style = {"color": _GREY, "dashes": (1, 0), "linewidth": 0.5}
+            if label in coloured:
+                look = line_style(coloured.index(label))
+                wide = 2.2 if label in front.candidate_labels else 1.1
+                style = {"color": look.color, "dashes": look.dash or (1, 0), "linewidth": wide}
+            calls = [low, *steps.get(label, ()), high]
+            share = [k / front.pair_count for k in range(len(calls) - 1)]
+            axes.step(calls, [*share, share[-1]], where="post", **style)
+        layout_share_axes(axes, low, high, _axis_title(front))
+        axes.set_ylabel("share of pairs reached")
+        add_legend(canvas, coloured, coloured, width, markers=False)
+        return canvas
+
+    return DeferredDrawing(f"{front.label}: profile", draw)
 
 
 def _axis_title(front: CandidateAgainstRivals) -> str:

@@ -16,7 +16,7 @@ from pfbench.base.files import check_writable
 from pfbench.reporting import ordering_text, page_data, svg, tables, tuning_effects
 from pfbench.reporting.panels import line_style
 from pfbench.reporting.paper_table import paper_table
-from pfbench.reporting.report import Report
+from pfbench.reporting.report import Report, claims_table
 from pfbench.reporting.report_contents import (
     ReportContents,
     ReportPart,
@@ -28,7 +28,6 @@ from pfbench.reporting.report_contents import (
 from pfbench.reporting.result_tables import results_csv
 from pfbench.reporting.seed_curves import FinalSummary
 from pfbench.reporting.target_profiles import draw_profile, draw_target_profiles, page_profile
-from pfbench.reporting.theory import claims_table
 from pfbench.reporting.wording import WORDS, anchor
 
 _TEMPLATES = files("pfbench.reporting") / "templates"

@@ -12,7 +12,7 @@ from chromium import BENCH, change
 from generated_reports import MARKUP, SPEC, report_of
 
 from pfbench.reporting.ranking import initially_shown_algorithms
-from pfbench.reporting.theory import MethodTheory, RateLine
+from pfbench.reporting.report import MethodTheory, RateLine
 
 pytestmark = pytest.mark.browser
 
@@ -140,9 +140,6 @@ def test_suboptimality_is_the_objective_less_the_best_known(opened):
 
 
 SLOPES = f"{BENCH}.panels.map((panel) => pfbench.panels.slope({BENCH}, panel, 'fw_gap'))"
-ENDS = f"""{BENCH}.panels.map(({{groups: [group]}}) => {{
-  const {{x = group.x.lo, y}} = group.other.lo?.fw_gap ?? group.bands.fw_gap;
-  return [x.at(-1), y.at(-1)]; }})"""
 
 
 @pytest.mark.long

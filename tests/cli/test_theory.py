@@ -7,7 +7,7 @@ from generated_reports import report_of
 
 from pfbench.claims.catalogue import CLAIMS, claims_about
 from pfbench.cli.theory_section import add_theory
-from pfbench.reporting.theory import MethodTheory, RateLine, StatedClaim, claims_table, figure_rates
+from pfbench.reporting.report import MethodTheory, RateLine, StatedClaim, claims_table, figure_rates
 from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.storage.store import Store
 from pfbench.verification.session import Session
