@@ -1,8 +1,9 @@
-"""Diverged runs, and numbers near overflow, in every figure, statistic and table."""
+"""Diverged runs, and numbers near overflow, in every figure, statistic and table; ticks."""
 
 import math
 import re
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -98,20 +99,6 @@ def test_bands_and_medians_of_the_largest_numbers_are_finite(values):
     assert math.isfinite(final_summary(runs, "m").median)
 
 
-@pytest.mark.parametrize(("low", "high"), [(1e-307, 1e307), (1e-36, 1e280), (1e299, 1e302)])
-def test_logarithmic_ticks_of_an_extreme_axis(low, high):
-    ticks = list(log_ticks(low, high))
-    assert 2 <= len(ticks) <= 7
-    assert all(low <= tick <= high for tick, _ in ticks)
-
-
-@pytest.mark.parametrize(("low", "high"), [(-1e300, 1e300), (1e299, 1e300), (-1e-299, 1e-299)])
-def test_linear_ticks_of_an_extreme_axis(low, high):
-    ticks = list(linear_ticks(low, high))
-    assert 2 <= len(ticks) <= 6
-    assert all(low <= tick <= high for tick, _ in ticks)
-
-
 @pytest.mark.parametrize("values", WILD.values(), ids=WILD)
 def test_a_run_of_extreme_values_can_be_plotted(values):
     pytest.importorskip("matplotlib")
@@ -122,3 +109,40 @@ def test_a_run_of_extreme_values_can_be_plotted(values):
         warnings.simplefilter("error")
         axes = run(list(values)).plot("m")
         axes.figure.canvas.draw()
+
+
+# --- ticks ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "texts"),
+    [
+        (2e-6, 4e-2, ["10⁻⁵", "10⁻⁴", "10⁻³", "10⁻²"]),
+        (0.05, 20.0, ["0.1", "1", "10"]),
+        (0.0068, 0.124, ["0.01", "0.02", "0.05", "0.1"]),
+        (0.113, 0.299, ["0.15", "0.20", "0.25"]),
+        (3.6, 6.2, ["4", "5", "6"]),
+        (1e-30, 1.0, ["10⁻³⁰", "10⁻²⁴", "10⁻¹⁸", "10⁻¹²", "10⁻⁶", "1"]),
+    ],
+)
+def test_logarithmic_axes_have_a_few_round_ticks(low, high, texts):
+    assert [text for _, text in log_ticks(low, high)] == texts
+
+
+WIDTHS = product([-7.3, 0.0, 1e-12, 123.4, 8e4], [1e-9, 0.013, 0.99, 1.0, 47.0, 5e7])
+LINEAR = [(-1e300, 1e300), (1e299, 1e300), (-1e-299, 1e-299)]
+LOGARITHMIC = [(1e-307, 1e307), (1e-36, 1e280), (1e299, 1e302)]
+
+
+@pytest.mark.parametrize(
+    ("ticks_of", "low", "high"),
+    [
+        *((linear_ticks, low, low + width) for low, width in WIDTHS),
+        *((linear_ticks, *ends) for ends in LINEAR),
+        *((log_ticks, *ends) for ends in LOGARITHMIC),
+    ],
+)
+def test_axes_have_a_few_ticks_inside_their_range(ticks_of, low, high):
+    ticks, margin = list(ticks_of(low, high)), 1e-9 * (high - low)
+    assert 2 <= len(ticks) <= (6 if ticks_of is linear_ticks else 7)
+    assert all(low - margin <= value <= high + margin for value, _ in ticks)

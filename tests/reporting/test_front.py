@@ -4,17 +4,15 @@ import math
 import re
 from dataclasses import replace
 
-import matplotlib as mpl
 import pytest
 from made_runs import SEEDS, descending, fast, group, idle, results, run, slow, slower
 from reading_tex import problems
 
-from pfbench.reporting import svg
 from pfbench.reporting.candidate_front import make_candidate_front, mean_log_budget_over_calls
 from pfbench.reporting.paper_table import paper_table
 from pfbench.reporting.result_tables import compare_by_each_price
 from pfbench.reporting.results import SettingResults, StudyResults
-from pfbench.reporting.target_profiles import draw_profile, page_profile
+from pfbench.reporting.target_profiles import page_profile
 from pfbench.runs.planning.study import LabelledSelector
 
 
@@ -241,35 +239,6 @@ def test_no_cell_is_read_as_an_option_of_the_line_before():
     rows = [line for line in table_of(front).splitlines() if "2em" in line and " & " in line]
     assert rows
     assert all(line.startswith("{}[2em]") for line in rows)
-
-
-def texts_outside(drawing):
-    """The texts of a figure that reach beyond its canvas."""
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rc_file(svg.LOOK, use_default_template=False)
-        canvas = drawing.canvas()
-        canvas.draw_without_rendering()
-        box = canvas.bbox
-        texts = [one for one in canvas.findobj(mpl.text.Text) if one.get_visible()]
-        found = []
-        for one in texts:
-            at = one.get_window_extent()
-            inside = (
-                at.x0 >= -0.5 and at.y0 >= -0.5 and at.x1 <= box.x1 + 0.5 and at.y1 <= box.y1 + 0.5
-            )
-            found += [] if not one.get_text() or inside else [one.get_text()]
-        return found, canvas.get_figwidth()
-
-
-def test_the_figure_of_a_column_has_no_text_outside_of_it(monkeypatch):
-    found, width = texts_outside(draw_profile(crowd()))
-    assert (found, width) == ([], 3.25)
-    # With three names side by side whatever their length, it would have.
-    monkeypatch.setattr(
-        "matplotlib.legend.Legend.get_window_extent", lambda *_: mpl.transforms.Bbox.unit()
-    )
-    assert texts_outside(draw_profile(crowd()))[0]
 
 
 def test_expected_calls_that_some_runs_miss_say_so():

@@ -108,13 +108,6 @@ def test_runs_that_did_not_finish_are_listed(spec, with_failures, results):
     assert tables.early_endings_table(results) is None
 
 
-def test_the_summary_is_computed(results):
-    said = truncation_and_decrease_sentences(results)
-    assert said == [
-        "The median Frank-Wolfe gap V(x) ends below its start for every algorithm at every setting."
-    ]
-
-
 def test_the_summary_names_what_does_not_hold(spec, outcomes):
     def worse(outcome):
         rows = [

@@ -57,17 +57,6 @@ def test_what_differs_by_luck_is_not_told_and_is_equal_only_by_its_interval():
     assert "≈" not in format_cell(wide.ratio)
 
 
-def test_the_correction_is_over_the_tests_of_mine_alone():
-    """Seven others: seven tests. All pairs would be 28, twice over, too many for five seeds."""
-
-    def of(label, calls):
-        runs = [run([16, 3, 0.9], [0, n, 2 * n], seed=k) for k, n in enumerate(calls)]
-        return group(label, runs)
-
-    groups = [of(f"m{k}", range(10 + 100 * k, 15 + 100 * k)) for k in range(6)]
-    assert all(duel.is_significant for duel in against("m0", *groups))
-
-
 def test_who_does_nothing_has_no_place():
     for duel in against("idle", idle(), fast()):
         assert (duel.rank, wins(duel), wins(duel, -1)) == (None, False, True)
