@@ -112,11 +112,10 @@ class SettingComparison:
     ----------
     panel, limits
         Algorithms on one problem at one setting, and the budget within which they are compared.
-        algorithms
-            The scored algorithms of the panel.
-        leader_by_target, leader_by_measure
-            Index of the algorithm that is significantly better than every other, by column; or
-            None.
+    algorithms
+        The scored algorithms of the panel.
+    leader_by_target, leader_by_measure
+        Index of the algorithm that is significantly better than every other, by column; or None.
     """
 
     panel: SettingResults
@@ -127,9 +126,8 @@ class SettingComparison:
 
     def find(self, label: str) -> ScoredAlgorithm | None:
         """Return an algorithm by its label, None if it has no run here."""
-        return next(
-            (algorithm for algorithm in self.algorithms if algorithm.group.label == label), None
-        )
+        found = (scored for scored in self.algorithms if scored.group.label == label)
+        return next(found, None)
 
 
 @dataclass(frozen=True)
@@ -175,31 +173,27 @@ def compare_algorithms(
     equal
         Budgets and truncated panels from `truncate_to_equal_counts`; computed if not given.
     """
-    equal = equal or list(map(truncate_to_equal_counts, results.panels))
-    scored = [(limits, score_panel(results, panel, price)) for limits, panel in equal]
+    study, measures = results.study, list_compared_measures(results)
+    panels = []
     columns: list[_Column] = []
-    for _, algorithms in scored:
-        columns += [_calls_column(algorithms, k) for k in range(len(results.study.targets))]
-        columns += [
-            _make_last_values_column(algorithms, measure, results.study.final_target)
-            for measure in list_compared_measures(results)
-        ]
+    for limits, panel in equal or map(truncate_to_equal_counts, results.panels):
+        algorithms = score_panel(results, panel, price)
+        panels.append((limits, algorithms))
+        columns += [_make_calls_column(algorithms, k) for k in range(len(study.targets))]
+        columns += [_make_values_column(algorithms, m, study.final_target) for m in measures]
     samples, displayed = zip(*columns, strict=True) if columns else ((), ())
-    leader = iter(significant_leaders(samples, displayed))
-    return Comparison(
-        results,
-        price,
-        tuple(
-            SettingComparison(
-                panel,
-                limits,
-                group,
-                tuple(next(leader) for _ in results.study.targets),
-                {measure: next(leader) for measure in list_compared_measures(results)},
-            )
-            for panel, (limits, group) in zip(results.panels, scored, strict=True)
-        ),
-    )
+    leaders = iter(significant_leaders(samples, displayed))
+    compared = [
+        SettingComparison(
+            panel,
+            limits,
+            algorithms,
+            tuple(next(leaders) for _ in study.targets),
+            {measure: next(leaders) for measure in measures},
+        )
+        for panel, (limits, algorithms) in zip(results.panels, panels, strict=True)
+    ]
+    return Comparison(results, price, tuple(compared))
 
 
 def list_compared_measures(results: StudyResults) -> tuple[str, ...]:
@@ -213,19 +207,16 @@ def score_panel(
     results: StudyResults, truncated_panel: SettingResults, price: Cost
 ) -> tuple[ScoredAlgorithm, ...]:
     """Return the algorithms of a truncated panel, with their runtimes at a price."""
-    study = results.study
+    study, measures = results.study, list_compared_measures(results)
     algorithms = []
     for group in truncated_panel.groups:
-        to = tuple(map(group.select_tuned_runs, study.targets))
+        groups = tuple(map(group.select_tuned_runs, study.targets))
         calls = tuple(
-            make_runtimes(counts.runs, target, price, counts.trace_arrays)
-            for counts, target in zip(to, study.targets, strict=True)
+            make_runtimes(part.runs, target, price, part.trace_arrays)
+            for part, target in zip(groups, study.targets, strict=True)
         )
-        last = {
-            measure: tuple(run.final_value(measure) for run in group.runs)
-            for measure in list_compared_measures(results)
-        }
-        algorithms.append(ScoredAlgorithm(group, to, calls, last))
+        last = {name: tuple(run.final_value(name) for run in group.runs) for name in measures}
+        algorithms.append(ScoredAlgorithm(group, groups, calls, last))
     return tuple(algorithms)
 
 
@@ -233,13 +224,12 @@ _Column = tuple[list[SeedSample], list[float]]
 """For each algorithm: the values of its seeds, and the displayed number."""
 
 
-def _calls_column(algorithms: Sequence[ScoredAlgorithm], target: int) -> _Column:
-    return [algorithm.sample(target) for algorithm in algorithms], [
-        algorithm.calls_to_target(target) for algorithm in algorithms
-    ]
+def _make_calls_column(algorithms: Sequence[ScoredAlgorithm], target: int) -> _Column:
+    samples = [algorithm.sample(target) for algorithm in algorithms]
+    return samples, [algorithm.calls_to_target(target) for algorithm in algorithms]
 
 
-def _make_last_values_column(
+def _make_values_column(
     algorithms: Sequence[ScoredAlgorithm], measure: str, stop: Stop | None
 ) -> _Column:
     """Return the last values; all values at or below the stopping target count as equal."""

@@ -23,6 +23,7 @@ from pfbench.reporting.panels import (
     line_style,
     make_axis_scale,
     make_calls_scale,
+    make_panel_line,
 )
 from pfbench.reporting.report import RateLine, figure_rates
 from pfbench.reporting.results import (
@@ -37,7 +38,6 @@ from pfbench.reporting.seed_curves import (
     LARGEST,
     MedianBand,
     band_legend,
-    early_endings,
     find_common_calls_by_iteration,
     median_band,
     trace_column,
@@ -123,7 +123,7 @@ class _StudyData:
         self._panels = [truncate_to_equal_counts(panel) for panel in results.panels]
         self._displayed = [
             [
-                replace(g, runs=_thin_and_price_runs(g.runs, study.targets, self._cost))
+                replace(g, runs=tuple(_thin_and_price_runs(g.runs, study.targets, self._cost)))
                 for g in panel.groups
             ]
             for _, panel in self._panels
@@ -191,7 +191,7 @@ class _StudyData:
             lines: dict[str, list[PanelLine]] = {}
             for (_, panel), groups in zip(self._panels, self._displayed, strict=True):
                 lines.setdefault(panel.problem, []).extend(
-                    _panel_line(group, "iteration", measure) for group in groups
+                    make_panel_line(group, "iteration", measure) for group in groups
                 )
             levels = [t.target for t in self._results.study.targets if t.measure == measure]
             scales[measure] = {
@@ -208,13 +208,11 @@ class _StudyData:
         """Return the linear and the logarithmic x-axis of a panel for each quantity on it."""
         scales = {}
         for axis in self._axes:
-            counted = [group for group in groups if self._is_counted(group, axis)]
-            columns = [trace_column(run, axis) for group in counted for run in group.runs]
+            counted = (group.runs for group in groups if self._is_counted(group, axis))
+            columns = [trace_column(run, axis) for runs in counted for run in runs]
             spent = np.concatenate([np.empty(0), *columns])
-            scales[axis] = [
-                _scale_record(make_calls_scale(spent[spent > 0.0], log=log))
-                for log in (False, True)
-            ]
+            both = (make_calls_scale(spent[spent > 0.0], log=log) for log in (False, True))
+            scales[axis] = [_scale_record(scale) for scale in both]
         return scales
 
     def _group_record(self, group: RunGroup) -> dict[str, Any]:
@@ -223,14 +221,15 @@ class _StudyData:
         If all runs have spent equal amounts at each iteration, all axes share `bands`, and `x` has
         the amounts at the grid points. Otherwise `other` has separate bands for that axis.
         """
-        axes = [axis for axis in self._axes if self._is_counted(group, axis)]
         grid = sorted({step for run in group.runs for step in trace_column(run, "iteration")})
         shared: dict[str, Any] = {}
         other: dict[str, Any] = {}
-        for axis in axes:
+        for axis in self._axes:
+            if not self._is_counted(group, axis):
+                continue
             if spent := find_common_calls_by_iteration(group.runs, axis):
                 x = np.maximum.accumulate([spent[step] for step in grid])
-                shared[axis] = _encode_numbers(x, 4 if axis == "seconds" else 9)
+                shared[axis] = _encode_numbers(x, _digits(axis))
             elif grid:
                 bands = {m: median_band(group.runs, axis, m).thin(ROWS) for m in self._measures}
                 other[axis] = {
@@ -241,9 +240,7 @@ class _StudyData:
         return {
             "algorithm": self._labels.index(group.label),
             "x": shared,
-            "bands": {
-                m: _band_record(_pad_band_to_grid(band, grid), group) for m, band in bands.items()
-            },
+            "bands": {m: _band_record(_pad_band(bands[m], grid), group) for m in bands},
             "other": other,
             "runs": [self._run_record(run, shared) for run in group.runs],
         }
@@ -254,34 +251,28 @@ class _StudyData:
             "seed": run.seed,
             "status": run.status,
             "early": run.status not in AS_PLANNED,
-            "x": {
-                a: _encode_numbers(trace_column(run, a), 4 if a == "seconds" else 9) for a in own
-            },
+            "x": {axis: _encode_numbers(trace_column(run, axis), _digits(axis)) for axis in own},
             "y": {m: _encode_numbers(trace_column(run, m)) for m in self._measures},
         }
+
+
+def _digits(axis: str) -> int:
+    """Return the number of significant digits of the numbers on an x-axis."""
+    return 4 if axis == "seconds" else 9
 
 
 def _describe_target(target: Stop) -> str:
     return f"{measure_label(target.measure)} ≤ {format_significant(target.target)}"
 
 
-def _panel_line(group: RunGroup, axis: str, measure: str) -> PanelLine:
-    band = median_band(group.runs, axis, measure)
-    return PanelLine(group.label, band, tuple(early_endings(group.runs, axis, measure)))
-
-
 def _scale_record(scale: AxisScale | None) -> list[Any] | None:
     return [scale.low, scale.high, [list(tick) for tick in scale.ticks]] if scale else None
 
 
-def _pad_band_to_grid(band: MedianBand, grid: Sequence[float]) -> MedianBand:
+def _pad_band(band: MedianBand, grid: Sequence[float]) -> MedianBand:
     """Return a band on a finer grid, with NaN at the added points."""
-    index = np.searchsorted(grid, band.x)
-    columns = []
-    for values in (band.median, band.low, band.high, band.runs):
-        column = np.full(len(grid), np.nan)
-        column[index] = values
-        columns.append(column)
+    columns = np.full((4, len(grid)), np.nan)
+    columns[:, np.searchsorted(grid, band.x)] = band.median, band.low, band.high, band.runs
     median, low, high, runs = columns
     return MedianBand(np.asarray(grid), median, low, high, np.nan_to_num(runs).astype(np.int64))
 
@@ -312,23 +303,19 @@ def _theorem_constant(panel: SettingResults, label: str, rate: RateLine) -> floa
 
 def _thin_and_price_runs(
     runs: Sequence[Run], targets: Sequence[Stop], cost: Cost | None
-) -> tuple[Run, ...]:
-    """Keep only the displayed rows of runs, and append a column with the cost up to each row."""
+) -> Iterator[Run]:
+    """Yield runs with only the displayed rows, and a column with the cost up to each row."""
     retained = list_displayed_iterations(runs, targets)
-    return tuple(_thin_and_price_run(run, retained, cost) for run in runs)
-
-
-def _thin_and_price_run(run: Run, retained: frozenset[float], cost: Cost | None) -> Run:
-    if not run.rows:
-        return run
-    index = run.columns.index("iteration")
-    prices = cost.cost_along_trace(run).tolist() if cost else []
-    if not prices:
-        return replace(run, rows=[row for row in run.rows if row[index] in retained])
-    rows = [
-        (*row, price) for row, price in zip(run.rows, prices, strict=True) if row[index] in retained
-    ]
-    return replace(run, columns=(*run.columns, PRICE), rows=rows)
+    for run in runs:
+        prices = cost.cost_along_trace(run).tolist() if cost else []
+        rows, columns = list(run.rows), run.columns
+        if prices:
+            rows = [(*row, price) for row, price in zip(rows, prices, strict=True)]
+            columns = (*columns, PRICE)
+        # A run without any recorded row may have no columns.
+        iteration = columns.index("iteration") if rows else 0
+        rows = [row for row in rows if row[iteration] in retained]
+        yield replace(run, columns=columns, rows=rows)
 
 
 def list_displayed_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> frozenset[float]:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 
@@ -116,47 +115,43 @@ class FigureData:
 def compute_figure(results: StudyResults) -> FigureData:
     """Compute the contents of a study's figure, with its runs truncated to equal counts."""
     results = truncate_study(results)
-    measures, columns = results.study.measures, range(len(results.panels))
-    own = [
-        unit.single_trace_column
-        for unit in results.study.units[:1]
-        if unit.single_trace_column in AXES
-    ]
-    axis = next(axis for axis in (*own, *AXES) if any(group.makes_calls(axis) for group in results))
+    study, panels = results.study, results.panels
+    stated = [unit.single_trace_column for unit in study.units[:1]]
+    axes = [*(column for column in stated if column in AXES), *AXES]
+    axis = next(axis for axis in axes if any(group.makes_calls(axis) for group in results))
     lines = {
-        (measure, column): tuple(_panel_lines(results.panels[column].groups, axis, measure))
-        for measure, column in product(measures, columns)
+        (measure, index): tuple(
+            make_panel_line(group, axis, measure)
+            for group in panel.groups
+            if group.makes_calls(axis)
+        )
+        for measure in study.measures
+        for index, panel in enumerate(panels)
     }
-    panels = [
-        [line for measure in measures for line in lines[measure, column]] for column in columns
-    ]
     scales = {
         (measure, problem): make_axis_scale(
             [
                 line
-                for index, panel in enumerate(results.panels)
+                for index, panel in enumerate(panels)
                 if panel.problem == problem
                 for line in lines[measure, index]
             ]
         )
-        for measure in measures
-        for problem in dict.fromkeys(panel.problem for panel in results.panels)
+        for measure in study.measures
+        for problem in dict.fromkeys(panel.problem for panel in panels)
     }
-    return FigureData(
-        results,
-        axis,
-        lines,
-        [*map(_positive_x_range, panels)],
-        any(map(_spans_widely, panels)),
-        scales,
-    )
+    of_panels = [
+        [line for measure in study.measures for line in lines[measure, index]]
+        for index in range(len(panels))
+    ]
+    spans = list(map(_positive_x_range, of_panels))
+    return FigureData(results, axis, lines, spans, any(map(_spans_widely, of_panels)), scales)
 
 
-def _panel_lines(groups: Sequence[RunGroup], axis: str, measure: str) -> Iterator[PanelLine]:
-    for group in groups:
-        if group.makes_calls(axis):
-            ends = tuple(early_endings(group.runs, axis, measure))
-            yield PanelLine(group.label, median_band(group.runs, axis, measure), ends)
+def make_panel_line(group: RunGroup, axis: str, measure: str) -> PanelLine:
+    """Return the line of an algorithm in a panel."""
+    ends = tuple(early_endings(group.runs, axis, measure))
+    return PanelLine(group.label, median_band(group.runs, axis, measure), ends)
 
 
 def _positive_x_range(lines: Sequence[PanelLine]) -> tuple[float, float]:

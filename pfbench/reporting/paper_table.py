@@ -146,7 +146,8 @@ def _format_name(label: str) -> str:
     text = escape_latex(label)
     if len(label) > NAME_WIDTH // 5:
         return f"\\parbox[t]{{{NAME_WIDTH}pt}}{{\\raggedright {text}\\strut}}"
-    return shield_option(text)
+    # LaTeX would read these as an option of the preceding line break.
+    return f"{{}}{text}" if text.startswith(("[", "*")) else text
 
 
 def _break_lines(text: str, side: str) -> str:
@@ -259,8 +260,3 @@ def _escape_character(character: str) -> str:
     if (letter.isascii() and _ACCENTS.issuperset(marks)) or character in _LETTERS:
         return character
     return f"[U+{ord(character):04X}]"
-
-
-def shield_option(cell: str) -> str:
-    """Prefix a cell that LaTeX would read as an option of the preceding line break."""
-    return f"{{}}{cell}" if cell.startswith(("[", "*")) else cell

@@ -126,10 +126,10 @@ def rank_algorithms(
     ranking = []
     for number, (panel, row) in enumerate(zip(results.panels, panels, strict=True)):
         score, rank, leader = scores[number], ranks[number], leaders[number]
-        order = sorted(range(len(row)), key=lambda index, score=score: score[index] or _NO_SCORE)
+        order = sorted((_NO_SCORE if s is None else s, index) for index, s in enumerate(score))
         ranked = [
             _rank_group(results, row[index], rank[index], is_sole=index == leader)
-            for index in order
+            for _, index in order
         ]
         ranking.append((panel, ranked))
     return ranking
@@ -195,7 +195,7 @@ def table(results: StudyResults) -> Table:
             target, last = algorithm.target, algorithm.last_value
             cells: list[Cell] = [algorithm.rank]
             cells += [f"{algorithm.hits}/{len(algorithm.group.runs)}"] if study.targets else []
-            cells += [target and f"{target.target:g}"] if is_plural else []
+            cells += [f"{target.target:g}" if target else None] if is_plural else []
             cells += [_format_calls(algorithm, kind) for kind in kinds]
             cells += [last if np.isfinite(last) else None, algorithm.statuses]
             best = frozenset({0} if algorithm.is_sole else ())

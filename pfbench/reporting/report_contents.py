@@ -87,7 +87,9 @@ class ReportPart:
     @property
     def tuning_choice_table(self) -> Table | None:
         """Table of the candidate's tuned parameters; None without a candidate or tuning."""
-        return self.front and tuning_effects.choice_table(self.study, self.front.candidate_labels)
+        if self.front is None:
+            return None
+        return tuning_effects.choice_table(self.study, self.front.candidate_labels)
 
     @cached_property
     def results_tables(self) -> list[Table]:
@@ -164,28 +166,24 @@ class ReportContents:
     def provenance(self) -> list[tuple[str, str]]:
         """Return (name, text) pairs: command, version, commit, date, seeds, machine."""
         seeds = [f"{part.study.title}: {seeds_in_words(part.study)}" for part in self.parts]
+        durations = []
+        if any(part.study.orderings for part in self.parts):
+            seconds = [run.seconds for part in self.parts for _, run in part.results.runs]
+            total, longest = map(
+                format_significant, (math.fsum(seconds), max(seconds, default=0.0))
+            )
+            text = f"{total} s in total, at most {longest} s each, without measures and compilation"
+            durations = [("run time", text)]
         return [
             ("command", self.command),
             ("pfbench", self.version),
             ("commit", self.commit),
             ("date", self.date),
             ("runs", str(len(self.spec.runs()))),
-            *self._run_duration_entries(),
+            *durations,
             ("seeds", "; ".join(seeds)),
             ("written on", describe_machine()),
         ]
-
-    def _run_duration_entries(self) -> list[tuple[str, str]]:
-        """Return the total and the longest run time; [] if the study tests no published order."""
-        if not any(part.study.orderings for part in self.parts):
-            return []
-        seconds = [run.seconds for part in self.parts for _, run in part.results.runs]
-        total, longest = (
-            format_significant(math.fsum(seconds)),
-            format_significant(max(seconds, default=0.0)),
-        )
-        text = f"{total} s in total, at most {longest} s each, without measures and compilation"
-        return [("run time", text)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -220,11 +218,10 @@ def make_contents(
     """Compute everything that a report shows."""
     # Only the command line imports the front door; by now it is loaded in any case.
     version = str(sys.modules[__name__.partition(".")[0]].__version__)
+    parts = (_make_part(report.spec, part, report.candidate_labels) for part in report.results)
     return ReportContents(
         spec=report.spec,
-        parts=tuple(
-            _make_part(report.spec, results, report.candidate_labels) for results in report.results
-        ),
+        parts=tuple(parts),
         environments=report.environments,
         command=escape_text(command),
         commit=commit or "unknown (not a git checkout)",
@@ -236,19 +233,13 @@ def make_contents(
 
 def _make_part(spec: Spec, results: StudyResults, candidates: tuple[str, ...]) -> ReportPart:
     compared = tuple(compare_by_each_price(results))
-    subject = make_candidate_front(compared, candidates) if candidates else None
-    restrict_algorithms = truncate_study(results).restrict_algorithms(
-        subject.methods_in_colour if subject else ranking.initially_shown_algorithms(results)
-    )
-    return ReportPart(
-        results,
-        compared,
-        tuple(tested_orderings.test_orderings(results)),
-        restrict_algorithms,
-        compute_figure(restrict_algorithms),
-        f"{file_stem(spec, results.study)}.svg",
-        subject,
-    )
+    front = make_candidate_front(compared, candidates) if candidates else None
+    labels = front.methods_in_colour if front else ranking.initially_shown_algorithms(results)
+    displayed = truncate_study(results).restrict_algorithms(labels)
+    orders = tuple(tested_orderings.test_orderings(results))
+    picture = f"{file_stem(spec, results.study)}.svg"
+    figure = compute_figure(displayed)
+    return ReportPart(results, compared, orders, displayed, figure, picture, front)
 
 
 def file_stem(spec: Spec, study: Study) -> str:
@@ -269,9 +260,10 @@ def interval_failure_sentence(results: StudyResults) -> str:
     probability = math.fsum(run.failure_probability for _, run in results.runs)
     if not probability:
         return ""
+    runs = pluralize(len(results.runs), "run")
     return (
-        f"The probability that any certified interval of these {pluralize(len(results.runs), 'run')} "  # noqa: E501
-        f"is wrong is at most {format_significant(probability, 2)}."
+        f"The probability that any certified interval of these {runs} is wrong is at most "
+        f"{format_significant(probability, 2)}."
     )
 
 

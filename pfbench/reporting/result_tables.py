@@ -34,8 +34,8 @@ def compare_by_each_price(results: StudyResults) -> list[Comparison]:
     study = results.study
     counts = [k for k in AXES if k in COUNTED and any(group.makes_calls(k) for group in results)]
     kinds = [kind for kind in counts if kind != "fo" or "sfo" not in counts] or ["sfo"]
-    prices = [study.price] if study.price else []
-    costs = dict.fromkeys(map(Cost.from_weights, [*prices, *kinds]))
+    costs = dict.fromkeys([Cost.from_weights(study.price)] if study.price else [])
+    costs |= dict.fromkeys(Cost.from_weights(kind) for kind in kinds)
     if "lmo_products" in study.measures:
         costs[PRODUCTS] = None
     equal = list(map(truncate_to_equal_counts, results.panels))

@@ -163,18 +163,16 @@ class StudyResults:
 
 def group_results(study: Study, stored_runs: "Mapping[PlannedRun, StoredRun]") -> StudyResults:
     """Group the stored runs of a study by problem, setting and algorithm."""
-    return StudyResults(
-        study,
-        tuple(
-            SettingResults(
-                problem.label,
-                setting.title,
-                _setting_title(study, problem, setting),
-                tuple(_make_groups(study, problem, setting, stored_runs)),
-            )
-            for problem, setting in product(study.problems, study.settings)
-        ),
+    panels = (
+        SettingResults(
+            problem.label,
+            setting.title,
+            _setting_title(study, problem, setting),
+            tuple(_make_groups(study, problem, setting, stored_runs)),
+        )
+        for problem, setting in product(study.problems, study.settings)
     )
+    return StudyResults(study, tuple(panels))
 
 
 def _make_groups(
@@ -183,38 +181,34 @@ def _make_groups(
     setting: Setting,
     stored_runs: "Mapping[PlannedRun, StoredRun]",
 ) -> Iterator[RunGroup]:
+    def make_group(label: str, plans: tuple[PlannedRun, ...]) -> RunGroup:
+        entries = [stored_runs[plan] for plan in plans]
+        return RunGroup(
+            problem.label,
+            setting.title,
+            label,
+            Selector.parse(plans[0].algorithm).name,
+            plans,
+            tuple(entry.run for entry in entries),
+            tuple(entry.key for entry in entries),
+            tuple(map(_best_known, entries)),
+            tuple(map(_read_guarantee, entries)),
+        )
+
     for algorithm in study.algorithms:
-        labels = problem.label, setting.title, algorithm.label
         planned = study.plans_by_target(problem, algorithm, setting)
         last = list(planned.values())[-1]
         if not last:
             continue
-        group = _make_group(labels, last, stored_runs)
+        group = make_group(algorithm.label, last)
         if len(set(planned.values())) > 1:
             parts = (
-                (target, _make_group(labels, plans, stored_runs))
+                (target, make_group(algorithm.label, plans))
                 for target, plans in planned.items()
                 if target
             )
             group = replace(group, groups_by_target=tuple(parts))
         yield group
-
-
-def _make_group(
-    labels: tuple[str, str, str],
-    plans: tuple[PlannedRun, ...],
-    stored_runs: "Mapping[PlannedRun, StoredRun]",
-) -> RunGroup:
-    entries = [stored_runs[plan] for plan in plans]
-    return RunGroup(
-        *labels,
-        Selector.parse(plans[0].algorithm).name,
-        plans,
-        tuple(entry.run for entry in entries),
-        tuple(entry.key for entry in entries),
-        tuple(map(_best_known, entries)),
-        tuple(map(_read_guarantee, entries)),
-    )
 
 
 def _best_known(entry: "StoredRun") -> float | None:

@@ -167,14 +167,10 @@ def make_runtimes(
     runs: Sequence[Run], target: Stop, price: Cost, traces: Sequence[Array] | None = None
 ) -> Runtimes:
     """Return the runtimes of runs to a target; `traces` are their `trace_array`, if known."""
-    existing = map(trace_array, runs) if traces is None else traces
-    calls = [
-        _calls_to_target(run, trace, target, price)
-        for run, trace in zip(runs, existing, strict=True)
-    ]
-    return Runtimes(
-        np.array(calls, dtype=float), np.array([price.total_cost(run) for run in runs], dtype=float)
-    )
+    arrays = map(trace_array, runs) if traces is None else traces
+    pairs = zip(runs, arrays, strict=True)
+    calls = [_calls_to_target(run, trace, target, price) for run, trace in pairs]
+    return Runtimes(np.array(calls, float), np.array(list(map(price.total_cost, runs)), float))
 
 
 def ert(runtimes: Runtimes) -> float:
@@ -266,9 +262,8 @@ def ert_interval(runtimes: Runtimes, resamples: int = RESAMPLES) -> BootstrapInt
     """Return the interval of the expected runtime; None for fewer than two runs, or no hit."""
     if runtimes.calls.size < 2 or not runtimes.hits:
         return None
-    low, high = percentile_interval(
-        resample_ert(runtimes, next(resampling_counts([runtimes.calls.size], resamples)))
-    )
+    counts = next(resampling_counts([runtimes.calls.size], resamples))
+    low, high = percentile_interval(resample_ert(runtimes, counts))
     return BootstrapInterval(float(low), float(high))
 
 
@@ -284,11 +279,8 @@ def ratio_interval(runtimes: Runtimes, other: Runtimes) -> BootstrapInterval | N
     """
     if not (runtimes.hits and other.hits) or min(runtimes.calls.size, other.calls.size) < 2:
         return None
-    sample = resampling_counts([runtimes.calls.size, other.calls.size], RESAMPLES)
-    above, below = (
-        resample_ert(runtimes, times)
-        for runtimes, times in zip((runtimes, other), sample, strict=True)
-    )
+    counts = resampling_counts([runtimes.calls.size, other.calls.size], RESAMPLES)
+    above, below = map(resample_ert, (runtimes, other), counts)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = above / below
     low = percentile_interval(np.nan_to_num(ratios, nan=0.0, posinf=np.inf))[0]
@@ -341,18 +333,13 @@ def ecdf(runtimes: Sequence[Sequence[Runtimes]], resamples: int = RESAMPLES) -> 
     existing = [values[np.isfinite(values)] for values in calls]
     x = np.unique(np.concatenate(existing)) if existing else np.empty(0)
     share, result = np.zeros(x.size), np.zeros((resamples, x.size))
-    for values, times in zip(
-        calls, resampling_counts([c.shape[1] for c in calls], resamples), strict=True
-    ):
+    counts = resampling_counts([values.shape[1] for values in calls], resamples)
+    for values, times in zip(calls, counts, strict=True):
         # Of each run, the share of the targets that it has reached at x.
-        reached = np.stack([_count_values_up_to_each(run, x) for run in values.T]) / values.shape[0]
+        reached = np.stack([np.searchsorted(np.sort(run), x, side="right") for run in values.T])
+        reached = reached / values.shape[0]
         share += reached.mean(axis=0)
         result += times @ reached / values.shape[1]
     number = max(len(calls), 1)
     low, high = percentile_interval(result / number)
     return CumulativeShare(x, share / number, low, high)
-
-
-def _count_values_up_to_each(values: Array, x: Array) -> Array:
-    """Return, for each x, the number of values that are at most x."""
-    return np.searchsorted(np.sort(values), x, side="right").astype(float)

@@ -74,49 +74,42 @@ def significant_leaders(
         The numbers in the table; infinite if there is none.
     """
     best = [_sole_minimum(row, numbers) for row, numbers in zip(table, displayed, strict=True)]
-    request = [
+    tests = [
         (index, (row[first], other))
         for index, (row, first) in enumerate(zip(table, best, strict=True))
         if first is not None
         for number, other in enumerate(row)
         if number != first and other.values.size
     ]
-    results = compare_pairs([pair for _, pair in request])
-    open_rows = {index for (index, _), side in zip(request, results, strict=True) if side >= 0}
-    return [None if index in open_rows else first for index, first in enumerate(best)]
+    sides = compare_pairs([pair for _, pair in tests])
+    undecided = {index for (index, _), side in zip(tests, sides, strict=True) if side >= 0}
+    return [None if index in undecided else first for index, first in enumerate(best)]
 
 
 def _sole_minimum(row: Sequence[SeedSample], displayed: Sequence[float]) -> int | None:
     """Return the index of the smallest finite number; None if it is not unique or none exists."""
-    finite = [
-        index
+    finite = {
+        index: displayed[index]
         for index, sample in enumerate(row)
         if sample.values.size and np.isfinite(displayed[index])
-    ]
-    lower = [
-        index for index in finite if displayed[index] == min(displayed[number] for number in finite)
-    ]
-    return lower[0] if len(lower) == 1 else None
+    }
+    lowest = [index for index, number in finite.items() if number == min(finite.values())]
+    return lowest[0] if len(lowest) == 1 else None
 
 
 def _rank_side_or_zero(sample: SeedSample, other: SeedSample) -> int:
-    return (
-        rank_side(sample.values, other.values) if min(sample.values.size, other.values.size) else 0
-    )
+    is_compared = sample.values.size and other.values.size
+    return rank_side(sample.values, other.values) if is_compared else 0
 
 
 def _pair_p_values(pairs: Sequence[Pair]) -> list[float]:
     """Return the p-value of each pair: sign test if one is deterministic, else rank test."""
-    two = [
-        index
-        for index, (sample, other) in enumerate(pairs)
-        if not (sample.is_deterministic or other.is_deterministic)
-    ]
-    by_rank = rank_tests([(pairs[index][0].values, pairs[index][1].values) for index in two])
-    results = dict(zip(two, by_rank, strict=True))
+    is_fixed = [sample.is_deterministic or other.is_deterministic for sample, other in pairs]
+    varying = [pair for pair, fixed in zip(pairs, is_fixed, strict=True) if not fixed]
+    by_rank = iter(rank_tests([(sample.values, other.values) for sample, other in varying]))
     return [
-        results[index] if index in results else _p_value_against_constant(*pair)
-        for index, pair in enumerate(pairs)
+        _p_value_against_constant(*pair) if fixed else next(by_rank)
+        for pair, fixed in zip(pairs, is_fixed, strict=True)
     ]
 
 
@@ -239,8 +232,8 @@ def seed_warning(seeds: int, pairs: int, limitation: str) -> str:
     if seeds >= needed:
         return ""
     return (
-        f"{pluralize(seeds, 'seed')} can {limitation} {pluralize(pairs, 'pair')}, unless nothing varies over "  # noqa: E501
-        f"the seeds: use {needed} seeds or more."
+        f"{pluralize(seeds, 'seed')} can {limitation} {pluralize(pairs, 'pair')}, unless nothing "
+        f"varies over the seeds: use {needed} seeds or more."
     )
 
 

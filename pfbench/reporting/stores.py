@@ -97,16 +97,14 @@ def load_stored_report(
     outcomes = {key: outcome for key, outcome in read.items() if outcome is not None}
     if not outcomes:
         raise InputError(f"no run in {store.folder} can be read: use `pfbench store check`.")
-    left_out = number - len(outcomes)
     description = f"{pluralize(len(outcomes), 'run')} as stored; none was made for this report."
-    if left_out:
+    if left_out := number - len(outcomes):
         description += (
-            f" Left out: {pluralize(left_out, 'other')} (shorter runs of the same problem, algorithm "  # noqa: E501
-            "and seed, runs of an older source, and damaged ones)."
+            f" Left out: {pluralize(left_out, 'other')} (shorter runs of the same problem, "
+            "algorithm and seed, runs of an older source, and damaged ones)."
         )
     study = _make_study(outcomes, f"Runs in {store.folder}", description)
-    spec = Spec(name, study.title, "", (study,))
-    return collect_report(spec, list(outcomes.values()))
+    return collect_report(Spec(name, study.title, "", (study,)), list(outcomes.values()))
 
 
 def matches_selection(name: str, request: Sequence[str]) -> bool:
@@ -119,17 +117,14 @@ def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
     seeds = defaultdict(set)
     templates: dict[str, str] = {}
     for problem, seed in runs:
-        match = _SEED.search(problem)
-        if match:
-            template = _SEED.sub("seed={seed}", problem, count=1)
-            templates[problem] = template
-            seeds[template].add((int(match[1]), seed))
-    same = {
-        template
-        for template, pairs in seeds.items()
-        if len(pairs) > 1 and all(candidate == of_run for candidate, of_run in pairs)
+        if match := _SEED.search(problem):
+            templates[problem] = _SEED.sub("seed={seed}", problem, count=1)
+            seeds[templates[problem]].add((int(match[1]), seed))
+    return {
+        problem: template
+        for problem, template in templates.items()
+        if len(seeds[template]) > 1 and all(own == of_run for own, of_run in seeds[template])
     }
-    return {problem: template for problem, template in templates.items() if template in same}
 
 
 def _read_outcome(store: Store, key: str) -> PlanOutcome | None:
@@ -172,21 +167,16 @@ def _parse_interned(text: str) -> Any:
 
 def _read_plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
     """Return the stored plan of a run, or a plan constructed from the run itself."""
-    if plan is not None:
-        planned_run = PlannedRun.from_json(plan)
-        if (planned_run.problem, planned_run.algorithm, planned_run.seed) == (
-            run.problem,
-            run.algorithm,
-            run.seed,
-        ):
-            return replace(
-                planned_run,
-                problem=run.problem,
-                algorithm=run.algorithm,
-                measures=_intern(planned_run.measures),
-                stop=_intern(planned_run.stop),
-            )
-    return PlannedRun.from_json(PlannedRun(run.problem, run.algorithm, run.seed, (), 1).as_json())
+    planned = PlannedRun(run.problem, run.algorithm, run.seed, (), 1)
+    if plan is None:
+        return PlannedRun.from_json(planned.as_json())
+    stored = PlannedRun.from_json(plan)
+    if (stored.problem, stored.algorithm, stored.seed) != (run.problem, run.algorithm, run.seed):
+        return PlannedRun.from_json(planned.as_json())
+    measures, stop = _intern(stored.measures), _intern(stored.stop)
+    return replace(
+        stored, problem=run.problem, algorithm=run.algorithm, measures=measures, stop=stop
+    )
 
 
 def _make_study(
@@ -224,15 +214,15 @@ def _list_measures(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def _list_targets(plans: Sequence[PlannedRun]) -> tuple[Stop, ...]:
-    """Return the targets of the runs, hardest last; only those of the first measure."""
-    stops = {plan.stop for plan in plans if plan.stop is not None}
-    times = Counter(plan.stop.measure for plan in plans if plan.stop is not None)
-    if not times:
-        return ()
-    measure = min(times, key=lambda name: (-times[name], name))
-    chosen = (stop for stop in stops if stop.measure == measure)
+    """Return the targets of the runs, hardest last; only those of the most frequent measure."""
+    stops = [plan.stop for plan in plans if plan.stop is not None]
+    times = Counter(stop.measure for stop in stops)
+    measure = min(times, key=lambda name: (-times[name], name), default="")
+    chosen = {stop for stop in stops if stop.measure == measure}
     return tuple(sorted(chosen, key=lambda stop: -stop.target))
 
+
+# --- differences ----------------------------------------------------------------------------------
 
 Value = int | float | str | None
 

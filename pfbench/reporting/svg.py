@@ -257,17 +257,17 @@ def _draw_band(axes: "Axes", band: MedianBand, number: int, scale: AxisScale, ma
     frequency = max(1, band.x.size // markers)
     # Each algorithm's markers begin elsewhere, so that they do not hide one another.
     marked = number % 5 * frequency // 5, frequency
-    axes.plot(band.x, band.median.clip(*edges), **plot_style(number), markevery=marked)
+    axes.plot(
+        band.x, band.median.clip(*edges), linewidth=1.2, **plot_style(number), markevery=marked
+    )
 
 
 def plot_style(number: int) -> dict[str, Any]:
     """Return the look of the line of an algorithm, as matplotlib's keywords."""
     look = line_style(number)
-    dashes = look.dash or (1, 0)
     return {
         "color": look.color,
-        "dashes": dashes,
-        "linewidth": 1.2,
+        "dashes": look.dash or (1, 0),
         "marker": look.marker,
         "markersize": 3,
     }

@@ -94,7 +94,7 @@ def _draw_shares(
         )
         color, marked = line_style(number).color, (number % 5, max(1, x.size // 4))
         axes.fill_between(x, lower, upper, step="post", color=color, alpha=0.14, linewidth=0)
-        axes.step(x, middle, where="post", **plot_style(number), markevery=marked)
+        axes.step(x, middle, where="post", linewidth=1.2, **plot_style(number), markevery=marked)
     layout_share_axes(axes, left, right, title)
 
 

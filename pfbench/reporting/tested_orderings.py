@@ -351,13 +351,20 @@ def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]
     so neither family is corrected for the other. A p-value of 0 is no test.
     """
     pairs = [pair for result in results for pair in result.pairs]
-    for name in ("p_value", "every_form_p_value"):
-        p = [0.0 if pair.is_too_short_to_time else getattr(pair, name) for pair in pairs]
-        tested = [index for index, value in enumerate(p) if value > 0.0]  # False for NaN
-        adjusted = holm_adjust([p[index] for index in tested])
-        for index, value in zip(tested, adjusted, strict=True):
-            pairs[index] = replace(pairs[index], **{name: value})
-    corrected = iter(pairs)
+    timed = [not pair.is_too_short_to_time for pair in pairs]
+    best = _adjust_p_values([pair.p_value for pair in pairs], timed)
+    every = _adjust_p_values([pair.every_form_p_value for pair in pairs], timed)
+    corrected = (
+        replace(pair, p_value=p, every_form_p_value=p_every)
+        for pair, p, p_every in zip(pairs, best, every, strict=True)
+    )
     return [
         replace(result, pairs=tuple(next(corrected) for _ in result.pairs)) for result in results
     ]
+
+
+def _adjust_p_values(p: Sequence[float], is_tested: Sequence[bool]) -> list[float]:
+    """Return p-values with Holm's correction over those that are tested and above 0, no NaN."""
+    tested = [index for index, value in enumerate(p) if is_tested[index] and value > 0.0]
+    adjusted = dict(zip(tested, holm_adjust([p[index] for index in tested]), strict=True))
+    return [adjusted.get(index, value) for index, value in enumerate(p)]

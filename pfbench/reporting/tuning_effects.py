@@ -98,7 +98,7 @@ def choice_table(study: Study, labels: Collection[str] | None = None) -> Table |
         for index, target in enumerate(tune.targets if tune else ()):
             best = choice.best_trial(index)
             calls = [trial.expected_calls[index] for trial in choice.trials]
-            reached = list(filter(math.isfinite, calls))
+            reached = [number for number in calls if math.isfinite(number)]
             cells: list[Cell] = [
                 f"{target.target:g}",
                 setting_title(best.values),
