@@ -126,8 +126,8 @@ class SettingComparison:
 
     def find(self, label: str) -> ScoredAlgorithm | None:
         """Return an algorithm by its label, None if it has no run here."""
-        found = (scored for scored in self.algorithms if scored.group.label == label)
-        return next(found, None)
+        named = (scored for scored in self.algorithms if scored.group.label == label)
+        return next(named, None)
 
 
 @dataclass(frozen=True)

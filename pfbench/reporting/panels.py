@@ -116,8 +116,8 @@ def compute_figure(results: StudyResults) -> FigureData:
     """Compute the contents of a study's figure, with its runs truncated to equal counts."""
     results = truncate_study(results)
     study, panels = results.study, results.panels
-    stated = [unit.single_trace_column for unit in study.units[:1]]
-    axes = [*(column for column in stated if column in AXES), *AXES]
+    unit_columns = [unit.single_trace_column for unit in study.units[:1]]
+    axes = [*(column for column in unit_columns if column in AXES), *AXES]
     axis = next(axis for axis in axes if any(group.makes_calls(axis) for group in results))
     lines = {
         (measure, index): tuple(

@@ -353,10 +353,10 @@ def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]
     pairs = [pair for result in results for pair in result.pairs]
     timed = [not pair.is_too_short_to_time for pair in pairs]
     best = _adjust_p_values([pair.p_value for pair in pairs], timed)
-    every = _adjust_p_values([pair.every_form_p_value for pair in pairs], timed)
+    of_every_form = _adjust_p_values([pair.every_form_p_value for pair in pairs], timed)
     corrected = (
         replace(pair, p_value=p, every_form_p_value=p_every)
-        for pair, p, p_every in zip(pairs, best, every, strict=True)
+        for pair, p, p_every in zip(pairs, best, of_every_form, strict=True)
     )
     return [
         replace(result, pairs=tuple(next(corrected) for _ in result.pairs)) for result in results
