@@ -99,7 +99,7 @@ def choice_table(study: Study, labels: Collection[str] | None = None) -> Table |
             best = choice.best_trial(index)
             calls = [trial.expected_calls[index] for trial in choice.trials]
             reached = [number for number in calls if math.isfinite(number)]
-            spread = max(reached) / min(reached) if reached and min(reached) else None
+            spread = max(reached) / min(reached) if reached and min(reached) > 0 else None
             cells: list[Cell] = [
                 f"{target.target:g}",
                 setting_title(best.values),
