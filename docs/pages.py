@@ -13,8 +13,7 @@ from papers import about_method, claims, verdicts
 
 from pfbench.base.bibliography import REFERENCES
 from pfbench.base.citations import find_urls, format_reference
-from pfbench.cli.catalogue import list_items
-from pfbench.cli.catalogue_item import CatalogueItem
+from pfbench.cli.catalogue import CatalogueItem, list_items
 from pfbench.problems.data.catalogue import DATA_SETS
 
 

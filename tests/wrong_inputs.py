@@ -235,7 +235,6 @@ OWN = {
     "faults --max-faults 0": "--max-faults=0 must be at least 1",
     "verify --quick --full": "are mutually exclusive: give one",
     "worst-case --function-class n=4": "needs a single FILE.py:NAME",
-    "verify --receipt out.zip": "is now `pfbench archive make",
     "verify shen2019-count-sg --jobs -1": "--jobs=-1 must be at least 0",
     "verify shen2019-count-sg --table no/table.md": "there is no folder no; create it first",
     "verify shen2019-count-sg --json no/t.json": "there is no folder no; create it first",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pfbench.cli.catalogue import MAIN_REPORT
 from pfbench.cli.options import default_store_folder, make_engine
-from pfbench.cli.report_command import checkout_commit, make_reports
+from pfbench.cli.report_sources import checkout_commit, make_reports
 from pfbench.reporting import ordering_text, tables
 from pfbench.reporting.panels import FigureData
 from pfbench.reporting.report_contents import (

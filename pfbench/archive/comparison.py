@@ -12,7 +12,11 @@ from pfbench.reporting.report import SuiteComparison, compare_on_suite
 from pfbench.reporting.result_tables import compare_by_each_price
 from pfbench.reporting.runtimes import Cost
 from pfbench.runs.execute import PlanOutcome
-from pfbench.runs.planning.candidate import CandidateInterface, read_candidate_interface
+from pfbench.runs.planning.candidate import (
+    CandidateInterface,
+    add_candidate,
+    read_candidate_interface,
+)
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.planning.study import Spec
@@ -103,8 +107,9 @@ def redraw_table_or_explain(
         if manifest["price"]:
             price = dict(Cost.parse(manifest["price"]).weights)
             suite = suite.map_studies(lambda study: replace(study, price=price))
+        candidate = add_candidate(suite, manifest["method"], interface)
         source = ArchivedRuns(runs)
-        comparison = compare_on_suite(suite, manifest["method"], source, interface=interface)
+        comparison = compare_on_suite(suite, manifest["method"], candidate, source)
         return [*summarise(comparison), ""]
     except PfbenchError as error:
         return ["", [], str(error).rstrip(".")]

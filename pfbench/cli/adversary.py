@@ -16,26 +16,25 @@ from pfbench.cli.formatting import format_number, format_plural
 from pfbench.cli.options import option
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.terminal import (
+    Cell,
+    Line,
     announce_imports,
+    current_command_line,
     exit_if,
+    field_table,
+    make_table,
     print_error,
     print_json,
     print_note,
-    write_text,
-)
-from pfbench.cli.terminal_tables import (
-    Cell,
-    Line,
-    field_table,
-    make_table,
     print_parts,
     section_with_title,
+    write_text,
 )
 
 if TYPE_CHECKING:
     from pfbench.resisting import Certificate, FamilyRun
-    from pfbench.resisting.certificate_session import ContestResult
     from pfbench.resisting.rescaled_family import PowerLawFit
+    from pfbench.runs.engines.engine import Engine
 
 ALL = "all"
 """Replacement of a selector for all catalogue algorithms that the theorem covers."""
@@ -56,12 +55,16 @@ _NOT_WITH = {
 def adversary(
     context: typer.Context,
     algorithm: list[str] | None = option("ALGORITHM", _ALGORITHM, "--algorithm", "-a"),
-    horizon: int | None = option("T", "Number of calls before which the bound must hold."),
+    horizon: int | None = option(
+        "T", "Number of calls before which the bound must hold.", minimum=1
+    ),
     dimension: int | None = option("D", "Length of a point, above 2T.", show_default="2T + 1"),
     iterations: int | None = option("N", "Iterations of a run.", show_default="T"),
-    seed: int = option("N", "Seed of the hidden directions.", default=0),
+    seed: int = option("N", "Seed of the hidden directions.", default=0, minimum=0),
     fixed_seed: int | None = option(
-        "N", "Fix the random numbers of a randomised algorithm; the bound holds for this seed."
+        "N",
+        "Fix the random numbers of a randomised algorithm; the bound holds for this seed.",
+        minimum=0,
     ),
     output: Path | None = option(
         "FILE", "Write the certificate, and its transcript next to it.", "--output", "-o"
@@ -71,7 +74,7 @@ def adversary(
         "T,T,...", "Count LO calls to gap <= eps D on the rescaled family with these T(eps)."
     ),
     max_calls: int | None = option(
-        "N", "With --family: maximum number of LO calls of a run.", show_default="200000"
+        "N", "With --family: maximum number of LO calls of a run.", minimum=1, show_default="200000"
     ),
     figure: Path | None = option(
         "FILE", "Write a figure of the gaps or the family: .svg, .pdf, .png."
@@ -94,25 +97,15 @@ def adversary(
 
     Give one of --horizon, --family and --check.
     """
+    from pfbench.resisting import list_contestants
+    from pfbench.resisting.figures import check_figure
+    from pfbench.runs.planning.plugin_names import expand_plugin_name
+
     _refuse_combinations(context.params)
     options.check_engine_options(jobs, scheduler)
     if check is not None:
         _check_certificate_file(check, as_json=as_json)
         return
-    from pfbench.base.checks import check_integer
-    from pfbench.resisting import certificate_session, list_contestants, write_certificate
-    from pfbench.resisting.figures import check_figure, draw_calls, draw_gaps
-    from pfbench.resisting.rescaled_family import MOST
-    from pfbench.runs.planning.plugin_names import expand_plugin_name
-
-    for name, value, min_count in (
-        ("--seed", seed, 0),
-        ("--fixed-seed", fixed_seed, 0),
-        ("--horizon", horizon, 1),
-        ("--max-calls", max_calls, 1),
-    ):
-        if value is not None:
-            check_integer(name, value, minimum=min_count)
     if figure is not None:
         check_figure(figure)
     if table is not None:
@@ -129,47 +122,20 @@ def adversary(
     slots = 0 if jobs is None and scheduler is None and total == 1 else jobs
     with closing(options.make_engine(slots, scheduler)) as engine:
         if horizon is None:
-            max_calls = MOST if max_calls is None else max_calls
-            with StepProgress("family", total, "runs", quiet=as_json) as steps:
-                runs = certificate_session.run_family_at_lower_bounds(
-                    selectors,
-                    horizons,
-                    limit=max_calls,
-                    seed=seed,
-                    engine=engine,
-                    progress=steps.advance,
-                )
-            if figure is not None:
-                draw_calls(runs, figure)
-            if table is not None:
-                write_text(_family_as_markdown(runs), table)
-            _show_family(runs, as_json=as_json)
-            return
-        with StepProgress("adversary", total, "certificates", quiet=as_json) as steps:
-            results = certificate_session.obtain_certificates(
-                selectors,
-                horizon,
-                d=dimension,
-                iterations=iterations,
-                seed=seed,
-                fixed_seed=fixed_seed,
-                engine=engine,
-                store=store,
-                recompute=output is not None or figure is not None,
-                progress=steps.advance,
+            _run_family(
+                selectors, horizons, engine, max_calls, seed, figure, table, as_json=as_json
             )
-    outcomes = [(result.label, result.outcome) for result in results if result.outcome is not None]
-    if not as_json:
-        print_note(
-            f"{format_plural(len(results), 'certificate')} ({len(outcomes):,} run, "
-            f"{len(results) - len(outcomes):,} cached)"
+            return
+        parameters = {"d": dimension, "iterations": iterations, "seed": seed}
+        _run_contests(
+            selectors,
+            horizon,
+            engine,
+            parameters | {"fixed_seed": fixed_seed, "store": store},
+            output,
+            figure,
+            as_json=as_json,
         )
-    if output is not None:
-        for _, outcome in outcomes:
-            write_certificate(outcome, output)
-    if figure is not None and outcomes:
-        draw_gaps(outcomes, figure)
-    _show_results(results, as_json=as_json)
 
 
 def _refuse_combinations(parameters: Mapping[str, object]) -> None:
@@ -226,18 +192,53 @@ def _check_certificate_file(path: Path, *, as_json: bool) -> None:
 # --- certificates ---------------------------------------------------------------------------------
 
 
-def _show_results(results: "Sequence[ContestResult]", *, as_json: bool) -> None:
+def _run_contests(
+    selectors: Sequence[str],
+    horizon: int,
+    engine: "Engine",
+    parameters: Mapping[str, Any],
+    output: Path | None,
+    figure: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Obtain certificates, and write and show them; exit with 1 if one is lacking."""
+    from pfbench.resisting import write_certificate
+    from pfbench.resisting.certificate_session import obtain_certificates
+    from pfbench.resisting.figures import draw_gaps
+
+    is_needed = output is not None or figure is not None
+    with StepProgress("adversary", len(selectors), "certificates", quiet=as_json) as steps:
+        results = obtain_certificates(
+            selectors,
+            horizon,
+            engine=engine,
+            recompute=is_needed,
+            progress=steps.advance,
+            **parameters,
+        )
+    outcomes = [(result.label, result.outcome) for result in results if result.outcome is not None]
+    if not as_json:
+        print_note(
+            f"{format_plural(len(results), 'certificate')} ({len(outcomes):,} run, "
+            f"{len(results) - len(outcomes):,} cached)"
+        )
+    if output is not None:
+        for _, outcome in outcomes:
+            write_certificate(outcome, output)
+    if figure is not None and outcomes:
+        draw_gaps(outcomes, figure)
     certificates = {
         result.label: result.certificate for result in results if result.certificate is not None
     }
     if as_json and certificates:
-        described = [item.as_json() for item in certificates.values()]
-        print_json(described[0] if len(results) == 1 else described)
+        records = [certificate.as_json() for certificate in certificates.values()]
+        print_json(records[0] if len(results) == 1 else records)
     elif len(results) == 1:
         for certificate in certificates.values():
             show_certificate(certificate)
     elif certificates:
-        show_certificates(certificates)
+        _show_certificates(certificates)
     for lost in (result for result in results if result.failure_reason):
         print_error(f"there is no certificate of {lost.label}: {lost.failure_reason}")
     exit_if(not all(result.certificate and result.certificate.certified for result in results))
@@ -245,84 +246,61 @@ def _show_results(results: "Sequence[ContestResult]", *, as_json: bool) -> None:
 
 def show_certificate(certificate: "Certificate") -> None:
     """Print one certificate."""
-    before = {"lo": "LO calls", "gradient": "gradient queries", None: "calls"}[
-        certificate.certified_for
+    c, exact, gap = certificate, "1e-9 or less", certificate.min_gap_over_diameter
+    unit = {"lo": "LO calls", "gradient": "gradient queries", None: "calls"}[c.certified_for]
+    random = f"fixed by seed {c.fixed_seed}: nothing is certified for its mean over seeds"
+    smoothness = f"certified (the paper: {c.paper_smoothness:,.0f})"
+    facts: list[Line] = [
+        ("algorithm", c.algorithm),
+        ("its random numbers", "" if c.fixed_seed is None else random),
+        ("certified", f"yes, before {c.horizon:,} {unit}" if c.certified else "no"),
+        ("horizon T", c.horizon),
+        ("dimension", c.dimension),
+        ("seed", str(c.seed)),
     ]
-    verdict = f"yes, before {certificate.horizon:,} {before}" if certificate.certified else "no"
-    min_gap_over_diameter, smoothness = (
-        certificate.min_gap_over_diameter,
-        f"{certificate.paper_smoothness:,.0f}",
-    )
-    answers, queries = certificate.answer_max_relative_error, certificate.query_max_relative_error
-    span = certificate.span_max_relative_distance
+    span = format_number(c.span_max_relative_distance)
     rows: list[tuple[Cell, ...]] = [
-        (
-            "least gap before T",
-            f"{min_gap_over_diameter:.6g} D = {2.0 * min_gap_over_diameter:.6g} R",
-            "0.04 D or more",
-        ),
-        ("calls to gap 0.04 D", _describe_result(certificate), "T or more"),
-        ("(i) answers of the fixed function", format_number(answers), "1e-9 or less"),
-        ("(ii) queries of the algorithm", format_number(queries), "1e-9 or less"),
-        ("distance from the span of LO outputs", format_number(span), "1e-9 or less for LO"),
-        ("orthonormality of V", format_number(certificate.orthonormality_error), "1e-10 or less"),
-        ("gradient queries at new points", certificate.queries, ""),
-        ("LO calls", certificate.counts.lo, ""),
-        (
-            "smoothness used",
-            format_number(certificate.smoothness),
-            f"certified (the paper: {smoothness})",
-        ),
+        ("least gap before T", f"{gap:.6g} D = {2.0 * gap:.6g} R", "0.04 D or more"),
+        ("calls to gap 0.04 D", _describe_calls(c), "T or more"),
+        ("(i) answers of the fixed function", format_number(c.answer_max_relative_error), exact),
+        ("(ii) queries of the algorithm", format_number(c.query_max_relative_error), exact),
+        ("distance from the span of LO outputs", span, f"{exact} for LO"),
+        ("orthonormality of V", format_number(c.orthonormality_error), "1e-10 or less"),
+        ("gradient queries at new points", c.queries, ""),
+        ("LO calls", c.counts.lo, ""),
+        ("smoothness used", format_number(c.smoothness), smoothness),
     ]
-    subject: list[Line] = [
-        ("algorithm", certificate.algorithm),
-        *(
-            []
-            if certificate.fixed_seed is None
-            else [("its random numbers", _describe_fixed_seed(certificate))]
-        ),
-        ("certified", verdict),
-        ("horizon T", certificate.horizon),
-        ("dimension", certificate.dimension),
-        ("seed", str(certificate.seed)),
-    ]
+    table = make_table(("quantity", "value", "required"), rows, right=("value",))
     print_parts(
-        field_table(subject),
-        section_with_title(
-            "measured values", make_table(("quantity", "value", "required"), rows, right=("value",))
-        ),
-        section_with_title("findings", *certificate.findings) if certificate.findings else None,
+        field_table(facts),
+        section_with_title("measured values", table),
+        section_with_title("findings", *c.findings) if c.findings else None,
     )
 
 
-def _describe_fixed_seed(certificate: "Certificate") -> str:
-    return f"fixed by seed {certificate.fixed_seed}: nothing is certified for its mean over seeds"
+def _describe_calls(certificate: "Certificate") -> str:
+    calls = certificate.calls_to_target
+    return "not reached" if calls is None else f"{calls:,}"
 
 
-def _describe_result(certificate: "Certificate") -> str:
-    return (
-        "not reached" if certificate.calls_to_target is None else f"{certificate.calls_to_target:,}"
-    )
-
-
-def show_certificates(certificates: "Mapping[str, Certificate]") -> None:
+def _show_certificates(certificates: "Mapping[str, Certificate]") -> None:
     """Print several certificates, one line each."""
     rows = []
     for label, item in certificates.items():
         certified = f"for {item.certified_for}" if item.certified else "no"
-        gap = f"{2.0 * item.min_gap_over_diameter:.4g} R"
-        answers, queries = item.answer_max_relative_error, item.query_max_relative_error
-        errors = f"{answers:.1e}", "no number" if queries is None else f"{queries:.1e}"
-        rows.append((certified, gap, _describe_result(item), *errors, item.counts.lo, label))
+        gap, queries = f"{2.0 * item.min_gap_over_diameter:.4g} R", item.query_max_relative_error
+        errors = (
+            f"{item.answer_max_relative_error:.1e}",
+            ("no number" if queries is None else f"{queries:.1e}"),
+        )
+        rows.append((certified, gap, _describe_calls(item), *errors, item.counts.lo, label))
     first = next(iter(certificates.values()))
     names = "certified", "least gap", "calls to 0.08 R", "(i)", "(ii)", "LO", "algorithm"
     floor = "floor", "0.08 R before T calls"
+    title = format_plural(len(certificates), "algorithm")
     print_parts(
         field_table([("horizon T", first.horizon), ("dimension", first.dimension), floor]),
-        section_with_title(
-            format_plural(len(certificates), "algorithm"),
-            make_table(names, rows, right=names[1:-1]),
-        ),
+        section_with_title(title, make_table(names, rows, right=names[1:-1])),
     )
     for label, item in certificates.items():
         for finding in item.findings:
@@ -330,21 +308,6 @@ def show_certificates(certificates: "Mapping[str, Certificate]") -> None:
 
 
 # --- the family -----------------------------------------------------------------------------------
-
-
-def _show_family(runs: "Sequence[FamilyRun]", *, as_json: bool) -> None:
-    from pfbench.resisting.certificate_session import fit_by_algorithm
-
-    fitted = fit_by_algorithm(runs)
-    if as_json:
-        described = [{"algorithm": text, **_fit_record(fit)} for text, fit in fitted.items()]
-        print_json({"runs": [run.as_json() for run in runs], "fits": described})
-        return
-    print_parts(
-        make_table(_CALLS, _call_rows(runs), right=_CALLS[:-1]),
-        section_with_title(_FITTED, make_table(_SLOPES, _slope_rows(runs), right=_SLOPES[:-1])),
-    )
-
 
 _CALLS = "epsilon", "T(eps)", "LO calls", "calls / T", "T, l = 3^15", "algorithm"
 _SLOPES = "slope", "95 % interval", "calls eps^2/(L delta)", "algorithm"
@@ -355,28 +318,66 @@ _OF_SLOPES = (
 )
 
 
-def _call_rows(runs: "Sequence[FamilyRun]") -> list[tuple[Cell, ...]]:
-    """Return a row of `_CALLS` for each run."""
-    rows: list[tuple[Cell, ...]] = []
-    for run in runs:
-        calls = f"{'over ' if run.censored else ''}{run.calls:,}"
-        ratio, paper = f"{run.tightness:.4g}", f"{run.paper_T:.2g}"
-        rows.append((run.epsilon, run.T, calls, ratio, paper, run.algorithm))
-    return rows
+def _run_family(
+    selectors: Sequence[str],
+    horizons: Sequence[int],
+    engine: "Engine",
+    max_calls: int | None,
+    seed: int,
+    figure: Path | None,
+    table: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Run algorithms on the rescaled family, and write and show the calls and their slopes."""
+    from pfbench.resisting.certificate_session import fit_by_algorithm, run_family_at_lower_bounds
+    from pfbench.resisting.figures import draw_calls
+    from pfbench.resisting.rescaled_family import MOST
+
+    number, limit = len(selectors) * len(horizons), MOST if max_calls is None else max_calls
+    with StepProgress("family", number, "runs", quiet=as_json) as steps:
+        runs = run_family_at_lower_bounds(
+            selectors, horizons, limit=limit, seed=seed, engine=engine, progress=steps.advance
+        )
+    fits = fit_by_algorithm(runs)
+    calls = [_call_row(run) for run in runs]
+    slopes = [(*_format_slope(fit), text) for text, fit in fits.items()]
+    if figure is not None:
+        draw_calls(runs, figure)
+    if table is not None:
+        write_text(_family_as_markdown(calls, slopes), table)
+    if as_json:
+        records = [{"algorithm": text, **_fit_record(fit)} for text, fit in fits.items()]
+        print_json({"runs": [run.as_json() for run in runs], "fits": records})
+        return
+    print_parts(
+        make_table(_CALLS, calls, right=_CALLS[:-1]),
+        section_with_title(_FITTED, make_table(_SLOPES, slopes, right=_SLOPES[:-1])),
+    )
 
 
-def _slope_rows(runs: "Sequence[FamilyRun]") -> list[tuple[str, ...]]:
-    """Return a row of `_SLOPES` for each algorithm."""
-    from pfbench.resisting.certificate_session import fit_by_algorithm
+def _call_row(run: "FamilyRun") -> tuple[Cell, ...]:
+    """Return the row of `_CALLS` of a run."""
+    calls = f"{'over ' if run.censored else ''}{run.calls:,}"
+    ratio, paper = f"{run.tightness:.4g}", f"{run.paper_T:.2g}"
+    return run.epsilon, run.T, calls, ratio, paper, run.algorithm
 
-    return [(*_format_slope(fit), text) for text, fit in fit_by_algorithm(runs).items()]
+
+def _format_slope(fit: "PowerLawFit | None") -> tuple[str, str, str]:
+    if fit is None:
+        return "too few runs reached their target", "", ""
+    low, high = fit.interval
+    return f"{fit.slope:.3f}", f"{low:.3f} to {high:.3f}", f"{fit.constant:.3g}"
 
 
-def _family_as_markdown(runs: "Sequence[FamilyRun]") -> str:
-    from pfbench.cli.report_command import current_command_line
+def _fit_record(fit: "PowerLawFit | None") -> dict[str, Any]:
+    return dict.fromkeys(("slope", "interval", "constant")) if fit is None else asdict(fit)
+
+
+def _family_as_markdown(calls: Sequence[Sequence[Cell]], slopes: Sequence[Sequence[Cell]]) -> str:
     from pfbench.reporting.tables import Table, TableRow, markdown_section
 
-    def table(caption: str, note: str, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    def table(caption: str, note: str, names: Sequence[str], rows: Any) -> str:
         # The algorithm, last in the terminal, where it may be long, is first here.
         named = [TableRow("", str(row[-1]), [cell or "" for cell in row[:-1]]) for row in rows]
         return markdown_section(Table(caption, note, ("", names[-1], *names[:-1]), named))
@@ -386,18 +387,7 @@ def _family_as_markdown(runs: "Sequence[FamilyRun]") -> str:
     parts = [
         "# The lower bound",
         f"Made by `{current_command_line()}`.",
-        table(target, family, _CALLS, _call_rows(runs)),
-        table(_FITTED, _OF_SLOPES, _SLOPES, _slope_rows(runs)),
+        table(target, family, _CALLS, calls),
+        table(_FITTED, _OF_SLOPES, _SLOPES, slopes),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _fit_record(fit: "PowerLawFit | None") -> dict[str, Any]:
-    return dict.fromkeys(("slope", "interval", "constant")) if fit is None else asdict(fit)
-
-
-def _format_slope(fit: "PowerLawFit | None") -> tuple[str, str, str]:
-    if fit is None:
-        return "too few runs reached their target", "", ""
-    low, high = fit.interval
-    return f"{fit.slope:.3f}", f"{low:.3f} to {high:.3f}", f"{fit.constant:.3g}"

@@ -16,7 +16,7 @@ from pfbench.base.selectors import is_user_defined
 from pfbench.cli import options, terminal
 from pfbench.cli.formatting import format_bytes, format_plural
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.terminal_tables import ReportedFact, field_table, print_parts, show_facts
+from pfbench.cli.terminal import Fact, field_table, print_parts, show_facts
 
 if TYPE_CHECKING:
     from pfbench.archive.check import CheckOutcome
@@ -81,7 +81,6 @@ def make(
         return
     from pfbench.base.checks import check_integer
     from pfbench.cli.verification_job import open_job
-    from pfbench.cli.verify import expand_claim_names_and_announce
 
     if not is_user_defined(subject):
         raise InputError(
@@ -90,8 +89,8 @@ def make(
         )
     limit = FAULTS if faults is None else check_integer("--faults", faults, minimum=0)
     target = terminal.STANDARD_OUTPUT if as_json else None
-    names, seeds = expand_claim_names_and_announce([subject], target), range(seed, seed + 1)
-    with open_job(names, full, seeds, store, jobs, scheduler, None, target) as work:
+    engine_options: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
+    with open_job([subject], target, None, full=full, seed=seed, **engine_options) as work:
         _make_claims(_writer(output, store, work.engine), work, limit)
 
 
@@ -103,7 +102,7 @@ def _writer(output: Path, store: Path, engine: Any) -> "ArchiveWriter":
 
 
 def _make_sweep(writer: "ArchiveWriter", spec: "Spec", engine: Any, *, as_json: bool) -> None:
-    from pfbench.cli.spec_runs import make_runs, resolve_search
+    from pfbench.cli.report_sources import make_runs, resolve_search
 
     terminal.announce_imports(spec.user_selectors, spec.path)
     spec = resolve_search(spec, writer.store, engine, quiet=as_json)
@@ -123,19 +122,13 @@ def _make_comparison(
     *,
     as_json: bool,
 ) -> None:
-    from pfbench.cli.compare import (
-        ComparisonRunSource,
-        compare_on_suite,
-        load_suite,
-        load_suite_archive,
-    )
+    from pfbench.cli.compare import compare_on_suite, load_suite
     from pfbench.runs.planning.plugin_names import expand_plugin_name
 
     spec, path = load_suite(suite, None, price)
     method = expand_plugin_name("algorithm", method)
     terminal.announce_imports([method])
-    source = ComparisonRunSource(load_suite_archive(path), writer.store, engine, as_json)
-    compared = compare_on_suite(spec, method, source)
+    compared = compare_on_suite(spec, method, path, writer.store, engine, quiet=as_json)
     manifest = writer.write_comparison(spec, method, price or "", compared)
     _show_made(writer, manifest, as_json=as_json)
     terminal.exit_if_failed(compared.candidate_outcomes, ", archived as failed")
@@ -144,10 +137,9 @@ def _make_comparison(
 def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -> None:
     from pfbench.archive.claim_tasks import add_counterexamples, describe_claims, plan_claim_runs
     from pfbench.claims.catalogue import load_user_papers, select_claims, select_mutants
-    from pfbench.cli.mutants import generate_faults, study_faults
-    from pfbench.cli.spec_runs import make_runs
-    from pfbench.cli.units_command import report_unit_dependence
-    from pfbench.cli.verify import sentences_on_unreproduced_errata
+    from pfbench.cli.faults import generate_faults, study_faults
+    from pfbench.cli.report_sources import make_runs
+    from pfbench.cli.verify import report_unit_dependence, sentences_on_unreproduced_errata
 
     (theorem,) = work.names
     claims = select_claims(work.names, work.effort)
@@ -196,15 +188,15 @@ def _show_made(writer: "ArchiveWriter", manifest: Mapping[str, Any], *, as_json:
     named = [f"{n} (not archived: {origins[n]})" if n in origins else n for n in manifest["reads"]]
     says, modules = " · ".join(badge_phrases(manifest)), manifest["user_modules"]
     facts = [
-        ReportedFact("archive", str(writer.path), "archive"),
-        ReportedFact("kind", manifest["kind"], "kind"),
-        ReportedFact("title", manifest["title"], "title"),
-        ReportedFact("says", says, "says"),
-        ReportedFact("bytes", size, "size", format_bytes(size)),
-        ReportedFact("problems", manifest["problems"], "problems", str(len(manifest["problems"]))),
-        ReportedFact("data", manifest["data"], "data sets", ", ".join(manifest["data"]) or "none"),
-        ReportedFact("user_modules", modules, "user-defined", ", ".join(modules) or "none"),
-        ReportedFact("reads", manifest["reads"], "files read", ", ".join(named) or "none"),
+        Fact("archive", str(writer.path), "archive"),
+        Fact("kind", manifest["kind"], "kind"),
+        Fact("title", manifest["title"], "title"),
+        Fact("says", says, "says"),
+        Fact("bytes", size, "size", format_bytes(size)),
+        Fact("problems", manifest["problems"], "problems", str(len(manifest["problems"]))),
+        Fact("data", manifest["data"], "data sets", ", ".join(manifest["data"]) or "none"),
+        Fact("user_modules", modules, "user-defined", ", ".join(modules) or "none"),
+        Fact("reads", manifest["reads"], "files read", ", ".join(named) or "none"),
     ]
     show_facts(facts, as_json=as_json)
 

@@ -1,56 +1,128 @@
-"""Named items of every kind, with a one-line description."""
+"""``pfbench list``: named items of every kind, built-in or user-defined, with a description."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import inspect
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from pkgutil import resolve_name
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
+from rich.console import RenderableType
+
+from pfbench.base.bibliography import REFERENCES
+from pfbench.base.citations import find_cited_paper_keys, find_urls, format_reference
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown_name_error
-from pfbench.base.plugins import GROUPS
-from pfbench.cli.catalogue_item import NAMESAKES, CatalogueItem
+from pfbench.base.plugins import GROUPS, list_plugins
 from pfbench.cli.formatting import docstring_summary
-from pfbench.cli.user_items import iterate_plugins
+from pfbench.cli.options import AS_JSON, argument
+from pfbench.cli.terminal import (
+    Fact,
+    console,
+    make_table,
+    multiline_cell,
+    print_json,
+    print_parts,
+    section_with_title,
+)
+
+if TYPE_CHECKING:
+    from pfbench.base.parameters import Parameter
+
+NAMESAKES: Mapping[str, str] = MappingProxyType({"penalty": "set", "estimator": "algorithm"})
+"""Kinds that share names with another kind, which takes precedence."""
+
+MAIN_REPORT = "gradient-estimators"
+"""Default report of ``pfbench report``."""
+
+PAPER = "paper"
+"""Folder of the reports at the scale of a paper, which take hours."""
 
 
-def _iterate_mapping_items(
-    kind: str,
-    location: str,
-    source_attribute: str = "source",
-    description_attribute: str = "summary",
+@dataclass(frozen=True)
+class CatalogueItem:
+    """Name with its kind, source, one-line description, and the object it names.
+
+    For a plug-in that is broken, `error` has the reason.
+    """
+
+    name: str
+    kind: str
+    source: str
+    summary: str
+    object: Any = field(default=None, compare=False, repr=False)
+    error: str = ""
+
+    @property
+    def display_name(self) -> str:
+        """Name for `pfbench info`: KIND:NAME if another kind may have the same name."""
+        return f"{self.kind}:{self.name}" if self.kind in NAMESAKES else self.name
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the item as ``pfbench list --json`` prints it."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "source": self.source,
+            "cites": self.source_citation_keys,
+            "summary": self.summary,
+        }
+
+    @property
+    def source_citation_keys(self) -> list[str]:
+        """Keys of its source's papers in the bibliography."""
+        return list(getattr(self.object, "cites", ()) or find_cited_paper_keys(self.source))
+
+    @property
+    def facts(self) -> list[Fact]:
+        """Facts at the top of ``pfbench info``."""
+        keys = self.source_citation_keys
+        return [
+            Fact("name", self.name, "name", f"{self.name} ({self.kind})"),
+            Fact("kind", self.kind),
+            Fact("summary", self.summary, "what it is"),
+            Fact("source", self.source, "source"),
+            Fact("cites", keys),
+            *(Fact("", key, "cites", _format_reference(key)) for key in keys),
+        ]
+
+
+def _format_reference(key: str) -> str:
+    """Return a reference in words, with its address if known."""
+    if key not in REFERENCES:
+        return key
+    return " ".join([format_reference(key), *list(find_urls(key).values())[:1]])
+
+
+# --- kinds ----------------------------------------------------------------------------------------
+
+
+def _built_in_items(
+    kind: str, location: str, source: str = "source", summary: str = "summary"
 ) -> Iterator[CatalogueItem]:
-    """Yield the items of the mapping MODULE:NAME, which is imported only now."""
+    """Yield the items of the mapping MODULE:NAME, which is imported only now.
+
+    `source` and `summary` name the attributes of an item; without the latter, the summary is that
+    of the docstring.
+    """
     for name, item in resolve_name(location).items():
-        yield CatalogueItem(
-            name, kind, getattr(item, source_attribute), getattr(item, description_attribute), item
-        )
+        text = getattr(item, summary) if summary else docstring_summary(item)
+        yield CatalogueItem(name, kind, getattr(item, source), text, item)
 
 
-def set_and_penalty_items() -> Iterator[CatalogueItem]:
-    """Yield the feasible sets and the penalties."""
-    yield from _iterate_mapping_items("set", "pfbench.sets.catalogue:SETS")
-    yield from _iterate_mapping_items("penalty", "pfbench.sets.catalogue:PENALTIES")
+def _set_and_penalty_items() -> Iterator[CatalogueItem]:
+    yield from _built_in_items("set", "pfbench.sets.catalogue:SETS")
+    yield from _built_in_items("penalty", "pfbench.sets.catalogue:PENALTIES")
 
 
-def estimator_items() -> Iterator[CatalogueItem]:
-    """Yield the gradient estimators."""
-    for name, item in resolve_name("pfbench.estimators.catalogue:ESTIMATORS").items():
-        yield CatalogueItem(name, "estimator", item.source, docstring_summary(item), item)
-
-
-def report_items() -> Iterator[CatalogueItem]:
-    """Yield the known reports."""
-    for name, path in report_spec_paths().items():
-        yield _make_spec_item("report", name, path)
-
-
-def suite_items() -> Iterator[CatalogueItem]:
-    """Yield the suites for comparisons of methods."""
-    for name, path in suite_spec_paths().items():
-        yield _make_spec_item("suite", name, path)
+def _spec_items(kind: str) -> Iterator[CatalogueItem]:
+    """Yield the known reports or suites."""
+    for name, path in _SPEC_PATHS[kind]().items():
+        yield _make_spec_item(kind, name, path)
 
 
 def _make_spec_item(kind: str, name: str, path: Path) -> CatalogueItem:
@@ -63,42 +135,59 @@ def _make_spec_item(kind: str, name: str, path: Path) -> CatalogueItem:
     return CatalogueItem(name, kind, str(path), summary)
 
 
-MAIN_REPORT = "gradient-estimators"
-"""Default report of ``pfbench report``."""
-
-PAPER = "paper"
-"""Folder of the reports at the scale of a paper, which take hours."""
-
 KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
     {
-        "algorithms": partial(_iterate_mapping_items, "algorithm", "pfbench.algorithms:ALGORITHMS"),
-        "problems": partial(_iterate_mapping_items, "problem", "pfbench.problems:PROBLEMS"),
-        "sets": set_and_penalty_items,
-        "estimators": estimator_items,
-        "measures": partial(_iterate_mapping_items, "measure", "pfbench.measures:MEANING"),
-        "claims": partial(
-            _iterate_mapping_items,
-            "claim",
-            "pfbench.claims.catalogue:CLAIMS",
-            description_attribute="statement",
+        "algorithms": partial(_built_in_items, "algorithm", "pfbench.algorithms:ALGORITHMS"),
+        "problems": partial(_built_in_items, "problem", "pfbench.problems:PROBLEMS"),
+        "sets": _set_and_penalty_items,
+        "estimators": partial(
+            _built_in_items, "estimator", "pfbench.estimators.catalogue:ESTIMATORS", summary=""
         ),
-        "reports": report_items,
-        "suites": suite_items,
+        "measures": partial(_built_in_items, "measure", "pfbench.measures:MEANING"),
+        "claims": partial(
+            _built_in_items, "claim", "pfbench.claims.catalogue:CLAIMS", summary="statement"
+        ),
+        "reports": partial(_spec_items, "report"),
+        "suites": partial(_spec_items, "suite"),
         "data": partial(
-            _iterate_mapping_items, "data", "pfbench.problems.data.catalogue:DATA_SETS", "home"
+            _built_in_items, "data", "pfbench.problems.data.catalogue:DATA_SETS", source="home"
         ),
     }
 )
 """Arguments of ``pfbench list``, with the built-in items of each."""
 
 
+def list_all(kind: str | None = argument("|".join(KINDS)), as_json: bool = AS_JSON) -> None:
+    """List the available items, with their sources.
+
+    Without a kind, everything is listed.
+    """
+    if kind is not None and kind not in KINDS:
+        raise unknown_name_error("kind", kind, KINDS)
+    listed = {name: list_items(name) for name in (KINDS if kind is None else [kind])}
+    if as_json:
+        print_json([item.as_json() for items in listed.values() for item in items])
+        return
+    for name, items in listed.items():
+        content = _item_table(items) if items else f"There are no {name} yet."
+        print_parts(content if kind else section_with_title(name, content))
+
+
+def _item_table(items: list[CatalogueItem]) -> RenderableType:
+    rows = [(item.display_name, item.summary, item.source) for item in items]
+    widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
+    if sum(widths) <= console().width:
+        return make_table(("name", "what it is", "source"), rows)
+    both = [(name, multiline_cell(summary, f"[{source}]")) for name, summary, source in rows]
+    return make_table(("name", "what it is [source]"), both)
+
+
 def list_items(plural_kind: str) -> list[CatalogueItem]:
     """Return the items that ``pfbench list`` shows of a kind: built-in ones, then plug-ins."""
     items, kind = list(KINDS[plural_kind]()), plural_kind.removesuffix("s")
-    return [
-        *items,
-        *(iterate_plugins(kind, {item.name for item in items}) if kind in GROUPS else ()),
-    ]
+    if kind in GROUPS:
+        items += iterate_plugins(kind, {item.name for item in items})
+    return items
 
 
 def find_item(name: str) -> CatalogueItem:
@@ -121,31 +210,36 @@ def find_item(name: str) -> CatalogueItem:
         return [item for item in items if item.name == plain and kind in ("", item.kind)]
 
     # Only the spec that is asked for is read: it plans all its runs.
-    existing = {"report": report_spec_paths(), "suite": suite_spec_paths()}
-    rest = [items for kinds, items in KINDS.items() if kinds not in ("reports", "suites")]
-    everything = [item for items in rest for item in items()]
-    for key, paths in existing.items():
-        everything += [CatalogueItem(name, key, str(path), "") for name, path in paths.items()]
+    everything = [
+        item
+        for plural, items in KINDS.items()
+        if plural.removesuffix("s") not in _SPEC_PATHS
+        for item in items()
+    ]
+    for key, find_paths in _SPEC_PATHS.items():
+        everything += [CatalogueItem(n, key, str(p), "") for n, p in find_paths().items()]
     results = matching_items(everything)
     if not results:
         # Only then is anybody's package imported.
-        everything += [
-            item for group in GROUPS if group != "penalty" for item in iterate_plugins(group)
-        ]
+        for group in GROUPS:
+            everything += iterate_plugins(group) if group != "penalty" else ()
         results = matching_items(everything)
     if not results:
         near = get_close_matches(name, [item.name for item in everything], n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else "`pfbench list` shows all names."
         raise InputError(f"unknown name {name!r}: {hint}")
-    among = {item.kind for item in results}
-    results = [item for item in results if NAMESAKES.get(item.kind) not in among]
+    kinds = {item.kind for item in results}
+    results = [item for item in results if NAMESAKES.get(item.kind) not in kinds]
     if len(results) > 1:
         choices = " or ".join(f"{item.kind}:{item.name}" for item in results)
         raise InputError(f"{name} names several things: write {choices}.")
     (item,) = results
-    if item.kind in existing:
-        return _make_spec_item(item.kind, item.name, existing[item.kind][item.name])
+    if item.kind in _SPEC_PATHS:
+        return _make_spec_item(item.kind, item.name, Path(item.source))
     return item
+
+
+# --- specs ----------------------------------------------------------------------------------------
 
 
 def report_spec_paths() -> dict[str, Path]:
@@ -159,6 +253,12 @@ def report_spec_paths() -> dict[str, Path]:
 def suite_spec_paths() -> dict[str, Path]:
     """Return the specs of the known suites by name; see `report_spec_paths`."""
     return {name.rpartition("/")[2]: path for name, path in _find_specs("suites/*.toml").items()}
+
+
+_SPEC_PATHS: Mapping[str, Callable[[], dict[str, Path]]] = MappingProxyType(
+    {"report": report_spec_paths, "suite": suite_spec_paths}
+)
+"""Files of the known specs, by kind."""
 
 
 def resolve_spec_path(kind: str, text: str, paths: Mapping[str, Path]) -> Path:
@@ -183,3 +283,110 @@ def _find_specs(*patterns: str) -> dict[str, Path]:
         for path in (path for pattern in patterns for path in sorted(folder.glob(pattern))):
             paths.setdefault(path.relative_to(folder).with_suffix("").as_posix(), path)
     return paths
+
+
+# --- user-defined items ---------------------------------------------------------------------------
+
+_OWN = "user-defined"
+"""Source of an item that states none."""
+
+
+def infer_kind(name: str, obj: Any) -> str:
+    """Return the kind of a user-defined class, object or function.
+
+    Raises
+    ------
+    InputError
+        If the object is of no known kind.
+    """
+    from pfbench.checking import resolver
+    from pfbench.problems import FiniteSum
+    from pfbench.verification.claim import Claim
+
+    cls = obj if isinstance(obj, type) else type(obj)
+    if issubclass(cls, Claim):
+        return "claim"
+    if issubclass(cls, FiniteSum):
+        return "problem"
+    if inspect.isroutine(obj):
+        needed = [parameter for parameter in get_parameters(obj).values() if parameter.is_required]
+        return "measure" if len(needed) == 2 else "problem"
+    try:
+        return resolver.infer_kind(obj, name)
+    except InputError:
+        raise InputError(
+            f"{name} is {cls.__name__}, not an algorithm, problem, set, penalty, estimator, claim "
+            "or measure."
+        ) from None
+
+
+def describe_source(obj: Any) -> tuple[str, str]:
+    """Return the stated source of an item, and a one-line description."""
+    source = getattr(obj, "source", "")
+    summary = getattr(obj, "statement", "") or getattr(obj, "summary", "")
+    texts = [text if isinstance(text, str) else "" for text in (source, summary)]
+    return texts[0] or _OWN, texts[1] or docstring_summary(obj) or "it has no docstring"
+
+
+def get_parameters(obj: Any) -> "dict[str, Parameter]":
+    """Return the declared parameters of a class, else the arguments of a class or function."""
+    from pfbench.base.parameters import Parameter, format_value
+
+    if isinstance(obj, type) and callable(getattr(obj, "parameters", None)):
+        return dict(obj.parameters())  # type: ignore[attr-defined]
+    try:
+        values = inspect.signature(obj).parameters.values() if callable(obj) else ()
+    except ValueError:  # written in C, which tells nothing
+        return {}
+    return {
+        parameter.name: Parameter(
+            "", "" if parameter.default is parameter.empty else format_value(parameter.default)
+        )
+        for parameter in values
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+    }
+
+
+def make_user_item(location: str, name: str = "", package: str = "") -> CatalogueItem:
+    """Return the catalogue entry of a user-defined item, which is imported.
+
+    Parameters
+    ----------
+    location
+        FILE.py:NAME or MODULE:NAME.
+    name, package
+        Name and package of a plug-in.
+
+    Raises
+    ------
+    InputError
+        If the item cannot be loaded, or is of no known kind.
+    """
+    from pfbench.base.user_code import load_user_object
+    from pfbench.verification.user_claims import load_claims
+
+    data = load_user_object(location)
+    kind = infer_kind(location, data)
+    if kind == "claim":  # which knows there in which file it stands
+        (data,) = load_claims(location).claims
+    source, summary = describe_source(data)
+    return CatalogueItem(name or location, kind, package or source, summary, data)
+
+
+def iterate_plugins(kind: str, builtin_names: Collection[str] = ()) -> Iterator[CatalogueItem]:
+    """Yield the plug-ins of a kind; the item of a broken plug-in has its error."""
+    for plugin in list_plugins(kind):
+        try:
+            item = make_user_item(plugin.target, plugin.name, plugin.package)
+            if item.kind != kind and (kind, item.kind) != ("set", "penalty"):
+                raise InputError(
+                    f"{plugin.target} is of kind {item.kind}, but is registered as {kind}: move "
+                    "its entry point."
+                )
+            if plugin.name in builtin_names:
+                raise InputError(f"{plugin.name} is a built-in name, too: use {plugin.target}.")
+            yield item
+        except InputError as error:
+            reason = str(error)
+            summary = f"broken: {reason}"
+            yield CatalogueItem(plugin.name, kind, plugin.package, summary, error=reason)

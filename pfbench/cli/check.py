@@ -9,7 +9,7 @@ from pfbench.base.escaping import escape_text
 from pfbench.cli import terminal
 from pfbench.cli.formatting import format_duration, format_plural
 from pfbench.cli.options import AS_JSON, argument, option
-from pfbench.cli.terminal_tables import make_table, print_parts
+from pfbench.cli.terminal import make_table, print_parts
 
 if TYPE_CHECKING:
     from pfbench.checking import CheckReport

@@ -1,98 +1,137 @@
-"""Commands on claims besides ``pfbench verify``."""
+"""Further questions about claims: ``pfbench power``, ``units``, ``worst-case`` and ``explain``."""
 
+import math
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import RenderableType
+from rich.text import Text
 
 from pfbench.base.errors import InputError
-from pfbench.cli import options
-from pfbench.cli.mutants import show_fault_detection
+from pfbench.base.selectors import is_user_defined
+from pfbench.cli import options, terminal
+from pfbench.cli.descriptions import show_claim_or_erratum
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.power_command import measure_power
-from pfbench.cli.units_command import show_units
-from pfbench.cli.verification_job import open_job
+from pfbench.cli.terminal import make_table, print_parts
+from pfbench.cli.verification_job import VerificationJob, expand_claim_names_and_announce, open_job
 from pfbench.cli.verify import (
-    expand_claim_names_and_announce,
-    explain_named,
-    list_worst_cases,
-    verify_worst_cases,
+    check_homogeneity,
+    render_claim_list,
+    report_results_and_exit_if_unexpected,
 )
 
-_FULL = flag("All claims, with full effort.", "--full")
-_SEED = option("N", "Seed of every random stream.", default=0)
-_TABLE = option("FILE.md", "Write the report as Markdown.")
-_JSON = option("FILE", "Write all as JSON; - to print.", "--json")
+if TYPE_CHECKING:
+    from pfbench.verification.claim import Claim
+    from pfbench.verification.power import PowerSearch
+    from pfbench.verification.worst_case import ComputedWorstCase, WorstCaseCheck
 
 
-def faults(
-    claims: list[str] | None = argument("CLAIM"),
-    full: bool = _FULL,
-    planted_only: bool = flag("Use only the planted faults.", "--planted-only"),
-    max_faults: int | None = option(
-        "N", "Maximum number of generated faults per method (12; with --full, all)."
-    ),
-    late_faults: int | None = option(
-        "N", "Maximum number of late generated faults per method (0)."
-    ),
-    algorithm: str | None = option("FILE.py:NAME", "Generate faults from your own algorithm."),
-    seed: int = _SEED,
-    store: Path = options.STORE,
-    jobs: int | None = options.JOBS,
-    scheduler: str | None = options.SCHEDULER,
-    table: Path | None = _TABLE,
-    as_json: Path | None = _JSON,
-) -> None:
-    """Report which faults each claim catches.
+def explain(name: str = argument("NAME", "A claim or an erratum.", default=...)) -> None:
+    """Explain a claim or an erratum."""
+    from pfbench.claims.catalogue import ERRATA, claim
 
-    Faults are planted by hand, or generated from the method's source.
-    """
-    from pfbench.base.checks import check_integer
-    from pfbench.runs.planning.plugin_names import expand_plugin_name
+    (name,) = expand_claim_names_and_announce([name], None)
+    show_claim_or_erratum(ERRATA[name] if name in ERRATA else claim(name))
 
-    if planted_only and (
-        max_faults is not None or late_faults is not None or algorithm is not None
-    ):
-        raise InputError("--planted-only excludes options for generated faults: remove them.")
-    if max_faults is not None:
-        check_integer("--max-faults", max_faults, minimum=1)
-    if late_faults is not None:
-        check_integer("--late-faults", late_faults, minimum=0)
-    algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
-    names, seeds = expand_claim_names_and_announce(claims, as_json), range(seed, seed + 1)
-    with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
-        show_fault_detection(work, algorithm, 0 if planted_only else max_faults, late_faults or 0)
+
+# --- power ----------------------------------------------------------------------------------------
 
 
 def power(
     claims: list[str] | None = argument("CLAIM"),
-    full: bool = _FULL,
-    max_check_seconds: float | None = option("SECONDS", "Skip checks that take longer than this."),
-    seed: int = _SEED,
+    full: bool = options.FULL,
+    max_check_seconds: float | None = option(
+        "SECONDS", "Skip checks that take longer than this.", above=0.0
+    ),
+    seed: int = options.SEED,
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
-    table: Path | None = _TABLE,
-    as_json: Path | None = _JSON,
+    table: Path | None = options.TABLE,
+    as_json: Path | None = options.JSON_FILE,
 ) -> None:
     """Find the smallest error each check detects."""
-    from pfbench.base.checks import check_real
+    from pfbench.claims.catalogue import select_claims
+    from pfbench.verification.verdict_tables import power_table
 
-    if max_check_seconds is not None:
-        check_real("--max-check-seconds", max_check_seconds, above=0)
-    names, seeds = expand_claim_names_and_announce(claims, as_json), range(seed, seed + 1)
-    with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
-        measure_power(work, max_check_seconds)
+    limit = math.inf if max_check_seconds is None else max_check_seconds
+    output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
+    with open_job(claims, as_json, table, full=full, seed=seed, **output) as work:
+        efforts = _search_power(work, select_claims(work.names, work.effort), limit)
+        rows = [
+            {
+                "claim": same[0].claim.name,
+                "method": same[0].claim.method,
+                "parameter": same[0].parameter,
+                "least_factor": dict(zip(efforts, (item.min_factor for item in same), strict=True)),
+                "was_run": dict(zip(efforts, (item.was_run for item in same), strict=True)),
+                "lost_checks": dict(zip(efforts, (item.lost_trials for item in same), strict=True)),
+            }
+            for same in zip(*efforts.values(), strict=True)
+        ]
+        work.write({"power": rows}, lambda command: power_table(efforts, command))
+        if table is None:
+            work.print(power_table(efforts, terminal.current_command_line()))
+
+
+def _search_power(
+    work: VerificationJob, claims: "Sequence[Claim]", limit: float
+) -> "dict[str, list[PowerSearch]]":
+    """Return the completed searches for the smallest errors, by effort.
+
+    With full effort, quick checks are reported, too. Checks that take longer than `limit` seconds
+    are skipped.
+    """
+    from pfbench.verification.power import SEEDS, complete_searches, list_searches
+    from pfbench.verification.session import select_by_effort
+
+    efforts: dict[str, list[PowerSearch]] = {}
+    for effort in ("quick", "full") if work.effort == "full" else ("quick",):
+        searches = list_searches(claims)
+        for search, quick in zip(searches, efforts.get("quick", ()), strict=False):
+            search.skip_larger_errors(quick)
+        efforts[effort] = searches
+        selected = select_by_effort(claims, effort)
+        for search in searches:
+            claim = search.claim
+            search.was_run = claim in selected and claim.seconds(effort) <= limit
+        with work.step_progress(f"power, {effort}", None) as steps:
+            seeds = range(work.seeds[0], work.seeds[0] + SEEDS)
+            sessions = [work.make_session(steps, seed, effort) for seed in seeds]
+            complete_searches([search for search in searches if search.was_run], sessions)
+    return efforts
+
+
+# --- units ----------------------------------------------------------------------------------------
 
 
 def units(
     claims: list[str] | None = argument("CLAIM"),
-    table: Path | None = _TABLE,
-    as_json: Path | None = _JSON,
+    table: Path | None = options.TABLE,
+    as_json: Path | None = options.JSON_FILE,
 ) -> None:
     """Check which bounds and schedules keep their units."""
-    names = expand_claim_names_and_announce(claims, as_json)
-    with open_job(
-        names, False, range(1), options.default_store_folder(), 0, None, table, as_json
-    ) as work:
-        show_units(work)
+    from pfbench.algorithms.catalogue import ALGORITHMS
+    from pfbench.claims.catalogue import ERRATA, load_user_papers, select_claims
+    from pfbench.verification.schedule_homogeneity import check_schedule
+    from pfbench.verification.verdict_tables import units_table
+
+    words = {True: "homogeneous", False: "not homogeneous", None: "no units"}
+    with open_job(claims, as_json, table) as work:
+        errata = [] if work.names else list(ERRATA.values())
+        errata += [error for paper in load_user_papers(work.names) for error in paper.errata]
+        checked = check_homogeneity(select_claims(work.names, "full"), errata)
+        if not work.names:
+            checked += filter(None, map(check_schedule, ALGORITHMS.values()))
+        content = {"units": [homogeneity.as_json() for homogeneity in checked]}
+        work.write(content, lambda command: units_table(checked, command))
+        rows = [(c.name, c.kind, words[c.homogeneous], c.description) for c in checked]
+        reasons = dict.fromkeys(c.normalised for c in checked if c.normalised)
+        work.print(make_table(("name", "kind", "units", "reason"), rows), *reasons)
+
+
+# --- worst cases ----------------------------------------------------------------------------------
 
 
 def compute_worst_cases(
@@ -101,25 +140,80 @@ def compute_worst_cases(
         "TEXT", "With FILE.py:NAME: other functions, as in n=4,L=2,delta=1,convex=true."
     ),
     listing: bool = flag("List the cases and the expected time.", "--list"),
-    seed: int = _SEED,
+    seed: int = options.SEED,
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
-    table: Path | None = _TABLE,
-    as_json: Path | None = _JSON,
+    table: Path | None = options.TABLE,
+    as_json: Path | None = options.JSON_FILE,
 ) -> None:
     """Compute worst cases of a few steps.
 
     Methods and bounds are checked against these worst cases.
     """
+    from pfbench.verification import worst_case
+
     if listing:
-        list_worst_cases(claims or [], "quick")
+        print_parts(render_claim_list(worst_case.select_cases(claims or []), "quick"))
         return
-    names, seeds = expand_claim_names_and_announce(claims, as_json), range(seed, seed + 1)
-    with open_job(names, False, seeds, store, jobs, scheduler, table, as_json) as work:
-        verify_worst_cases(work, function_class or "")
+    output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
+    with open_job(claims, as_json, table, seed=seed, **output) as work:
+        if function_class or any(map(is_user_defined, work.names)):
+            if len(work.names) != 1 or not is_user_defined(work.names[0]):
+                raise InputError("worst-case needs a single FILE.py:NAME, or names of cases.")
+            worst_case.check_installed()
+            _show_worst_cases(work, work.names[0], function_class or "")
+            return
+        cases = worst_case.select_cases(work.names)
+        worst_case.check_installed()
+        with work.step_progress("worst cases", len(cases)) as steps:
+            done = work.make_session(steps).verify(cases)
+        report_results_and_exit_if_unexpected(done, [], work)
 
 
-def explain(name: str = argument("NAME", "A claim or an erratum.", default=...)) -> None:
-    """Explain a claim or an erratum."""
-    explain_named(name)
+def _show_worst_cases(work: VerificationJob, reference: str, function_class: str) -> None:
+    """Compute and show worst cases of a user's method; exit if a bound is exceeded."""
+    from pfbench.verification.worst_case import check_worst_cases
+
+    checks = list(check_worst_cases(reference, function_class, full=False))
+    work.write({"name": reference, "worst_cases": [check.as_json() for check in checks]})
+    work.print(*_render_worst_cases(checks, reference, str(work.target or "")))
+    terminal.exit_if(any(check.is_violated for check in checks))
+
+
+def _render_worst_cases(
+    checks: "list[WorstCaseCheck]", reference: str, file: str
+) -> Iterator[RenderableType]:
+    from pfbench.verification.worst_case.requests import QUICK
+
+    worst = checks[0].worst_case
+    claimed = () if checks[0].bound is None else ("bound", "share")
+    rows = []
+    for check in checks:
+        steps, value, bound = check.worst_case.steps, check.worst_case.value, check.bound
+        limits = () if bound is None else (f"{bound:.6g}", f"{value / bound:.4f}")
+        rows.append((str(steps), f"{value:.6g}", *limits, f"{check.run_value:.6g}"))
+    points = "x_N" if worst.statistic == "last" else "x_0 .. x_{N-1}"
+    subject = f"{worst.statistic} {worst.measure} at {points}"
+    yield f"{reference}: {subject}, the largest over {_describe_function_class(worst)}"
+    yield make_table(("steps", "worst case", *claimed, "a run on it"), rows)
+    if any(check.is_violated for check in checks):
+        yield Text("the worst case exceeds the bound: the claim is violated", "bold red")
+    if worst.steps < checks[-1].worst_case.steps < QUICK:
+        yield "more steps are left out: they have too many unknowns"
+    if file:
+        location = "pfbench.verification.worst_case.worst_function:WorstFunction"
+        example = f'pfbench solve -p "{location}[file={file},steps={worst.steps}]" -a ...'
+        yield f"to run a method on a worst function: {example}"
+
+
+def _describe_function_class(worst: "ComputedWorstCase") -> str:
+    """Return the function class and the sets, in words."""
+    function_class = worst.function_class
+    sums = f"means of {function_class.n} " if function_class.n > 1 else ""
+    kind = "convex functions" if function_class.convex else "functions"
+    limits = f"L = {function_class.L:g}"
+    if math.isfinite(function_class.delta):
+        limits += f", f(x_0) - min f <= {function_class.delta:g}"
+    sets = f"on sets of diameter {function_class.D:g}"
+    return f"{sums}{kind}, {limits}, {sets if worst.is_constrained else 'on the whole space'}"

@@ -1,35 +1,37 @@
 """``pfbench compare``: one method against the catalogue, on a suite of problems."""
 
 import gc
-from collections import Counter
-from collections.abc import Collection, Sequence
+import re
 from contextlib import closing
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pfbench import __version__
 from pfbench.base.errors import InputError
-from pfbench.base.files import check_writable
+from pfbench.base.selectors import Selector
 from pfbench.cli import options
 from pfbench.cli.catalogue import resolve_spec_path, suite_spec_paths
-from pfbench.cli.formatting import format_bytes, format_plural
-from pfbench.cli.grids import show_grids
+from pfbench.cli.formatting import format_plural
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.report_command import OUTPUT, checkout_commit, current_command_line
-from pfbench.cli.spec_runs import make_runs, resolve_search
-from pfbench.cli.terminal import announce_imports, exit_if_failed, print_note
-from pfbench.cli.terminal_tables import ReportedFact, print_parts, section_with_title, show_facts
+from pfbench.cli.report_command import OUTPUT, render_table
+from pfbench.cli.report_sources import ComparisonRunSource, report_contents
+from pfbench.cli.terminal import (
+    Fact,
+    announce_imports,
+    exit_if_failed,
+    make_table,
+    print_note,
+    section_with_title,
+    show_facts,
+)
 
 if TYPE_CHECKING:
     from pfbench.reporting.comparison import Comparison
     from pfbench.reporting.report import SuiteComparison
     from pfbench.reporting.report_contents import ReportSummary
     from pfbench.runs.engines.engine import Engine
-    from pfbench.runs.execute import PlanOutcome
-    from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.study import Spec
+    from pfbench.runs.planning.tune import TunedMethod, TuningPlan
     from pfbench.runs.storage.store import Store
     from pfbench.runs.suite_archive import SuiteArchive
 
@@ -54,13 +56,9 @@ def compare(
         "--problem",
         "-p",
     ),
-    archive: Path | None = option(
-        "FILE", "Compare nothing; run the suite's own methods, and write the runs to this archive."
-    ),
     price: str | None = option(
         "PRICE", "Cost weights of the calls, as in sfo=1,lo=20, for a comparison by total cost."
     ),
-    receipt: Path | None = option("FILE.zip", "Now `pfbench archive make`.", hidden=True),
     grid: bool = flag("List the tuned parameters of each method; compare nothing.", "--grid"),
     as_json: bool = options.AS_JSON,
 ) -> None:
@@ -73,40 +71,26 @@ def compare(
     method is better or worse.
     """
     from pfbench.reporting import check_report_can_be_written
-    from pfbench.runs.planning.candidate import add_candidate
     from pfbench.runs.planning.plugin_names import expand_plugin_name
     from pfbench.runs.storage.store import Store
 
     options.check_engine_options(jobs, None)
-    if receipt is not None:
-        raise InputError(
-            f"--receipt is now `pfbench archive make METHOD --suite {suite} -o {receipt}`."
-        )
-    if problem is not None and archive is not None:
-        raise InputError("--problem cannot be combined with --archive: remove one.")
-    if not grid and (method is None) == (archive is None):
-        raise InputError("give a METHOD, or --archive FILE.")
+    if method is None and not grid:
+        raise InputError("give a METHOD.")
     spec, path = load_suite(suite, problem, price)
-    if grid:
-        show_grids(spec, method, as_json=as_json)
-        return
     if method is not None:
         method = expand_plugin_name("algorithm", method)
         announce_imports([method])
-        add_candidate(spec, method)  # refuses it, where it must be, before any work
-    retained = Store(store)
+    if grid or method is None:
+        _show_grids(spec, method, as_json=as_json)
+        return
+    if not text:
+        check_report_can_be_written(output)
+    shipped = None if rerun or problem is not None else path
     with closing(options.make_engine(jobs, None)) as engine:
-        if archive is not None:
-            _write_suite_archive(spec, archive, retained, engine, as_json=as_json)
-        elif method is not None:
-            if not text:
-                check_report_can_be_written(output)
-            shipped = None if rerun or problem is not None else load_suite_archive(path)
-            compared = compare_on_suite(
-                spec, method, ComparisonRunSource(shipped, retained, engine, as_json)
-            )
-            _report_comparison(compared, None if text else output, as_json=as_json)
-            exit_if_failed(compared.candidate_outcomes, ", marked in the report")
+        compared = compare_on_suite(spec, method, shipped, Store(store), engine, quiet=as_json)
+    _report_comparison(compared, None if text else output, as_json=as_json)
+    exit_if_failed(compared.candidate_outcomes, ", marked in the report")
 
 
 def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spec, Path]":
@@ -137,43 +121,44 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
     return spec if price is None else _set_price(spec, price), path
 
 
-def compare_on_suite(spec: "Spec", method: str, runs: "ComparisonRunSource") -> "SuiteComparison":
-    """Compare a method on a suite; without shipped runs all are executed here."""
+def _set_price(spec: "Spec", price: str) -> "Spec":
+    """Return a suite that compares by total cost."""
+    from pfbench.reporting.runtimes import Cost
+
+    weights = dict(Cost.parse(price).weights)
+    if "products" in weights and any("lmo_products" not in s.measures for s in spec.studies):
+        raise InputError(
+            f"--price {price}: the suite {spec.name} does not measure lmo_products: name a suite "
+            "that does, e.g. norms."
+        )
+    return spec.map_studies(lambda study: replace(study, price=weights))
+
+
+def compare_on_suite(
+    spec: "Spec",
+    method: str,
+    shipped: Path | None,
+    store: "Store",
+    engine: "Engine",
+    *,
+    quiet: bool = False,
+) -> "SuiteComparison":
+    """Compare a method on a suite, whose other methods have runs next to the file `shipped`.
+
+    Without such runs all methods are run here. A user-defined method is imported.
+    """
     from pfbench.reporting.report import compare_on_suite
-
-    if not runs.quiet:
-        _announce_seed_warning_and_run_count(spec, method, runs)
-    return compare_on_suite(spec, method, runs, rerun=runs.shipped is None)
-
-
-def _announce_seed_warning_and_run_count(
-    spec: "Spec", method: str, runs: "ComparisonRunSource"
-) -> None:
-    """Print a warning if the seeds are too few, and the number of runs to execute."""
-    from pfbench.reporting.significance import seed_warning
     from pfbench.runs.planning.candidate import add_candidate
-    from pfbench.runs.planning.suite import suite_labels
 
-    entry, labels = add_candidate(spec, method)
-    rest = len({*suite_labels(entry)} - {*labels})
-    few = seed_warning(
-        len(spec.study.seeds), rest, f"tell {labels[-1]} from no other in a family of"
-    )
-    if few:
-        print_note(f"{spec.name}: {few}")
-    if runs.shipped is None:
-        plans = [*entry.search_runs(), *entry.runs()]
-        planned_runs = runs.find_cached(plans)
-        lacking = [plan for plan in plans if plan not in planned_runs]
-        if lacking:
-            tuned = ", and those that the search chooses" if entry.study.tune else ""
-            methods = format_plural(len(suite_labels(entry)), "method")
-            print_note(
-                f"{spec.name}: {format_plural(len(lacking), 'run')} of {methods} to execute{tuned}"
-            )
+    candidate = add_candidate(spec, method)  # refuses it, where it must be, before any work
+    archive = None if shipped is None else _load_suite_archive(shipped)
+    runs = ComparisonRunSource(archive, store, engine, quiet)
+    if not quiet:
+        _announce_seed_warning_and_run_count(*candidate, runs)
+    return compare_on_suite(spec, method, candidate, runs, rerun=archive is None)
 
 
-def load_suite_archive(path: Path) -> "SuiteArchive | None":
+def _load_suite_archive(path: Path) -> "SuiteArchive | None":
     """Return the runs shipped with a suite, None if there are none."""
     from pfbench.runs.storage.entry_list import gc_disabled
     from pfbench.runs.suite_archive import SUFFIX, read_suite_archive
@@ -187,117 +172,52 @@ def load_suite_archive(path: Path) -> "SuiteArchive | None":
     return archive
 
 
-def _set_price(spec: "Spec", price: str) -> "Spec":
-    """Return a suite that compares by total cost."""
-    from pfbench.reporting.runtimes import Cost
+def _announce_seed_warning_and_run_count(
+    spec: "Spec", labels: tuple[str, ...], runs: ComparisonRunSource
+) -> None:
+    """Print a warning if the seeds are too few, and the number of runs to execute."""
+    from pfbench.reporting.significance import seed_warning
+    from pfbench.runs.planning.suite import suite_labels
 
-    weights = dict(Cost.parse(price).weights)
-    if "products" in weights and any("lmo_products" not in s.measures for s in spec.studies):
-        raise InputError(
-            f"--price {price}: the suite {spec.name} does not measure lmo_products: name a suite "
-            "that does, e.g. norms."
-        )
-    return replace(spec, studies=tuple(replace(study, price=weights) for study in spec.studies))
-
-
-# --- comparing ------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ComparisonRunSource:
-    """Source of the runs of a comparison: an archive, or this machine."""
-
-    shipped: "SuiteArchive | None"
-    store: "Store"
-    engine: "Engine"
-    quiet: bool
-
-    def find_cached(self, plans: "Sequence[PlannedRun]") -> "set[PlannedRun]":
-        """Return the runs that need not be executed."""
-        from pfbench.runs.execute import predict_origins
-
-        stored_runs = self.shipped.runs if self.shipped else {}
-        planned_runs = [plan for plan in plans if plan not in stored_runs]
-        origins = (
-            predict_origins(planned_runs, self.store.folder, self.engine) if planned_runs else {}
-        )
-        return {plan for plan in plans if origins.get(plan) != "made"}
-
-    def fetch(
-        self, title: str, plans: "Sequence[PlannedRun]", candidate_plans: "Collection[PlannedRun]"
-    ) -> "list[PlanOutcome]":
-        """Return the results of runs; those of the method itself are executed here."""
-        from pfbench.runs.execute import PlanOutcome
-
-        stored_runs = self.shipped.runs if self.shipped else {}
-        away = [plan for plan in plans if plan in stored_runs and plan not in candidate_plans]
-        current = [plan for plan in plans if plan not in stored_runs or plan in candidate_plans]
-        outcomes = (
-            make_runs(title, current, self.store, self.engine, quiet=self.quiet) if current else []
-        )
-        results = {outcome.plan: outcome for outcome in outcomes}
-        results |= {plan: PlanOutcome(plan, stored_runs[plan], "shipped") for plan in away}
-        return [results[plan] for plan in plans]
-
-    def provenance(
-        self, spec: "Spec", outcomes: "Sequence[PlanOutcome]", left_out: Sequence[str]
-    ) -> list[str]:
-        """Return the origin of the runs, in words."""
-        from pfbench.runs.planning.suite import suite_labels, suite_runs
-
-        away = {outcome.plan for outcome in outcomes if outcome.origin == "shipped"}
-        rows = {label: suite_runs(spec, [label]) <= away for label in suite_labels(spec)}
-        statement = []
-        if away and self.shipped:
-            archived = [label for label in rows if rows[label]]
-            rest = [label for label in rows if not rows[label]]
-            which = ", ".join(archived)
-            if len(rest) < len(archived):
-                which = f"all but {', '.join(rest)}"
-            statement.append(
-                f"Archived rows: {which} "
-                f"({format_plural(len(away), 'run')} of pfbench {self.shipped.created}). Counts compare "  # noqa: E501
-                "across machines, seconds do not: --rerun executes all runs here."
+    methods = suite_labels(spec)
+    family = f"tell {labels[-1]} from no other in a family of"
+    if few := seed_warning(len(spec.study.seeds), len({*methods} - {*labels}), family):
+        print_note(f"{spec.name}: {few}")
+    if runs.shipped is None:
+        plans = [*spec.search_runs(), *spec.runs()]
+        cached = runs.find_cached(plans)
+        if lacking := [plan for plan in plans if plan not in cached]:
+            tuned = ", and those that the search chooses" if spec.study.tune else ""
+            number = (
+                f"{format_plural(len(lacking), 'run')} of {format_plural(len(methods), 'method')}"
             )
-        if left_out:
-            statement.append(
-                f"Left out, without runs here: {', '.join(left_out)}; --rerun executes them."
-            )
-        return statement
-
-
-# --- telling --------------------------------------------------------------------------------------
+            print_note(f"{spec.name}: {number} to execute{tuned}")
 
 
 def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_json: bool) -> None:
     """Print where a method is better and worse, and write the report."""
-    from pfbench.cli.report_text import render_table
     from pfbench.reporting.candidate_front import duels_as_json
     from pfbench.reporting.tuning_effects import choices_as_json
 
-    reported, comparison = write_comparison(compared, output)
-    labels, study = compared.labels, compared.report.spec.study
-    files = reported.files
+    summary, comparison = write_comparison(compared, output)
+    labels, spec = compared.labels, compared.report.spec
+    comparisons = [row for label in labels for row in duels_as_json(comparison, label, labels)]
     facts = [
-        ReportedFact("name", compared.report.spec.name),
-        ReportedFact("runs", len(compared.report.spec.runs())),
-        ReportedFact("sentences", list(reported.sentences)),
-        ReportedFact(
-            "comparisons",
-            [row for label in labels for row in duels_as_json(comparison, label, labels)],
-        ),
-        ReportedFact("chosen", choices_as_json(study, labels)),
-        ReportedFact("files", [str(file) for file in files]),
+        Fact("name", spec.name),
+        Fact("runs", len(spec.runs())),
+        Fact("sentences", list(summary.sentences)),
+        Fact("comparisons", comparisons),
+        Fact("chosen", choices_as_json(spec.study, labels)),
+        Fact("files", [str(file) for file in summary.files]),
     ]
-    if as_json:
-        show_facts(facts, as_json=True)
-        return
-    first, *further = reported.sentences
-    print_parts(
+    first, *further = summary.sentences
+    show_facts(
+        facts,
         first,
-        *map(render_table, reported.tables),
+        *map(render_table, summary.tables),
         *([section_with_title("what failed", *further)] if further else []),
-        *map(str, files),
+        *map(str, summary.files),
+        as_json=as_json,
     )
 
 
@@ -305,44 +225,84 @@ def write_comparison(
     compared: "SuiteComparison", output: Path | None
 ) -> "tuple[ReportSummary, Comparison]":
     """Return the comparison of a method in words and tables; write a requested report."""
-    from pfbench.reporting.report_contents import ReportSummary, make_contents
+    from pfbench.reporting.report_contents import ReportSummary
     from pfbench.reporting.writer import write_contents
 
-    report = compared.report
-    everything = make_contents(report, current_command_line(), checkout_commit(), datetime.now(UTC))
-    front = everything.parts[0].front
+    contents = report_contents(compared.report)
+    front = contents.parts[0].front
     if front is None:
         raise AssertionError("the report has no part on the method")
-    comparison = front.comparisons[0]
-    tables = filter(None, [front.duels_table, everything.parts[0].tuning_choice_table])
-    files = [] if output is None else write_contents(everything, output)
-    statement = front.outcome_counts_sentence, *front.failure_sentences
-    return ReportSummary(statement, tuple(tables), tuple(files)), comparison
+    tables = filter(None, [front.duels_table, contents.parts[0].tuning_choice_table])
+    files = [] if output is None else write_contents(contents, output)
+    sentences = front.outcome_counts_sentence, *front.failure_sentences
+    return ReportSummary(sentences, tuple(tables), tuple(files)), front.comparisons[0]
 
 
-# --- the archive ----------------------------------------------------------------------------------
+# --- grids ----------------------------------------------------------------------------------------
+
+_OFTEN = ("step", "batch")
+"""Tuned parameters that have a separate column."""
 
 
-def _write_suite_archive(
-    spec: "Spec", path: Path, store: "Store", engine: "Engine", *, as_json: bool
-) -> None:
-    """Execute all runs of a suite, and write them to an archive."""
-    from pfbench.runs.suite_archive import CURVE, write_suite_archive
+def _show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
+    """Show the tuned parameters of each method of a suite, and of a named candidate."""
+    from pfbench.runs.planning.candidate import add_candidate
 
-    check_writable(path, f"--archive {path}")
-    search = resolve_search(spec, store, engine, quiet=as_json)
-    outcomes = make_runs(search.name, search.runs(), store, engine, quiet=as_json)
-    searches = make_runs(f"{spec.name}, search", search.search_runs(), store, engine, quiet=True)
-    tuned_for = {stop for study in search.studies if study.tune for stop in study.tune.targets}
-    rows = [(outcome, search.targets[outcome.plan], CURVE) for outcome in outcomes]
-    rows += [(outcome, tuple(tuned_for), 0) for outcome in searches]
-    today = datetime.now(UTC).date().isoformat()
-    write_suite_archive(path, rows, text=f"{__version__}, {today}")
-    length = path.stat().st_size
-    facts = [
-        ReportedFact("archive", str(path), "archive"),
-        ReportedFact("runs", len(rows), "runs"),
-        ReportedFact("bytes", length, "size", format_bytes(length)),
-        ReportedFact("statuses", Counter(outcome.entry.run.status for outcome, _, _ in rows)),
+    if method is not None:
+        spec = add_candidate(spec, method)[0]
+    tune = spec.study.tune
+    if tune is None:
+        raise InputError(f"the suite {spec.name} has no [tune]: name a suite with tuning.")
+    grids = [
+        {
+            "algorithm": method.tuned_label,
+            "selector": method.selector,
+            "grid": {name: list(values) for name, values in method.grid.items()},
+            "trials": len(method.grid_points(tune.trials)),
+        }
+        for method in tune.methods
     ]
-    show_facts(facts, as_json=as_json)
+    facts = [Fact("name", spec.name), Fact("candidate", dict(spec.candidate)), Fact("grids", grids)]
+    heads = ("method", *_OFTEN, "other parameters", "trials")
+    table = make_table(heads, [_grid_row(method, tune) for method in tune.methods])
+    rule = section_with_title("rule", *_describe_tuning_rule(tune))
+    show_facts(facts, table, rule, as_json=as_json)
+
+
+def _grid_row(method: "TunedMethod", tune: "TuningPlan") -> list[str]:
+    from pfbench.base.relative import is_constant_formula
+
+    grid = {name: _format_values(values) for name, values in method.grid.items()}
+    texts = Selector.parse(method.selector).texts
+    plain = {name: re.sub(r"\{\w+\}", "1", text) for name, text in texts.items()}
+    formulas = {name: texts[name] for name, text in plain.items() if is_constant_formula(text)}
+    rest = {name: text for name, text in grid.items() if name not in _OFTEN} | formulas
+    return [
+        method.tuned_label,
+        *(grid.get(name, "") for name in _OFTEN),
+        "; ".join(f"{name} {words}" for name, words in rest.items()),
+        str(len(method.grid_points(tune.trials))),
+    ]
+
+
+def _format_values(values: Any) -> str:
+    return ", ".join(map(str, values)) if isinstance(values, list | tuple) else ""
+
+
+def _describe_tuning_rule(tune: "TuningPlan") -> list[str]:
+    targets = ", ".join(f"{stop.measure} <= {stop.target:g}" for stop in tune.targets)
+    further = (
+        " If the chosen value is at an end of a list of numbers, the list is extended once by one "
+        "value, which is tried, too."
+    )
+    return [
+        "On each problem, each method makes these trials with the seeds "
+        f"{_format_values(tune.seeds)}. For each of {targets}, the trial with the fewest expected "
+        f"{tune.count.upper()} calls is chosen.{further if tune.extends_grid else ''}",
+        "3/L is 3 over the problem's L, the larger of L_f and L_ms; ceil(n/{batch}) is one pass "
+        "over its components. The step of a method with linear minimisations is a plain number: "
+        "the share of the way to a vertex, which has no unit.",
+        "Your own method is tuned by the same rule. Required parameters that you do not give take "
+        "the values of [candidate] in the suite; for a method without linear minimisation, the "
+        "values of [candidate.projecting] come first.",
+    ]

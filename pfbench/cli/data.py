@@ -9,8 +9,14 @@ from pfbench.base.errors import DataError, InputError
 from pfbench.cli.formatting import format_bytes
 from pfbench.cli.options import AS_JSON, argument
 from pfbench.cli.progress import StepProgress
-from pfbench.cli.terminal import dataclass_as_dict, print_error, print_json, print_note
-from pfbench.cli.terminal_tables import make_table, print_parts
+from pfbench.cli.terminal import (
+    dataclass_as_dict,
+    make_table,
+    print_error,
+    print_json,
+    print_note,
+    print_parts,
+)
 
 if TYPE_CHECKING:
     from pfbench.problems.data.management import DataSetStatus

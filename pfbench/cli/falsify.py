@@ -38,7 +38,7 @@ def falsify(
     and shows the result of one that is finished.
     """
     from pfbench.claims.catalogue import load_named_claims
-    from pfbench.cli.verify import expand_claim_names_and_announce
+    from pfbench.cli.verification_job import expand_claim_names_and_announce
     from pfbench.verification.falsify.falsification import check_arguments, search_claims
     from pfbench.verification.falsify.genomes import SETS
 

@@ -1,6 +1,6 @@
 """``pfbench info``: one item in full."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from inspect import getdoc
 from pathlib import Path
@@ -11,9 +11,20 @@ from rich.console import RenderableType
 
 from pfbench.base.errors import DataError, InputError
 from pfbench.base.selectors import Selector, is_user_defined
-from pfbench.cli.catalogue import find_item, report_spec_paths
-from pfbench.cli.catalogue_item import CatalogueItem
-from pfbench.cli.claims_command import describe_claim
+from pfbench.cli.catalogue import (
+    CatalogueItem,
+    find_item,
+    get_parameters,
+    make_user_item,
+    report_spec_paths,
+)
+from pfbench.cli.descriptions import (
+    constant_table,
+    describe_claim,
+    describe_constants,
+    describe_parameters,
+    parameter_table,
+)
 from pfbench.cli.formatting import (
     docstring_summary,
     format_bytes,
@@ -23,27 +34,20 @@ from pfbench.cli.formatting import (
     format_size,
 )
 from pfbench.cli.options import AS_JSON, argument
-from pfbench.cli.parameter_listing import (
-    constant_table,
-    describe_constants,
-    describe_parameters,
-    parameter_table,
-)
-from pfbench.cli.terminal import announce_imports
-from pfbench.cli.terminal_tables import (
-    ReportedFact,
+from pfbench.cli.terminal import (
+    Fact,
+    announce_imports,
     fact_lines,
     fact_values,
     field_table,
     section_with_title,
     show_facts,
 )
-from pfbench.cli.user_items import get_parameters, make_user_item
 
 if TYPE_CHECKING:
     from pfbench.runs.planning.study import Study
 
-Described = tuple[Sequence[ReportedFact], Sequence[RenderableType | None]]
+Described = tuple[Sequence[Fact], Sequence[RenderableType | None]]
 """Facts about an item in addition to name, kind, source and summary, and further sections."""
 
 _PROBLEMS: Mapping[str, str] = MappingProxyType(
@@ -81,60 +85,67 @@ def _return_description(function: Any) -> str:
     return text.replace("Refuse:", "none:", 1)
 
 
-# --- algorithms -----------------------------------------------------------------------------------
+# --- algorithms and estimators --------------------------------------------------------------------
 
 
 def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Described:
-    from pfbench.algorithms import Algorithm
     from pfbench.claims.catalogue import CLAIMS
-    from pfbench.oracles import Oracles
 
     _check_parameters(selector, item)
     cls = item.object
-    existing = get_parameters(cls)
-    theory = None
-    if getdoc(getattr(cls, "theory", None)) not in (None, getdoc(Algorithm.theory)):
-        theory = docstring_summary(cls.theory).removeprefix("Return the schedule of ")
-        if hasattr(cls, "estimator_parameters"):
-            theory += f"; {docstring_summary(cls.estimator_parameters)}"
-    value = getattr(cls, "guarantee", None)
-    promises = value.description if value else None
-    normalised = getattr(cls, "scale_dependence", "")
-    requires = {
-        verb: _PROBLEMS.get(verb)
-        or (
-            f"the {verb}"
-            if verb.startswith("norm ")
-            else _return_description(getattr(Oracles, verb))
-        )
-        for verb in sorted(cls.requires)
-    }
+    parameters, theory = get_parameters(cls), _describe_theory(cls)
+    guarantee = getattr(cls, "guarantee", None)
+    promises = guarantee.description if guarantee else None
+    scale_dependence = getattr(cls, "scale_dependence", "") or None
+    requires = {verb: _describe_requirement(verb) for verb in sorted(cls.requires)}
     assumed: frozenset[str] = getattr(cls, "assumes", frozenset())
     assumes = _explain_assumptions(assumed) or "nothing beyond smoothness"
     claims = [claim.name for claim in CLAIMS.values() if claim.algorithm == item.name]
     deterministic = bool(getattr(cls, "deterministic", False))
-    text = "no: it is deterministic" if deterministic else "yes, from --seed"
+    random = "no: it is deterministic" if deterministic else "yes, from --seed"
     facts = [
-        ReportedFact("parameters", describe_parameters(existing)),
-        ReportedFact("theory", theory),
-        ReportedFact("promises", promises),
-        ReportedFact("scale_dependence", normalised or None),
-        ReportedFact("requires", requires),
-        ReportedFact("counts", getattr(cls, "counts", "not stated"), "counts"),
-        ReportedFact("assumes", sorted(assumed), "assumes", assumes),
-        ReportedFact("deterministic", deterministic, "random", text),
-        ReportedFact("claims", claims, "claims"),
+        Fact("parameters", describe_parameters(parameters)),
+        Fact("theory", theory),
+        Fact("promises", promises),
+        Fact("scale_dependence", scale_dependence),
+        Fact("requires", requires),
+        Fact("counts", getattr(cls, "counts", "not stated"), "counts"),
+        Fact("assumes", sorted(assumed), "assumes", assumes),
+        Fact("deterministic", deterministic, "random", random),
+        Fact("claims", claims, "claims"),
     ]
-    schedule = section_with_title(
-        "schedule of its theorem",
+    schedule = [
         f'To use it, give only the accuracy, as in "{item.name}[epsilon=0.1]":',
         f"{theory}.",
-        *([f"It guarantees {promises}."] if promises else []),
-        *([f"It changes with the units of f and x: {normalised}."] if normalised else []),
+        f"It guarantees {promises}." if promises else "",
+        f"It changes with the units of f and x: {scale_dependence}." if scale_dependence else "",
         "An explicit parameter replaces that of the schedule; the schedule is then `explicit`.",
-    )
-    needed = section_with_title("it requires", field_table(requires.items()))
-    return facts, [needed, parameter_table(existing), schedule if theory else None]
+    ]
+    return facts, [
+        section_with_title("it requires", field_table(requires.items())),
+        parameter_table(parameters),
+        section_with_title("schedule of its theorem", *filter(None, schedule)) if theory else None,
+    ]
+
+
+def _describe_theory(cls: Any) -> str | None:
+    """Return the description of the schedule of a method's theorem; None without one."""
+    from pfbench.algorithms import Algorithm
+
+    if getdoc(getattr(cls, "theory", None)) in (None, getdoc(Algorithm.theory)):
+        return None
+    theory = docstring_summary(cls.theory).removeprefix("Return the schedule of ")
+    if hasattr(cls, "estimator_parameters"):
+        theory += f"; {docstring_summary(cls.estimator_parameters)}"
+    return theory
+
+
+def _describe_requirement(verb: str) -> str:
+    from pfbench.oracles import Oracles
+
+    if verb.startswith("norm "):
+        return f"the {verb}"
+    return _PROBLEMS.get(verb) or _return_description(getattr(Oracles, verb))
 
 
 def _check_parameters(selector: Selector, item: CatalogueItem) -> None:
@@ -155,40 +166,39 @@ def _explain_assumptions(assumptions: Iterable[str]) -> str:
     return "; ".join(f"{name} ({ASSUMPTIONS[name]})" for name in sorted(assumptions))
 
 
+def _describe_estimator(selector: Selector, item: CatalogueItem) -> Described:
+    parameters = get_parameters(item.object)
+    return [Fact("parameters", describe_parameters(parameters))], [parameter_table(parameters)]
+
+
 # --- problems -------------------------------------------------------------------------------------
 
 
 def _describe_problem_item(selector: Selector, item: CatalogueItem) -> Described:
     from pfbench.problems import PROBLEMS
 
-    computed = item.object is PROBLEMS.get(item.name)
-    existing = get_parameters(item.object) if not computed else item.object.parameters()
+    built_in = item.object is PROBLEMS.get(item.name)
+    parameters = item.object.parameters() if built_in else get_parameters(item.object)
     facts = [
-        ReportedFact("sources", list(item.object.data_source_names) if computed else [], "data"),
-        ReportedFact("parameters", describe_parameters(existing)),
-        ReportedFact("selector", str(selector)),
+        Fact("sources", list(item.object.data_source_names) if built_in else [], "data"),
+        Fact("parameters", describe_parameters(parameters)),
+        Fact("selector", str(selector)),
     ]
-    table = parameter_table(existing)
-    needed = [
-        name
-        for name, parameter in existing.items()
-        if parameter.is_required and name not in selector.parameters
-    ]
-    if needed and not computed:
-        facts += [
-            ReportedFact("built", None),
-            ReportedFact("not_built", f"it needs {', '.join(needed)}"),
-        ]
-        return facts, [table]
+    table = parameter_table(parameters)
+    required = [name for name, parameter in parameters.items() if parameter.is_required]
+    missing = [name for name in required if name not in selector.parameters]
+    if missing and not built_in:
+        reason = f"it needs {', '.join(missing)}"
+        return [*facts, Fact("built", None), Fact("not_built", reason)], [table]
     try:
         built, parts = _describe_problem(selector)
     except DataError as error:
         if selector.parameters:
             raise
-        facts += [ReportedFact("built", None), ReportedFact("not_built", str(error))]
-        return facts, [table, section_with_title("constants", f"Not built: {error}")]
+        remark = section_with_title("constants", f"Not built: {error}")
+        return [*facts, Fact("built", None), Fact("not_built", str(error))], [table, remark]
     displayed = section_with_title(str(selector), field_table(fact_lines(built)))
-    return [*facts, ReportedFact("built", fact_values(built))], [table, displayed, *parts]
+    return [*facts, Fact("built", fact_values(built))], [table, displayed, *parts]
 
 
 def _describe_problem(selector: Selector) -> Described:
@@ -202,23 +212,23 @@ def _describe_problem(selector: Selector) -> Described:
     problem = select_problem(expand_plugin_name("problem", str(as_given)))
     result = problem.constants(problem.start())
     constants = describe_constants(result, result.derivations)
-    best, properties = problem.best_known, sorted(list_known_assumptions(problem))
+    assumed = sorted(list_known_assumptions(problem))
     measures = {
         name: MEANING[name].summary if name in MEANING else ""
         for name in available_measures(problem)
     }
-    optimum = None if best is None else {"value": best[0], "source": best[1]}
-    text = "not known" if best is None else f"{format_number(best[0])} ({best[1]})"
+    best, optimum, objective = problem.best_known, None, "not known"
+    if best is not None:
+        optimum = {"value": best[0], "source": best[1]}
+        objective = f"{format_number(best[0])} ({best[1]})"
     facts = [
-        ReportedFact("shape", list(problem.shape), "points", format_shape(problem.shape)),
-        ReportedFact("n", problem.n, "size", format_size(problem.n)),
-        ReportedFact(
-            "properties", properties, "properties", _explain_assumptions(properties) or "none known"
-        ),
-        ReportedFact("best_known", optimum, "best objective", text),
-        ReportedFact("digest", problem.digest, "digest", problem.digest[:16]),
-        ReportedFact("constants", constants),
-        ReportedFact("measures", measures),
+        Fact("shape", list(problem.shape), "points", format_shape(problem.shape)),
+        Fact("n", problem.n, "size", format_size(problem.n)),
+        Fact("properties", assumed, "properties", _explain_assumptions(assumed) or "none known"),
+        Fact("best_known", optimum, "best objective", objective),
+        Fact("digest", problem.digest, "digest", problem.digest[:16]),
+        Fact("constants", constants),
+        Fact("measures", measures),
     ]
     return facts, [
         section_with_title("constants", constant_table("name", constants)),
@@ -230,43 +240,39 @@ def _describe_problem(selector: Selector) -> Described:
 
 
 def _describe_set(selector: Selector, item: CatalogueItem) -> Described:
+    cls, parameters, problems = item.object, get_parameters(item.object), dict(_find_users(item))
+    answers = (
+        [Fact("prox", _return_description(cls.prox), "prox")]
+        if item.kind != "set"
+        else [
+            Fact("diameter", docstring_summary(cls.diameter), "diameter"),
+            Fact("linear_minimisation", _return_description(cls.lo), "LO"),
+            Fact("projection", _return_description(cls.project), "projection"),
+        ]
+    )
+    needed = cls.required_arguments or None
+    facts = [
+        Fact("points", cls.points, "points"),
+        Fact("parameters", describe_parameters(parameters)),
+        *answers,
+        Fact("problems", problems),
+        *(Fact("", name, "problem", f"{name} ({how})") for name, how in problems.items()),
+        Fact("python", needed, "in Python", needed and f"it needs {needed}"),
+    ]
+    return facts, [parameter_table(parameters)] if parameters else []
+
+
+def _find_users(item: CatalogueItem) -> Iterator[tuple[str, str]]:
+    """Yield the problems that accept a set or penalty, and how they name it."""
     from pfbench.problems import PROBLEMS
 
-    cls = item.object
-    if item.kind == "set":
-        answers = [
-            ReportedFact("diameter", docstring_summary(cls.diameter), "diameter"),
-            ReportedFact("linear_minimisation", _return_description(cls.lo), "LO"),
-            ReportedFact("projection", _return_description(cls.project), "projection"),
-        ]
-    else:
-        answers = [ReportedFact("prox", _return_description(cls.prox), "prox")]
-    problems = {
-        entry.name: "its only set" if entry.only_set == item.name else f"{item.kind}={item.name}"
-        for entry in PROBLEMS.values()
-        if (item.kind == "set" and entry.only_set == item.name)
-        or (not cls.required_arguments and entry.accepts_any(item.kind, cls.points))
-    }
-    existing = get_parameters(cls)
-    facts = [
-        ReportedFact("points", cls.points, "points"),
-        ReportedFact("parameters", describe_parameters(existing)),
-        *answers,
-        ReportedFact("problems", problems),
-        *(ReportedFact("", name, "problem", f"{name} ({how})") for name, how in problems.items()),
-        ReportedFact(
-            "python",
-            cls.required_arguments or None,
-            "in Python",
-            cls.required_arguments and f"it needs {cls.required_arguments}",
-        ),
-    ]
-    return facts, [parameter_table(existing)] if existing else []
-
-
-def _describe_estimator(selector: Selector, item: CatalogueItem) -> Described:
-    existing = get_parameters(item.object)
-    return [ReportedFact("parameters", describe_parameters(existing))], [parameter_table(existing)]
+    kind, cls = item.kind, item.object
+    for problem in PROBLEMS.values():
+        is_only_set = problem.only_set == item.name
+        if (kind == "set" and is_only_set) or (
+            not cls.required_arguments and problem.accepts_any(kind, cls.points)
+        ):
+            yield problem.name, "its only set" if is_only_set else f"{kind}={item.name}"
 
 
 def _describe_measure(selector: Selector, item: CatalogueItem) -> Described:
@@ -274,16 +280,14 @@ def _describe_measure(selector: Selector, item: CatalogueItem) -> Described:
 
     own = item.name not in MEANING
     interval, everywhere = item.name in BRACKETS, own or item.name in MEASURES
-    value = (
-        "a certified interval; its lower end is the column NAME_lower" if interval else "a number"
-    )
-    value = "returns a number, an interval, or None" if own else value
+    value = "returns a number, an interval, or None" if own else "a number"
+    if interval:
+        value = "a certified interval; its lower end is the column NAME_lower"
     location = "every problem" if everywhere else "the output only, or some problems"
-    facts = [
-        ReportedFact("interval", interval, "value", value),
-        ReportedFact("everywhere", everywhere, "measured on", location),
-    ]
-    return facts, []
+    return [
+        Fact("interval", interval, "value", value),
+        Fact("everywhere", everywhere, "measured on", location),
+    ], []
 
 
 def _describe_data_set(selector: Selector, item: CatalogueItem) -> Described:
@@ -297,70 +301,60 @@ def _describe_data_set(selector: Selector, item: CatalogueItem) -> Described:
         "embedded": "it comes with scikit-learn",
         "absent": f"run `pfbench data fetch {item.name}`{put}",
         "cached": f"{state.path}, {format_bytes(state.size or 0)}",
-    }
+    }[state.state]
     checked = "verified" if state.verified else "unverified"
-    facts = [
-        ReportedFact("url", state.url, "address"),
-        ReportedFact("citation", record.citation, "cite"),
-        ReportedFact("terms", record.terms, "terms"),
-        ReportedFact("task", record.task, "kind of data"),
-        ReportedFact("shape", list(record.shape), "shape", format_shape(record.shape)),
-        ReportedFact("rows", record.rows, "ratings" if record.task == "ratings" else ""),
-        ReportedFact("classes", record.classes, "classes" if record.classes else ""),
-        ReportedFact("nonzeros", record.nonzeros),
-        ReportedFact("state", state.state, "state", f"{state.state}: {location[state.state]}"),
-        ReportedFact("verified", state.verified, "check", f"{checked}, by {state.method}"),
-        ReportedFact("verified_by", state.method),
-        ReportedFact("path", state.path),
-        ReportedFact("bytes", state.size),
-    ]
-    return facts, []
+    return [
+        Fact("url", state.url, "address"),
+        Fact("citation", record.citation, "cite"),
+        Fact("terms", record.terms, "terms"),
+        Fact("task", record.task, "kind of data"),
+        Fact("shape", list(record.shape), "shape", format_shape(record.shape)),
+        Fact("rows", record.rows, "ratings" if record.task == "ratings" else ""),
+        Fact("classes", record.classes, "classes" if record.classes else ""),
+        Fact("nonzeros", record.nonzeros),
+        Fact("state", state.state, "state", f"{state.state}: {location}"),
+        Fact("verified", state.verified, "check", f"{checked}, by {state.method}"),
+        Fact("verified_by", state.method),
+        Fact("path", state.path),
+        Fact("bytes", state.size),
+    ], []
 
 
-def _describe_report(selector: Selector, item: CatalogueItem) -> Described:
+def _describe_spec(selector: Selector, item: CatalogueItem) -> Described:
+    """Describe a report; or a suite, with the text of its file as a template."""
     from pfbench.runs.planning.spec import load_spec
 
     spec = load_spec(Path(item.source))
     studies = [_study_facts(study) for study in spec.studies]
     facts = [
-        ReportedFact("runs", len(spec.runs()), "runs"),
-        ReportedFact("about", " ".join(spec.introduction.split()), "about"),
-        ReportedFact("studies", [fact_values(study) for study in studies]),
+        Fact("runs", len(spec.runs()), "runs"),
+        Fact("about", " ".join(spec.introduction.split()), "about"),
+        Fact("studies", [fact_values(study) for study in studies]),
     ]
-    displayed = zip(spec.studies, studies, strict=True)
-    return facts, [
+    parts = [
         section_with_title(study.title, field_table(fact_lines(facts)))
-        for study, facts in displayed
+        for study, facts in zip(spec.studies, studies, strict=True)
     ]
+    if item.kind == "suite":
+        facts.append(Fact("text", spec.text))
+        parts.append(section_with_title(item.source, spec.text.rstrip()))
+    return facts, parts
 
 
-def _describe_suite_with_spec_text(selector: Selector, item: CatalogueItem) -> Described:
-    """Return the description of a suite, and the text of its spec file as a template."""
-    from pfbench.runs.planning.spec import load_spec
-
-    facts, parts = _describe_report(selector, item)
-    text = load_spec(Path(item.source)).text
-    return [*facts, ReportedFact("text", text)], [
-        *parts,
-        section_with_title(item.source, text.rstrip()),
-    ]
-
-
-def _study_facts(study: "Study") -> list[ReportedFact]:
-    runs = len(set(study.runs()))
+def _study_facts(study: "Study") -> list[Fact]:
+    runs, seeds = len(set(study.runs())), format_plural(len(study.seeds), "seed")
     problems = {entry.label: entry.selector for entry in study.problems}
     algorithms = {entry.label: entry.selector for entry in study.algorithms}
-    settings = [setting.title for setting in study.settings]
     return [
-        ReportedFact("key", study.key),
-        ReportedFact("title", study.title),
-        ReportedFact("about", " ".join(study.introduction.split()), "about"),
-        ReportedFact("problems", problems, "problems", ", ".join(problems.values())),
-        ReportedFact("algorithms", algorithms, "algorithms", ", ".join(study.labels)),
-        ReportedFact("settings", settings, "settings"),
-        ReportedFact("measures", list(study.measures), "measures"),
-        ReportedFact("seeds", list(study.seeds)),
-        ReportedFact("runs", runs, "runs", f"{runs:,} ({format_plural(len(study.seeds), 'seed')})"),
+        Fact("key", study.key),
+        Fact("title", study.title),
+        Fact("about", " ".join(study.introduction.split()), "about"),
+        Fact("problems", problems, "problems", ", ".join(problems.values())),
+        Fact("algorithms", algorithms, "algorithms", ", ".join(study.labels)),
+        Fact("settings", [setting.title for setting in study.settings], "settings"),
+        Fact("measures", list(study.measures), "measures"),
+        Fact("seeds", list(study.seeds)),
+        Fact("runs", runs, "runs", f"{runs:,} ({seeds})"),
     ]
 
 
@@ -373,8 +367,8 @@ _KINDS: Mapping[str, Callable[[Selector, CatalogueItem], Described]] = MappingPr
         "estimator": _describe_estimator,
         "measure": _describe_measure,
         "data": _describe_data_set,
-        "report": _describe_report,
-        "suite": _describe_suite_with_spec_text,
+        "report": _describe_spec,
+        "suite": _describe_spec,
         "claim": lambda selector, item: describe_claim(item.object),
     }
 )

@@ -22,13 +22,14 @@ from pfbench.base.errors import DivergedError, InputErrors, PfbenchError, StaleP
 from pfbench.cli import (
     adversary,
     archive_command,
+    catalogue,
     check,
     claim_verbs,
     compare,
     data,
     falsify,
+    faults,
     info,
-    listing,
     new,
     report_command,
     run_command,
@@ -124,7 +125,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("list")(listing.list_all)
+app.command("list")(catalogue.list_all)
 app.command("info")(info.info)
 app.command("solve")(solve_command.solve)
 app.add_typer(data.app, name="data")
@@ -135,7 +136,7 @@ app.command("adversary")(adversary.adversary)
 app.command("verify")(verify.verify)
 app.command("falsify")(falsify.falsify)
 app.command("explain")(claim_verbs.explain)
-app.command("faults")(claim_verbs.faults)
+app.command("faults")(faults.faults)
 app.command("power")(claim_verbs.power)
 app.command("worst-case")(claim_verbs.compute_worst_cases)
 app.command("units")(claim_verbs.units)

@@ -14,7 +14,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.files import atomic_write, translate_os_errors
 from pfbench.base.names import unknown_name_error
 from pfbench.cli.options import argument
-from pfbench.cli.terminal_tables import print_parts
+from pfbench.cli.terminal import print_parts
 
 _FORM = re.compile(r"[A-Za-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*")
 

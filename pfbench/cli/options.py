@@ -12,11 +12,33 @@ if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
 
 
-def option(value: str, description: str, *names: str, default: Any = None, **overrides: Any) -> Any:
+def option(
+    value: str,
+    description: str,
+    *names: str,
+    default: Any = None,
+    minimum: int | None = None,
+    above: float | None = None,
+    **overrides: Any,
+) -> Any:
     """Return an option with a value placeholder and a help text.
 
     By default the option has the name of its parameter; `overrides` are passed to `typer.Option`.
+    An integer below `minimum` and a number that is not greater than `above` are refused.
     """
+
+    def check(parameter: typer.CallbackParam, number: Any) -> Any:
+        from pfbench.base.checks import check_integer, check_real
+
+        name = f"--{str(parameter.name).replace('_', '-')}"
+        if number is not None and minimum is not None:
+            check_integer(name, number, minimum=minimum)
+        if number is not None and above is not None:
+            check_real(name, number, above=above)
+        return number
+
+    if minimum is not None or above is not None:
+        overrides["callback"] = check
     return typer.Option(default, *names, metavar=value, help=description, **overrides)
 
 
@@ -43,6 +65,14 @@ JOBS = option(
 )
 
 SCHEDULER = option("ADDRESS", "Use a Dask cluster, as in tcp://HOST:8786.")
+
+FULL = flag("All claims, with full effort.", "--full")
+
+SEED = option("N", "Seed of every random stream.", default=0)
+
+TABLE = option("FILE.md", "Write the report as Markdown.")
+
+JSON_FILE = option("FILE", "Write all as JSON; - to print.", "--json")
 
 DRY_RUN = flag("Show the planned runs with their memory and time; run nothing.", "--dry-run")
 

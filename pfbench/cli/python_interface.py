@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,11 +61,9 @@ def compare(
     folder = None if output is None else _check_path("output", output)
     if folder is not None:
         check_report_can_be_written(folder)
-    shipped = None if rerun or on is not None else verb.load_suite_archive(path)
+    shipped = None if rerun or on is not None else path
     with closing(make_engine(jobs, None)) as engine:
-        compared = verb.compare_on_suite(
-            spec, name, verb.ComparisonRunSource(shipped, _open_store(store), engine, False)
-        )
+        compared = verb.compare_on_suite(spec, name, shipped, _open_store(store), engine)
     return verb.write_comparison(compared, folder)[0]
 
 
@@ -92,10 +89,10 @@ def report(
     InputError
         If a spec is wrong, or there is nothing to report.
     """
-    from pfbench.cli import report_command as verb
     from pfbench.cli.options import check_engine_options, make_engine
-    from pfbench.reporting import check_report_can_be_written, write_report
-    from pfbench.reporting.report_contents import make_contents
+    from pfbench.cli.report_sources import make_reports, read_stores, report_contents
+    from pfbench.reporting import check_report_can_be_written
+    from pfbench.reporting.writer import write_contents
 
     check_engine_options(jobs, None)
     listed = [spec] if isinstance(spec, str | Path) else spec
@@ -108,21 +105,17 @@ def report(
     retained = _open_store(store, make=bool(names))
     if names:
         with closing(make_engine(jobs, None)) as engine:
-            reports, _ = verb.make_reports(names, retained.folder, engine)
+            reports, _ = make_reports(names, retained.folder, engine)
     else:
-        reports = verb.read_stores([retained.folder], [], [])
-    all_sentences, tables, files = [], [], []
-    for report in reports:
-        everything = make_contents(
-            report, verb.current_command_line(), verb.checkout_commit(), datetime.now(UTC)
-        )
-        for part in everything.parts:
-            all_sentences += part.all_sentences
-            tables += part.tables
-        if folder is not None:
-            command, commit = everything.command, everything.commit
-            files += write_report(report, folder, command=command, commit=commit)
-    return ReportSummary(tuple(all_sentences), tuple(tables), tuple(files))
+        reports = read_stores([retained.folder], [], [])
+    contents = [report_contents(report) for report in reports]
+    parts = [part for content in contents for part in content.parts]
+    written = [] if folder is None else [write_contents(content, folder) for content in contents]
+    return ReportSummary(
+        tuple(sentence for part in parts for sentence in part.all_sentences),
+        tuple(table for part in parts for table in part.tables),
+        tuple(file for files in written for file in files),
+    )
 
 
 def falsify(

@@ -1,34 +1,51 @@
 """``pfbench report``: comparison reports; runs that the store lacks are executed first."""
 
-import shlex
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from itertools import chain, islice
+from math import comb
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pfbench.base.errors import ErrorCollector, InputError
+from rich.console import RenderableType
+from rich.text import Text
+
+from pfbench.base.errors import InputError
+from pfbench.base.escaping import escape_text
 from pfbench.cli import options
-from pfbench.cli.catalogue import MAIN_REPORT, PAPER, report_spec_paths, resolve_spec_path
-from pfbench.cli.diff_report import show_changes
-from pfbench.cli.formatting import format_plural
+from pfbench.cli.catalogue import PAPER, report_spec_paths
+from pfbench.cli.formatting import format_count, format_plural
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.spec_runs import make_runs, resolve_search
-from pfbench.cli.terminal import announce_imports, exit_if_failed, print_json, print_note
-from pfbench.cli.terminal_tables import print_parts
+from pfbench.cli.report_sources import add_theory, make_reports, read_stores, report_contents
+from pfbench.cli.terminal import (
+    Fact,
+    dataclass_as_dict,
+    exit_if_failed,
+    field_table,
+    fold_table,
+    make_table,
+    print_error,
+    print_json,
+    print_note,
+    print_parts,
+    section_with_title,
+    show_facts,
+)
 
 if TYPE_CHECKING:
     from pfbench.reporting.report import Report
-    from pfbench.reporting.report_contents import ReportContents
-    from pfbench.runs.engines.engine import Engine
+    from pfbench.reporting.report_contents import ReportContents, ReportPart
+    from pfbench.reporting.tables import Table, TableRow
     from pfbench.runs.execute import PlanOutcome
-    from pfbench.runs.planning.study import Spec
 
 OUTPUT = Path("build/report")
+
+_MOST_PAIRS = 20_000
+"""Maximum number of pairs of algorithms that are tested after a sweep; a report tests all."""
+
+_SHOWN = 200
+"""Maximum number of printed differences between two stores; --json has them all."""
 
 
 def report(
@@ -67,15 +84,14 @@ def report(
     nothing is run, and nothing that a store names is imported.
     """
     from pfbench.base.checks import check_file_name
-    from pfbench.cli.theory_section import add_theory
     from pfbench.reporting import check_report_can_be_written
-    from pfbench.reporting.report import merge_reports as joined
+    from pfbench.reporting.report import merge_reports
     from pfbench.runs.storage.store import Store
 
     if compare is not None:
         if spec:
             raise InputError("--compare needs two stores and no SPEC.toml: leave SPEC.toml out.")
-        show_changes(*compare, as_json=as_json)
+        _show_changes(*compare, as_json=as_json)
         return
     options.check_engine_options(jobs, scheduler)
     if combine is not None:
@@ -84,21 +100,24 @@ def report(
         check_report_can_be_written(output)
     folders = store or [options.default_store_folder()]
     outcomes: list[PlanOutcome] = []
-    if everything and (spec or problem or algorithm or len(folders) > 1):
+    is_selection = bool(problem or algorithm or len(folders) > 1)
+    if everything and (spec or is_selection):
         raise InputError("--all allows no SPEC.toml, no names and one --store: leave them out.")
-    if spec or everything or not (store or problem or algorithm):
-        if problem or algorithm or len(folders) > 1:
-            raise InputError(
-                "--problem, --algorithm and several --store choose among stored runs: leave "
-                "SPEC.toml out."
-            )
-        with closing(options.make_engine(jobs, scheduler)) as engine:
-            paths = _resolve_report_paths(spec, everything=everything)
-            reports, outcomes = _make_all_runs(paths, folders[0], engine, quiet=as_json)
-    else:
+    if spec and is_selection:
+        raise InputError(
+            "--problem, --algorithm and several --store choose among stored runs: leave "
+            "SPEC.toml out."
+        )
+    if not (spec or everything) and (store or is_selection):
         reports = read_stores(folders, problem or [], algorithm or [])
+    else:
+        names = spec or []
+        if everything:
+            names = [name for name in report_spec_paths() if not name.startswith(f"{PAPER}/")]
+        with closing(options.make_engine(jobs, scheduler)) as engine:
+            reports, outcomes = make_reports(names, folders[0], engine, quiet=as_json)
     if combine is not None:
-        reports = [joined(combine, combine, reports)]
+        reports = [merge_reports(combine, combine, reports)]
     if not text:  # only the page tells of claims
         looked_up = [Store(folder) for folder in folders]
         reports = [add_theory(report, looked_up) for report in reports]
@@ -106,120 +125,24 @@ def report(
     exit_if_failed(outcomes, ", marked in the reports")
 
 
-def _resolve_report_paths(value: Sequence[str] | None, *, everything: bool) -> list[Path]:
-    """Return the files of the requested reports, which are paths or names of built-in reports."""
-    paths = report_spec_paths()
-    names = value or [MAIN_REPORT]
-    if everything:
-        names = [name for name in paths if not name.startswith(f"{PAPER}/")]
-    results: dict[Path, Path] = {}
-    for text in names:
-        path = resolve_spec_path("report", text, paths)
-        results.setdefault(path.resolve(), path)
-    return list(results.values())
-
-
-def _make_all_runs(
-    paths: Sequence[Path], folder: Path, engine: "Engine", *, quiet: bool
-) -> "tuple[list[Report], list[PlanOutcome]]":
-    """Return all reports and the outcomes of their runs; execute those that the store lacks."""
-    from pfbench.reporting import collect_report
-    from pfbench.reporting.ordering_text import seed_warning
-    from pfbench.runs.planning.spec import load_spec
-    from pfbench.runs.storage.store import Store
-
-    noting = ErrorCollector()
-    read: list[Spec] = []
-    for path in paths:
-        with noting():
-            read.append(load_spec(path))
-    noting.raise_collected()
-    for name, times in Counter(item.name for item in read).items():
-        if times > 1:
-            raise InputError(f"two specs have the name {name}: rename one, or leave it out.")
-    store = Store(folder)
-    for spec in read:
-        announce_imports(spec.user_selectors, spec.path)
-        for study in () if quiet else spec.studies:
-            if few := seed_warning(study):
-                print_note(f"{spec.name}, {study.title}: {few}")
-    reports: list[Report] = []
-    everything: list[PlanOutcome] = []
-    for planned in read:
-        spec = resolve_search(planned, store, engine, quiet=quiet)
-        outcomes = make_runs(
-            spec.name, spec.runs(), store, engine, quiet=quiet, next_phase="; drawing"
-        )
-        reports.append(collect_report(spec, outcomes))
-        everything += outcomes
-    return reports, everything
-
-
-def make_reports(
-    names: Sequence[str], folder: Path, engine: "Engine"
-) -> "tuple[list[Report], list[PlanOutcome]]":
-    """Return the reports of specs, given by path or name; execute runs that the store lacks."""
-    return _make_all_runs(
-        _resolve_report_paths(names, everything=False), folder, engine, quiet=False
-    )
-
-
-def read_stores(
-    folders: Sequence[Path], problems: Sequence[str], algorithms: Sequence[str]
-) -> "list[Report]":
-    """Return a report on each store; raise if a store does not exist."""
-    from pfbench.reporting.stores import load_stored_report
-    from pfbench.runs.storage.store import Store
-
-    distinct = list({folder.resolve(): folder for folder in folders}.values())
-    return [
-        load_stored_report(
-            Store(folder, make=False), name, problems=problems, algorithms=algorithms
-        )
-        for folder, name in zip(distinct, _distinct_folder_names(distinct), strict=True)
-    ]
-
-
-def _distinct_folder_names(folders: Sequence[Path]) -> list[str]:
-    """Return a name for each folder: the last parts of its path that make it unique."""
-    parts = [["store", *folder.resolve().parts[1:]] for folder in folders]
-    names: list[str] = []
-    for length in range(1, max(map(len, parts)) + 1):
-        names = ["-".join(part[-length:]) for part in parts]
-        if len(set(names)) == len(names):
-            break
-    return names
-
-
 def _write_or_print(reports: "Sequence[Report]", output: Path | None, *, as_json: bool) -> None:
     """Write reports to a folder, or print them if there is none."""
-    from pfbench.cli.report_text import render_report
-    from pfbench.reporting import write_report
-    from pfbench.reporting.report_contents import make_contents
+    from pfbench.reporting.writer import write_contents
 
-    described = []
+    records = []
     for report in reports:
         files: list[Path] = []
         if output is not None:
-            files = write_report(
-                report, output, command=current_command_line(), commit=checkout_commit()
-            )
+            contents = report_contents(report)
+            files = write_contents(contents, output)
+            if not as_json:
+                _print_main_sentences(contents, files)
         elif not as_json:
-            created = datetime.now(UTC)
-            print_parts(
-                *render_report(
-                    make_contents(report, current_command_line(), checkout_commit(), created)
-                )
-            )
+            print_parts(*_render_report(report_contents(report)))
         if as_json:
-            described.append(_report_record(report, files))
-        elif files:
-            _print_main_sentences(
-                make_contents(report, current_command_line(), checkout_commit(), datetime.now(UTC)),
-                files,
-            )
+            records.append(_report_record(report, files))
     if as_json:
-        print_json(described)
+        print_json(records)
 
 
 def _print_main_sentences(contents: "ReportContents", files: "Sequence[Path]") -> None:
@@ -236,44 +159,141 @@ def _print_main_sentences(contents: "ReportContents", files: "Sequence[Path]") -
 
 
 def _report_record(report: "Report", files: Sequence[Path]) -> dict[str, Any]:
-    from pfbench.cli.report_text import results_as_json_unless_large
     from pfbench.reporting.ordering_text import as_json
     from pfbench.reporting.tested_orderings import test_orderings
 
     runs = [run for results in report.results for _, run in results.runs]
+    orders = [order for results in report.results for order in as_json(test_orderings(results))]
     return {
         "name": report.spec.name,
         "title": report.spec.title,
         "runs": len(report.spec.runs()),
         "statuses": Counter(run.status for run in runs),
         "results": results_as_json_unless_large(report),
-        "orderings": [
-            item for results in report.results for item in as_json(test_orderings(results))
-        ],
+        "orderings": orders,
         "files": [str(file) for file in files],
     }
 
 
-def current_command_line() -> str:
-    """Return the command that is running, as a shell would read it."""
-    return shlex.join(["pfbench", *sys.argv[1:]])
+# --- as text --------------------------------------------------------------------------------------
 
 
-def checkout_commit() -> str | None:
-    """Return the commit of the checkout that pfbench runs from, None if there is no checkout.
+def result_tables(report: "Report") -> Iterator[RenderableType]:
+    """Yield the table of results of each study, or a remark for very many algorithms."""
+    from pfbench.reporting import ranking
 
-    A ``+`` is appended if the checkout differs from that commit.
-    """
-    root = Path(__file__).resolve().parents[2]
-    if not (root / ".git").exists():
+    if _is_large(report):
+        remark = "too many algorithms to compare here: use `pfbench report --text`."
+        yield section_with_title("results", remark)
+        return
+    yield from (render_table(ranking.table(results)) for results in report.results)
+
+
+def results_as_json_unless_large(report: "Report") -> list[dict[str, Any]] | None:
+    """Return the results as JSON; None for very many algorithms."""
+    from pfbench.reporting import ranking
+
+    if _is_large(report):
         return None
+    return [rank for results in report.results for rank in ranking.as_json(results)]
 
-    def git(*arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True
-        ).stdout.strip()
 
-    try:
-        return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
-    except (OSError, subprocess.CalledProcessError):
-        return None
+def _is_large(report: "Report") -> bool:
+    panels = (panel for results in report.results for panel in results.panels)
+    return sum(comb(len(panel.groups), 2) for panel in panels) > _MOST_PAIRS
+
+
+def _render_report(report: "ReportContents") -> Iterator[RenderableType]:
+    """Yield the texts and tables of a report."""
+    from pfbench.reporting.writer import paragraphs
+
+    spec = report.spec
+    if spec.introduction or [spec.title] != [part.study.title for part in report.parts]:
+        yield section_with_title(spec.title, *paragraphs(spec.introduction))
+    for part in report.parts:
+        yield from _render_study(part)
+    yield section_with_title("Reproducibility", field_table(report.provenance()))
+    for environment in report.environments:
+        title = f"Environment of {environment.runs} runs"
+        yield section_with_title(title, field_table(environment.values.items()))
+
+
+def _render_study(part: "ReportPart") -> Iterator[RenderableType]:
+    from pfbench.reporting.report_contents import interval_failure_sentence
+    from pfbench.reporting.writer import paragraphs
+
+    study, sentences = part.study, [f"- {text}" for text in part.all_sentences]
+    if failure := interval_failure_sentence(part.results):
+        sentences.append(failure)
+    yield section_with_title(study.title, *paragraphs(study.introduction), *sentences)
+    yield from map(render_table, part.tables)
+
+
+def render_table(table: "Table") -> RenderableType:
+    """Return a table of a report with its caption and note."""
+    from pfbench.reporting.tables import is_numeric
+
+    columns = zip(table.head[2:], *(row.cells for row in table.rows), strict=True)
+    numeric = [name for name, *cells in columns if all(map(is_numeric, cells))]
+    parts: list[RenderableType] = []
+    for name, rows in table.groups():
+        parts += [""] if parts else []
+        parts += [Text(escape_text(name), style="italic")] if name else []
+        parts.append(fold_table(table.head[1:], [*map(_row_texts, rows)], right=numeric))
+    note = [Text(escape_text(table.note), style="dim")] if table.note else []
+    return section_with_title(table.caption, *parts, *note)
+
+
+def _row_texts(row: "TableRow") -> list[str | Text]:
+    """Return the texts of a row's cells; the best values are bold."""
+    from pfbench.reporting.tables import format_cell
+
+    texts = [escape_text(format_cell(cell)) for cell in row.cells]
+    return [
+        row.name,
+        *(Text(text, "bold" if k in row.best else "") for k, text in enumerate(texts)),
+    ]
+
+
+# --- differences between two stores ---------------------------------------------------------------
+
+
+def _show_changes(old_store: Path, new_store: Path, *, as_json: bool) -> None:
+    """Print the differences between two stores."""
+    from pfbench.reporting.stores import compare_stores
+    from pfbench.runs.storage.store import Store
+
+    if old_store.resolve() == new_store.resolve():
+        raise InputError(f"--compare {old_store} {new_store} names one store twice: name two.")
+    diff = compare_stores(*(Store(folder, make=False) for folder in (old_store, new_store)))
+    changes = [dataclass_as_dict(change) | {"factor": change.factor} for change in diff.changes]
+    facts = [
+        Fact("stores", [str(old_store), str(new_store)], "stores"),
+        Fact("identical", diff.identical, "the same"),
+        Fact("changed", diff.changed_count, "changed"),
+        Fact("only_before", diff.only_before, f"only in {old_store}"),
+        Fact("only_after", diff.only_after, f"only in {new_store}"),
+        Fact("changes", changes),
+    ]
+    rows = [
+        (
+            *(change.problem, change.algorithm, str(change.seed), change.field),
+            _format_value(change.before),
+            _format_value(change.after),
+            "" if change.factor is None else f"{change.factor:.4g}",
+        )
+        for change in diff.changes[:_SHOWN]
+    ]
+    head = ("problem", "algorithm", "seed", "what", str(old_store), str(new_store), "factor")
+    table = make_table(head, rows, right=head[-3:]) if rows else None
+    show_facts(facts, table, as_json=as_json)
+    if len(diff.changes) > _SHOWN and not as_json:
+        print_error(f"{len(diff.changes) - _SHOWN:,} more differences: --json has them all.")
+    if diff.unreadable:
+        print_error(f"{format_plural(diff.unreadable, 'file')} damaged: see `pfbench store check`.")
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return "–" if value is None else format_count(value) if isinstance(value, int) else str(value)

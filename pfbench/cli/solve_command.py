@@ -6,28 +6,27 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
-from rich.table import Table
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import atomic_write, check_writable, require_pyarrow
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
 from pfbench.cli import terminal
-from pfbench.cli.formatting import format_count as whole_number
+from pfbench.cli.forecasts import show_run_forecast
 from pfbench.cli.formatting import (
+    format_count,
     format_duration,
     format_number,
     format_parameters,
     format_plural,
     format_unmet,
 )
-from pfbench.cli.guarantee_report import guarantee_lines, guarantee_record
 from pfbench.cli.options import AS_JSON, DRY_RUN, flag, option
 from pfbench.cli.progress import StepProgress
-from pfbench.cli.terminal_tables import (
+from pfbench.cli.terminal import (
     Line,
     field_table,
     fold_table,
@@ -49,6 +48,9 @@ _SUFFIXES = (".csv", ".parquet")
 _LONG = 1e8
 """Number of iterations above which a schedule needs a limit or --yes."""
 
+_ROWS = 12
+"""Maximum number of printed rows of a trace, spread over the run; --trace writes them all."""
+
 _AS_IN = 'As in "{}", or your own, FILE.py:NAME[...].'
 
 
@@ -59,19 +61,23 @@ def solve(
     algorithm: str = option(
         "ALGORITHM", _AS_IN.format("nfwu-spiderg[epsilon=0.1]"), "--algorithm", "-a", default=...
     ),
-    seed: int = option("N", "Seed of the algorithm.", default=0),
-    repeat: int | None = option("K", "Run K seeds, from --seed on."),
+    seed: int = option("N", "Seed of the algorithm.", default=0, minimum=0),
+    repeat: int | None = option("K", "Run K seeds, from --seed on.", minimum=1),
     budget: str | None = option(
         "COUNT=N,...", "Maximum numbers of oracle calls, as in sfo=1e6,lo=100."
     ),
     stop: str | None = option("MEASURE=X", "Stop at a target, as in fw_gap=0.01."),
     time_limit: float | None = option(
-        "S", "Time limit in seconds, excluding measures and compilation; a late run is killed."
+        "S",
+        "Time limit in seconds, excluding measures and compilation; a late run is killed.",
+        above=0.0,
     ),
     measure: str | None = option(
         "NAME,...", f"Measures in the trace (with --trace: {TRACED}); your own: FILE.py:NAME."
     ),
-    every: int = option("K", "Measure, and check the target, every K iterations.", default=1),
+    every: int = option(
+        "K", "Measure, and check the target, every K iterations.", default=1, minimum=1
+    ),
     trace: Path | None = option("FILE", "Write the trace to this .csv or .parquet file."),
     yes: bool = flag(
         f"Start a schedule of more than {_LONG:.0e} iterations without a limit.", "--yes"
@@ -84,24 +90,15 @@ def solve(
     Every oracle call is counted exactly; measures are never counted. A selector is a name with
     parameters in brackets; `pfbench info NAME` shows the parameters, and a problem's measures.
     """
-    from pfbench.base.checks import check_integer, check_real
     from pfbench.base.counts import Budget
 
     Selector.parse(problem)
     Selector.parse(algorithm)
-    check_integer("--seed", seed, minimum=0)
-    seeds = range(
-        seed, seed + (1 if repeat is None else check_integer("--repeat", repeat, minimum=1))
-    )
-    check_integer("--every", every, minimum=1)
-    if time_limit is not None:
-        check_real("--time-limit", time_limit, above=0.0)
     limits = None if budget is None else Budget.parse(budget)
     measures = _parse_names(measure, TRACED if trace else "")
     if trace is not None:
         _check_trace_path(trace)
 
-    from pfbench.cli.dry_run import show_forecast
     from pfbench.runs.loop.stop import Stop, list_recorded_measures
     from pfbench.runs.planning.plan import PlannedRun
     from pfbench.runs.planning.plugin_names import expand_measure_name, expand_plugin_name
@@ -115,50 +112,30 @@ def solve(
     names, target = list_recorded_measures([expand_measure_name(name) for name in measures], target)
     terminal.announce_imports((problem, selector, *names))
     plan = PlannedRun(problem, selector, seed, names, every, limits, target, time_limit)
+    seeds = range(seed, seed + (repeat or 1))
     with terminal.redirect_stdout_if_json(as_json):
         ready = resolve(plan).run_setup
     if dry_run:
-        show_forecast(ready, seeds=seeds, budget=limits, time_limit=time_limit, as_json=as_json)
+        show_run_forecast(ready, seeds=seeds, budget=limits, time_limit=time_limit, as_json=as_json)
         return
     if limits is None and time_limit is None and not yes:
-        _check_iteration_count(ready, seeds)
+        _check_iteration_count(ready, seed)
     with terminal.redirect_stdout_if_json(as_json):
         runs = _make_runs(ready, plan, seeds, quiet=as_json)
     if as_json:
-        described = [_run_record(run, guarantee_record(ready, [run])) for run in runs]
-        terminal.print_json(described[0] if repeat is None else described)
-    elif repeat is None:
-        show_run(runs[0], guarantee_lines(guarantee_record(ready, runs), 1))
+        records = [_run_record(run, _guarantee_record(ready, [run])) for run in runs]
+        terminal.print_json(records[0] if repeat is None else records)
     else:
-        show_runs(runs, guarantee_lines(guarantee_record(ready, runs), len(runs)))
+        guarantee = _guarantee_lines(_guarantee_record(ready, runs), len(runs))
+        if repeat is None:
+            _show_run(runs[0], guarantee)
+        else:
+            _show_runs(runs, guarantee)
     if trace is not None:
         _write_trace(runs, trace, with_seed=repeat is not None)
     # The user interrupts one that is killed.
     status = terminal.INTERRUPTED if any(run.status == Status.KILLED for run in runs) else 1
     terminal.exit_if(any(run.status in terminal.FAILURES for run in runs), status)
-
-
-def _check_iteration_count(run: "ResolvedRun", seeds: range) -> None:
-    """Raise if a schedule has very many iterations; the message estimates its time."""
-    length = run.iteration_count
-    if length is None or length <= _LONG:
-        return
-    from pfbench.runs.forecast import forecast
-
-    result = forecast(run, seed=seeds[0], budget=None, time_limit=None)
-    if result.iterations is None or result.iterations <= _LONG:
-        return
-    time = f", about {format_duration(result.seconds)}" if result.seconds else ""
-    raise InputError(
-        f"{run.selector} would make {whole_number(length)} iterations{time} a run: give "
-        "--budget or --time-limit, change its parameters, or confirm with --yes."
-    )
-
-
-def _run_record(run: "Run", guarantee: object) -> dict[str, object]:
-    location = None if run.error_location is None else run.error_location._asdict()
-    record = terminal.rename_keys(run.as_json(), unmet="unmet_assumptions")
-    return record | {"guarantee": guarantee, "error_location": location, "warning": run.note}
 
 
 def _parse_names(text: str | None, default: str) -> list[str]:
@@ -170,6 +147,23 @@ def _parse_names(text: str | None, default: str) -> list[str]:
     return [name for name in names if name]
 
 
+def _check_iteration_count(run: "ResolvedRun", seed: int) -> None:
+    """Raise if a schedule has very many iterations; the message estimates its time."""
+    length = run.iteration_count
+    if length is None or length <= _LONG:
+        return
+    from pfbench.runs.forecast import forecast
+
+    result = forecast(run, seed=seed, budget=None, time_limit=None)
+    if result.iterations is None or result.iterations <= _LONG:
+        return
+    time = f", about {format_duration(result.seconds)}" if result.seconds else ""
+    raise InputError(
+        f"{run.selector} would make {format_count(length)} iterations{time} a run: give "
+        "--budget or --time-limit, change its parameters, or confirm with --yes."
+    )
+
+
 def _make_runs(
     resolved_run: "ResolvedRun", plan: "PlannedRun", seeds: range, *, quiet: bool
 ) -> "list[Run]":
@@ -179,7 +173,7 @@ def _make_runs(
     for seed in seeds:
         title = name if len(seeds) == 1 else f"{name}, seed {seed}"
         with StepProgress(title, resolved_run.iteration_count, "iterations", quiet=quiet) as steps:
-            run = _make_run(resolved_run, plan, seed, steps)
+            run = _make_run(resolved_run, replace(plan, seed=seed), steps)
         runs.append(run)
         if len(seeds) > 1 and not quiet and not terminal.console(error=True).is_terminal:
             took = f"{format_plural(run.iterations, 'iteration')}, {format_duration(run.seconds)}"
@@ -189,7 +183,7 @@ def _make_runs(
     return runs
 
 
-def _make_run(run: "ResolvedRun", plan: "PlannedRun", seed: int, steps: StepProgress) -> "Run":
+def _make_run(run: "ResolvedRun", plan: "PlannedRun", steps: StepProgress) -> "Run":
     """Execute a run in this process; if it has a time limit, in one that can be killed."""
     from pfbench.oracles import Ledger
     from pfbench.runs.engines.engine import MultiProcessEngine
@@ -201,12 +195,11 @@ def _make_run(run: "ResolvedRun", plan: "PlannedRun", seed: int, steps: StepProg
         return drive(
             run,
             Ledger(plan.budget),
-            seed=seed,
+            seed=plan.seed,
             every=plan.every,
             stop=plan.stop,
             watch=lambda progress: steps.set_done(progress.iterations),
         )
-    plan = replace(plan, seed=seed)
     try:
         (result,) = MultiProcessEngine(1).do([Task(execute_plan, (plan,))])
     except KeyboardInterrupt:
@@ -243,15 +236,69 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
         terminal.exit_with_error(f"the trace {path} could not be written ({error.strerror}).")
 
 
-# --- what people read -----------------------------------------------------------------------------
+# --- the guarantee --------------------------------------------------------------------------------
 
 
-def show_run(run: "Run", extra_lines: Sequence[Line] = ()) -> None:
+def _guarantee_record(resolved_run: "ResolvedRun", runs: "Sequence[Run]") -> dict[str, Any] | None:
+    """Return the guarantee of a run, and the values measured at the outputs of runs.
+
+    Return None unless the parameters follow from epsilon by a theorem with a guarantee.
+    """
+    if resolved_run.guarantee is None:
+        return None
+    guarantee, bound = resolved_run.guarantee
+    best, values = resolved_run.problem.best_known, list[float]()
+    for run in runs:
+        value = run.final.get(guarantee.measure)
+        if guarantee.measure == "excess":
+            reached = run.final.get("objective")
+            value = None if best is None or reached is None else max(0.0, reached - best[0])
+        values += [] if value is None else [float(value) ** guarantee.power]
+    return {
+        "criterion": guarantee.criterion,
+        "bound_formula": guarantee.bound_text,
+        "iterate": guarantee.location,
+        "bound": bound,
+        "measure": guarantee.measure or None,
+        "measured": statistics.fmean(values) if values else None,
+        "full_schedule": all(run.status == Status.FINISHED for run in runs),
+    }
+
+
+def _guarantee_lines(record: dict[str, Any] | None, runs: int) -> list[Line]:
+    """Return the guarantee as lines for the terminal."""
+    if record is None:
+        return []
+    from pfbench.algorithms.guarantee import WHERE
+
+    bound = f"{record['criterion']} <= {record['bound_formula']} = {format_number(record['bound'])}"
+    text = "not known" if record["measured"] is None else format_number(record["measured"])
+    text += (
+        " at the output"
+        if runs == 1
+        else (f" at the outputs, in the mean of {format_plural(runs, 'run')}")
+    )
+    if not record["full_schedule"]:
+        text += "; the guarantee is for the full schedule, which was cut short"
+    return [("promised", f"{bound}: {WHERE[record['iterate']]}"), ("measured", text)]
+
+
+# --- what is shown --------------------------------------------------------------------------------
+
+
+def _run_record(run: "Run", guarantee: object) -> dict[str, object]:
+    location = None if run.error_location is None else run.error_location._asdict()
+    record = terminal.rename_keys(run.as_json(), unmet="unmet_assumptions")
+    return record | {"guarantee": guarantee, "error_location": location, "warning": run.note}
+
+
+def _show_run(run: "Run", extra_lines: Sequence[Line]) -> None:
     """Print one run."""
+    from pfbench.base.counts import MEANING
     from pfbench.runs.loop.run import NO_RESULT
 
     inside = f", {run.oracle_seconds / run.seconds:.0%} inside oracles" if run.seconds else ""
-    subject: list[Line] = [
+    facts: list[Line] = [
         *_run_facts(run),
         ("seed", str(run.seed)),
         ("status", f"{run.status}: {run.stop_reason}"),
@@ -260,32 +307,57 @@ def show_run(run: "Run", extra_lines: Sequence[Line] = ()) -> None:
         ("note", run.note),
         *extra_lines,
     ]
-    output = run.parameters.get("output", "last")
+    counts = [(name, count, MEANING[name]) for name, count in _nonzero_counts(run).items()]
+    calls = make_table(("name", "calls", "meaning"), counts, right=("calls",))
     failed = run.status in NO_RESULT
-    final = (
-        None
-        if failed
-        else section_with_title(f"measures at the output ({output})", _final_measures_table(run))
-    )
-    trace = _trace_table(run) if run.iterations or not failed else None
     print_parts(
-        field_table(subject), section_with_title("oracle calls", _render_counts(run)), final, trace
+        field_table(facts),
+        section_with_title("oracle calls", calls if counts else "none"),
+        None if failed else _final_measures(run),
+        _trace_table(run) if run.iterations or not failed else None,
     )
     if failed:
-        report_failure(run)
+        _report_failure(run)
 
 
-def report_failure(run: "Run", prefix: str = "") -> None:
+def _show_runs(runs: "Sequence[Run]", extra_lines: Sequence[Line]) -> None:
+    """Print medians and ranges of several runs that differ only by their seed."""
+    from pfbench.runs.loop.run import NO_RESULT
+
+    first, counts = runs[0], [_nonzero_counts(run) for run in runs]
+    statuses = Counter(run.status for run in runs)
+    spread: dict[str, list[float | None]] = {"iterations": [run.iterations for run in runs]}
+    for name in first.counts.as_dict():
+        if any(name in count for count in counts):
+            spread[name] = [count.get(name, 0) for count in counts]
+    spread["seconds"] = [run.seconds for run in runs]
+    answered = [run for run in runs if run.status not in NO_RESULT]
+    for name in _list_displayed_measures(answered):  # what is measured of a failed run is no result
+        spread[name] = [run.final.get(name) for run in answered]
+    names = "name", "median", "least", "largest"
+    rows = [(name, *_format_median_and_range(values)) for name, values in spread.items()]
+    seeds = "seeds", f"{first.seed} to {runs[-1].seed}"
+    ended = "status", ", ".join(f"{count} {status}" for status, count in statuses.items())
+    failed = f", {len(runs) - len(answered)} failed" if len(answered) < len(runs) else ""
+    title = f"{format_plural(len(runs), 'run')}{failed}, measures at the output"
+    print_parts(
+        field_table([*_run_facts(first), seeds, ended, *extra_lines]),
+        section_with_title(title, make_table(names, rows, right=names[1:])),
+    )
+    for run in runs:
+        if run.status in terminal.FAILURES:
+            _report_failure(run, f"seed {run.seed}: ")
+
+
+def _report_failure(run: "Run", prefix: str = "") -> None:
     """Print on the standard error why a run failed, and the line of code that raised."""
     after = f"after {format_plural(run.iterations, 'iteration')}"
     terminal.print_error(f"{prefix}{run.status} {after}: {run.stop_reason}")
-    if run.error_location is not None:
-        terminal.print_note(
-            f"  {run.error_location.file}:{run.error_location.line}: {run.error_location.code}"
-        )
+    if (location := run.error_location) is not None:
+        terminal.print_note(f"  {location.file}:{location.line}: {location.code}")
 
 
-def _run_facts(run: "Run") -> list[tuple[str, str]]:
+def _run_facts(run: "Run") -> list[Line]:
     """Return the facts of a run that do not depend on the seed."""
     return [
         ("problem", run.problem),
@@ -295,30 +367,34 @@ def _run_facts(run: "Run") -> list[tuple[str, str]]:
     ]
 
 
-def _render_counts(run: "Run") -> RenderableType:
-    from pfbench.base.counts import MEANING
-
-    rows = [(name, count, MEANING[name]) for name, count in _collect_nonzero_counts(run).items()]
-    return make_table(("name", "calls", "meaning"), rows, right=("calls",)) if rows else "none"
-
-
-def _collect_nonzero_counts(run: "Run") -> dict[str, int]:
-    """Return the nonzero counts of a run, by name."""
+def _nonzero_counts(run: "Run") -> dict[str, int]:
     return {name: count for name, count in run.counts.as_dict().items() if count}
 
 
-def _final_measures_table(run: "Run") -> Table:
+def _final_measures(run: "Run") -> RenderableType:
     from pfbench.measures import MEANING
 
+    meanings = {name: meaning.summary for name, meaning in MEANING.items()}
     rows = [
-        (name, format_number(run.final[name]), MEANING[name].summary if name in MEANING else "")
+        (name, format_number(run.final[name]), meanings.get(name, ""))
         for name in _list_displayed_measures([run])
     ]
-    return make_table(("name", "value", "meaning"), rows, right=("value",))
+    title = f"measures at the output ({run.parameters.get('output', 'last')})"
+    return section_with_title(
+        title, make_table(("name", "value", "meaning"), rows, right=("value",))
+    )
 
 
-_ROWS = 12
-"""Maximum number of printed rows of a trace, spread over the run; --trace writes them all."""
+def _list_displayed_measures(runs: "Sequence[Run]") -> list[str]:
+    """Return the final measures, without lower ends of intervals that are exact in all runs."""
+    from pfbench.runs.loop.run import lower_end_names
+
+    exact = {
+        name
+        for name in (lower_end_names(runs[0].final) if runs else ())
+        if all(run.final[name] == run.final[name.removesuffix("_lower")] for run in runs)
+    }
+    return [name for name in (runs[0].final if runs else ()) if name not in exact]
 
 
 def _trace_table(run: "Run") -> RenderableType | None:
@@ -337,77 +413,25 @@ def _trace_table(run: "Run") -> RenderableType | None:
     measured = [name for name in run.columns if name not in TRACE_COLUMNS and name not in exact]
     if not measured:
         return None
-    counts = _collect_nonzero_counts(run)
+    counted = ["iteration", *_nonzero_counts(run)]
     last = len(run.rows) - 1
     chosen = sorted({round(k * last / (_ROWS - 1)) for k in range(_ROWS)})
-    rows = [
-        (
-            *(f"{trace[name][k]:,}" for name in ("iteration", *counts)),
-            *(
-                "" if math.isnan(trace[name][k]) else format_number(trace[name][k])
-                for name in measured
-            ),
-        )
-        for k in chosen
-    ]
-    names = ["iteration", *counts, *map(str, measured)]
-    title = (
-        f"trace ({len(chosen)} of {format_plural(len(run.rows), 'row')}; --trace FILE writes all)"
-    )
+    rows = []
+    for k in chosen:
+        values = [trace[name][k] for name in measured]
+        texts = ("" if math.isnan(value) else format_number(value) for value in values)
+        rows.append([*(f"{trace[name][k]:,}" for name in counted), *texts])
+    names = [*counted, *map(str, measured)]
+    total = format_plural(len(run.rows), "row")
+    title = f"trace ({len(chosen)} of {total}; --trace FILE writes all)"
     # What does not fit beside comes below, behind the first column.
     return section_with_title(title, fold_table(names, rows, right=names))
 
 
-def _list_displayed_measures(runs: "Sequence[Run]") -> list[str]:
-    """Return the final measures, without lower ends of intervals that are exact in all runs."""
-    from pfbench.runs.loop.run import lower_end_names
-
-    lower = lower_end_names(runs[0].final)
-    return [
-        name
-        for name in runs[0].final
-        if name not in lower
-        or any(run.final[name] != run.final[name.removesuffix("_lower")] for run in runs)
-    ]
-
-
-def show_runs(runs: "Sequence[Run]", extra_lines: Sequence[Line] = ()) -> None:
-    """Print medians and ranges of several runs that differ only by their seed."""
-    from pfbench.runs.loop.run import NO_RESULT
-
-    first = runs[0]
-    statuses = Counter(run.status for run in runs)
-    spread: dict[str, list[float | None]] = {"iterations": [run.iterations for run in runs]}
-    for name in first.counts.as_dict():
-        if any(name in _collect_nonzero_counts(run) for run in runs):
-            spread[name] = [_collect_nonzero_counts(run).get(name, 0) for run in runs]
-    spread["seconds"] = [run.seconds for run in runs]
-    answered = [run for run in runs if run.status not in NO_RESULT]
-    if answered:  # what is measured of a failed run is no result
-        spread |= {
-            name: [run.final.get(name) for run in answered]
-            for name in _list_displayed_measures(answered)
-        }
-    names = "name", "median", "least", "largest"
-    rows = [(name, *_format_median_and_range(values)) for name, values in spread.items()]
-    seeds = "seeds", f"{first.seed} to {runs[-1].seed}"
-    ended = "status", ", ".join(f"{count} {status}" for status, count in statuses.items())
-    failed = f", {len(runs) - len(answered)} failed" if len(answered) < len(runs) else ""
-    title = f"{format_plural(len(runs), 'run')}{failed}, measures at the output"
-    table = make_table(names, rows, right=names[1:])
-    print_parts(
-        field_table([*_run_facts(first), seeds, ended, *extra_lines]),
-        section_with_title(title, table),
-    )
-    for run in runs:
-        if run.status in terminal.FAILURES:
-            report_failure(run, f"seed {run.seed}: ")
-
-
-def _format_median_and_range(values: list[float | None]) -> tuple[str, str, str]:
+def _format_median_and_range(values: list[float | None]) -> tuple[str, ...]:
     existing = [value for value in values if value is not None]
     if not existing:
         return ("not defined", "", "")
-    result = (statistics.median(existing), min(existing), max(existing))
-    is_complete = all(isinstance(value, int) for value in existing)
-    return tuple(f"{v:,.10g}" if is_complete else format_number(v) for v in result)  # type: ignore[return-value]
+    summary = (statistics.median(existing), min(existing), max(existing))
+    is_whole = all(isinstance(value, int) for value in existing)
+    return tuple(f"{value:,.10g}" if is_whole else format_number(value) for value in summary)

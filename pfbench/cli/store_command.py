@@ -17,13 +17,15 @@ from pfbench.cli.options import AS_JSON, STORE, argument, flag, option
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.terminal import (
     SCHEMA,
+    Fact,
     console,
     dataclass_as_dict,
     exit_if,
     print_error,
     print_json,
+    print_parts,
+    show_facts,
 )
-from pfbench.cli.terminal_tables import ReportedFact, print_parts, show_facts
 from pfbench.runs.storage.damage import KINDS
 
 if TYPE_CHECKING:
@@ -110,12 +112,12 @@ def gc(
     outdated = [key for _, key in report.outdated_entries]
     older = f"entries of an older source, {removed}"
     facts = [
-        ReportedFact("dry_run", dry_run),
-        ReportedFact("outdated", outdated, f"{len(outdated):,}", older),
-        ReportedFact("bytes", report.bytes, format_bytes(report.bytes), "in all"),
-        ReportedFact("retained", report.retained),
+        Fact("dry_run", dry_run),
+        Fact("outdated", outdated, f"{len(outdated):,}", older),
+        Fact("bytes", report.bytes, format_bytes(report.bytes), "in all"),
+        Fact("retained", report.retained),
         *(
-            ReportedFact("", n, f"{n:,}", f"{RETAINED_KINDS[name]}, kept")
+            Fact("", n, f"{n:,}", f"{RETAINED_KINDS[name]}, kept")
             for name, n in report.retained.items()
         ),
     ]
@@ -210,9 +212,9 @@ def forget(
         sum(row["bytes"] for row in chosen),
     )
     facts = [
-        ReportedFact("dry_run", dry_run),
-        ReportedFact("removed", [row["key"] for row in chosen], f"{len(chosen):,}", removed),
-        ReportedFact("bytes", size, format_bytes(size), "in all"),
+        Fact("dry_run", dry_run),
+        Fact("removed", [row["key"] for row in chosen], f"{len(chosen):,}", removed),
+        Fact("bytes", size, format_bytes(size), "in all"),
     ]
     show_facts(facts, as_json=as_json)
 

@@ -1,19 +1,33 @@
-"""Job of ``pfbench verify``: its claims, seeds and engine, shared by all its modes."""
+"""Job of ``pfbench verify`` and the other verbs on claims: names, seeds, engine and outputs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich.console import RenderableType
+
 from pfbench.base.errors import StorageError
 from pfbench.base.files import check_writable
+from pfbench.base.selectors import is_user_defined
 from pfbench.cli import options, terminal
+from pfbench.cli.formatting import format_plural
 from pfbench.cli.progress import StepProgress
+from pfbench.cli.terminal import print_parts
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
+    from pfbench.verification.claim import Claim
     from pfbench.verification.session import Session
+    from pfbench.verification.verdict import Verdict
+
+INTERIM_SECONDS = 20.0
+"""Seconds after which the verdicts so far are summarised."""
+
+_NAMED = 3
+"""Maximum number of remaining claims that are named."""
 
 
 @dataclass
@@ -64,40 +78,128 @@ class VerificationJob:
             on_expected_time=lambda _: steps.start_clock(),
         )
 
-    def write_json(self, content: Mapping[str, Any]) -> None:
-        """Write the results as JSON, or print them, if requested."""
+    def write(
+        self, content: Mapping[str, Any], make_markdown: Callable[[str], str] | None = None
+    ) -> None:
+        """Write the results as JSON and as Markdown, each if requested.
+
+        `make_markdown` gets the command that is running.
+        """
         if self.target is not None:
             terminal.write_json(content, self.target)
+        if self.table is not None and make_markdown is not None:
+            terminal.write_text(make_markdown(terminal.current_command_line()), self.table)
+
+    def print(self, *parts: RenderableType | None, max_width: int | None = None) -> None:
+        """Print parts, unless only JSON is printed."""
+        if not self.is_quiet:
+            print_parts(*parts, max_width=max_width)
 
 
 @contextmanager
 def open_job(
-    names: Sequence[str],
-    full: bool,
-    seeds: range,
-    store: Path,
-    jobs: int | None,
-    scheduler: str | None,
-    markdown_path: Path | None,
+    claims: Sequence[str] | None,
     json_path: Path | None,
+    markdown_path: Path | None,
+    *,
+    full: bool = False,
+    seed: int = 0,
+    repeat: int = 1,
+    store: Path | None = None,
+    jobs: int | None = 0,
+    scheduler: str | None = None,
 ) -> Iterator[VerificationJob]:
     """Yield a job after checking that its outputs can be written; close its engine at the end.
 
     A store error after some results ends the command with one sentence.
     """
     options.check_engine_options(jobs, scheduler)
+    names = expand_claim_names_and_announce(claims, json_path)
     for name, path in (("--json", json_path), ("--table", markdown_path)):
         if path is not None and path != terminal.STANDARD_OUTPUT:
             check_writable(path, f"{name} {path}", error=StorageError)
-    effort = "full" if full else "quick"
+    folder, seeds = store or options.default_store_folder(), range(seed, seed + repeat)
     with (
         closing(options.make_engine(jobs, scheduler)) as engine,
-        terminal.exit_on_interrupt("check", store),
+        terminal.exit_on_interrupt("check", folder),
     ):
-        work = VerificationJob(names, effort, seeds, engine, store, json_path, markdown_path)
+        effort = "full" if full else "quick"
+        work = VerificationJob(names, effort, seeds, engine, folder, json_path, markdown_path)
         try:
             yield work
         except StorageError as error:
             if not work.task_count:
                 raise
             terminal.exit_with_error(str(error))
+
+
+def expand_claim_names_and_announce(
+    claims: Sequence[str] | None, json_path: Path | None
+) -> list[str]:
+    """Return names of claims, with MODULE:NAME for plug-ins; print what is imported.
+
+    Nothing is printed if JSON goes to the standard output.
+    """
+    names = [_expand_name(name) for name in claims or ()]
+    for name in dict.fromkeys(filter(is_user_defined, names)):
+        if json_path != terminal.STANDARD_OUTPUT:
+            terminal.print_note(f"importing {name}")
+    return names
+
+
+def _expand_name(name: str) -> str:
+    from pfbench.base.plugins import find_plugin
+    from pfbench.claims.catalogue import CLAIMS, claims_about
+
+    if is_user_defined(name) or name in CLAIMS or claims_about(name):
+        return name
+    plugin = find_plugin("claim", name)
+    return name if plugin is None else plugin.target
+
+
+class InterimSummary:
+    """Verdicts so far and remaining claims; printed once, after `INTERIM_SECONDS`.
+
+    Parameters
+    ----------
+    claims
+        Claims to be verified.
+    steps
+        Progress that counts and prints the verdicts.
+    """
+
+    def __init__(self, claims: "Sequence[Claim]", steps: StepProgress) -> None:
+        self._open, self._steps = [claim.name for claim in claims], steps
+        self._rows: list[Verdict] = []
+
+    @contextmanager
+    def print_in_time(self) -> Iterator[None]:
+        """Print the summary if the block takes long."""
+        timer = threading.Timer(INTERIM_SECONDS, lambda: self._steps.write_line(self.format()))
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def count(self, row: "Verdict", created: bool) -> None:
+        """Record one more verdict, and whether it was computed now (not cached)."""
+        self._open.remove(row.claim.name)
+        self._rows.append(row)
+        self._steps.count(row, created)
+
+    def format(self) -> str:
+        """Return the summary: verdicts so far, and remaining claims."""
+        from pfbench.verification.outcomes import Verification
+        from pfbench.verification.summaries import format_summary
+
+        wrong = [row.claim.name for row in self._rows if row.is_wrong]
+        total = format_plural(len(self._rows) + len(self._open), "claim")
+        which = f" (unexpected: {', '.join(wrong)})" if wrong else ""
+        verdicts = format_summary(Verification(self._rows).summary)
+        summary = f": {verdicts}{which}" if verdicts else which
+        rest = len(self._open) - _NAMED
+        suffix = f" and {rest} more" if rest > 0 else ""
+        names = ", ".join(self._open[:_NAMED])
+        return f"{len(self._rows)} of {total} verified{summary}; remaining: {names}{suffix}"

@@ -1,59 +1,61 @@
 """``pfbench verify``: verdicts on claims, with their evidence."""
 
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pfbench.base.errors import InputError
-from pfbench.base.escaping import escape_text
-from pfbench.base.selectors import is_user_defined
 from pfbench.base.verdicts import Verdict as VerdictName
 from pfbench.cli import options, terminal
-from pfbench.cli.claims_command import explain as explain_one
 from pfbench.cli.formatting import format_duration, format_plural
-from pfbench.cli.harder_report import (
-    harder_results_as_json,
-    render_harder_results,
-    try_harder_instances_of_user_claims,
-)
-from pfbench.cli.interim_report import verify_informative_first
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.report_command import current_command_line
-from pfbench.cli.terminal_tables import READABLE, make_table, print_parts, section_with_title
-from pfbench.cli.units_command import check_homogeneity, report_unit_dependence
-from pfbench.cli.verification_job import VerificationJob, open_job
-from pfbench.cli.worst_case_report import show_worst_cases
+from pfbench.cli.terminal import (
+    READABLE,
+    make_table,
+    multiline_cell,
+    print_parts,
+    section_with_title,
+)
+from pfbench.cli.verification_job import (
+    InterimSummary,
+    VerificationJob,
+    expand_claim_names_and_announce,
+    open_job,
+)
 
 if TYPE_CHECKING:
     from pfbench.claims.harder_instances import HardestInstance
-    from pfbench.verification.claim import Claim
+    from pfbench.verification.claim import Claim, Erratum
     from pfbench.verification.outcomes import ErratumFinding, Verification
+    from pfbench.verification.schedule_homogeneity import Homogeneity
     from pfbench.verification.verdict import Verdict
 
 
 def verify(
     claims: list[str] | None = argument("CLAIM"),
     quick: bool = flag("Claims that take seconds each (default).", "--quick"),
-    full: bool = flag("All claims, with full effort.", "--full"),
+    full: bool = options.FULL,
     algorithm: str | None = option("FILE.py:NAME", "Check the claims on your own algorithm."),
     harder_instances: bool = flag(
         "Also test user-defined bounds on the catalogue's harder instances.", "--harder-instances"
     ),
-    receipt: Path | None = option("OUT.zip", "Now `pfbench archive make`.", hidden=True),
     listing: bool = flag("List the claims and the expected time.", "--list"),
-    seed: int = option("N", "Seed of every random stream.", default=0),
+    seed: int = options.SEED,
     case_seed: int | None = option(
-        "N", "Seed for test sizes and start points (default: 0; random with --algorithm)."
+        "N",
+        "Seed for test sizes and start points (default: 0; random with --algorithm).",
+        minimum=0,
     ),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
-    repeat: int = option("K", "Verify K times, with seeds N, N+1, ...", default=1),
+    repeat: int = option("K", "Verify K times, with seeds N, N+1, ...", default=1, minimum=1),
     table: Path | None = option("FILE.md", "Write the verdicts as Markdown."),
-    as_json: Path | None = option("FILE", "Write all as JSON; - to print.", "--json"),
+    as_json: Path | None = options.JSON_FILE,
 ) -> None:
     """Verify claims: verdicts with their evidence.
 
@@ -63,150 +65,108 @@ def verify(
     are reused, and after an interruption the same command continues. Exit status 1 if a claim is
     violated or failed, or a check was lost.
     """
-    from pfbench.base.checks import check_integer
     from pfbench.claims.catalogue import ERRATA, select_claims
     from pfbench.runs.planning.plugin_names import expand_plugin_name
 
     if quick and full:
         raise InputError("--quick and --full are mutually exclusive: give one.")
-    if receipt is not None:
-        raise InputError(f"--receipt is now `pfbench archive make FILE.py -o {receipt}`.")
     if harder_instances and (algorithm or repeat > 1):
         raise InputError(
             "--harder-instances cannot be combined with --algorithm or --repeat: "
             "remove one of them."
         )
-    options.check_engine_options(jobs, scheduler)
     algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
-    check_integer("--repeat", repeat, minimum=1)
-    if case_seed is not None:
-        check_integer("--case-seed", case_seed, minimum=0)
-    names = expand_claim_names_and_announce(claims, as_json)
     if listing:
-        effort = "full" if full else "quick"
-        print_parts(_render_list(select_claims(names, effort), effort, () if names else ERRATA))
+        names, effort = (
+            expand_claim_names_and_announce(claims, as_json),
+            "full" if full else "quick",
+        )
+        print_parts(
+            render_claim_list(select_claims(names, effort), effort, () if names else ERRATA)
+        )
         return
-    seeds = range(seed, seed + repeat)
-    with open_job(names, full, seeds, store, jobs, scheduler, table, as_json) as work:
+    output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
+    with open_job(claims, as_json, table, full=full, seed=seed, repeat=repeat, **output) as work:
         if repeat > 1:
             work.case_seed = case_seed or 0
             _verify_repeatedly(work)
+        elif algorithm is not None:
+            _verify_algorithm(work, algorithm, case_seed)
         else:
-            _verify_claims(work, algorithm, case_seed, harder_instances)
-
-
-def expand_claim_names_and_announce(
-    claims: Sequence[str] | None, json_path: Path | None
-) -> list[str]:
-    """Return names of claims, with MODULE:NAME for plug-ins; print what is imported.
-
-    Nothing is printed if JSON goes to the standard output.
-    """
-    names = [_expand_name(name) for name in claims or ()]
-    for name in dict.fromkeys(filter(is_user_defined, names)):
-        if json_path != terminal.STANDARD_OUTPUT:
-            terminal.print_note(f"importing {name}")
-    return names
-
-
-def _expand_name(name: str) -> str:
-    from pfbench.base.plugins import find_plugin
-    from pfbench.claims.catalogue import CLAIMS, claims_about
-
-    result = (
-        None
-        if is_user_defined(name) or name in CLAIMS or claims_about(name)
-        else find_plugin("claim", name)
-    )
-    return name if result is None else result.target
-
-
-def explain_named(name: str) -> None:
-    """Show a claim or an erratum in full."""
-    from pfbench.claims.catalogue import ERRATA, claim
-
-    (name,) = expand_claim_names_and_announce([name], None)
-    explain_one(ERRATA[name] if name in ERRATA else claim(name))
+            _verify_claims(work, case_seed, include_held_bounds=harder_instances)
 
 
 def _verify_claims(
-    work: VerificationJob, algorithm: str | None, case_seed: int | None = None, harder: bool = False
+    work: VerificationJob, case_seed: int | None, *, include_held_bounds: bool
 ) -> None:
-    from pfbench.claims.catalogue import (
-        ERRATA,
-        algorithm_and_claims,
-        load_user_papers,
-        select_claims,
-    )
+    """Verify claims on the methods that they are about, and examine errata."""
+    from pfbench.claims.catalogue import ERRATA, load_user_papers, select_claims
     from pfbench.verification.session import choose_case_seed, search_counterexamples
-    from pfbench.verification.subject import Subject
 
-    tested, claims = None, select_claims(work.names, work.effort)
-    computed = [] if work.names else list(ERRATA.values())
-    errata = computed + [
-        erratum for paper in load_user_papers(work.names) for erratum in paper.errata
-    ]
-    if algorithm is not None:
-        if not work.is_quiet:
-            terminal.announce_imports([algorithm])
-        tested, claims = algorithm_and_claims(algorithm, work.names)
-        if not claims:
-            _check_algorithm_without_claim(algorithm, work)
-            return
-    subject = Subject(algorithm=tested)
-    subject.check_importable()
-    work.case_seed = choose_case_seed(case_seed, claims, algorithm)
-    if work.case_seed and not work.is_quiet:
-        terminal.print_note(
-            f"full-size runs have sizes and start points by --case-seed {work.case_seed}"
-        )
-    errata = [] if algorithm else errata
+    claims = select_claims(work.names, work.effort)
+    errata = [] if work.names else list(ERRATA.values())
+    errata += [erratum for paper in load_user_papers(work.names) for erratum in paper.errata]
+    work.case_seed = choose_case_seed(case_seed, claims, None)
+    _announce_case_seed(work)
     report_unit_dependence(claims, work)
     errors = "erratum" if len(errata) == 1 else "errata"
     both = f" of {format_plural(len(claims), 'claim')} and {len(errata)} {errors}" if errata else ""
     with work.step_progress(f"verification{both}", len(claims) + len(errata)) as steps:
         session = work.make_session(steps)
-        if algorithm is None:
-            done = session.verify(claims, subject)
-            includes_catalogue = work.table is not None
-            done = search_counterexamples(session, done, includes_catalogue=includes_catalogue)
-        else:
-            done = verify_informative_first(session, claims, subject, steps)
+        done = session.verify(claims)
+        includes_catalogue = work.table is not None
+        done = search_counterexamples(session, done, includes_catalogue=includes_catalogue)
         findings = session.examine(errata)
-    tried = [] if algorithm else try_harder_instances_of_user_claims(work, done.rows, harder)
-    _report_results_and_exit_if_unexpected(done, findings, work, tried)
+    instances = _search_harder_instances(work, done.rows, include_held_bounds)
+    report_results_and_exit_if_unexpected(done, findings, work, instances)
 
 
-def list_worst_cases(names: Sequence[str], effort: str) -> None:
-    """Print the cases with these names, and their expected times."""
-    from pfbench.verification.worst_case import select_cases
+def _verify_algorithm(work: VerificationJob, reference: str, case_seed: int | None) -> None:
+    """Verify claims on a user's algorithm: those on methods, then quick ones first.
 
-    print_parts(_render_list(select_cases(names), effort))
+    Without claims, the algorithm is checked as by ``pfbench check``.
+    """
+    from pfbench.checking import check
+    from pfbench.claims.catalogue import algorithm_and_claims, methods_first_then_quickest_key
+    from pfbench.cli.check import render_report
+    from pfbench.verification.session import choose_case_seed
+    from pfbench.verification.subject import Subject
 
-
-def verify_worst_cases(work: VerificationJob, function_class: str) -> None:
-    """Compute the named worst cases, or those of a user-defined method or claim."""
-    from pfbench.verification import worst_case
-
-    own = [name for name in work.names if is_user_defined(name)]
-    if own or function_class:
-        if len(work.names) != 1 or not own:
-            raise InputError("worst-case needs a single FILE.py:NAME, or names of cases.")
-        worst_case.check_installed()
-        show_worst_cases(work, own[0], function_class)
+    if not work.is_quiet:
+        terminal.announce_imports([reference])
+    algorithm, claims = algorithm_and_claims(reference, work.names)
+    if not claims:
+        report = check(reference, kind="algorithm")
+        work.write(report.as_json())
+        work.print("no claim is named: checked as by `pfbench check`", render_report(report))
+        terminal.exit_if(not report.is_passed)
         return
-    cases = worst_case.select_cases(work.names)
-    worst_case.check_installed()
-    with work.step_progress("worst cases", len(cases)) as steps:
-        done = work.make_session(steps).verify(cases)
-    _report_results_and_exit_if_unexpected(done, [], work)
+    subject = Subject(algorithm=algorithm)
+    subject.check_importable()
+    work.case_seed = choose_case_seed(case_seed, claims, reference)
+    _announce_case_seed(work)
+    report_unit_dependence(claims, work)
+    with work.step_progress("verification", len(claims)) as steps:
+        summary = InterimSummary(claims, steps)
+        order = methods_first_then_quickest_key(work.effort)
+        session = replace(work.make_session(steps), progress=summary.count, order=order)
+        with summary.print_in_time():
+            done = session.verify(claims, subject)
+    report_results_and_exit_if_unexpected(done, [], work)
 
 
-def _report_results_and_exit_if_unexpected(
+def _announce_case_seed(work: VerificationJob) -> None:
+    if work.case_seed and not work.is_quiet:
+        terminal.print_note(
+            f"full-size runs have sizes and start points by --case-seed {work.case_seed}"
+        )
+
+
+def report_results_and_exit_if_unexpected(
     done: "Verification",
-    results: "Sequence[ErratumFinding]",
+    findings: "Sequence[ErratumFinding]",
     work: VerificationJob,
-    tried: "Sequence[HardestInstance]" = (),
+    instances: "Sequence[HardestInstance]" = (),
 ) -> None:
     """Write and show verdicts and findings; exit with status 1 if one is unexpected."""
     from pfbench.claims.catalogue import PAPERS, load_user_papers, paper_titles
@@ -214,46 +174,37 @@ def _report_results_and_exit_if_unexpected(
     from pfbench.verification.summaries import format_summary
     from pfbench.verification.verdict_tables import verdict_table
 
-    units = check_homogeneity(
-        [row.claim for row in done.rows], [finding.erratum for finding in results]
+    names = {"tried": "tried_count", "lacks": "unmet_assumptions"}
+    harder = [terminal.dataclass_as_dict(instance, **names) for instance in instances]
+    units = check_homogeneity([row.claim for row in done.rows], [f.erratum for f in findings])
+    content = done.as_json() | {
+        "findings": [terminal.rename_keys(f.as_json(), ruling="conclusion") for f in findings],
+        "units": [homogeneity.as_json() for homogeneity in units],
+        **({"harder_instances": harder} if harder else {}),
+    }
+    titles = paper_titles([*PAPERS.values(), *load_user_papers(work.names)])
+    work.write(content, lambda command: verdict_table(done, findings, titles, command))
+    rates = any(row.claim.complexity for row in done.rows)
+    title = "comparisons whose winner depends on the criterion"
+    work.print(
+        _render_verdicts(done),
+        _render_harder_instances(instances, done.rows),
+        section_with_title("findings", _render_findings(findings)) if findings else None,
+        section_with_title(title, _render_decisions_by_criterion()) if rates else None,
+        format_summary(done.summary),
+        max_width=READABLE,
     )
-    work.write_json(
-        done.as_json()
-        | {
-            "findings": [
-                terminal.rename_keys(finding.as_json(), ruling="conclusion") for finding in results
-            ],
-            "units": [homogeneity.as_json() for homogeneity in units],
-        }
-        | harder_results_as_json(tried)
-    )
-    if work.table is not None:
-        titles = paper_titles([*PAPERS.values(), *load_user_papers(work.names)])
-        terminal.write_text(
-            verdict_table(done, results, titles, current_command_line()), work.table
-        )
-    if not work.is_quiet:
-        rates = any(row.claim.complexity for row in done.rows)
-        title = "comparisons whose winner depends on the criterion"
-        print_parts(
-            _render_verdicts(done),
-            render_harder_results(tried, done.rows),
-            section_with_title("findings", _render_findings(results)) if results else None,
-            section_with_title(title, _render_decisions_by_criterion()) if rates else None,
-            Text(format_summary(done.summary)),
-            max_width=READABLE,
-        )
-    for text in sentences_on_unreproduced_errata(results):
+    for text in sentences_on_unreproduced_errata(findings):
         terminal.print_error(text)
-    tests = done.tests + sum(instance.tests for instance in tried)
+    tests = done.tests + sum(instance.tests for instance in instances)
     if tests > MOST_TESTS:
         terminal.print_error(f"{tests} tests exceed the {MOST_TESTS} allowed: verify fewer claims.")
-    terminal.exit_if(not (done.is_clean and all(finding.is_shown for finding in results)))
+    terminal.exit_if(not (done.is_clean and all(finding.is_shown for finding in findings)))
 
 
-def sentences_on_unreproduced_errata(examined: "Sequence[ErratumFinding]") -> Iterator[str]:
+def sentences_on_unreproduced_errata(findings: "Sequence[ErratumFinding]") -> Iterator[str]:
     """Yield a sentence for each erratum that is not reproduced."""
-    for finding in examined:
+    for finding in findings:
         if finding.failure_reason:
             yield f"erratum {finding.erratum.name} could not be examined: {finding.failure_reason}."
         elif not finding.is_shown:
@@ -273,26 +224,16 @@ def _verify_repeatedly(work: VerificationJob) -> None:
                 verifications.append(work.make_session(steps, seed).verify(claims))
     finally:
         if verifications:
-            text = repetition_table(
-                work.seeds[: len(verifications)], verifications, current_command_line()
-            )
-            print_parts(Text(text)) if work.table is None else terminal.write_text(text, work.table)
+            seeds = work.seeds[: len(verifications)]
+            text = repetition_table(seeds, verifications, terminal.current_command_line())
+            print_parts(text) if work.table is None else terminal.write_text(text, work.table)
     for row in (row for done in verifications for row in done.rows):
         if row.is_wrong:
             terminal.print_error(f"{row.claim.name} is {row.verdict}: {row.reason}")
     terminal.exit_if(not all(done.is_clean for done in verifications))
 
 
-def _check_algorithm_without_claim(algorithm: str, work: VerificationJob) -> None:
-    """Report that no claim is named, and check the algorithm as `pfbench check` does."""
-    from pfbench.checking import check
-    from pfbench.cli.check import render_report
-
-    report = check(algorithm, kind="algorithm")
-    work.write_json(report.as_json())
-    if not work.is_quiet:
-        print_parts(Text("no claim is named: checked as by `pfbench check`"), render_report(report))
-    terminal.exit_if(not report.is_passed)
+# --- tables ---------------------------------------------------------------------------------------
 
 
 def _render_verdicts(done: "Verification") -> RenderableType:
@@ -302,87 +243,154 @@ def _render_verdicts(done: "Verification") -> RenderableType:
     from pfbench.verification.statements.rate import NO_EVIDENCE
     from pfbench.verification.summaries import describe_worst_ratio, summarise_main_numbers
 
-    telling, rows = (WORDS, NO_EVIDENCE, LEFT_OUT), []
+    rows: list[tuple[str | Text, ...]] = []
+    reasons, searched = list[str](), list[str]()
     for row in done.rows:
         verdict = Text(row.verdict, row.verdict.terminal_style)
         numbers = summarise_main_numbers(row.measured) or format_plural(row.repetitions, "run")
-        tested = sizes_in_words(row.measured)
-        rows.append((row.claim.name, verdict, numbers, tested, format_duration(row.seconds)))
+        sizes, time = sizes_in_words(row.measured), format_duration(row.seconds)
+        rows.append((row.claim.name, verdict, numbers, sizes, time))
+        is_telling = any(words in row.reason for words in (WORDS, NO_EVIDENCE, LEFT_OUT))
+        if is_telling or not row.verdict.keeps_bound:
+            needed = _describe_evidence_needed_to_decide(row)
+            reasons.append(f"{row.claim.name}: {row.reason}{needed}")
+        if text := describe_worst_ratio(row.measured):
+            searched.append(f"{row.claim.name}: worst ratio found {text}; not a proof.")
     table = make_table(("claim", "verdict", "measured", "tested on", "time"), rows)
-    reasons = [
-        Text(
-            escape_text(f"{row.claim.name}: {row.reason}{_describe_evidence_needed_to_decide(row)}")
-        )
-        for row in done.rows
-        if not row.verdict.keeps_bound or any(words in row.reason for words in telling)
-    ]
-    searched = [
-        Text(escape_text(f"{row.claim.name}: worst ratio found {text}; not a proof."))
-        for row in done.rows
-        if (text := describe_worst_ratio(row.measured))
-    ]
-    return Group(table, *reasons, *searched)
+    sentences = [*reasons, *searched]
+    return Group(table, *([multiline_cell(*sentences)] if sentences else []))
 
 
 def _describe_evidence_needed_to_decide(row: "Verdict") -> str:
     """Return the evidence that would decide an inconclusive user-defined bound; else ""."""
     from pfbench.verification.summaries import describe_deciding_evidence
 
-    if row.verdict != VerdictName.INCONCLUSIVE or row.lost or row.claim.kind != "bound":
-        return ""
-    if row.claim.user_source is None:
+    is_undecided = row.verdict == VerdictName.INCONCLUSIVE and not row.lost
+    if not is_undecided or row.claim.kind != "bound" or row.claim.user_source is None:
         return ""
     statistic = getattr(row.claim.check, "statistic", "")
     return f" ({describe_deciding_evidence(row.measured, statistic)}.)"
 
 
-def _render_findings(results: "Sequence[ErratumFinding]") -> RenderableType:
+def _render_findings(findings: "Sequence[ErratumFinding]") -> RenderableType:
     rows = []
-    for finding in results:
-        text = (
-            "NOT EXAMINED"
-            if finding.failure_reason
-            else "shown"
-            if finding.is_shown
-            else "NOT SHOWN"
-        )
-        reported = (
-            finding.erratum.name,
-            finding.erratum.ruling,
-            finding.erratum.as_printed,
-            finding.erratum.corrected,
-        )
-        rows.append((*reported, text))
-    return make_table(
-        ("erratum", "conclusion", "as printed or read", "corrected", "evidence"), rows
-    )
+    for finding in findings:
+        error, evidence = finding.erratum, "shown" if finding.is_shown else "NOT SHOWN"
+        if finding.failure_reason:
+            evidence = "NOT EXAMINED"
+        rows.append((error.name, error.ruling, error.as_printed, error.corrected, evidence))
+    names = "erratum", "conclusion", "as printed or read", "corrected", "evidence"
+    return make_table(names, rows)
 
 
 def _render_decisions_by_criterion() -> RenderableType:
     from pfbench.claims.catalogue import comparisons_decided_by_criterion
     from pfbench.verification.criteria import CRITERIA
 
+    names = CRITERIA[:2]
     rows = [
-        (
-            c.comparison,
-            c.count,
-            c.as_published,
-            *(c.order_by_criterion[name] for name in CRITERIA[:2]),
-        )
+        (c.comparison, c.count, c.as_published, *map(c.order_by_criterion.__getitem__, names))
         for c in comparisons_decided_by_criterion()
     ]
-    return make_table(("comparison", "count", "as published", *CRITERIA[:2]), rows)
+    return make_table(("comparison", "count", "as published", *names), rows)
 
 
-def _render_list(claims: "Sequence[Claim]", effort: str, errata: Sized = ()) -> RenderableType:
-    rows = [
-        (claim.name, claim.kind, claim.source, format_duration(claim.seconds(effort)))
-        for claim in claims
-    ]
-    total = sum(claim.seconds(effort) for claim in claims)
-    end = (
-        f"{format_plural(len(claims), 'claim')}, about {total / 60:.1f} min on one core ({effort})"
-    )
+def render_claim_list(claims: "Sequence[Claim]", effort: str, errata: Sized = ()) -> RenderableType:
+    """Return the table of claims, and their expected times."""
+    rows = [(c.name, c.kind, c.source, format_duration(c.seconds(effort))) for c in claims]
+    minutes = sum(claim.seconds(effort) for claim in claims) / 60
+    end = f"{format_plural(len(claims), 'claim')}, about {minutes:.1f} min on one core ({effort})"
     if errata:
         end += f"; {len(errata)} errata are examined, too: {len(claims) + len(errata)} checks"
-    return Group(make_table(("claim", "kind", "source", "time"), rows), Text(end))
+    return Group(make_table(("claim", "kind", "source", "time"), rows), end)
+
+
+# --- units ----------------------------------------------------------------------------------------
+
+
+def report_unit_dependence(claims: "Sequence[Claim]", work: VerificationJob) -> None:
+    """Print whether bounds and schedules of user-defined theorems have consistent units."""
+    if user_defined := [claim for claim in claims if claim.user_source]:
+        checked = check_homogeneity(user_defined)
+        work.print(multiline_cell(*(f"units of {c.name}: {c.sentence}" for c in checked)))
+
+
+def check_homogeneity(
+    claims: "Iterable[Claim]", errata: "Iterable[Erratum]" = ()
+) -> "list[Homogeneity]":
+    """Return the unit checks of claims, of schedules of their own methods, and of errata."""
+    from pfbench.verification.homogeneity import check_claim, check_erratum
+    from pfbench.verification.schedule_homogeneity import check_schedule
+
+    methods = [claim.algorithm for claim in claims if not isinstance(claim.algorithm, str)]
+    schedules = map(check_schedule, {id(method): method for method in methods}.values())
+    return [
+        *map(check_claim, claims),
+        *filter(None, schedules),
+        *(homogeneity for erratum in errata for homogeneity in check_erratum(erratum)),
+    ]
+
+
+# --- harder instances -----------------------------------------------------------------------------
+
+
+def _search_harder_instances(
+    work: VerificationJob, rows: "Sequence[Verdict]", include_held_bounds: bool
+) -> "list[HardestInstance]":
+    """Search harder instances for user-defined bounds that are inconclusive, and for rates."""
+    from pfbench.claims.harder_instances import (
+        SECONDS,
+        bounds_quantity_other_than_calls,
+        find_hardest_instance,
+        is_refutable_rate,
+    )
+    from pfbench.runs.engines.workers import Task
+    from pfbench.verification.session import time_limit
+
+    undecided = [VerdictName.INCONCLUSIVE, *([VerdictName.HOLDS] if include_held_bounds else [])]
+    claims = [
+        row.claim
+        for row in rows
+        if row.claim.user_source and not row.lost
+        if (row.verdict in undecided and bounds_quantity_other_than_calls(row.claim))
+        or (row.verdict is VerdictName.HOLDS and is_refutable_rate(row.claim))
+    ]
+    if not claims:
+        return []
+    if not work.is_quiet:
+        names = ", ".join(claim.name for claim in claims)
+        terminal.print_note(f"searching harder instances for {SECONDS:g} s each: {names}")
+    effort, seed = work.effort, work.seeds[0]
+    limits = [SECONDS + time_limit(claim, effort) for claim in claims]
+    tasks = [
+        Task(find_hardest_instance, (claim, effort, seed), limit)
+        for claim, limit in zip(claims, limits, strict=True)
+    ]
+    instances: dict[int, HardestInstance] = {}
+    for result in work.engine.do(tasks):
+        if result.status == "done":
+            instances[result.index] = result.value
+        else:
+            name = claims[result.index].name
+            terminal.print_error(f"{name}: no harder instance: {result.status}: {result.reason}.")
+    return [instances[index] for index in sorted(instances)]
+
+
+def _render_harder_instances(
+    instances: "Sequence[HardestInstance]", rows: "Sequence[Verdict]"
+) -> RenderableType | None:
+    """Return harder instances, with a hint on loose bounds for which none was searched."""
+    from pfbench.claims.harder_instances import bounds_quantity_other_than_calls
+
+    searched = {instance.claim for instance in instances}
+    loose = [
+        row.claim.name
+        for row in rows
+        if row.claim.user_source and row.verdict == VerdictName.HOLDS
+        if row.claim.name not in searched and bounds_quantity_other_than_calls(row.claim)
+    ]
+    lines = [instance.format() for instance in instances]
+    if loose:
+        hint = "--harder-instances tries harder ones"
+        lines.append(f"far from their bound: {', '.join(loose)}; {hint}")
+    return multiline_cell(*lines) if lines else None

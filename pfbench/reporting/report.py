@@ -15,7 +15,6 @@ from pfbench.reporting.results import StudyResults, group_results
 from pfbench.reporting.tables import Table, TableRow
 from pfbench.reporting.wording import pluralize
 from pfbench.runs.execute import PlanOutcome
-from pfbench.runs.planning.candidate import CandidateInterface, add_candidate
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Spec, Study
 from pfbench.runs.planning.suite import (
@@ -236,27 +235,28 @@ class SuiteComparison:
 def compare_on_suite(
     suite: Spec,
     method: str,
+    candidate: tuple[Spec, tuple[str, ...]],
     runs: RunSource,
     *,
     rerun: bool = False,
-    interface: CandidateInterface | None = None,
 ) -> SuiteComparison:
     """Compare a method with a suite: tune it if needed, execute missing runs, and report.
 
     Parameters
     ----------
     method
-        Selector; MODULE:NAME or FILE.py:NAME of a user-defined method, which is imported unless its
-        interface is passed.
+        Selector of the method.
+    candidate
+        The suite with the method added, and its labels; see `add_candidate`.
     rerun
         Whether methods without cached runs are kept and run.
 
     Raises
     ------
     InputError
-        If no such method exists, or it fits no problem of the suite.
+        If the method fits no problem of the suite.
     """
-    spec, labels = add_candidate(suite, method, interface)
+    spec, labels = candidate
     name = re.sub(r"[^A-Za-z0-9.-]+", "-", f"{labels[0]} on {suite.name}").strip("-.")[:100]
     spec = replace(spec, name=name, title=f"{labels[0]} on {suite.name}")
     existing, full_list = suite_labels(spec), list[PlanOutcome]()

@@ -26,11 +26,6 @@ def test_a_table_of_what_changed(pfbench, stores):
     assert line.split()[-5:] == ["1", "lo", "3", "8", "2.667"]
 
 
-def test_nothing_changed(pfbench, stores):
-    outcome = pfbench("report", "--compare", "a", "a/../a")
-    assert "names one store twice" in outcome.refusal
-
-
 def test_json(pfbench, stores, conforms):
     found = pfbench("report", "--compare", "a", "b", "--json").json
     conforms(found, "changes.json")
@@ -41,7 +36,3 @@ def test_json(pfbench, stores, conforms):
 @pytest.mark.parametrize("arguments", [("a", "none"), ("none", "a"), ("a",)])
 def test_two_stores_are_needed(pfbench, stores, arguments):
     assert pfbench("report", "--compare", *arguments).refusal
-
-
-def test_no_spec_beside(pfbench, stores):
-    assert "leave SPEC.toml out" in pfbench("report", "s.toml", "--compare", "a", "b").refusal

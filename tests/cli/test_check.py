@@ -75,10 +75,3 @@ BAD = {
     "module": (("no_such:made",), "there is no module no_such"),
     "needs": (("own_things:needs",), "needs rows"),
 }
-
-
-@pytest.mark.parametrize(("arguments", "words"), BAD.values(), ids=BAD)
-def test_bad_input_is_refused_in_one_line(pfbench, arguments, words):
-    outcome = pfbench("check", *arguments)
-    assert (outcome.status, outcome.out) == (2, "")
-    assert words in outcome.err.splitlines()[-1]

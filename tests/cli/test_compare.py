@@ -1,7 +1,6 @@
 """``pfbench compare``: a method of one's own against those of a suite."""
 
 import csv
-import json
 import re
 import shutil
 import sys
@@ -9,21 +8,21 @@ from dataclasses import replace
 
 import pytest
 from stored import stored_runs
-from typer.testing import CliRunner
 
 import pfbench.reporting.writer
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.relative import is_constant_formula
 from pfbench.base.selectors import Selector
 from pfbench.cli.catalogue import suite_spec_paths
-from pfbench.cli.main import app
 from pfbench.reporting.result_tables import results_csv
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.planning.candidate import add_candidate
 from pfbench.runs.planning.spec import load_spec
+from pfbench.runs.storage.store import Store
 from pfbench.runs.suite_archive import read_suite_archive
 from pfbench.runs.tuning import resolve_tuning
+from tools.suite_archive import write_archive
 
 SUITE = """
 title = "Two problems"
@@ -145,22 +144,11 @@ def suite(folder, monkeypatch):
 def shipped(tmp_path_factory):
     """The archive of the suite."""
     path = tmp_path_factory.mktemp("shipped") / "suite.runs.gz"
-    path.with_name("suite.toml").write_text(SUITE)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(path.parent)
-        given = (
-            "--archive",
-            path.name,
-            "--suite",
-            "suite.toml",
-            "--store",
-            "theirs",
-            "--jobs",
-            "0",
-        )
-        result = CliRunner().invoke(app, ["compare", *given, "--json"])
+    suite = path.with_name("suite.toml")
+    suite.write_text(SUITE)
     # As stated; of the tuned one two trials a problem and one beyond an end; and what it chose.
-    assert json.loads(result.stdout)["runs"] == 8 + (4 + 2) + 4
+    runs = write_archive(str(suite), path, Store(path.with_name("theirs")), 0)
+    assert runs == 8 + (4 + 2) + 4
     return path
 
 
@@ -187,14 +175,6 @@ def test_an_own_method_alone_is_run_and_told_where_it_wins(pfbench, folder, arch
     page = (folder / "out" / "Steps-tuned-on-suite.html").read_text()
     assert "Archived rows: all but Steps, tuned (12 runs of pfbench" in page
     assert "Steps, tuned is first on" in page
-
-
-def test_a_second_time_nothing_is_made(pfbench, folder, archived):
-    compare(pfbench, "mine:Steps", "--text")
-    before = stored_runs(folder / "mine-only")
-    outcome = compare(pfbench, "mine:Steps", "--text")
-    assert "(0 run, " in outcome.err
-    assert stored_runs(folder / "mine-only") == before
 
 
 @pytest.fixture
@@ -283,13 +263,6 @@ def test_without_an_archive_the_runs_of_the_others_are_made(pfbench, pages, suit
     assert "Left out" not in pages[-1].spec.introduction
 
 
-def test_what_is_stored_is_taken_too(pfbench, pages, suite):
-    compare(pfbench, "mine:Steps[iterations=50,step=0.1]", "--rerun", "--text")
-    outcome = compare(pfbench, "mine:Steps[iterations=50,step=0.1]")
-    assert "frank-wolfe" in outcome.out
-    assert "Left out" not in pages[-1].spec.introduction
-
-
 def test_a_known_method_is_compared_as_stated_and_tuned(results, archived):
     found, _ = results("sfw")
     assert {duel["algorithm"] for duel in found["comparisons"]} == {"sfw", "sfw, tuned"}
@@ -302,34 +275,6 @@ def test_all_is_compared_by_a_stated_price(results, archived):
     assert {duel["count"] for duel in found["comparisons"]} == {"20 lo + sfo"}
     assert "by 20 LO + SFO among" in found["sentences"][0]
     assert found["chosen"] == plain["chosen"]
-
-
-def test_known_methods_take_parameters(results, archived):
-    found, _ = results("svfw[iterations=30,step=0.1,batch=3,period=4]")
-    assert {duel["methods_compared"] for duel in found["comparisons"]} == {4}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("sfww",), "unknown algorithm 'sfww': did you mean 'sfw'"),
-        ((), "give a METHOD, or --archive FILE"),
-        (("sfw", "--price", "sfo"), "cannot read the price 'sfo': write COUNT=NUMBER"),
-        (("sfw", "--price", "sof=1"), "unknown count in the price 'sof'"),
-        (("sfw", "--price", "products=1"), "does not measure lmo_products"),
-        (("sfw", "--archive", "x"), "give a METHOD, or --archive FILE"),
-        (("mine:Steps[step=0.1,stop=3]",), "stop"),
-        (("mine:Step",), "did you mean 'Steps'"),
-        (("mine:Steps", "--suite", "qick"), "did you mean 'quick'"),
-        (("mine:Steps", "--jobs", "-1"), "--jobs=-1 must be at least 0"),
-    ],
-)
-def test_bad_input_is_refused_in_a_sentence(pfbench, suite, arguments, says):
-    given = () if "--suite" in arguments else ("--suite", "suite.toml")
-    outcome = pfbench("compare", *arguments, *given, "--text")
-    assert outcome.status == 2
-    assert says in outcome.err.splitlines()[-1]
-    assert stored_runs(suite.parent) == 0
 
 
 def test_a_damaged_archive_is_refused(pfbench, suite):
@@ -437,28 +382,6 @@ def test_archived_methods_are_tuned_by_the_rule_for_yours(suite):
 
 
 # --- tuning in the other verbs --------------------------------------------------------------------
-
-
-@pytest.mark.long
-@pytest.mark.slow
-def test_run_report_and_pack_make_the_search_first(pfbench, suite, conforms):
-    stored = ("--store", "s", "--jobs", 0)
-    found = pfbench("run", "suite.toml", *stored, "--json").json
-    conforms(found, "run.json")
-    assert {row["algorithm"] for row in found["results"]} == {"frank-wolfe", "sfw", "sfw, tuned"}
-    plan = pfbench("run", "suite.toml", "--store", "new", "--jobs", 0, "--dry-run", "--json").json
-    conforms(plan, "run.json")
-    assert (plan["planned"], plan["tuned_runs"]) == (4 + 8, 4)
-    text = pfbench("report", "suite.toml", *stored, "--text").out
-    assert "what tuning chose" in text
-    assert "calls to the target against the parameters" in text
-    assert "1 method tuned, 2 trials each on each problem" in text
-    packed = pfbench("archive", "make", "suite.toml", "-o", "suite.zip", *stored, "--json").json
-    conforms(packed, "archive.json")
-    assert packed["says"].startswith(f"{8 + 4 + (4 + 2)} runs")
-    outcome = pfbench("report", "suite.toml", *stored, "-o", "out")
-    page = (suite.parent / outcome.out.strip()).read_text()
-    assert "what tuning chose" in page
 
 
 # --- the shipped suites ---------------------------------------------------------------------------

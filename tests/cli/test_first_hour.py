@@ -109,17 +109,14 @@ def test_on_a_problem_of_ones_own_every_method_that_fits_is_run(pfbench, monkeyp
         made.extend(plans)
         raise InputError("enough")
 
-    monkeypatch.setattr("pfbench.cli.compare.make_runs", execute)
+    monkeypatch.setattr("pfbench.cli.report_sources.make_runs", execute)
     given = ("--problem", "own_things:Quadratic[rows=7]", "--store", "s", "--jobs", 0)
     outcome = pfbench("compare", "frank-wolfe", *given, "--text")
     assert "importing own_things:Quadratic" in outcome.err
     assert "methods to execute" in outcome.err
     assert {plan.problem for plan in made} == {"own_things:Quadratic[rows=7]"}
     assert len({plan.algorithm.partition("[")[0] for plan in made}) > 30
-    for more, words in (
-        (("--suite", "a.toml"), "needs a suite of pfbench"),
-        (("--receipt", "a.zip"), "is now `pfbench archive make"),
-    ):
+    for more, words in ((("--suite", "a.toml"), "needs a suite of pfbench"),):
         wrong = pfbench("compare", "frank-wolfe", *given, *more)
         assert (wrong.status, words in wrong.err) == (2, True)
 

@@ -86,14 +86,6 @@ def test_a_problem_shows_which_source_knows_a_parameter(pfbench):
     assert parameters["radius"]["default"].startswith("100 (synthetic)")
 
 
-def test_the_digest_is_that_of_the_parameters(pfbench):
-    one, same, other = (
-        pfbench("info", f"robust-matrix-recovery[seed={seed}]", "--json").json["built"]["digest"]
-        for seed in (1, 1, 2)
-    )
-    assert one == same != other
-
-
 def test_a_set_names_the_problems_that_take_it(pfbench):
     simplex = pfbench("info", "simplex", "--json").json
     assert simplex["problems"]["nonconvex-logistic"] == "set=simplex"
@@ -122,18 +114,6 @@ def test_a_data_set_shows_citation_terms_and_state(pfbench):
     assert pfbench("info", "movielens", "--json").json["name"] == "movielens-latest-small"
 
 
-def test_a_report_shows_its_studies(pfbench):
-    about = pfbench("info", "gradient-estimators", "--json").json
-    assert about["runs"] == sum(study["runs"] for study in about["studies"])
-    assert set(about["studies"][0]["algorithms"]) == {
-        "SG",
-        "SVRG",
-        "SPIDERG",
-        "CASVRG",
-        "CASPIDERG",
-    }
-
-
 def test_an_unknown_name_is_refused_with_the_nearest_of_any_kind(pfbench):
     assert pfbench("info", "a9").refusal == "unknown name 'a9': did you mean 'a9a'?"
     assert "'frank-wolfe'" in pfbench("info", "frankwolfe").refusal
@@ -146,11 +126,6 @@ def test_namesakes_are_told_apart_by_their_kind(pfbench, folder):
     (folder / "reports" / "a9a.toml").write_text('title = "x"\n')
     assert pfbench("info", "a9a").refusal.endswith("write data:a9a or report:a9a.")
     assert pfbench("info", "data:a9a", "--json").json["kind"] == "data"
-
-
-def test_a_problem_without_its_data_says_how_to_get_them(pfbench):
-    refusal = pfbench("info", "nonconvex-logistic[source=a9a]").refusal
-    assert "pfbench data fetch a9a" in refusal
 
 
 def test_an_algorithm_shows_what_its_theory_assumes(pfbench):

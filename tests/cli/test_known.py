@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pfbench.claims.catalogue import CLAIMS, methods_first_then_quickest_key
-from pfbench.cli import interim_report
+from pfbench.cli import verification_job
 from pfbench.cli.progress import StepProgress
 from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.verification.session import Session
@@ -28,14 +28,10 @@ def row(name, verdict="holds", seconds=1.0):
     )
 
 
-def followed(*usual, slots=1):
-    """What follows claims that usually take so many seconds each, by quick effort."""
-    claims = [
-        replace(CLAIMS[n], expected_seconds=(s, 9.9)) for n, s in zip(NAMES, usual, strict=False)
-    ]
-    return interim_report.InterimReport(
-        claims, "quick", slots, StepProgress("test", len(claims), "checks", quiet=True)
-    )
+def followed():
+    """What follows claims while they are tested."""
+    steps = StepProgress("test", len(NAMES), "checks", quiet=True)
+    return verification_job.InterimSummary([CLAIMS[name] for name in NAMES], steps)
 
 
 def test_what_holds_a_method_to_its_source_is_tested_first_then_what_is_quick():
@@ -59,35 +55,17 @@ def test_what_holds_a_method_to_its_source_is_tested_first_then_what_is_quick():
     assert begun[-1] == NAMES[3]
 
 
-def test_the_rest_is_estimated_by_usual_times_and_the_pace_so_far():
-    found = followed(8.0, 4.0, 2.0, 1.0)
-    assert found.seconds_left() is None
-    found.count(row(NAMES[3], seconds=2.0), True)  # twice its usual time
-    assert found.seconds_left() == pytest.approx(2.0 * 14.0)
-    found.count(row(NAMES[2]), False)  # from the store, which says nothing of the pace
-    assert found.seconds_left() == pytest.approx(2.0 * 12.0)
-
-
-def test_two_at_a_time_halve_it_down_to_the_longest():
-    found = followed(8.0, 4.0, 2.0, 6.0, 1.0, slots=2)
-    found.count(row(NAMES[4], seconds=1.0), True)
-    assert found.seconds_left() == pytest.approx(10.0)
-    found.count(row(NAMES[1], seconds=4.0), True)
-    found.count(row(NAMES[3], seconds=6.0), True)
-    assert found.seconds_left() == pytest.approx(8.0)
-
-
 def test_it_names_what_is_wrong_and_what_is_to_come():
-    found = followed(8.0, 4.0, 2.0, 1.0, 1.0)
+    found = followed()
     words = found.format()
     assert words.startswith("0 of 5 claims verified; remaining: wang2019-table1-prox-")
-    assert words.endswith("methods-run-prox-spiderboost and 2 more, estimating the time left")
+    assert words.endswith("methods-run-prox-spiderboost and 2 more")
     found.count(row(NAMES[3], "violated"), True)
     found.count(row(NAMES[4]), True)
     assert found.format() == (
         "2 of 5 claims verified: 1 holds, 1 violated (unexpected: "
         "methods-count-prox-spiderboost); remaining: wang2019-table1-prox-spiderboost, "
-        "wang2019-thm2, methods-run-prox-spiderboost, about 14 s left"
+        "wang2019-thm2, methods-run-prox-spiderboost"
     )
 
 
@@ -103,7 +81,7 @@ class AtOnce:
 
 @pytest.mark.parametrize("quiet", [False, True])
 def test_it_is_told_while_claims_are_open(pfbench, monkeypatch, quiet):
-    monkeypatch.setattr(interim_report.threading, "Timer", AtOnce)
+    monkeypatch.setattr(verification_job.threading, "Timer", AtOnce)
     names = ("shen2019-count-svrg", "shen2019-unbiased-svrg")
     own = "pfbench.algorithms.nfwu:NFWUSVRG"
     json = ("--json", "-") if quiet else ()

@@ -9,7 +9,6 @@ from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 
 import pfbench as package
@@ -98,25 +97,6 @@ def test_a_fault_that_is_planted_in_what_is_written_is_found(pfbench, written):
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "says"),
-    [
-        ("algorthm", "mine", "did you mean 'algorithm'"),
-        ("algorithm", "2nd", "must be letters and digits"),
-        ("algorithm", "a/b", "must be letters and digits"),
-        ("algorithm", "../b", "must be letters and digits"),
-        ("algorithm", "a--b", "must be letters and digits"),
-        ("set", "random", "random is a Python module or keyword"),
-        ("set", "lambda", "lambda is a Python module or keyword"),
-        ("set", "Pfbench", "pfbench is a Python module or keyword"),
-        ("problem", "numpy", "numpy is a Python module or keyword"),
-    ],
-)
-def test_a_name_that_cannot_be_is_refused(pfbench, folder, kind, name, says):
-    assert says in pfbench("new", kind, name).refusal
-    assert [path for path in folder.iterdir() if path.is_file()] == []
-
-
 @pytest.mark.parametrize("there", ["mine_too.py", "test_mine_too.py"])
 def test_nothing_is_overwritten(pfbench, folder, there):
     (folder / there).write_text("# mine\n")
@@ -155,21 +135,3 @@ def test_the_folder_for_benchopt_works(pfbench, folder, monkeypatch):
         assert values[0] > values[2]
     solver.algorithm = "gradient-descent[step=0.1]"
     assert solver.skip(**objective.get_objective())[0]
-
-
-def test_benchopt_runs_the_folder(pfbench, folder):
-    pytest.importorskip("benchopt", reason="benchopt is not installed")
-    assert pfbench("new", "benchopt", "mine").status == 0
-    command = ["run", "benchmark_mine", "--no-plot", "--no-display", "-n", "3", "-r", "1"]
-    done = subprocess.run(
-        [sys.executable, "-m", "benchopt", *command],
-        env=os.environ | {"PYTHONPATH": str(Path(package.__file__).parents[1])},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (table,) = (folder / "benchmark_mine").rglob("*.parquet")
-    frame = pd.read_parquet(table)
-    assert len(frame.groupby(["dataset_name", "solver_name"])) == 4
-    assert (frame["objective_lo"] == frame["stop_val"]).all()

@@ -109,14 +109,3 @@ def test_a_repository_names_its_theorem_everywhere(repository):
     read = yaml.safe_load((repository / ".github/workflows/verify.yml").read_text())
     used = [step["uses"] for step in read["jobs"]["verify"]["steps"]]
     assert "./my_rate_action" in used
-
-
-@pytest.mark.long
-def test_its_script_passes_in_a_fresh_clone(repository, folder):
-    """As the workflow has it: nothing is there but what was committed."""
-    git = ["git", "-C", str(repository), "-c", "user.name=n", "-c", "user.email=e@a.org"]
-    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "A theorem"]):
-        subprocess.run([*git, *command], check=True)
-    subprocess.run(["git", "clone", "-q", repository, folder / "clone"], check=True)
-    printed = verified(folder / "clone", "my_rate_action/verify.sh", "my_rate.py")
-    assert "not as it says        0" in printed

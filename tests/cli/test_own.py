@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from own_things import Quadratic
-from stored import stored_runs
 
 ROOT = Path(__file__).parents[2]
 OWN = ("-p", "own_things:Quadratic[rows=7]", "-a", "misbehaving:Descent[iterations=4,step=0.5]")
@@ -70,21 +69,6 @@ def test_solve_writes_the_trace_and_shows_it(pfbench, folder):
     assert {"bracket", "bracket_lower"} <= set(trace.columns)
 
 
-def test_solve_stops_at_an_own_target(pfbench):
-    level = 0.3 * np.linalg.norm(MEAN)
-    outcome = pfbench("solve", *OWN, "--stop", f"own_things:distance_to_best={level}", "--json")
-    assert (outcome.json["status"], outcome.json["iterations"]) == ("target", 2)
-    assert outcome.err.count("importing") == 3
-
-
-def test_the_dry_run_of_solve(pfbench):
-    given = (*OWN, "--measure", "own_things:norm", "--dry-run")
-    found = pfbench("solve", *given, "--json").json
-    assert (found["problem"], found["algorithm"], found["shape"]) == (OWN[1], OWN[3], [3])
-    assert found["counts"] == "T iterations: FO T, SFO nT"
-    assert "vector of length 3" in pfbench("solve", *given).out
-
-
 def test_a_failing_measure_fails_the_command(pfbench):
     outcome = pfbench("solve", *OWN, "--measure", "own_things:always_fails", "--json")
     assert (outcome.status, outcome.json["status"]) == (1, "error")
@@ -92,19 +76,11 @@ def test_a_failing_measure_fails_the_command(pfbench):
 
 
 BAD = {
-    "module": (("-p", "no_such:make"), "there is no module no_such"),
-    "name": (("-p", "own_things:Quadratc"), "'Quadratic'"),
-    "parameter": (("-p", "own_things:Quadratic[rws=3]"), "'rows'"),
-    "missing parameter": (("-p", "own_things:needs"), "own_things:needs needs rows"),
-    "raises": (("-p", "own_things:raises"), "ValueError: no such file"),
     "something else": (("-p", "own_things:nothing"), "NoneType does not derive from"),
-    "algorithm": (("-a", "own_things:Quadratic"), "is not an algorithm: it lacks requires"),
     "measure": (("--measure", "own_things:Quadratic"), "is not a measure"),
-    "measure and its module": (("--measure", "no_such:norm"), "there is no module no_such"),
     "name of a measure": (("--measure", "own_things:value"), "traces use the name value"),
     "two of one name": (("--measure", "own_things:norm,own_more:norm"), "two measures"),
     "target": (("--stop", "own_things:nrm=1"), "'norm'"),
-    "dry run": (("--measure", "own_things:nrm", "--dry-run"), "'norm'"),
 }
 
 
@@ -159,27 +135,6 @@ def test_a_failing_measure_fails_its_runs_alone(pfbench):
     )
     assert (outcome.status, outcome.json["statuses"]) == (1, {"error": 1, "finished": 1})
     assert "the measure fails failed: ValueError: no good" in outcome.err
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ("own_things:made", "own_things:mad", "'made'"),
-        ("own_things:made", "no_such:made", "there is no module no_such"),
-        ("own_things:made", "own_things:nothing", "is not a problem"),
-        ("own_things:made", "own_things:raises", "no such file"),
-        ('"value"', '"own_things:value"', "traces use the name value"),
-        ('"value"', '"own_things:one_parameter"', "is not a measure"),
-        ('"value"', '"own_things:nrm"', "'norm'"),
-        ("own_things:slope=", "own_things:slop=", "'slope'"),
-    ],
-)
-def test_a_wrong_name_is_refused_before_any_run(pfbench, folder, old, new, says):
-    assert old in SPEC
-    outcome = sweep(pfbench, SPEC.replace(old, new))
-    assert (outcome.status, outcome.out) == (2, "")
-    assert says in outcome.err.splitlines()[-1]
-    assert stored_runs(folder) == 0
 
 
 MODULE = """
@@ -275,54 +230,3 @@ def test_files_beside_a_spec_in_workers_and_from_anywhere(folder, again):
         assert (found["cached"], found["runs"][0]["key"]) == (1, first["runs"][0]["key"])
     (place / "own_module.py").write_text(MODULE.replace("abs(state.x)", "2 * abs(state.x)"))
     assert again("run", "own.toml", *store)["executed"] == 1
-
-
-PARABOLA = """
-import numpy as np
-from pfbench.problems import FiniteSum
-from own_helper import ball
-
-
-class make(FiniteSum):
-    n = 1
-
-    def __init__(self, rows):
-        self.set = ball(rows)
-
-    def value(self, x):
-        return float(x @ x) / 2
-
-    def gradient(self, x):
-        return x
-
-
-def distance(problem, state):
-    return np.abs(state.x).sum()
-"""
-
-
-def test_an_archive_of_files_is_checked_by_them(folder, again):
-    (folder / "sub").mkdir()
-    (folder / "sub" / "own_module.py").write_text(PARABOLA)
-    (folder / "sub" / "own_helper.py").write_text("from pfbench.sets import L2Ball as ball\n")
-    (folder / "sub" / "own.toml").write_text(MINE.replace("own_module:", "own_module.py:"))
-    command("archive", "make", "sub/own.toml", "-o", "own.zip", "--jobs", "0", "--json")
-    (folder / "elsewhere").mkdir()
-    os.chdir(folder / "elsewhere")
-    check = ("archive", "check", "../own.zip", "--jobs", "1", "--seconds", "400", "--json")
-    found, _ = command(*check)
-    assert (found["same"], found["runs"], found["off"]) == (True, [1, 1], [])
-
-
-def test_a_report_of_own_things(pfbench, folder):
-    (folder / "mine.toml").write_text(
-        'title = "T"\n[[study]]\nkey = "k"\ntitle = "t"\nproblems = "own_things:Quadratic"\n'
-        'seeds = 1\nmeasures = ["own_things:norm"]\nevery = 1\n[study.algorithms]\n'
-        'FW = "frank-wolfe[iterations=3,step=open-loop]"\n[[study.setting]]\ntitle = "c"\n'
-    )
-    outcome = pfbench("report", "mine.toml", "--jobs", 1, "-o", "out", "--json")
-    assert outcome.err.splitlines()[:2] == [
-        "pfbench: importing own_things:Quadratic, which mine.toml names.",
-        "pfbench: importing own_things:norm, which mine.toml names.",
-    ]
-    assert outcome.json[0]["statuses"] == {"finished": 1}

@@ -249,20 +249,6 @@ def test_what_is_no_set_is_refused_in_one_sentence(pfbench, given, says):
 
 
 @pytest.mark.usefixtures("module")
-def test_the_source_of_a_set_is_in_the_key_of_a_run(pfbench, module):
-    (module / "s.toml").write_text(
-        f'problems = "{LOGISTIC.format("set=plugged_for_tests.py:Diamond")}"\n'
-        'algorithms = "frank-wolfe[iterations=3,step=open-loop]"\n'
-    )
-    run = ("run", "s.toml", "--jobs", 0, "--json")
-    first = pfbench(*run)
-    assert first.err == "pfbench: importing plugged_for_tests.py:Diamond, which s.toml names.\n"
-    assert pfbench(*run).json["cached"] == 1
-    (module / "plugged_for_tests.py").write_text(MODULE + "\n# another\n")
-    assert pfbench(*run).json["executed"] == 1
-
-
-@pytest.mark.usefixtures("module")
 def test_the_theorem_of_somebodys_own_method(pfbench):
     """Its schedule is asked for by epsilon, as ours are; an own parameter replaces it."""
     problem = "plugged_for_tests.py:Bowl"
@@ -411,14 +397,6 @@ def test_info_shows_what_is_in_a_file(pfbench, name, kind, facts):
     assert {key: found[key] for key in facts} == facts
     shown = pfbench("info", f"plugged_for_tests.py:{name}")
     assert (shown.status, f"{place} ({kind})" in shown.out) == (0, True)
-
-
-@pytest.mark.usefixtures("package")
-def test_info_of_plug_ins(pfbench):
-    assert pfbench("info", "my-steps", "--json").json["source"] == "mine-for-tests 1.5"
-    assert pfbench("info", "my-bowl[columns=4]", "--json").json["built"]["shape"] == [4]
-    broken = pfbench("info", "my-broken")
-    assert "fails with ZeroDivisionError" in broken.refusal
 
 
 def test_info_of_own_things_that_are_none(pfbench):

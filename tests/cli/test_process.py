@@ -4,12 +4,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from command_line import INTERRUPTIBLE, SMALL, SVRG, Outcome
-from stored import stored_runs
 
 import pfbench as package
 from pfbench.cli import catalogue
@@ -86,35 +84,6 @@ def test_what_ones_own_code_prints_is_not_among_the_json(finish, pfbench, monkey
         assert {"at import", "in a run"} <= {*outcome.err.splitlines()}
 
 
-def test_version(pfbench):
-    outcome = pfbench("--version")
-    assert outcome.status == 0
-    assert outcome.out.startswith("pfbench ")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status"),
-    [
-        (("list", "sets"), 0),
-        (("solve", "-p", SMALL, "-a", "nfwu-sg[batch=1000000000000000,iterations=1,step=1]"), 1),
-        (("nope",), 2),
-    ],
-)
-def test_exit_statuses(finish, arguments, status):
-    assert finish(*arguments)[0] == status
-
-
-def test_of_wrong_arguments_the_status_is_2(pfbench):
-    for arguments in (("solve", "-p", SMALL, "-a", "nope"), ("solve", "--nope")):
-        assert pfbench(*arguments).status == 2
-
-
-def test_json_stands_alone_on_the_standard_output(pfbench):
-    outcome = pfbench("solve", "-p", SMALL, "-a", SVRG, "--repeat", 2, "--json")
-    assert (outcome.status, outcome.err) == (0, "")
-    assert len(outcome.json) == 2
-
-
 def test_a_reader_that_stops_early_is_no_error(start):
     with start("list", "data", "--json") as process:
         process.stdout.close()
@@ -144,7 +113,7 @@ def test_a_traceback_is_shown_on_request(pfbench, monkeypatch):
 
 
 def test_an_unexpected_error_is_called_a_bug(pfbench, monkeypatch):
-    monkeypatch.setattr(catalogue, "report_spec_paths", lambda: 1 / 0)
+    monkeypatch.setattr(catalogue, "_find_specs", lambda *_: 1 / 0)
     outcome = pfbench("list", "reports")
     assert (outcome.status, outcome.out) == (1, "")
     assert outcome.err == (
@@ -166,46 +135,6 @@ def test_an_interrupted_run_shows_how_far_it_came(start, folder):
     assert "killed: interrupted by the user" in out
     assert "fw_gap" in out
     assert len((folder / "t.csv").read_text().splitlines()) == 3
-
-
-@pytest.mark.long
-@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
-def test_an_interrupted_report_goes_on_where_it_stopped(start, finish, folder):
-    (folder / "long.toml").write_text(
-        f"""
-title = "Long"
-[[study]]
-key = "long"
-title = "Long"
-problems = "{SMALL}"
-seeds = 30
-measures = ["value"]
-every = 100000
-[study.algorithms]
-SG = "nfwu-sg[batch=5,iterations=3000,step=0.1,output=last]"
-[[study.setting]]
-title = "S = 5"
-"""
-    )
-
-    def stored():
-        return stored_runs(folder)
-
-    process = start("report", "long.toml", "--jobs", 2, start_new_session=True)
-    deadline = time.monotonic() + 300
-    while stored() < 3 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=300)
-    assert (process.returncode, out) == (130, "")
-    assert err.count("\n") <= 2
-    assert "interrupted; every finished run is stored in .pfbench/store" in err.splitlines()[-1]
-    before = stored()
-    assert 3 <= before < 30
-    status, _, err = finish("report", "long.toml", "--jobs", 2)
-    assert status == 0, err
-    assert f"long: 30 runs ({30 - before} run, {before} cached); drawing" in err
-    assert stored() == 30
 
 
 def test_a_reader_that_is_gone_is_told_from_a_process_that_was_ended(monkeypatch):

@@ -67,20 +67,13 @@ def test_it_ends_with_the_results(pfbench, spec):
 
 
 def test_of_very_many_algorithms_no_table_is_made(pfbench, spec, monkeypatch, conforms):
-    from pfbench.cli import report_text
+    from pfbench.cli import report_command
 
-    monkeypatch.setattr(report_text, "_MOST_PAIRS", 0)
+    monkeypatch.setattr(report_command, "_MOST_PAIRS", 0)
     assert "too many algorithms to compare here: use `pfbench report" in run(pfbench).out
     found = run(pfbench, "--json").json
     conforms(found, "run.json")
     assert found["results"] is None
-
-
-def test_a_second_call_makes_nothing(pfbench, folder, spec):
-    run(pfbench)
-    assert "4: 4 cached" in run(pfbench).out
-    spec.write_text(SPEC.replace("seeds = 2", "seeds = 3"))
-    assert "6: 2 executed, 4 cached" in run(pfbench).out
 
 
 def test_a_shorter_sweep_cuts_what_is_stored(pfbench, folder, spec, conforms):
@@ -95,13 +88,6 @@ def test_a_shorter_sweep_cuts_what_is_stored(pfbench, folder, spec, conforms):
     assert (found["truncated"], {one["origin"] for one in found["runs"]}) == (4, {"truncated"})
     assert "4: 4 cut from longer stored runs" in run(pfbench).out
     assert len(kept(folder)) == 4
-
-
-def test_a_longer_sweep_makes_its_runs(pfbench, folder, spec):
-    run(pfbench)
-    spec.write_text(SPEC.replace("iterations=8", "iterations=12"))
-    assert "4: 4 executed" in run(pfbench).out
-    assert len(kept(folder)) == 8
 
 
 def test_json(pfbench, folder, spec, conforms):
@@ -190,53 +176,6 @@ def test_a_failure_is_told_stored_and_makes_it_fail(pfbench, folder, spec, confo
     assert again.status == 1
     conforms(again.json, "run.json")
     assert (again.json["executed"], again.json["failed"]) == (0, 2)
-
-
-def test_a_report_is_a_sweep(pfbench, folder, spec):
-    spec.write_text(
-        f'title = "T"\n[[study]]\nkey = "k"\ntitle = "t"\nproblems = "{SMALL}"\nseeds = 2\n'
-        'measures = ["fw_gap"]\nevery = 4\n[study.algorithms]\n'
-        'FW = "frank-wolfe[iterations=4]"\n[[study.setting]]\ntitle = "c"\n'
-    )
-    assert "2: 2 executed" in run(pfbench).out
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ("nfwu-sg[", "nfwu-gs[", "'nfwu-sg'"),
-        ("iterations=8,step=0.1", "iterations=8,step=2", "step=2 must be at most 1"),
-        ('"fw_gap", "objective"', '"gap"', "'fw_gap'"),
-        ("seeds = 2", "seeds = 0", "seeds=0 must be at least 1"),
-        ("nfwu-sg[", "no_such_module:Method[", "there is no module no_such_module"),
-        ("nfwu-sg[", "misbehaving:Desent[", "'Descent'"),
-        ("nfwu-sg[batch={batch},", "misbehaving:Descent[bath={batch},", "bath"),
-        (",density=0.5", ",density=2", "density=2"),
-        ("nfwu-sg[batch={batch},iterations=8,", "nfwu-sg[batch={batch},", "needs iterations"),
-    ],
-)
-def test_a_wrong_spec_is_refused_before_any_run(pfbench, folder, spec, old, new, says):
-    assert old.replace("{{", "{") in SPEC
-    spec.write_text(SPEC.replace(old, new))
-    outcome = run(pfbench)
-    assert (outcome.status, outcome.out) == (2, "")
-    assert says in outcome.err.splitlines()[-1]
-    assert stored_runs(folder) == 0
-
-
-def test_wrong_options_are_refused(pfbench, folder, spec):
-    assert (
-        "are mutually exclusive"
-        in pfbench("run", "small.toml", "--jobs", 2, "--scheduler", "tcp://127.0.0.1:1").refusal
-    )
-    assert "--jobs=-1" in pfbench("run", "small.toml", "--jobs", -1).refusal
-    assert "none.toml cannot be read" in pfbench("run", "none.toml").refusal
-    assert "--log" in run(pfbench, "--log", "no/such/folder").refusal
-
-
-def test_quiet_says_nothing(pfbench, spec):
-    outcome = run(pfbench, "--quiet")
-    assert (outcome.status, outcome.out, outcome.err) == (0, "", "")
 
 
 def test_an_interruption_keeps_what_is_finished(pfbench, folder, spec, interrupted_at):
@@ -342,7 +281,9 @@ def test_the_name_of_a_report_is_a_sweep(pfbench, monkeypatch):
     from pfbench.cli import run_command
 
     planned = []
-    monkeypatch.setattr(run_command, "_dry_run", lambda spec, *_, **__: planned.append(spec.name))
+    monkeypatch.setattr(
+        run_command, "show_sweep_forecast", lambda spec, *_, **__: planned.append(spec.name)
+    )
     assert pfbench("run", "--dry-run", "paper/qu2018-fig1").status == 0
     assert planned == ["qu2018-fig1-paper"]
     refused = pfbench("run", "paper/qu2018-fig")

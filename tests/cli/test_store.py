@@ -1,6 +1,5 @@
 """`pfbench store`: what is stored, checked, cleared, merged and exported."""
 
-import json
 import re
 import shutil
 import subprocess
@@ -88,14 +87,6 @@ def test_bad_input_is_refused_in_one_sentence(pfbench, store, folder, arguments,
     assert not (folder / "typo").exists()
 
 
-def test_an_empty_store_has_an_empty_list(pfbench, folder, conforms):
-    Store(folder / "new")
-    rows = pfbench("store", "list", "--store", "new", "--json").json
-    conforms(rows, "store.json")
-    assert rows == []
-    assert pfbench("store", "list", "--store", "new").out.endswith("0 stored\n")
-
-
 def test_list_reports_damage_and_leaves_it(pfbench, store):
     change(store, key_of("late"), seconds=3.0)
     outcome = pfbench("store", "list", "--json")
@@ -172,12 +163,6 @@ def test_export(pfbench, store, folder):
     assert "is not empty" in pfbench("store", "export", "benchopt", "-o", "out").refusal
 
 
-def test_a_store_that_cannot_be_written_is_one_sentence(pfbench, store, folder):
-    (folder / "file").write_text("")
-    refusal = pfbench("store", "merge", ".pfbench/store", "--store", "file/store").refusal
-    assert "cannot be created" in refusal
-
-
 def test_listing_loads_neither_pyarrow_nor_numba(store):
     script = (
         "import sys\nfrom pfbench.cli.main import app\n"
@@ -188,13 +173,6 @@ def test_listing_loads_neither_pyarrow_nor_numba(store):
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("7 stored\n")
-
-
-def test_the_schema_refuses_what_is_not_an_entry(conforms):
-    with pytest.raises(Exception, match="is not valid under any"):
-        conforms([{"schema": 2, "kind": "run", "key": key_of(0)}], "store.json")
-    with pytest.raises(Exception, match="is not valid under any"):
-        conforms(json.loads('{"schema": 1, "entries": 1, "damaged": []}'), "store.json")
 
 
 def test_forget(pfbench, store, conforms):

@@ -6,7 +6,7 @@ import pytest
 from generated_reports import report_of
 
 from pfbench.claims.catalogue import CLAIMS, claims_about
-from pfbench.cli.theory_section import add_theory
+from pfbench.cli.report_sources import add_theory
 from pfbench.reporting.report import MethodTheory, RateLine, StatedClaim, claims_table, figure_rates
 from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.storage.store import Store

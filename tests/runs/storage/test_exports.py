@@ -8,9 +8,6 @@ from types import MappingProxyType
 
 import pandas as pd
 import pytest
-from pfbench.runs.storage.exports import FORMATS, export
-from pfbench.runs.storage.exports.measure_curves import ExportOptions, algorithm_folder_names
-from pfbench.runs.storage.exports.naming import run_names
 from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, change, key_of, made_run
 
 from pfbench.base.errors import InputError, StorageError

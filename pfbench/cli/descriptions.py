@@ -1,0 +1,185 @@
+"""Descriptions of parameters, constants, claims and errata, for ``info`` and ``explain``."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rich.console import RenderableType
+
+from pfbench.cli.catalogue import CatalogueItem
+from pfbench.cli.formatting import format_duration, format_number
+from pfbench.cli.terminal import (
+    READABLE,
+    Fact,
+    make_table,
+    multiline_cell,
+    section_with_title,
+    show_facts,
+)
+
+if TYPE_CHECKING:
+    from pfbench.base.constants import Constants
+    from pfbench.base.parameters import Parameter
+    from pfbench.verification.claim import Claim, Erratum
+    from pfbench.verification.dossier import Dossier
+    from pfbench.verification.instances import Instance
+
+Record = dict[str, Any]
+"""Description of a part of an item as printed by ``--json``."""
+
+
+# --- parameters and constants ---------------------------------------------------------------------
+
+
+def describe_parameters(parameters: "Mapping[str, Parameter]") -> list[Record]:
+    """Describe the parameters of any item."""
+    return [
+        {
+            "name": name,
+            "default": None if parameter.is_required else parameter.default,
+            "needed": parameter.is_required,
+            "sources": list(parameter.sources),
+            "about": parameter.description,
+        }
+        for name, parameter in parameters.items()
+    ]
+
+
+def parameter_table(parameters: "Mapping[str, Parameter]") -> RenderableType:
+    """Return the table of parameters."""
+    rows = []
+    for name, parameter in parameters.items():
+        sources = f" (for {', '.join(parameter.sources)})" if parameter.sources else ""
+        rows.append((name, parameter.default or "needed", f"{parameter.description}{sources}"))
+    return section_with_title("parameters", make_table(("name", "default", "meaning"), rows))
+
+
+def describe_constants(constants: "Constants", names: Iterable[str]) -> list[Record]:
+    """Describe some constants of a problem."""
+    from pfbench.base.constants import MEANING
+
+    return [
+        {
+            "name": name,
+            "value": getattr(constants, name),
+            "derivation": constants.derivations.get(name, "as made"),
+            "meaning": MEANING[name],
+        }
+        for name in names
+    ]
+
+
+def constant_table(title: str, constants: Sequence[Record]) -> RenderableType:
+    """Return the table of described constants."""
+    rows = []
+    for constant in constants:
+        meaning = multiline_cell(constant["meaning"], f"from: {constant['derivation']}")
+        rows.append((constant["name"], format_number(constant["value"]), meaning))
+    return make_table((title, "value", "meaning, and where the value is from"), rows)
+
+
+# --- claims and errata ----------------------------------------------------------------------------
+
+
+def show_claim_or_erratum(claim: "Claim | Erratum") -> None:
+    """Show a claim, or an erratum with its dossier, in full."""
+    from pfbench.verification.claim import Claim
+
+    if isinstance(claim, Claim):
+        item = CatalogueItem(claim.name, "claim", claim.source, claim.statement)
+        facts, parts = describe_claim(claim)
+        show_facts([*item.facts, *facts], *parts, as_json=False, max_width=READABLE)
+        return
+    facts = [
+        Fact("name", claim.name),
+        Fact("claim", claim.claim.name if claim.claim else None, "claim"),
+        Fact("as_printed", claim.as_printed, claim.reading),
+        Fact("corrected", claim.corrected),
+        Fact("objection", claim.objection or None, "how to object"),
+        *(_dossier_facts(claim.dossier) if claim.dossier else []),
+    ]
+    show_facts(facts, as_json=False, max_width=READABLE)
+
+
+def _dossier_facts(dossier: "Dossier") -> list[Fact]:
+    """Return the facts of an erratum's dossier."""
+    from pfbench.verification.dossier import CONCLUSIONS
+
+    conclusion = dossier.conclusion
+    quotes = [f"{quote.location}: “{quote.text}”" for quote in dossier.quotes]
+    readings = [f"{name}: {says}" for name, says in dossier.readings.items()]
+    return [
+        Fact("ruling", conclusion, "conclusion", f"{conclusion}: {CONCLUSIONS[conclusion]}"),
+        Fact("quotes", quotes, "printed", "\n".join(quotes)),
+        Fact("assumed", dossier.assumption, "assumed", dossier.assumption or "nothing"),
+        Fact("derivation", list(dossier.derivation), "why", "\n".join(dossier.derivation)),
+        Fact("instance", dossier.instance, "smallest instance"),
+        Fact("readings", readings, "other readings", "\n".join(readings)),
+    ]
+
+
+def describe_claim(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
+    """Return the facts of a claim, and the instances on which it is tested."""
+    from pfbench.claims.catalogue import find_paper
+    from pfbench.verification.claim import KINDS
+    from pfbench.verification.homogeneity import check_claim
+
+    name, kind, paper = claim.name, claim.kind, find_paper(claim)
+    mutants = [m.name for m in paper.mutants if name in {c.name for c in m.expected_claims}]
+    errata = [e.name for e in paper.errata if e.claim and e.claim.name == name]
+    seconds = {effort: claim.seconds(effort) for effort in ("quick", "full")}
+    times = ", ".join(f"{format_duration(time)} {effort}" for effort, time in seconds.items())
+    assumes = "; ".join(claim.assumptions) or "finite constants"
+    admitted = [f"{a:g} to {b:g} times the {name}" for name, (a, b) in claim.admits.items()]
+    instances = [_describe_instance(instance) for instance in claim.instances]
+    facts = [
+        Fact("paper", paper.title, "paper"),
+        Fact("claim_kind", kind, "kind of claim", f"{kind}: {KINDS[kind]}"),
+        Fact("statement", claim.statement),
+        Fact("algorithm", claim.method or None, "algorithm", claim.method or "none"),
+        Fact("assumes", list(claim.assumptions), "assumes", assumes),
+        Fact("instances", instances),
+        Fact("schedule", claim.schedule, "schedule"),
+        *([Fact("admits", ", ".join(admitted), "admits")] if admitted else []),
+        Fact("disputed", claim.disputed or None, "disputed", claim.disputed or "no"),
+        Fact("units", check_claim(claim).sentence, "units"),
+        Fact("mutants", mutants, "must catch", ", ".join(mutants) or "no planted fault yet"),
+        Fact("errata", errata, "errata", ", ".join(errata) or "none"),
+        Fact("seconds", seconds, "time", times),
+    ]
+    first = {instance["about"]: instance for instance in reversed(instances)}
+    return facts, [_render_instance(item, first[item["about"]]) for item in instances]
+
+
+def _describe_instance(instance: "Instance") -> Record:
+    """Return the description of a problem, and the constants of an example of it."""
+    from pfbench.base.constants import MEANING
+
+    example, constants = instance.example(), list[Record]()
+    if hasattr(example, "constants"):
+        result = example.constants(example.start())
+        constants = describe_constants(
+            result, [name for name in MEANING if math.isfinite(getattr(result, name))]
+        )
+    return {
+        "name": instance.name,
+        "about": " ".join(instance.description.split()),
+        "parameters": {name: str(value) for name, value in instance.parameters.items()},
+        "constants": constants,
+    }
+
+
+def _render_instance(item: Record, first: Record) -> RenderableType:
+    """Return an instance's description; for further ones of a family, only constants."""
+    text = ", ".join(f"{name}={value}" for name, value in item["parameters"].items())
+    title, constants = f"tested on {item['name']}({text})", item["constants"]
+    if item is first:
+        table = [constant_table("constant", constants)] if constants else []
+        return section_with_title(title, item["about"].removeprefix("Return "), *table)
+    values = {constant["name"]: constant["value"] for constant in first["constants"]}
+    other = [
+        f"{constant['name']} = {format_number(constant['value'])}"
+        for constant in constants
+        if constant["value"] != values.get(constant["name"])
+    ]
+    return section_with_title(title, f"the same family; {', '.join(other) or 'the same constants'}")

@@ -1,0 +1,232 @@
+"""``pfbench faults``: the faults, planted and generated, that each claim catches."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from pfbench.base.errors import InputError
+from pfbench.base.escaping import escape_text
+from pfbench.cli import options, terminal
+from pfbench.cli.options import argument, flag, option
+from pfbench.cli.terminal import READABLE, make_table, multiline_cell, section_with_title
+from pfbench.cli.verification_job import VerificationJob, open_job
+
+if TYPE_CHECKING:
+    from pfbench.verification.claim import Claim
+    from pfbench.verification.faults.fault import Fault
+    from pfbench.verification.mutation_study import StudiedFault
+    from pfbench.verification.outcomes import MutantOutcome
+
+MAX_FAULTS = 12
+"""Default number of generated faults of a method without --full and --max-faults."""
+
+
+def faults(
+    claims: list[str] | None = argument("CLAIM"),
+    full: bool = options.FULL,
+    planted_only: bool = flag("Use only the planted faults.", "--planted-only"),
+    max_faults: int | None = option(
+        "N", "Maximum number of generated faults per method (12; with --full, all).", minimum=1
+    ),
+    late_faults: int | None = option(
+        "N", "Maximum number of late generated faults per method (0).", minimum=0
+    ),
+    algorithm: str | None = option("FILE.py:NAME", "Generate faults from your own algorithm."),
+    seed: int = options.SEED,
+    store: Path = options.STORE,
+    jobs: int | None = options.JOBS,
+    scheduler: str | None = options.SCHEDULER,
+    table: Path | None = options.TABLE,
+    as_json: Path | None = options.JSON_FILE,
+) -> None:
+    """Report which faults each claim catches.
+
+    Faults are planted by hand, or generated from the method's source.
+    """
+    from pfbench.runs.planning.plugin_names import expand_plugin_name
+
+    if planted_only and (max_faults, late_faults, algorithm) != (None, None, None):
+        raise InputError("--planted-only excludes options for generated faults: remove them.")
+    algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
+    limit = max_faults or (10**9 if full else MAX_FAULTS)
+    output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
+    with open_job(claims, as_json, table, full=full, seed=seed, **output) as work:
+        if algorithm is None:
+            _report_catalogue_faults(work, 0 if planted_only else limit, late_faults or 0)
+        else:
+            _report_user_faults(work, algorithm, limit, late_faults or 0)
+
+
+def _report_catalogue_faults(work: VerificationJob, limit: int, late_limit: int) -> None:
+    """Test planted faults against claims that must catch them, generated ones against all.
+
+    The limits are for each method; if both are 0, no generated faults are tested.
+    """
+    from pfbench.claims.catalogue import select_mutants
+
+    planted, is_study = select_mutants(work.names), bool(limit or late_limit)
+    generated, claims, sample = (
+        generate_faults(work, limit, late_limit) if is_study else ([], [], "none")
+    )
+    with work.step_progress("mutants", sum(len(m.expected_claims) for m in planted)) as steps:
+        outcomes = work.make_session(steps).catch_mutants(planted)
+    studied = study_faults(work, generated, claims) if is_study else []
+    mutants = [terminal.rename_keys(outcome.as_json(), about="description") for outcome in outcomes]
+    _write_study(work, {"mutants": mutants}, studied, sample)
+    number = sum(bool(outcome.catching_verdicts) for outcome in outcomes)
+    title = f"generated faults, {sample}"
+    work.print(
+        make_table(("mutant", "planted fault [caught by]"), map(_mutant_row, outcomes)),
+        f"{number} of {len(outcomes)} planted faults caught",
+        section_with_title(title, _render_study(studied)) if is_study else None,
+        max_width=READABLE,
+    )
+    if number < 0.9 * len(outcomes):
+        terminal.exit_with_error("fewer than 90 % of the planted faults are caught.")
+
+
+def _report_user_faults(work: VerificationJob, algorithm: str, limit: int, late_limit: int) -> None:
+    """Report which faults in a user's algorithm the named claims catch."""
+    from pfbench.claims.catalogue import algorithm_and_claims
+    from pfbench.verification.faults.generate import generate_faults, sample_faults
+    from pfbench.verification.subject import Subject
+
+    if not work.is_quiet:
+        terminal.announce_imports([algorithm])
+    tested, claims = algorithm_and_claims(algorithm, work.names)
+    if not claims:
+        raise InputError(
+            f"--algorithm {algorithm} needs claims to test its faults against: name "
+            "them, or list them in an attribute `claims` of its class."
+        )
+    Subject(tested).check_importable()
+    candidates = generate_faults(tested)
+    if not candidates:
+        raise InputError(f"no faults can be generated in {algorithm}: its modules lack its code.")
+    late = generate_faults(tested, late=True) if late_limit else []
+    chosen = [*sample_faults(candidates, limit), *sample_faults(late, late_limit)]
+    sample = f"{len(chosen)} of {len(candidates) + len(late)}"
+    studied = study_faults(work, chosen, claims)
+    _write_study(work, {}, studied, sample)
+    title = f"faults in {algorithm}, {sample}"
+    work.print(section_with_title(title, _render_study(studied)), max_width=READABLE)
+
+
+def generate_faults(
+    work: VerificationJob, limit: int, late_limit: int = 0
+) -> "tuple[list[Fault], list[Claim], str]":
+    """Return faults of the methods of the named claims, these claims, and the sample in words.
+
+    `limit` and `late_limit` are maximum numbers of faults and of late faults for each method.
+    """
+    from pfbench.claims.catalogue import CLAIMS, select_claims
+    from pfbench.verification.faults.generate import generate_faults, sample_faults
+    from pfbench.verification.trial import claim_method
+
+    claims = select_claims(work.names, work.effort) if work.names else list(CLAIMS.values())
+    methods = dict.fromkeys(claim_method(claim) for claim in claims if claim.algorithm)
+    chosen, words = list["Fault"](), list[str]()
+    for number, is_late in ((limit, False), (late_limit, True)):
+        if number:
+            candidates = [generate_faults(method, late=is_late) for method in methods]
+            sample = [fault for faults in candidates for fault in sample_faults(faults, number)]
+            chosen += sample
+            total = sum(map(len, candidates))
+            words.append(f"{len(sample)} of {total}{' late ones' * is_late}")
+    return chosen, claims, " and ".join(words)
+
+
+def study_faults(
+    work: VerificationJob, faults: "Sequence[Fault]", claims: "Sequence[Claim]"
+) -> "list[StudiedFault]":
+    """Test faults against the claims about their method, or against all if there are none."""
+    from pfbench.claims.admissible import ADMISSIBLE
+    from pfbench.verification.mutation_study import run_mutation_study
+    from pfbench.verification.trial import claim_method
+
+    methods = {claim.name: claim_method(claim) for claim in claims if claim.algorithm}
+
+    def select_claims(fault: "Fault") -> "Sequence[Claim]":
+        if fault.algorithm not in methods.values():
+            return claims
+        return [claim for claim in claims if methods.get(claim.name) is fault.algorithm]
+
+    def full_size_settings(fault: "Fault") -> "Claim | None":
+        runs = (claim for claim in select_claims(fault) if claim.name.startswith("methods-run-"))
+        return next(runs, None)
+
+    efforts = ("quick", "full") if work.effort == "full" else ("quick",)
+    with work.step_progress("generated faults", None) as steps:
+        sessions = [work.make_session(steps, effort=effort) for effort in efforts]
+        return run_mutation_study(sessions, faults, select_claims, ADMISSIBLE, full_size_settings)
+
+
+def _write_study(
+    work: VerificationJob,
+    content: Mapping[str, Any],
+    studied: "Sequence[StudiedFault]",
+    sample: str,
+) -> None:
+    """Write the results as JSON and as Markdown, as requested."""
+    from pfbench.verification.mutation_study import report
+    from pfbench.verification.outcomes import Verification
+
+    names = {"where": "location", "found_by": "caught_by"}
+    generated = [terminal.rename_keys(study.as_json(), **names) for study in studied]
+    nothing = Verification().as_json() | {"findings": []}
+    everything = {**nothing, **content, "generated": generated}
+    work.write(everything, lambda command: report(studied, command, sample))
+
+
+def _render_study(studied: "Sequence[StudiedFault]") -> RenderableType:
+    from pfbench.verification.mutation_study import (
+        count_first_catches_by_claim,
+        detection_rate,
+        group_by_method,
+        list_missed_faults,
+    )
+
+    rows = [
+        (
+            name,
+            str(len(faults)),
+            str(sum(bool(study.equivalent) for study in faults)),
+            str(sum(bool(study.admissible) for study in faults)),
+            str(detection_rate(faults)),
+        )
+        for name, faults in group_by_method(studied).items()
+    ]
+    missed = [f"{s.fault.method}: {s.fault.format}" for s in list_missed_faults(studied)]
+    caught = [(name, str(k)) for name, k in count_first_catches_by_claim(studied).items()]
+    return Group(
+        make_table(("method", "faults", "equivalent", "admissible", "caught"), rows),
+        make_table(("claim", "caught first"), caught),
+        *([section_with_title("missed", multiline_cell(*missed))] if missed else []),
+        f"{detection_rate(studied)} caught of those neither equivalent nor admissible",
+    )
+
+
+def _mutant_row(outcome: "MutantOutcome") -> tuple[str, Text]:
+    names = escape_text(", ".join(verdict.claim.name for verdict in outcome.catching_verdicts))
+    why = "" if names else f"not caught: {_explain_why_fault_was_missed(outcome)}"
+    caught = Text(f"[{names or why}]", "" if names else "bold red")
+    description = escape_text(outcome.mutant.description, "\n")
+    return outcome.mutant.name, Text.assemble(description, "\n", caught)
+
+
+def _explain_why_fault_was_missed(outcome: "MutantOutcome") -> str:
+    """Return the reason why no claim catches a fault, and the kind of claim that would."""
+    from pfbench.verification.summaries import slack_factor
+
+    why = []
+    for row in outcome.verdicts:
+        times = slack_factor(row.measured)
+        left = f", with {times:.3g} times room in its bound" if times and times > 1.0 else ""
+        why.append(f"{row.claim.name} ({row.claim.kind}) says {row.verdict}{left}")
+    kinds = {row.claim.kind for row in outcome.verdicts}
+    finer = [kind for kind in ("count", "law", "identity") if kind not in kinds]
+    hint = f"; a claim of kind {' or '.join(finer)} would be exact" if finer else ""
+    return escape_text("; ".join(why) + hint)

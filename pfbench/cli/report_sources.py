@@ -1,0 +1,311 @@
+"""Sources of reports: runs of specs, executed or archived, runs of stores, and claims."""
+
+import subprocess
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pfbench.base.errors import ErrorCollector, InputError
+from pfbench.cli.catalogue import MAIN_REPORT, report_spec_paths, resolve_spec_path
+from pfbench.cli.formatting import format_plural
+from pfbench.cli.progress import StepProgress
+from pfbench.cli.terminal import (
+    announce_imports,
+    current_command_line,
+    exit_on_interrupt,
+    print_note,
+)
+
+if TYPE_CHECKING:
+    from pfbench.reporting.report import RateLine, Report
+    from pfbench.reporting.report_contents import ReportContents
+    from pfbench.runs.engines.engine import Engine
+    from pfbench.runs.execute import PlanOutcome
+    from pfbench.runs.planning.plan import PlannedRun
+    from pfbench.runs.planning.study import Spec
+    from pfbench.runs.storage.serialization import StoredRun
+    from pfbench.runs.storage.store import Store
+    from pfbench.runs.suite_archive import SuiteArchive
+    from pfbench.verification.claim import Claim
+    from pfbench.verification.verdict import Verdict
+
+
+def resolve_search(
+    spec: "Spec",
+    store: "Store",
+    engine: "Engine",
+    *,
+    quiet: bool = False,
+    recomputed_statuses: Collection[str] = (),
+) -> "Spec":
+    """Return a spec with the parameters that its search chooses; execute missing search runs."""
+    from pfbench.runs.tuning import resolve_tuning
+
+    def make(_: "Spec", plans: "Sequence[PlannedRun]") -> "Sequence[PlanOutcome]":
+        title, statuses = f"{spec.name}, search", recomputed_statuses
+        return make_runs(title, plans, store, engine, quiet=quiet, recomputed_statuses=statuses)
+
+    return resolve_tuning(spec, make)
+
+
+def make_runs(
+    title: str,
+    plans: "Sequence[PlannedRun]",
+    store: "Store",
+    engine: "Engine",
+    *,
+    quiet: bool = False,
+    next_phase: str = "",
+    recomputed_statuses: Collection[str] = (),
+) -> "list[PlanOutcome]":
+    """Execute the runs that a store lacks, and show progress; return all outcomes.
+
+    `next_phase` is a text on the next phase. For `recomputed_statuses`, see `execute`.
+    """
+    from pfbench.runs.execute import execute
+
+    def start(_: object) -> None:
+        if not quiet:  # names and parameters are right, and nothing is run yet
+            print_note(f"{title}: {format_plural(len(plans), 'run')} planned")
+        steps.start_clock()
+
+    progress = StepProgress(title, len(plans), "runs", quiet=quiet, slots=engine.slots)
+    with exit_on_interrupt("run", Path(store.folder)), progress as steps:
+        outcomes = execute(
+            plans,
+            store,
+            engine=engine,
+            progress=steps.count_run,
+            on_missing=start,
+            recomputed_statuses=recomputed_statuses,
+        )
+    if not quiet:
+        print_note(f"{title}: {steps.format_step_counts()}{next_phase}")
+    return outcomes
+
+
+def make_reports(
+    names: Sequence[str], folder: Path, engine: "Engine", *, quiet: bool = False
+) -> "tuple[list[Report], list[PlanOutcome]]":
+    """Return the reports of specs, given by path or name; execute runs that the store lacks.
+
+    Without names, the main report is made. All outcomes are returned, too.
+    """
+    from pfbench.reporting import collect_report
+    from pfbench.reporting.ordering_text import seed_warning
+    from pfbench.runs.planning.spec import load_spec
+    from pfbench.runs.storage.store import Store
+
+    spec_paths, paths = report_spec_paths(), dict[Path, Path]()
+    for name in names or [MAIN_REPORT]:
+        path = resolve_spec_path("report", name, spec_paths)
+        paths.setdefault(path.resolve(), path)
+    errors, specs = ErrorCollector(), list["Spec"]()
+    for path in paths.values():
+        with errors():
+            specs.append(load_spec(path))
+    errors.raise_collected()
+    for name, times in Counter(spec.name for spec in specs).items():
+        if times > 1:
+            raise InputError(f"two specs have the name {name}: rename one, or leave it out.")
+    store = Store(folder)
+    for spec in specs:
+        announce_imports(spec.user_selectors, spec.path)
+        for study in () if quiet else spec.studies:
+            if few := seed_warning(study):
+                print_note(f"{spec.name}, {study.title}: {few}")
+    reports: list[Report] = []
+    outcomes: list[PlanOutcome] = []
+    for planned in specs:
+        spec = resolve_search(planned, store, engine, quiet=quiet)
+        runs = make_runs(spec.name, spec.runs(), store, engine, quiet=quiet, next_phase="; drawing")
+        reports.append(collect_report(spec, runs))
+        outcomes += runs
+    return reports, outcomes
+
+
+def read_stores(
+    folders: Sequence[Path], problems: Sequence[str], algorithms: Sequence[str]
+) -> "list[Report]":
+    """Return a report on each store; raise if a store does not exist."""
+    from pfbench.reporting.stores import load_stored_report
+    from pfbench.runs.storage.store import Store
+
+    distinct = list({folder.resolve(): folder for folder in folders}.values())
+    named = zip(distinct, _distinct_folder_names(distinct), strict=True)
+    names = {"problems": problems, "algorithms": algorithms}
+    return [load_stored_report(Store(folder, make=False), name, **names) for folder, name in named]
+
+
+def _distinct_folder_names(folders: Sequence[Path]) -> list[str]:
+    """Return a name for each folder: the last parts of its path that make it unique."""
+    parts = [["store", *folder.resolve().parts[1:]] for folder in folders]
+    names: list[str] = []
+    for length in range(1, max(map(len, parts)) + 1):
+        names = ["-".join(part[-length:]) for part in parts]
+        if len(set(names)) == len(names):
+            break
+    return names
+
+
+def report_contents(report: "Report") -> "ReportContents":
+    """Return everything that a report shows, made now by the command that is running."""
+    from pfbench.reporting.report_contents import make_contents
+
+    return make_contents(report, current_command_line(), checkout_commit(), datetime.now(UTC))
+
+
+def checkout_commit() -> str | None:
+    """Return the commit of the checkout that pfbench runs from, None if there is no checkout.
+
+    A ``+`` is appended if the checkout differs from that commit.
+    """
+    root = Path(__file__).resolve().parents[2]
+    if not (root / ".git").exists():
+        return None
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(root), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "-uno") else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+# --- comparisons ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ComparisonRunSource:
+    """Source of the runs of a comparison: an archive, or this machine."""
+
+    shipped: "SuiteArchive | None"
+    store: "Store"
+    engine: "Engine"
+    quiet: bool
+
+    @property
+    def _archive_runs(self) -> "Mapping[PlannedRun, StoredRun]":
+        return self.shipped.runs if self.shipped else {}
+
+    def find_cached(self, plans: "Sequence[PlannedRun]") -> "set[PlannedRun]":
+        """Return the runs that need not be executed."""
+        from pfbench.runs.execute import predict_origins
+
+        lacking = [plan for plan in plans if plan not in self._archive_runs]
+        origins = predict_origins(lacking, self.store.folder, self.engine) if lacking else {}
+        return {plan for plan in plans if origins.get(plan) != "made"}
+
+    def fetch(
+        self, title: str, plans: "Sequence[PlannedRun]", candidate_plans: "Collection[PlannedRun]"
+    ) -> "list[PlanOutcome]":
+        """Return the results of runs; those of the method itself are executed here."""
+        from pfbench.runs.execute import PlanOutcome
+
+        archived = self._archive_runs
+        lacking = [plan for plan in plans if plan not in archived or plan in candidate_plans]
+        executed: Sequence[PlanOutcome] = ()
+        if lacking:
+            executed = make_runs(title, lacking, self.store, self.engine, quiet=self.quiet)
+        outcomes = {outcome.plan: outcome for outcome in executed}
+        return [
+            outcomes.get(plan) or PlanOutcome(plan, archived[plan], "shipped") for plan in plans
+        ]
+
+    def provenance(
+        self, spec: "Spec", outcomes: "Sequence[PlanOutcome]", left_out: Sequence[str]
+    ) -> list[str]:
+        """Return the origin of the runs, in words."""
+        from pfbench.runs.planning.suite import suite_labels, suite_runs
+
+        away = {outcome.plan for outcome in outcomes if outcome.origin == "shipped"}
+        labels = suite_labels(spec)
+        archived = [label for label in labels if suite_runs(spec, [label]) <= away]
+        rest = [label for label in labels if label not in archived]
+        sentences = []
+        if away and self.shipped:
+            is_most = len(rest) < len(archived)
+            which = f"all but {', '.join(rest)}" if is_most else ", ".join(archived)
+            runs = f"{format_plural(len(away), 'run')} of pfbench {self.shipped.created}"
+            sentences.append(
+                f"Archived rows: {which} ({runs}). Counts compare across machines, seconds do not: "
+                "--rerun executes all runs here."
+            )
+        if left_out:
+            sentences.append(
+                f"Left out, without runs here: {', '.join(left_out)}; --rerun executes them."
+            )
+        return sentences
+
+
+# --- theory ---------------------------------------------------------------------------------------
+
+_MEASURES = {
+    "V <= eps": ("fw_gap", 1.0),
+    "|G|^2 <= eps": ("gradient_mapping_sq", 1.0),
+    "|G| <= eps": ("gradient_mapping_sq", 2.0),
+    "f - min f <= eps": ("suboptimality", 1.0),
+}
+"""Measure of the trace and power of eps, by criterion."""
+
+
+def add_theory(report: "Report", stores: "Sequence[Store]") -> "Report":
+    """Return a report with the claims about its methods: their rates, and stored verdicts.
+
+    Verdicts of the present source are looked up in the stores; nothing is verified.
+    """
+    from pfbench.claims.catalogue import claims_about
+    from pfbench.reporting.report import MethodTheory, StatedClaim
+
+    methods = dict.fromkeys(group.algorithm for results in report.results for group in results)
+    claims = [claim for method in methods for claim in claims_about(method)]
+    verdicts = dict(item for store in stores for item in _look_up_verdicts(claims, store))
+
+    def state(claim: "Claim") -> StatedClaim:
+        verdict = verdicts.get(claim.name)
+        outcome = (verdict.verdict, verdict.reason) if verdict else ("", "")
+        return StatedClaim(claim.name, claim.method, claim.source, claim.statement, *outcome)
+
+    rates = (rate for claim in claims for rate in _claim_rate_lines(claim))
+    return replace(report, theory=MethodTheory(tuple(rates), tuple(map(state, claims))))
+
+
+def _look_up_verdicts(claims: "Sequence[Claim]", store: "Store") -> "Iterator[tuple[str, Verdict]]":
+    """Yield names and stored verdicts of claims: first with quick, then with full effort."""
+    from pfbench.runs.engines.engine import SingleProcessEngine
+    from pfbench.runs.engines.workers import Task, TaskResult
+    from pfbench.verification.session import Session
+
+    class StoreOnlyEngine(SingleProcessEngine):
+        """Engine that executes no task: results are only looked up."""
+
+        def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
+            """Yield a lost result for each task; see `Engine.do`."""
+            return (TaskResult(index, None, "lost", "", 0.0) for index, _ in enumerate(tasks))
+
+    for effort in ("quick", "full"):
+        session = Session(engine=StoreOnlyEngine(), effort=effort, store=store)
+        rows = session.verify(claims).rows
+        yield from ((row.claim.name, row) for row in rows if not row.lost)
+
+
+def _claim_rate_lines(claim: "Claim") -> "Iterator[RateLine]":
+    """Yield the rates of a claim: after eps^-a calls to reach eps, eps is calls^(-1/a).
+
+    Rates that need convexity are left out: a report does not know whether its problems are convex.
+    """
+    from pfbench.reporting.report import RateLine
+
+    if claim.complexity is None or any("convex" in assumed for assumed in claim.assumptions):
+        return
+    measure, of_eps = _MEASURES[claim.complexity.criterion]
+    for kind, order in claim.complexity.orders.items():
+        if order.eps > 0.0:
+            text = f"{claim.name}, {order} {kind} to {claim.complexity.criterion}"
+            power = of_eps / order.eps
+            yield RateLine(claim.name, claim.method, measure, kind.lower(), power, text)
