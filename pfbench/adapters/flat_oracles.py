@@ -10,7 +10,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.errors import BudgetExhausted, InputError, TimeLimitReached
 from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.sample import Indices
-from pfbench.points.layers import Layers, with_layers_of
+from pfbench.points.layers import Layers, restore_layers
 from pfbench.points.point_formats import describe
 
 
@@ -54,7 +54,7 @@ class FlatOracles:
     def point(self, z: Any) -> Floats:
         """Return a copy of a flat vector in the shape, or with the layers, of a point."""
         copy = np.array(z, dtype=np.float64).reshape(self._start.shape)
-        return cast(Floats, with_layers_of(self._start, copy))
+        return cast(Floats, restore_layers(self._start, copy))
 
     def layers(self, z: Any) -> list[Floats]:
         """Return copies of the layers of a flat vector, or its point if that has no layers."""

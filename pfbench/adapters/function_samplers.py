@@ -11,7 +11,7 @@ from pfbench.base.checks import check_finite_array
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.user_code import blame_user_code
-from pfbench.points.layers import with_layers_of, without_layers
+from pfbench.points.layers import flatten_layers, restore_layers
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.sampler import Atoms, SampledFunction
 
@@ -34,8 +34,8 @@ class FunctionSampler(SampledFunction):
     def mean_gradient(self, values: Any, x: Any) -> Floats:
         """Return the user's mean gradient, as a new array of floats."""
         start = self.function.start()
-        g = self.sample_gradient(values, with_layers_of(start, np.array(x)))
-        return np.array(without_layers(start, g), dtype=np.float64)
+        g = self.sample_gradient(values, restore_layers(start, np.array(x)))
+        return np.array(flatten_layers(start, g), dtype=np.float64)
 
     def constants(self, start: Any) -> Constants:
         """Return the stated constants."""

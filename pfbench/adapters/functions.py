@@ -21,7 +21,7 @@ from pfbench.base.sample import Indices, Sample
 from pfbench.base.state import State
 from pfbench.base.user_code import blame_user_code
 from pfbench.measures import fw_gap
-from pfbench.points.layers import Layers, with_layers_of, without_layers
+from pfbench.points.layers import Layers, flatten_layers, restore_layers
 from pfbench.problems.base import FiniteSum, check_dense_point, index_weights
 from pfbench.problems.with_norm import NormedProblem
 from pfbench.sets.body import ConvexBody, check_gradient, is_point
@@ -251,7 +251,7 @@ class FunctionProblem(FiniteSum):
             source, g = "jac", self.jac(x, *self.args)
         else:
             source, g = "fun", self.fun(x, *self.args)[1]
-        return _copy_as_real_array(source, without_layers(x, g))
+        return _copy_as_real_array(source, flatten_layers(x, g))
 
     def batch(self, sample: Indices, x: Any) -> Floats:
         """Return the mean of the sampled component gradients at x."""
@@ -268,12 +268,12 @@ class FunctionProblem(FiniteSum):
 
     def _mean_gradient(self, x: Any, indices: Any) -> Any:
         x = self._copy_point(x)
-        return without_layers(x, cast(Any, self.mean)(x, indices))
+        return flatten_layers(x, cast(Any, self.mean)(x, indices))
 
     def _copy_point(self, x: Any) -> Floats:
         """Return a copy of a point, which a user function may change, with the start's layers."""
         copy = np.array(check_dense_point(x, self.shape))
-        return cast(Floats, with_layers_of(self.start_point, copy))
+        return cast(Floats, restore_layers(self.start_point, copy))
 
     def constants(self, start: Any) -> Constants:
         """Return the stated constants, and the diameter."""

@@ -109,11 +109,11 @@ class Layers(np.ndarray[Any, Any]):
 
     def spread(self, numbers: Mapping[str, float] | Sequence[float]) -> Floats:
         """Return a number for each layer, by name or in order, as one for each entry."""
+        if not isinstance(numbers, Mapping):
+            names = (name for name, _ in self.shapes)
+            numbers = dict(zip(names, numbers, strict=True))
         return self.replace(
-            {
-                name: np.full(shape, numbers[name if isinstance(numbers, Mapping) else k])
-                for k, (name, shape) in enumerate(self.shapes)
-            }
+            {name: np.full(shape, numbers[name]) for name, shape in self.shapes}
         ).vector
 
     def __getitem__(self, key: Any) -> Any:
@@ -146,12 +146,12 @@ class Layers(np.ndarray[Any, Any]):
         return type(self), (self.vector, self.shapes)
 
 
-def with_layers_of(like: Any, x: Any) -> Any:
+def restore_layers(like: Any, x: Any) -> Any:
     """Return a vector with the layers of another point, or itself if that has none."""
     return Layers(x, like.shapes) if isinstance(like, Layers) else x
 
 
-def without_layers(like: Any, value: Any) -> Any:
+def flatten_layers(like: Any, value: Any) -> Any:
     """Return named arrays as a vector, in the order of the layers of a point; else the value."""
     named = isinstance(like, Layers) and isinstance(value, Mapping)
     return like.replace(value).vector if named else value

@@ -132,7 +132,7 @@ class LayeredPointFormat(DensePointFormat):
 
 
 class LayeredBackend:
-    """Backend for points with layers: it is asked with vectors, and its answers have layers.
+    """Backend for points with layers: it is queried with vectors, and its answers have layers.
 
     Parameters
     ----------

@@ -159,7 +159,7 @@ class TwoLayerNetwork(FiniteSum):
         R = self.max_second_layer
         if not (math.isfinite(R) and isinstance(norm, NormProduct)):
             return None
-        return self.layered_smoothness(norm, R), (
+        return self.smoothness_of_layers(norm, R), (
             "the mean of (rho_2 sqrt h + R rho_1 |a|)^2 + (R sqrt h + |b|)(2 rho_1 rho_2 |a| + "
             f"c R rho_1^2 |a|^2), {self._location}"
         )
@@ -169,7 +169,7 @@ class TwoLayerNetwork(FiniteSum):
         R, of_layer = self.max_second_layer, isinstance(self.set, NormProduct)
         return f"on {'|x|' if self.is_bounded and not of_layer else '|W2|'} <= {R:.6g}"
 
-    def layered_smoothness(self, norm: NormProduct, R: float) -> float:
+    def smoothness_of_layers(self, norm: NormProduct, R: float) -> float:
         """Return the bound of L_norm where the spectral norm of W2 is at most R."""
         rho_1, rho_2 = map(max_spectral_norm, norm.balls)
         a, b = (np.linalg.norm(rows, axis=1) for rows in (self.features, self.targets))

@@ -116,4 +116,4 @@ class NormRootSum(_WeightedLayers):
 
     def _layer_weights(self, sizes: Floats) -> Floats:
         size = math.hypot(*sizes)
-        return sizes / size if size else np.full(len(sizes), len(sizes) ** -0.5)
+        return np.asarray(sizes / size) if size else np.full(len(sizes), len(sizes) ** -0.5)

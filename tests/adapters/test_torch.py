@@ -215,3 +215,51 @@ def test_the_key_of_a_stored_run_covers_the_file_of_its_optimizer():
     assert list_user_code_names("torch-optimizer[optimizer=mine.py:Mine,step=0.1]") == [
         "mine.py:Mine"
     ]
+
+
+def two_layers(torch, bias):
+    torch.manual_seed(0)
+    layers = torch.nn.Linear(3, 4, bias=bias), torch.nn.Tanh(), torch.nn.Linear(4, 2, bias=bias)
+    return torch.nn.Sequential(*layers)
+
+
+def test_a_network_keeps_its_parameters_as_they_are(torch):
+    net, loss = two_layers(torch, bias=True), torch.nn.MSELoss(reduction="none")
+    inputs, targets = torch.randn(ROWS, 3), torch.randn(ROWS, 2)
+
+    def row_loss(outputs, targets):
+        return loss(outputs, targets).mean(axis=1)
+
+    problem = from_module(net, row_loss, inputs, targets, norm="sum(spectral/linf)")
+    start = problem.start()
+    for name, parameter in net.named_parameters():
+        np.testing.assert_array_equal(start[name], parameter.detach().numpy())
+    assert [type(ball).name for ball in problem.norm.balls] == ["spectral", "linf"] * 2
+    run = pf.solve(problem, pf.algorithm("uscg", step=0.1, iterations=4, batch=5))
+    assert (run.status, run.counts.sfo, run.counts.lo) == ("finished", 20, 4)
+    assert run.x["0.bias"].shape == (4,)
+    assert pf.check(problem).is_passed
+
+
+@pytest.mark.parametrize("optimizer", ["Muon", "AdamW", "signed_momentum:SignedMomentum"])
+def test_an_optimizer_runs_on_the_layers_of_a_network(torch, optimizer):
+    """Its points are those of the same optimiser on the parameters of the network itself."""
+    net, X, Y = two_layers(torch, bias=False).double(), torch.randn(9, 3), torch.randn(9, 2)
+    X, Y = X.double(), Y.double()
+    problem = from_module(net, lambda o, t: ((o - t) ** 2).sum(axis=1), X, Y, norm="spectral")
+    method = TorchOptimizer(optimizer=optimizer, iterations=5, step=0.02)
+    run = pf.solve(problem, method, measures=["dual_norm"])
+    assert (run.status, run.counts.fo) == ("finished", 5)
+    if ":" in optimizer:
+        import signed_momentum
+
+        kind = signed_momentum.SignedMomentum
+    else:
+        kind = getattr(torch.optim, optimizer)
+    stepper = kind(net.parameters(), lr=0.02)
+    for _ in range(5):
+        stepper.zero_grad()
+        ((net(X) - Y) ** 2).sum(axis=1).mean().backward()
+        stepper.step()
+    for name, parameter in net.named_parameters():
+        np.testing.assert_allclose(run.x[name], parameter.detach(), rtol=0, atol=2e-4)

@@ -100,7 +100,7 @@ def test_layers_that_do_not_fit_are_refused(call, words):
             call()
         assert_one_sentence(error, *words)
     else:
-        with pytest.raises(IndexError):
+        with pytest.raises(ValueError, match="shorter"):
             call()
 
 

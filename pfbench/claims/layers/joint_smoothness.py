@@ -46,20 +46,22 @@ def make_positive() -> NormedProblem:
         [1.605, 1.884, 1.511, 3.257, 2.348],
         [1.555, 1.385, 1.360, 2.348, 2.031],
     ]
-    return _normed(np.array(rows), (2, 3), "linf[radius=0.5]*linf[radius=2]")
+    return _make_quadratic(np.array(rows), (2, 3), "linf[radius=0.5]*linf[radius=2]")
 
 
 def make_sum(p: int) -> NormedProblem:
     """Return (x_1 + ... + x_p)^2/2 with p layers of one entry: L = p^2, L_ll = 1."""
-    return _normed(np.ones((p, p)), (1,) * p, "linf")
+    return _make_quadratic(np.ones((p, p)), (1,) * p, "linf")
 
 
 def make_product() -> NormedProblem:
     """Return x y with two layers of radii 0.5 and 2: L_ll = 0 and L = 2."""
-    return _normed(np.array([[0.0, 1.0], [1.0, 0.0]]), (1, 1), "linf[radius=0.5]*linf[radius=2]")
+    return _make_quadratic(
+        np.array([[0.0, 1.0], [1.0, 0.0]]), (1, 1), "linf[radius=0.5]*linf[radius=2]"
+    )
 
 
-def _normed(H: Floats, sizes: tuple[int, ...], norm: str) -> NormedProblem:
+def _make_quadratic(H: Floats, sizes: tuple[int, ...], norm: str) -> NormedProblem:
     """Return x'Hx/2 for vectors as layers, in a norm of l-infinity norms."""
     ends = np.cumsum(sizes)[:-1].tolist()
     blocks = np.array([[abs(part).sum() for part in np.split(row, ends, axis=1)]
@@ -305,8 +307,8 @@ class PairsOnce(OverriddenOracles):
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str]:
         """Return the mean of the sums over l <= m and l = m."""
-        whole = self._original.smoothness_in_norm(norm)[0]
-        return (whole + OwnConstantsAlone(self._original).smoothness_in_norm(norm)[0]) / 2.0, ""
+        total = self._original.smoothness_in_norm(norm)[0]
+        return (total + OwnConstantsAlone(self._original).smoothness_in_norm(norm)[0]) / 2.0, ""
 
 
 class FirstLayerAlone(OverriddenOracles):

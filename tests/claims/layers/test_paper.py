@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from judging import trial
 
-from pfbench.claims.layers import descent, joint_smoothness, layer_norms
+from pfbench.claims.layers import joint_smoothness, norms_of_layers, steps_of_layers
 from pfbench.problems.two_layer import TwoLayerNetwork
 from pfbench.sets.named_norms import layer_norm_ball
 from pfbench.sets.whole_space import WholeSpace
@@ -13,9 +13,9 @@ pytestmark = pytest.mark.claims
 
 
 def test_omega_of_the_sum_is_attained_at_rank_one():
-    ball = layer_norms.make_layers("sum", "exact").norm
+    ball = norms_of_layers.make_layers("sum", "exact").norm
     assert ball.omega == pytest.approx(3.6609, abs=5e-5)
-    points = layer_norms.iterate_points(np.random.default_rng(0), 0)
+    points = norms_of_layers.iterate_points(np.random.default_rng(0), 0)
     assert max(ball.norm(x) / np.linalg.norm(x) for x in points) == pytest.approx(ball.omega)
 
 
@@ -51,7 +51,7 @@ def test_the_smoothness_of_the_network_of_the_specification():
         begin=np.zeros(15),
         domain=1.5,
     )
-    L = network.layered_smoothness(layer_norm_ball("spectral", network.blocks), 1.5)
+    L = network.smoothness_of_layers(layer_norm_ball("spectral", network.blocks), 1.5)
     assert pytest.approx(20.2, abs=0.05) == L
 
 
@@ -59,13 +59,15 @@ def test_the_smoothness_of_the_network_of_the_specification():
     ("kind", "square", "network"),
     [
         (None, 1.0, 0.132),
-        (descent.LongerMuon, 51.6, 1.24),
-        (descent.ShorterMuon, 93.1, 0.298),
-        (descent.FirstLayerMuon, 57.6, 0.383),
+        (steps_of_layers.LongerMuon, 51.6, 1.24),
+        (steps_of_layers.ShorterMuon, 93.1, 0.298),
+        (steps_of_layers.FirstLayerMuon, 57.6, 0.383),
     ],
 )
 def test_steps_on_the_square_and_on_the_network(kind, square, network):
-    evidence = descent.check_descent(trial(descent.MUON, kind), parameters={"beta": 0.5})
+    evidence = steps_of_layers.check_descent(
+        trial(steps_of_layers.MUON, kind), parameters={"beta": 0.5}
+    )
     measured = evidence.decision.measured
     assert measured["make_square exact: ratio"] == pytest.approx(square, rel=2e-3)
     assert measured["make_network spectral: ratio"] == pytest.approx(network, rel=1e-2)

@@ -11,7 +11,7 @@ steps, so that no run leaves this domain.
 """
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,8 +25,11 @@ from pfbench.algorithms.norm_ball_methods import (
 from pfbench.base.state import Point
 from pfbench.points import Layers
 from pfbench.problems.catalogue import problem as make_problem
+from pfbench.problems.two_layer import TwoLayerNetwork
 from pfbench.problems.with_norm import NormedProblem
+from pfbench.sets.matrix_balls import max_spectral_norm
 from pfbench.sets.named_norms import layer_norm_ball
+from pfbench.sets.norms import NormProduct
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments.layered_quadratic import LayeredQuadratic
@@ -55,8 +58,7 @@ def make_square(lmo: str) -> NormedProblem:
 
 def make_network(norm: str) -> NormedProblem:
     """Return a network with 40 rows, 5 inputs, 4 hidden units and 3 outputs."""
-    problem: NormedProblem = make_problem("two-layer-network", set="none", norm=norm)
-    return problem
+    return cast(NormedProblem, make_problem("two-layer-network", set="none", norm=norm))
 
 
 def smoothness(problem: NormedProblem) -> float:
@@ -65,10 +67,10 @@ def smoothness(problem: NormedProblem) -> float:
         bound = problem.inner.smoothness_in_norm(problem.norm)
         assert bound is not None
         return bound[0]
-    second = problem.norm.balls[1]  # a NormProduct
-    R = float(np.linalg.norm(problem.start()["W2"], 2))
-    R += 1.3 * HORIZON * STEP * second.radius * second.zeta
-    return problem.inner.layered_smoothness(problem.norm, R)
+    network, norm = cast(TwoLayerNetwork, problem.inner), cast(NormProduct, problem.norm)
+    R = float(np.linalg.norm(network.start()["W2"], 2))
+    R += 1.3 * HORIZON * STEP * max_spectral_norm(norm.balls[1])
+    return network.smoothness_of_layers(norm, R)
 
 
 def max_increase(L: float, eta: float, lower: float, upper: float, error: float) -> float:

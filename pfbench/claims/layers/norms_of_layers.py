@@ -49,14 +49,14 @@ INSTANCES = (
 # --- definitions, by NumPy alone ------------------------------------------------------------------
 
 
-def scaled_norms(ball: NormProduct, x: Floats) -> Floats:
+def norms_by_radius(ball: NormProduct, x: Floats) -> Floats:
     """Return the |x_l|/rho_l."""
     first, second, third = ball.split(x)
     sizes = np.linalg.norm(first, 2), np.linalg.norm(second), np.abs(third).max()
     return np.array(sizes) / RADII
 
 
-def scaled_dual_norms(ball: NormProduct, g: Floats) -> Floats:
+def dual_norms_by_radius(ball: NormProduct, g: Floats) -> Floats:
     """Return the rho_l |g_l|_*."""
     first, second, third = ball.split(g)
     sizes = np.linalg.norm(first, "nuc"), np.linalg.norm(second), np.abs(third).sum()
@@ -101,17 +101,19 @@ def _deviations(
 ) -> dict[str, float]:
     """Return the relative errors of what a ball states."""
     combined, dual = COMBINATIONS[kind]
-    norms = [float(combined(scaled_norms(reference, x))) for x in points]
-    duals = [float(dual(scaled_dual_norms(reference, x))) for x in points]
+    norms = [float(combined(norms_by_radius(reference, x))) for x in points]
+    duals = [float(dual(dual_norms_by_radius(reference, x))) for x in points]
     lengths = [float(np.linalg.norm(x)) for x in points]
     vertices = [np.asarray(ask.lo(g)) for g in points]
-    sizes = [float(combined(scaled_norms(reference, v))) for v in vertices]
+    sizes = [float(combined(norms_by_radius(reference, v))) for v in vertices]
     return {
-        "norm": _largest(ask.norm.norm(x) / a - 1.0 for x, a in zip(points, norms, strict=True)),
-        "dual": _largest(
+        "norm": _max_by_size(
+            ask.norm.norm(x) / a - 1.0 for x, a in zip(points, norms, strict=True)
+        ),
+        "dual": _max_by_size(
             ask.norm.dual_norm(x) / a - 1.0 for x, a in zip(points, duals, strict=True)
         ),
-        "value": _largest(
+        "value": _max_by_size(
             np.vdot(g, v) / a + 1.0 for g, v, a in zip(points, vertices, duals, strict=True)
         ),
         "size": max(0.0, max(sizes) - 1.0),
@@ -120,7 +122,7 @@ def _deviations(
     }
 
 
-def _largest(numbers: Iterator[float]) -> float:
+def _max_by_size(numbers: Iterator[float]) -> float:
     return float(max(numbers, key=abs))
 
 
