@@ -99,7 +99,7 @@ class NormSum(_WeightedLayers):
         return math.hypot(*(ball.omega / ball.radius for ball in self.balls))
 
     def _layer_weights(self, sizes: Floats) -> Floats:
-        return (np.arange(len(sizes)) == np.argmax(sizes)).astype(np.float64)
+        return np.asarray(np.arange(len(sizes)) == np.argmax(sizes), dtype=np.float64)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

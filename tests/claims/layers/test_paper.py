@@ -58,10 +58,10 @@ def test_the_smoothness_of_the_network_of_the_specification():
 @pytest.mark.parametrize(
     ("kind", "square", "network"),
     [
-        (None, 1.0, 0.132),
-        (steps_of_layers.LongerMuon, 51.6, 1.24),
-        (steps_of_layers.ShorterMuon, 93.1, 0.298),
-        (steps_of_layers.FirstLayerMuon, 57.6, 0.383),
+        (None, 1.0, 0.1756),
+        (steps_of_layers.LongerMuon, 51.6, 1.683),
+        (steps_of_layers.ShorterMuon, 93.1, 0.4158),
+        (steps_of_layers.FirstLayerMuon, 57.6, 0.5362),
     ],
 )
 def test_steps_on_the_square_and_on_the_network(kind, square, network):
