@@ -59,7 +59,7 @@ class Checkout:
         if not counted:
             return _Direct(backend, self.problem.set.diameter)
         try:
-            from pfbench.runs.loop.counted_oracles import make_oracles
+            from pfbench.runs.loop.steps import make_oracles
         except ImportError:
             return Oracles(backend, Ledger(), self.problem.set.diameter)
         return make_oracles(self.problem, backend, Ledger())
@@ -68,7 +68,7 @@ class Checkout:
         """Return the seconds of a run that nobody drives but this loop."""
         from pfbench.kernels.libraries import single_blas_thread
         from pfbench.points import keep
-        from pfbench.runs.loop.streams import random_stream
+        from pfbench.runs.loop.steps import random_stream
 
         with single_blas_thread():
             ask = self.asked(counted, self.problem.open(random_stream(0, "oracles")))

@@ -41,8 +41,7 @@ COMMANDS = {
 def runs(number):
     """Yield key, run and notes of so many runs, by method, problem and seed."""
     from pfbench.base.counts import Counts
-    from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-    from pfbench.runs.loop.stop import Stop
+    from pfbench.runs.loop.run import TRACE_COLUMNS, Run, Stop
     from pfbench.runs.planning.plan import PlannedRun
 
     k = np.arange(ROWS)

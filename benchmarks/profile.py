@@ -26,8 +26,7 @@ from pfbench.base.selectors import Selector
 from pfbench.kernels.libraries import single_blas_thread
 from pfbench.oracles import Ledger
 from pfbench.points import keep
-from pfbench.runs.loop.counted_oracles import make_oracles
-from pfbench.runs.loop.streams import random_stream
+from pfbench.runs.loop.steps import make_oracles, random_stream
 
 A9A = "nonconvex-logistic[source=a9a,penalty=l1,weight=0.001]"
 TWO_THIRDS = "batch=1019,period=31,iterations=62"

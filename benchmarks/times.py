@@ -219,7 +219,7 @@ class Counting:
 
     def calls(self, verb, backend):
         """Return the time of a call beside the backend and through the bundle, in seconds."""
-        from pfbench.runs.loop.counted_oracles import make_oracles  # elsewhere in older commits
+        from pfbench.runs.loop.steps import make_oracles  # elsewhere in older commits
 
         bundle = make_oracles(self.problem, backend)
         return [

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from pfbench.base.citations import find_cited_paper_keys
+from pfbench.base.bibliography import find_cited_paper_keys
 
 
 def safe(text: str) -> str:

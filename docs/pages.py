@@ -11,8 +11,7 @@ from types import MappingProxyType
 from marking import code, linked, safe
 from papers import about_method, claims, verdicts
 
-from pfbench.base.bibliography import REFERENCES
-from pfbench.base.citations import find_urls, format_reference
+from pfbench.base.bibliography import REFERENCES, find_urls, format_reference
 from pfbench.cli.catalogue import CatalogueItem, list_items
 from pfbench.problems.data.catalogue import DATA_SETS
 

@@ -31,7 +31,7 @@ from pfbench.base.counts import Counts as Counts
 from pfbench.problems import problem as problem
 from pfbench.runs.loop.run import Run as Run
 from pfbench.runs.loop.run import plot as plot
-from pfbench.runs.loop.stop import Stop as Stop
+from pfbench.runs.loop.run import Stop as Stop
 
 # Comparisons
 from pfbench.cli.python_interface import compare as compare

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from pfbench.base.counts import Budget, Counts
 from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
-from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import TRACE_COLUMNS, Run, Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import LabelledSelector, Setting, Study
+from pfbench.runs.planning.study import LabelledSelector, Study
+from pfbench.runs.planning.tune import Setting
 
 
 def run(values, sfo=None, *, lo=None, seed=0, status="finished", spent=None, algorithm="a"):

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import pfbench as pf
 from pfbench.cli.main import app
-from pfbench.runs.planning.spec import NEEDED, OPTIONAL, PAGE
+from pfbench.runs.planning.spec import PAGE, STUDY_FIELDS
 
 ROOT = Path(__file__).parents[1]
 
@@ -170,7 +170,7 @@ def test_is_it_true(tmp_path, monkeypatch):
 def test_the_fields_of_a_spec_are_all_told():
     text = (ROOT / "docs/compare.md").read_text(encoding="utf-8")
     table = text.partition("## All fields")[2].partition("##")[0]
-    for field in (*PAGE, *NEEDED, *OPTIONAL):
+    for field in (*PAGE, *STUDY_FIELDS):
         assert f"`{field}`" in table or f"[{field}]" in table, field
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.cli.main import app
 
 TEXT = (Path(__file__).parents[1] / "SKILL.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from benchmarks.timed import problem_of
 from pfbench.kernels import dense, linear, loop_inputs
 from pfbench.points.operators import SparseOperator
-from pfbench.runs.loop.streams import random_stream
+from pfbench.runs.loop.steps import random_stream
 
 ROWS, COLUMNS, NONZERO = 32_561, 123, 14
 """The shape of a9a, whose values are ones; `dense` has the same shape, and no zeros."""

@@ -11,8 +11,8 @@ import numpy as np
 from pfbench.adapters.flat_oracles import FlatOracles
 from pfbench.algorithms.base import Algorithm
 from pfbench.base.arrays import Floats
-from pfbench.base.callbacks import iterate_callback
 from pfbench.base.errors import InputError
+from pfbench.base.function_methods import iterate_callback
 from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
 

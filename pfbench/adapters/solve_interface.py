@@ -4,19 +4,17 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
+from pfbench.base.checks import brief_repr, check_names
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import FailedBeforeFirstQuery, InputError
 from pfbench.base.function_methods import FunctionMethod, is_method, method_class
-from pfbench.base.names import brief_repr, check_names
 from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
 from pfbench.base.state import Point
 from pfbench.base.user_code import blame_user_code
 from pfbench.oracles.bundle import ORACLES
 from pfbench.runs.loop import solve as loop
-from pfbench.runs.loop.run import Run
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.planning.name_resolution import select_algorithm, select_measures, select_problem
-from pfbench.runs.planning.plugin_names import expand_plugin_name
 
 
 def solve(
@@ -120,11 +118,7 @@ def as_problem(subject: Any) -> Problem:
     InputError
         If the argument is not a problem and cannot be converted to one.
     """
-    problem = (
-        select_problem(expand_plugin_name("problem", subject))
-        if isinstance(subject, str)
-        else _instantiate_or_call(subject)
-    )
+    problem = select_problem(subject) if isinstance(subject, str) else _instantiate_or_call(subject)
     if isinstance(problem, type) or not all(hasattr(problem, part) for part in ("start", "set")):
         if inspect.isroutine(subject) or isinstance(subject, tuple):
             raise InputError(
@@ -147,7 +141,7 @@ def as_algorithm(subject: Any, problem: Problem) -> AlgorithmSpec | Algorithm:
         Problem that the algorithm runs on; a plain function may query all of its oracles.
     """
     if isinstance(subject, str):
-        return select_algorithm(expand_plugin_name("algorithm", subject))
+        return select_algorithm(subject)
     if inspect.isfunction(subject) and (
         is_method(subject) or len(_list_required_arguments(subject)) == 3
     ):

@@ -84,7 +84,7 @@ class Algorithm(ABC):
         The oracles that the method queries, by verb.
     assumes
         Assumptions of its theorem beyond smooth f_i and a convex set, by the names of
-        `pfbench.base.assumptions`; schedule=theory is refused for a problem not known to meet them.
+        `pfbench.base.protocols`; schedule=theory is refused for a problem not known to meet them.
     deterministic
         Whether the method draws no random numbers.
     schedule_parameters

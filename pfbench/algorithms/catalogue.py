@@ -21,17 +21,15 @@ from pfbench.algorithms import (
     stochastic_frank_wolfe,
 )
 from pfbench.algorithms.base import Algorithm
-from pfbench.base.checks import check_choice, check_real
-from pfbench.base.constants import MEANING, Constants
+from pfbench.base.checks import check_choice, check_real, find_entry
+from pfbench.base.constants import MEANING, Constants, evaluate_formulas
 from pfbench.base.errors import InputError
-from pfbench.base.names import find_entry
 from pfbench.base.parameters import (
     Parameter,
     check_parameter_names,
     check_string_parameter_values,
     string_parameter_names,
 )
-from pfbench.base.relative import evaluate_formulas
 from pfbench.base.selectors import Selector
 
 SCHEDULES = ("theory", "practical", "explicit")
@@ -84,7 +82,7 @@ class AlgorithmChoice:
 
     @property
     def assumes(self) -> frozenset[str]:
-        """Assumptions of the algorithm's theorem, by the names of `pfbench.base.assumptions`."""
+        """Assumptions of the algorithm's theorem, by the names of `ASSUMPTIONS`."""
         return self.algorithm_class.assumes
 
     @property

@@ -33,7 +33,7 @@ from pfbench.base.status import Status
 from pfbench.reporting.significance import rank_test
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
-from pfbench.runs.loop.confinement import confinement_sentence
+from pfbench.runs.loop.processes import confinement_sentence
 from pfbench.runs.loop.run import Run
 from pfbench.runs.planning.plan import PlannedRun, portable_identity
 from pfbench.runs.storage.archive import CODE

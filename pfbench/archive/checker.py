@@ -21,8 +21,7 @@ from pfbench.archive.unpacking import (
     source_digest,
     unpack_archive,
 )
-from pfbench.base.errors import InputError
-from pfbench.base.failures import end_sentence
+from pfbench.base.errors import InputError, end_sentence
 from pfbench.kernels.libraries import use_recorded_blas_in_child_processes
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task

@@ -12,14 +12,10 @@ from pfbench.reporting.report import SuiteComparison, compare_on_suite
 from pfbench.reporting.result_tables import compare_by_each_price
 from pfbench.reporting.runtimes import Cost
 from pfbench.runs.execute import PlanOutcome
-from pfbench.runs.planning.candidate import (
-    CandidateInterface,
-    add_candidate,
-    read_candidate_interface,
-)
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.planning.study import Spec
+from pfbench.runs.planning.suite import CandidateInterface, add_candidate, read_candidate_interface
 from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.suite_archive import SUFFIX, read_suite_archive
 

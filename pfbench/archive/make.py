@@ -15,16 +15,15 @@ from pfbench.archive.page import pages
 from pfbench.archive.reruns import list_file_names, replace_files_by_modules
 from pfbench.archive.unpacking import collect_loaded_distributions, format_requirements
 from pfbench.base.files import translate_os_errors
-from pfbench.base.selectors import module_name, replace_file_by_module
+from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.base.status import Status
+from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.digests import file_digest
 from pfbench.problems.data.management import status
 from pfbench.reporting.report import SuiteComparison
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import PlanOutcome
-from pfbench.runs.planning.citation_keys import find_data_sets
-from pfbench.runs.planning.plan import PlannedRun, list_user_code_names
-from pfbench.runs.planning.resolve import resolve
+from pfbench.runs.planning.plan import PlannedRun, list_user_code_names, resolve
 from pfbench.runs.planning.study import Spec
 from pfbench.runs.storage.archive import LOCK, RUNS, SPEC, write_archive
 from pfbench.runs.storage.store import Store
@@ -220,5 +219,6 @@ def _probe_runs(plans: Sequence[PlannedRun]) -> tuple[dict[str, Any], dict[str, 
 
 def _data_digests(plans: Sequence[PlannedRun]) -> dict[str, str]:
     """Return the sha256 of each data set that planned runs use, unless it is missing."""
-    paths = {name: status(name).path for name in find_data_sets(plan.problem for plan in plans)}
+    sources = {Selector.parse(plan.problem).texts.get("source", "") for plan in plans}
+    paths = {name: status(name).path for name in sorted(sources & DATA_SETS.keys())}
     return {name: file_digest(path) for name, path in paths.items() if path is not None}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pfbench.base.escaping import escape_text
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.runs.storage.archive import BADGE, PAGE, SCRIPT
 from pfbench.verification.coverage import sizes_in_words
 

@@ -15,8 +15,7 @@ from pfbench.base.status import Status
 from pfbench.runs.engines.engine import use_single_thread
 from pfbench.runs.engines.run_task import execute_plan, limit_memory
 from pfbench.runs.loop.run import Run
-from pfbench.runs.planning.plan import PlannedRun, list_user_code_names
-from pfbench.runs.planning.resolve import problem_digest
+from pfbench.runs.planning.plan import PlannedRun, list_user_code_names, problem_digest
 from pfbench.runs.storage.maintenance import difference, trace_difference
 from pfbench.runs.storage.serialization import StoredRun, make_run, run_fields
 

@@ -1,9 +1,12 @@
-"""Bibliography, read from `references.bib`; its keys are the values of `source`."""
+"""Bibliography, read from `references.bib`: its entries, citations of them, and their words."""
 
 import re
-from collections.abc import Iterable, Mapping
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import groupby
 from types import MappingProxyType
 
 _ENTRY = re.compile(r"^@(\w+)\{(\w+),\n((?:  \w+ = \{.*\},\n)+)\}$", re.MULTILINE)
@@ -67,3 +70,96 @@ def format_bibtex(keys: Iterable[str]) -> str:
 def _format_bibtex_entry(key: str, reference: Publication) -> str:
     lines = [f"  {name} = {{{value}}}," for name, value in reference.fields.items()]
     return "\n".join([f"@{reference.kind}{{{key},", *lines, "}", ""])
+
+
+_ACCENTS: Mapping[str, str] = MappingProxyType(
+    {"'": "\u0301", "`": "\u0300", "^": "\u0302", "v": "\u030c"}
+)
+"""Combining Unicode character of each TeX accent."""
+
+
+def find_cited_paper_keys(source: str) -> tuple[str, ...]:
+    """Return the keys of the papers that a source cites, by key or by authors and year.
+
+    In ``Reddi, Sra, Poczos, Smola 2016 (NIPS)`` the word in brackets is the end of the key, which
+    distinguishes papers of the same authors and year. ``et al.`` stands for all authors but the
+    first.
+    """
+    keys = (
+        key
+        for part in source.split(";")
+        for key in (*_citations_by_key(part), *_citations_by_authors(part))
+    )
+    return tuple(dict.fromkeys(keys))
+
+
+def _citations_by_key(part: str) -> Iterator[str]:
+    return (word for word in re.findall(r"\w+", part) if word in REFERENCES)
+
+
+def _citations_by_authors(part: str) -> Iterator[str]:
+    """Yield the key of one paper for each first author and year in a text."""
+    named = [key for key in REFERENCES if _cites_paper(part, key)]
+    for _, group in groupby(sorted(named, key=_author_and_year), key=_author_and_year):
+        keys = list(group)
+        ends = {key: re.split(r"\d{4}", key)[1] for key in keys}  # what follows the year
+        reported = [key for key, end in ends.items() if end and end in part.lower()]
+        yield max(reported or keys, key=lambda key: len(surnames(REFERENCES[key])))
+
+
+def _cites_paper(part: str, key: str) -> bool:
+    """Return whether a text has the year and the authors (or `et al.`) of a paper."""
+    reference = REFERENCES[key]
+    authors = [_strip_accents(surname) for surname in surnames(reference)]
+    needed = authors[:1] if "et al" in part else authors
+    counts = Counter(re.findall(r"[\w-]+", _strip_accents(part)))
+    return Counter([*needed, reference.fields["year"]]) <= counts
+
+
+def _author_and_year(key: str) -> tuple[str, str]:
+    reference = REFERENCES[key]
+    return surnames(reference)[0], reference.fields["year"]
+
+
+def surnames(reference: Publication) -> list[str]:
+    """Return the surnames of the authors of a paper."""
+    authors = strip_tex(reference.fields["author"]).split(" and ")
+    return [author.partition(",")[0] for author in authors]
+
+
+def strip_tex(text: str) -> str:
+    """Return a BibTeX field without TeX markup."""
+
+    def replace_accent(match: re.Match[str]) -> str:
+        return unicodedata.normalize("NFC", match[2] + _ACCENTS[match[1]])
+
+    text = re.sub(r"\{\\(['`^v])\{?(\w)\}?\}", replace_accent, text)
+    return re.sub(r"[{}$]", "", text).replace("--", "–")
+
+
+def _strip_accents(text: str) -> str:
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+
+
+def format_reference(key: str) -> str:
+    """Return a reference in one line: authors, title, venue and year."""
+    reference = REFERENCES[key]
+    fields = {name: strip_tex(text) for name, text in reference.fields.items()}
+    authors = ", ".join(surnames(reference))
+    booktitle = fields.get("booktitle") or fields.get("journal") or fields.get("publisher")
+    volume = " ".join(filter(None, (fields.get("series"), fields.get("volume"))))
+    parts = [booktitle, volume, fields.get("pages"), fields["year"]]
+    return f"{authors}: {fields['title']}. {', '.join(filter(None, parts))}"
+
+
+def find_urls(key: str) -> dict[str, str]:
+    """Return the addresses of a paper by kind: DOI, arXiv, proceedings."""
+    fields = REFERENCES[key].fields
+    urls = {}
+    if "doi" in fields:
+        urls[f"doi:{fields['doi']}"] = f"https://doi.org/{fields['doi']}"
+    if "eprint" in fields:
+        urls[f"arXiv:{fields['eprint']}"] = f"https://arxiv.org/abs/{fields['eprint']}"
+    if "Machine Learning Research" in fields.get("series", ""):
+        urls["PMLR"] = f"https://proceedings.mlr.press/v{fields['volume']}/"
+    return urls

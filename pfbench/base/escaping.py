@@ -1,6 +1,9 @@
-"""Escaping of untrusted text for terminals and spreadsheets."""
+"""Escaping of untrusted text for terminals, spreadsheets, and HTML tables in Jupyter."""
 
 import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
 
 _FORMULA = frozenset("=+-@\t\r")
 
@@ -34,3 +37,31 @@ def escape_spreadsheet(text: str) -> str:
     `escape_text` is applied as well.
     """
     return ("'" if text[:1] in _FORMULA else "") + escape_text(text)
+
+
+_LEFT = ' style="text-align: left"'
+
+
+def html_table(names: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
+    """Return a table with a header row and a caption above; numbers have six digits."""
+    head = "".join(f"<th{_LEFT}>{html_text(name)}</th>" for name in names)
+    lines = [f"<tr>{''.join(map(_format_cell, row))}</tr>" for row in rows]
+    text = f"<caption{_LEFT}>{html_text(caption)}</caption>" if caption else ""
+    return f"<table>{text}<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+
+
+def html_fields(values: Mapping[str, Any], caption: str = "") -> str:
+    """Return a two-column table of names and values, without those that are None."""
+    displayed = ((name, value) for name, value in values.items() if value not in (None, ""))
+    return html_table(("", ""), displayed, caption)
+
+
+def html_text(text: str) -> str:
+    """Return a text escaped for HTML."""
+    return escape(escape_text(text))
+
+
+def _format_cell(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return f"<td{_LEFT}>{'' if value is None else html_text(str(value))}</td>"
+    return f"<td>{value:,}</td>" if isinstance(value, int) else f"<td>{value:.6g}</td>"

@@ -10,11 +10,17 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, partial
-from typing import Any
+from typing import Any, Generic, Self, TypeVar, overload
 
-from pfbench.base.checks import check_choice, check_integer, check_real, check_text
+from pfbench.base.checks import (
+    brief_repr,
+    check_choice,
+    check_integer,
+    check_names,
+    check_real,
+    check_text,
+)
 from pfbench.base.errors import InputError
-from pfbench.base.names import brief_repr, check_names
 
 Check = Callable[[str, Any], object]
 """Function that raises for an invalid value of a parameter, given name and value."""
@@ -174,3 +180,29 @@ def _merge_parameter(by: Mapping[str, Parameter], alternatives: int) -> Paramete
     description = "; ".join(dict.fromkeys(parameter.description for parameter in by.values()))
     sources = () if len(by) == alternatives else tuple(by)
     return Parameter(description, first.default if alike else words, first.text, sources)
+
+
+T = TypeVar("T")
+
+
+class DelegatedAttribute(Generic[T]):
+    """Attribute delegated to a part: ``radius = DelegatedAttribute[float]("ball")``.
+
+    Parameters
+    ----------
+    part
+        Name of the attribute that holds the part.
+    """
+
+    def __init__(self, part: str) -> None:
+        self._part = part
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name, self.__doc__ = name, f"That of `{self._part}`."
+
+    @overload
+    def __get__(self, item: None, kind: type) -> Self: ...
+    @overload
+    def __get__(self, item: object, kind: type) -> T: ...
+    def __get__(self, item: Any, kind: type) -> Any:
+        return self if item is None else getattr(getattr(item, self._part), self._name)

@@ -1,6 +1,11 @@
-"""Interfaces between the subpackages."""
+"""Interfaces between the subpackages, and assumptions of theorems.
 
-from collections.abc import Callable, Iterator, Mapping
+Algorithms declare `assumes`, problems state `properties`; both take their words from `ASSUMPTIONS`.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -193,7 +198,7 @@ class Problem(Protocol):
 
     @property
     def properties(self) -> frozenset[str]:
-        """Known properties of f, by the names of `pfbench.base.assumptions`."""
+        """Known properties of f, by the names of `pfbench.base.protocols.ASSUMPTIONS`."""
 
     @property
     def best_known(self) -> tuple[float, str] | None:
@@ -284,3 +289,31 @@ class AlgorithmSpec(Protocol):
 
     def resolve(self, constants: Constants) -> "tuple[Algorithm, str]":
         """Return the algorithm with fixed parameters, and the name of its schedule."""
+
+
+ASSUMPTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "bounded domain": "the feasible set is compact, so that every proximal map lies in a ball",
+        "convex": "f is convex",
+        "restricted strong convexity": (
+            "f grows quadratically along the directions that the penalty or the radius leaves, "
+            "with sigma_hat > 0 (li2019)"
+        ),
+    }
+)
+"""Meaning of each assumption, by name."""
+
+
+def list_known_assumptions(problem: Problem) -> frozenset[str]:
+    """Return the assumptions known to hold for a problem: its `properties` and its set's."""
+    properties = problem.properties
+    return properties | {"bounded domain"} if math.isfinite(problem.set.diameter) else properties
+
+
+def unmet_assumptions(assumes: Iterable[str], problem: Problem) -> tuple[str, ...]:
+    """Return the assumptions that a problem is not known to meet, in alphabetical order.
+
+    The properties of the problem, which may be costly, are computed only if something is assumed.
+    """
+    needed = frozenset(assumes)
+    return tuple(sorted(needed - list_known_assumptions(problem))) if needed else ()

@@ -1,6 +1,7 @@
-"""Status of a run: the reason for its end, and its consequences."""
+"""Status of a run, and verdict on a claim."""
 
 from enum import StrEnum
+from typing import Any, Self
 
 
 class Status(StrEnum):
@@ -40,4 +41,63 @@ _MEANINGS = {
     Status.ERROR: "the algorithm, an oracle or a measure raised an exception",
     Status.KILLED: "the run was interrupted",
     Status.REFUSED: "the run was refused before its first call",
+}
+
+
+class Verdict(StrEnum):
+    """Verdict on a claim; its text is the word in JSON and stores."""
+
+    HOLDS = "holds"
+    WITHIN_10 = "within-10"
+    ATTAINED = "attained"
+    VIOLATED = "violated"
+    FAILED = "failed"
+    DISPUTED = "disputed"
+    INCONCLUSIVE = "inconclusive"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        return cls(_FORMER_NAMES[value]) if value in _FORMER_NAMES else None
+
+    @property
+    def rank_from_worst(self) -> int:
+        """Position of the verdict from the worst, 0, to the best."""
+        return _WORST_FIRST.index(self)
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the claim was measured false, or the method failed."""
+        return self in (Verdict.VIOLATED, Verdict.FAILED)
+
+    @property
+    def keeps_bound(self) -> bool:
+        """Whether the bound was kept: holds, within ten of it, or attained."""
+        return self in (Verdict.HOLDS, *NEAR)
+
+    @property
+    def terminal_style(self) -> str:
+        """Style of the verdict in a terminal."""
+        return _COLOURS[self]
+
+
+NEAR = (Verdict.WITHIN_10, Verdict.ATTAINED)
+"""Verdicts on a bound that could not be much smaller."""
+
+_FORMER_NAMES: dict[Any, str] = {"tight": "within-10"}
+"""Names in older stores and archives."""
+
+VERDICT_NAMES = (*Verdict, *_FORMER_NAMES)
+"""Names accepted as input, former ones included."""
+
+_WORST_FIRST = (
+    *(Verdict.VIOLATED, Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.DISPUTED),
+    *(Verdict.HOLDS, *NEAR),
+)
+
+_COLOURS = {
+    Verdict.HOLDS: "green",
+    **dict.fromkeys(NEAR, "bold green"),
+    **dict.fromkeys((Verdict.VIOLATED, Verdict.FAILED), "bold red"),
+    Verdict.DISPUTED: "magenta",
+    Verdict.INCONCLUSIVE: "yellow",
 }

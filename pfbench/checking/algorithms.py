@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.base import get_parameters
-from pfbench.base.assumptions import ASSUMPTIONS
 from pfbench.base.counts import Budget, Counts
 from pfbench.base.errors import RefusedError
-from pfbench.base.protocols import Algorithm, Problem
+from pfbench.base.protocols import ASSUMPTIONS, Algorithm, Problem
 from pfbench.base.state import OUTPUT_RULES
 from pfbench.base.status import Status
 from pfbench.checking.examples import convert_point_errors, make_expiring_points_problem

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import BudgetExhausted, PfbenchError, format_error
-from pfbench.base.escaping import escape_text
-from pfbench.base.notebook import html_table
+from pfbench.base.escaping import escape_text, html_table
 from pfbench.points import FactoredMatrix, RankOne
 from pfbench.verification.subject import NotTestable
 

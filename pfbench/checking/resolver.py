@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 from pfbench.adapters.solve_interface import as_problem
 from pfbench.algorithms.catalogue import ALGORITHMS, AlgorithmChoice
 from pfbench.algorithms.catalogue import select_algorithm as named_algorithm
-from pfbench.base.checks import check_choice
+from pfbench.base.checks import check_choice, unknown_name_error
 from pfbench.base.errors import InputError
 from pfbench.base.function_methods import is_method, method_class
-from pfbench.base.names import unknown_name_error
 from pfbench.base.parameters import check_parameter_names
 from pfbench.base.protocols import Problem
 from pfbench.base.selectors import Selector, is_user_defined
@@ -28,8 +27,8 @@ from pfbench.estimators.catalogue import ESTIMATORS
 from pfbench.problems import FiniteSum
 from pfbench.problems.catalogue import PROBLEMS, build_problem
 from pfbench.runs.loop.resolved_run import resolve_run
+from pfbench.runs.planning.name_resolution import check_user_problem
 from pfbench.runs.planning.name_resolution import select_algorithm as chosen_algorithm
-from pfbench.runs.planning.user_problem import check_user_problem
 from pfbench.sets.catalogue import PENALTIES, SETS, feasible_set, penalty
 from pfbench.verification.parameter_units import USUAL
 

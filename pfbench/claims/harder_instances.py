@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pfbench.base.assumptions import ASSUMPTIONS, list_known_assumptions
 from pfbench.base.errors import InputError
+from pfbench.base.protocols import ASSUMPTIONS, list_known_assumptions
 from pfbench.base.selectors import Selector
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.claims.hard_families import FAMILIES, families
 from pfbench.verification.claim import Claim
 from pfbench.verification.instances import Instance, make_instance

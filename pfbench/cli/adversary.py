@@ -99,7 +99,7 @@ def adversary(
     """
     from pfbench.resisting import list_contestants
     from pfbench.resisting.figures import check_figure
-    from pfbench.runs.planning.plugin_names import expand_plugin_name
+    from pfbench.runs.planning.name_resolution import check_selector
 
     _refuse_combinations(context.params)
     options.check_engine_options(jobs, scheduler)
@@ -111,7 +111,7 @@ def adversary(
     if table is not None:
         check_writable(table, f"--table {table}")
     named = [list_contestants() if text == ALL else [text] for text in algorithm or ()]
-    texts = (expand_plugin_name("algorithm", text) for text in chain.from_iterable(named))
+    texts = (check_selector("algorithm", text) for text in chain.from_iterable(named))
     selectors = list(dict.fromkeys(texts))
     horizons = [] if family is None else _parse_horizons(family)
     if output is not None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from pfbench import __version__
-from pfbench.base.errors import InputError, StorageError
-from pfbench.base.failures import end_sentence
+from pfbench.base.errors import InputError, StorageError, end_sentence
 from pfbench.base.files import check_writable
 from pfbench.base.selectors import is_user_defined
 from pfbench.cli import options, terminal
@@ -123,10 +122,10 @@ def _make_comparison(
     as_json: bool,
 ) -> None:
     from pfbench.cli.compare import compare_on_suite, load_suite
-    from pfbench.runs.planning.plugin_names import expand_plugin_name
+    from pfbench.runs.planning.name_resolution import check_selector
 
     spec, path = load_suite(suite, None, price)
-    method = expand_plugin_name("algorithm", method)
+    method = check_selector("algorithm", method)
     terminal.announce_imports([method])
     compared = compare_on_suite(spec, method, path, writer.store, engine, quiet=as_json)
     manifest = writer.write_comparison(spec, method, price or "", compared)

@@ -1,7 +1,7 @@
 """``pfbench list``: named items of every kind, built-in or user-defined, with a description."""
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from pfbench.base.bibliography import REFERENCES
-from pfbench.base.citations import find_cited_paper_keys, find_urls, format_reference
+from pfbench.base.bibliography import REFERENCES, find_cited_paper_keys, find_urls, format_reference
+from pfbench.base.checks import unknown_name_error
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown_name_error
-from pfbench.base.plugins import GROUPS, list_plugins
 from pfbench.cli.formatting import docstring_summary
 from pfbench.cli.options import AS_JSON, argument
 from pfbench.cli.terminal import (
@@ -45,17 +43,13 @@ PAPER = "paper"
 
 @dataclass(frozen=True)
 class CatalogueItem:
-    """Name with its kind, source, one-line description, and the object it names.
-
-    For a plug-in that is broken, `error` has the reason.
-    """
+    """Name with its kind, source, one-line description, and the object it names."""
 
     name: str
     kind: str
     source: str
     summary: str
     object: Any = field(default=None, compare=False, repr=False)
-    error: str = ""
 
     @property
     def display_name(self) -> str:
@@ -183,11 +177,8 @@ def _item_table(items: list[CatalogueItem]) -> RenderableType:
 
 
 def list_items(plural_kind: str) -> list[CatalogueItem]:
-    """Return the items that ``pfbench list`` shows of a kind: built-in ones, then plug-ins."""
-    items, kind = list(KINDS[plural_kind]()), plural_kind.removesuffix("s")
-    if kind in GROUPS:
-        items += iterate_plugins(kind, {item.name for item in items})
-    return items
+    """Return the items that ``pfbench list`` shows of a kind."""
+    return list(KINDS[plural_kind]())
 
 
 def find_item(name: str) -> CatalogueItem:
@@ -206,9 +197,6 @@ def find_item(name: str) -> CatalogueItem:
         name = EDITIONS["latest-small"].name
     kind, _, plain = name.rpartition(":")
 
-    def matching_items(items: Iterable[CatalogueItem]) -> list[CatalogueItem]:
-        return [item for item in items if item.name == plain and kind in ("", item.kind)]
-
     # Only the spec that is asked for is read: it plans all its runs.
     everything = [
         item
@@ -218,12 +206,7 @@ def find_item(name: str) -> CatalogueItem:
     ]
     for key, find_paths in _SPEC_PATHS.items():
         everything += [CatalogueItem(n, key, str(p), "") for n, p in find_paths().items()]
-    results = matching_items(everything)
-    if not results:
-        # Only then is anybody's package imported.
-        for group in GROUPS:
-            everything += iterate_plugins(group) if group != "penalty" else ()
-        results = matching_items(everything)
+    results = [item for item in everything if item.name == plain and kind in ("", item.kind)]
     if not results:
         near = get_close_matches(name, [item.name for item in everything], n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else "`pfbench list` shows all names."
@@ -347,15 +330,8 @@ def get_parameters(obj: Any) -> "dict[str, Parameter]":
     }
 
 
-def make_user_item(location: str, name: str = "", package: str = "") -> CatalogueItem:
-    """Return the catalogue entry of a user-defined item, which is imported.
-
-    Parameters
-    ----------
-    location
-        FILE.py:NAME or MODULE:NAME.
-    name, package
-        Name and package of a plug-in.
+def make_user_item(location: str) -> CatalogueItem:
+    """Return the catalogue entry of FILE.py:NAME or MODULE:NAME, which is imported.
 
     Raises
     ------
@@ -370,23 +346,4 @@ def make_user_item(location: str, name: str = "", package: str = "") -> Catalogu
     if kind == "claim":  # which knows there in which file it stands
         (data,) = load_claims(location).claims
     source, summary = describe_source(data)
-    return CatalogueItem(name or location, kind, package or source, summary, data)
-
-
-def iterate_plugins(kind: str, builtin_names: Collection[str] = ()) -> Iterator[CatalogueItem]:
-    """Yield the plug-ins of a kind; the item of a broken plug-in has its error."""
-    for plugin in list_plugins(kind):
-        try:
-            item = make_user_item(plugin.target, plugin.name, plugin.package)
-            if item.kind != kind and (kind, item.kind) != ("set", "penalty"):
-                raise InputError(
-                    f"{plugin.target} is of kind {item.kind}, but is registered as {kind}: move "
-                    "its entry point."
-                )
-            if plugin.name in builtin_names:
-                raise InputError(f"{plugin.name} is a built-in name, too: use {plugin.target}.")
-            yield item
-        except InputError as error:
-            reason = str(error)
-            summary = f"broken: {reason}"
-            yield CatalogueItem(plugin.name, kind, plugin.package, summary, error=reason)
+    return CatalogueItem(location, kind, source, summary, data)

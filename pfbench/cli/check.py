@@ -40,14 +40,13 @@ def check(
     constant. Exit status 1 if a check failed.
     """
     from pfbench.base.checks import check_choice
-    from pfbench.base.file_watch import record_opened_files
+    from pfbench.base.files import record_opened_files
     from pfbench.checking import KINDS
     from pfbench.checking import check as look
     from pfbench.checking.resolver import is_imported
-    from pfbench.runs.planning.plugin_names import expand_any_plugin_name, expand_plugin_name
+    from pfbench.runs.planning.name_resolution import check_selector
 
-    name = expand_any_plugin_name(name)
-    problem = problem and expand_plugin_name("problem", problem)
+    problem = problem and check_selector("problem", problem)
     if kind is not None:
         check_choice("--kind", kind, KINDS)
     if not as_json:

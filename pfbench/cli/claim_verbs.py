@@ -14,7 +14,7 @@ from pfbench.cli import options, terminal
 from pfbench.cli.descriptions import show_claim_or_erratum
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.terminal import make_table, print_parts
-from pfbench.cli.verification_job import VerificationJob, expand_claim_names_and_announce, open_job
+from pfbench.cli.verification_job import VerificationJob, announce_claims, open_job
 from pfbench.cli.verify import (
     check_homogeneity,
     render_claim_list,
@@ -31,7 +31,7 @@ def explain(name: str = argument("NAME", "A claim or an erratum.", default=...))
     """Explain a claim or an erratum."""
     from pfbench.claims.catalogue import ERRATA, claim
 
-    (name,) = expand_claim_names_and_announce([name], None)
+    (name,) = announce_claims([name], None)
     show_claim_or_erratum(ERRATA[name] if name in ERRATA else claim(name))
 
 

@@ -71,7 +71,7 @@ def compare(
     method is better or worse.
     """
     from pfbench.reporting import check_report_can_be_written
-    from pfbench.runs.planning.plugin_names import expand_plugin_name
+    from pfbench.runs.planning.name_resolution import check_selector
     from pfbench.runs.storage.store import Store
 
     options.check_engine_options(jobs, None)
@@ -79,7 +79,7 @@ def compare(
         raise InputError("give a METHOD.")
     spec, path = load_suite(suite, problem, price)
     if method is not None:
-        method = expand_plugin_name("algorithm", method)
+        method = check_selector("algorithm", method)
         announce_imports([method])
     if grid or method is None:
         _show_grids(spec, method, as_json=as_json)
@@ -98,10 +98,9 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
 
     User-defined code in it is printed, then imported.
     """
-    from pfbench.runs.planning.name_resolution import select_problem
-    from pfbench.runs.planning.plugin_names import expand_plugin_name
+    from pfbench.runs.planning.name_resolution import check_selector, select_problem
     from pfbench.runs.planning.spec import load_spec
-    from pfbench.runs.planning.suite_on_problem import restrict_to_problem
+    from pfbench.runs.planning.suite import restrict_to_problem
 
     if problem is None:
         path = resolve_spec_path("suite", suite, suite_spec_paths())
@@ -113,7 +112,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
             f"add the problem to {suite}."
         )
     else:
-        problem = expand_plugin_name("problem", problem)
+        problem = check_selector("problem", problem)
         announce_imports([problem])
         normed = getattr(select_problem(problem), "norm", None) is not None
         path = suite_spec_paths()["norms" if normed and suite == "quick" else suite]
@@ -148,7 +147,7 @@ def compare_on_suite(
     Without such runs all methods are run here. A user-defined method is imported.
     """
     from pfbench.reporting.report import compare_on_suite
-    from pfbench.runs.planning.candidate import add_candidate
+    from pfbench.runs.planning.suite import add_candidate
 
     candidate = add_candidate(spec, method)  # refuses it, where it must be, before any work
     archive = None if shipped is None else _load_suite_archive(shipped)
@@ -246,7 +245,7 @@ _OFTEN = ("step", "batch")
 
 def _show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
     """Show the tuned parameters of each method of a suite, and of a named candidate."""
-    from pfbench.runs.planning.candidate import add_candidate
+    from pfbench.runs.planning.suite import add_candidate
 
     if method is not None:
         spec = add_candidate(spec, method)[0]
@@ -270,7 +269,7 @@ def _show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
 
 
 def _grid_row(method: "TunedMethod", tune: "TuningPlan") -> list[str]:
-    from pfbench.base.relative import is_constant_formula
+    from pfbench.base.constants import is_constant_formula
 
     grid = {name: _format_values(values) for name, values in method.grid.items()}
     texts = Selector.parse(method.selector).texts

@@ -38,7 +38,7 @@ def falsify(
     and shows the result of one that is finished.
     """
     from pfbench.claims.catalogue import load_named_claims
-    from pfbench.cli.verification_job import expand_claim_names_and_announce
+    from pfbench.cli.verification_job import announce_claims
     from pfbench.verification.falsify.falsification import check_arguments, search_claims
     from pfbench.verification.falsify.genomes import SETS
 
@@ -48,7 +48,7 @@ def falsify(
     options.check_engine_options(jobs, None)
     if as_json is not None and as_json != terminal.STANDARD_OUTPUT:
         check_writable(as_json, f"--json {as_json}", error=StorageError)
-    names = expand_claim_names_and_announce(claims, as_json)
+    names = announce_claims(claims, as_json)
     if not names:
         raise InputError("name the claims: FILE.py, FILE.py:NAME or a claim of the catalogue.")
     loaded = load_named_claims(names)

@@ -46,11 +46,11 @@ def faults(
 
     Faults are planted by hand, or generated from the method's source.
     """
-    from pfbench.runs.planning.plugin_names import expand_plugin_name
+    from pfbench.runs.planning.name_resolution import check_selector
 
     if planted_only and (max_faults, late_faults, algorithm) != (None, None, None):
         raise InputError("--planted-only excludes options for generated faults: remove them.")
-    algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
+    algorithm = algorithm and check_selector("algorithm", algorithm)
     limit = max_faults or (10**9 if full else MAX_FAULTS)
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
     with open_job(claims, as_json, table, full=full, seed=seed, **output) as work:

@@ -67,7 +67,7 @@ def show_run_forecast(
     """Print the planned run with its estimates; nothing is stored."""
     from pfbench.algorithms import get_parameters
     from pfbench.base.selectors import Selector
-    from pfbench.runs.forecast import forecast
+    from pfbench.runs.engines.run_task import forecast
 
     problem, algorithm, number = run.problem, run.algorithm, len(seeds)
     result = forecast(run, seed=seeds[0], budget=budget, time_limit=time_limit)
@@ -164,8 +164,8 @@ def _try_settings(
     settings: "Sequence[Sequence[PlannedRun]]", slots: int, *, quiet: bool
 ) -> list[dict[str, Any]]:
     """Return the estimates of settings, each given by its runs, from a short trial of the first."""
+    from pfbench.runs.engines.run_task import run_trial
     from pfbench.runs.engines.workers import Task, run_tasks
-    from pfbench.runs.forecast import run_trial
 
     plans = [(runs[0], len(runs)) for runs in settings]
     rows: list[dict[str, Any]] = [

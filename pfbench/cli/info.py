@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from pfbench.base.errors import DataError, InputError
+from pfbench.base.errors import DataError
 from pfbench.base.selectors import Selector, is_user_defined
 from pfbench.cli.catalogue import (
     CatalogueItem,
@@ -73,8 +73,6 @@ def info(name: str = argument("NAME", default=...), as_json: bool = AS_JSON) -> 
     if own:  # it is printed before it is imported
         announce_imports([selector.name])
     item = make_user_item(selector.name) if own else find_item(selector.name)
-    if item.error:
-        raise InputError(item.error)
     facts, parts = _KINDS[item.kind](replace(selector, name=item.name), item)
     show_facts([*item.facts, *facts], *parts, as_json=as_json)
 
@@ -161,7 +159,7 @@ def _check_parameters(selector: Selector, item: CatalogueItem) -> None:
 
 
 def _explain_assumptions(assumptions: Iterable[str]) -> str:
-    from pfbench.base.assumptions import ASSUMPTIONS
+    from pfbench.base.protocols import ASSUMPTIONS
 
     return "; ".join(f"{name} ({ASSUMPTIONS[name]})" for name in sorted(assumptions))
 
@@ -203,13 +201,12 @@ def _describe_problem_item(selector: Selector, item: CatalogueItem) -> Described
 
 def _describe_problem(selector: Selector) -> Described:
     """Describe a problem on its data."""
-    from pfbench.base.assumptions import list_known_assumptions
+    from pfbench.base.protocols import list_known_assumptions
     from pfbench.measures import MEANING, available_measures
     from pfbench.runs.planning.name_resolution import select_problem
-    from pfbench.runs.planning.plugin_names import expand_plugin_name
 
     as_given = Selector(selector.name, selector.texts)
-    problem = select_problem(expand_plugin_name("problem", str(as_given)))
+    problem = select_problem(str(as_given))
     result = problem.constants(problem.start())
     constants = describe_constants(result, result.derivations)
     assumed = sorted(list_known_assumptions(problem))

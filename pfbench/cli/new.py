@@ -10,9 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pfbench import __version__
+from pfbench.base.checks import unknown_name_error
 from pfbench.base.errors import InputError
 from pfbench.base.files import atomic_write, translate_os_errors
-from pfbench.base.names import unknown_name_error
 from pfbench.cli.options import argument
 from pfbench.cli.terminal import print_parts
 
@@ -148,7 +148,7 @@ def create_files(
 def _suite_template() -> str:
     """Return the text of the suite quick on another problem, as a template."""
     from pfbench.cli.catalogue import suite_spec_paths
-    from pfbench.runs.planning.suite_on_problem import format_suite_text
+    from pfbench.runs.planning.suite import format_suite_text
 
     problem = "nonconvex-logistic[source=synthetic,rows=200,columns=10,seed={seed}]"
     description = (

@@ -5,9 +5,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pfbench.base.checks import check_text
+from pfbench.base.checks import brief_repr, check_text
 from pfbench.base.errors import InputError
-from pfbench.base.names import brief_repr
 from pfbench.reporting.report_contents import ReportSummary
 from pfbench.runs.loop.run import Run
 
@@ -52,10 +51,10 @@ def compare(
     from pfbench.cli import compare as verb
     from pfbench.cli.options import check_engine_options, make_engine
     from pfbench.reporting import check_report_can_be_written
-    from pfbench.runs.planning.plugin_names import expand_plugin_name
+    from pfbench.runs.planning.name_resolution import check_selector
 
     check_engine_options(jobs, None)
-    name = expand_plugin_name("algorithm", _parse_selector("method", method))
+    name = check_selector("algorithm", _parse_selector("method", method))
     on = None if problem is None else _parse_selector("problem", problem)
     spec, path = verb.load_suite(str(suite), on, None)
     folder = None if output is None else _check_path("output", output)

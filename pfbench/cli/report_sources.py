@@ -42,7 +42,7 @@ def resolve_search(
     recomputed_statuses: Collection[str] = (),
 ) -> "Spec":
     """Return a spec with the parameters that its search chooses; execute missing search runs."""
-    from pfbench.runs.tuning import resolve_tuning
+    from pfbench.runs.execute import resolve_tuning
 
     def make(_: "Spec", plans: "Sequence[PlannedRun]") -> "Sequence[PlanOutcome]":
         title, statuses = f"{spec.name}, search", recomputed_statuses

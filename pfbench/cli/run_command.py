@@ -130,7 +130,7 @@ def _run_sweep(
     from pfbench.reporting.ranking import keep_ranking_rows
     from pfbench.reporting.results import limits_by_plan
     from pfbench.runs.execute import iterate_plan_outcomes
-    from pfbench.runs.loop.stop import first_rows_reaching
+    from pfbench.runs.loop.run import first_rows_reaching
     from pfbench.runs.storage.store import Store
 
     store, is_hidden = Store(folder), quiet or as_json

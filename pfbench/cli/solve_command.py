@@ -99,17 +99,18 @@ def solve(
     if trace is not None:
         _check_trace_path(trace)
 
-    from pfbench.runs.loop.stop import Stop, list_recorded_measures
-    from pfbench.runs.planning.plan import PlannedRun
-    from pfbench.runs.planning.plugin_names import expand_measure_name, expand_plugin_name
-    from pfbench.runs.planning.resolve import resolve
+    from pfbench.runs.loop.run import Stop, list_recorded_measures
+    from pfbench.runs.planning.name_resolution import check_selector
+    from pfbench.runs.planning.plan import PlannedRun, resolve
 
-    problem = expand_plugin_name("problem", problem)
-    selector = str(Selector.parse(expand_plugin_name("algorithm", algorithm)))
+    problem = check_selector("problem", problem)
+    selector = str(Selector.parse(check_selector("algorithm", algorithm)))
     target = None if stop is None else Stop.parse(stop)
     if target is not None:
-        target = replace(target, measure=expand_measure_name(target.measure))
-    names, target = list_recorded_measures([expand_measure_name(name) for name in measures], target)
+        target = replace(target, measure=check_selector("measure", target.measure))
+    names, target = list_recorded_measures(
+        [check_selector("measure", name) for name in measures], target
+    )
     terminal.announce_imports((problem, selector, *names))
     plan = PlannedRun(problem, selector, seed, names, every, limits, target, time_limit)
     seeds = range(seed, seed + (repeat or 1))
@@ -152,7 +153,7 @@ def _check_iteration_count(run: "ResolvedRun", seed: int) -> None:
     length = run.iteration_count
     if length is None or length <= _LONG:
         return
-    from pfbench.runs.forecast import forecast
+    from pfbench.runs.engines.run_task import forecast
 
     result = forecast(run, seed=seed, budget=None, time_limit=None)
     if result.iterations is None or result.iterations <= _LONG:

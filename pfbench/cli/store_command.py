@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pfbench.base.errors import InputError
+from pfbench.base.errors import InputError, end_sentence
 from pfbench.base.escaping import escape_text
-from pfbench.base.failures import end_sentence
 from pfbench.base.selectors import selector_or_name_equals
-from pfbench.base.verdicts import VERDICT_NAMES
+from pfbench.base.status import VERDICT_NAMES
 from pfbench.cli.formatting import format_bytes, format_plural
 from pfbench.cli.options import AS_JSON, STORE, argument, flag, option
 from pfbench.cli.progress import StepProgress

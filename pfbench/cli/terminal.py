@@ -17,9 +17,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from pfbench.base.errors import StorageError
+from pfbench.base.errors import StorageError, end_sentence
 from pfbench.base.escaping import escape_text
-from pfbench.base.failures import end_sentence
 from pfbench.base.status import Status
 from pfbench.cli.formatting import format_count, format_number, format_plural
 

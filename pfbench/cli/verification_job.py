@@ -114,7 +114,7 @@ def open_job(
     A store error after some results ends the command with one sentence.
     """
     options.check_engine_options(jobs, scheduler)
-    names = expand_claim_names_and_announce(claims, json_path)
+    names = announce_claims(claims, json_path)
     for name, path in (("--json", json_path), ("--table", markdown_path)):
         if path is not None and path != terminal.STANDARD_OUTPUT:
             check_writable(path, f"{name} {path}", error=StorageError)
@@ -133,28 +133,16 @@ def open_job(
             terminal.exit_with_error(str(error))
 
 
-def expand_claim_names_and_announce(
-    claims: Sequence[str] | None, json_path: Path | None
-) -> list[str]:
-    """Return names of claims, with MODULE:NAME for plug-ins; print what is imported.
+def announce_claims(claims: Sequence[str] | None, json_path: Path | None) -> list[str]:
+    """Return names of claims; print those whose code is imported.
 
     Nothing is printed if JSON goes to the standard output.
     """
-    names = [_expand_name(name) for name in claims or ()]
+    names = list(claims or ())
     for name in dict.fromkeys(filter(is_user_defined, names)):
         if json_path != terminal.STANDARD_OUTPUT:
             terminal.print_note(f"importing {name}")
     return names
-
-
-def _expand_name(name: str) -> str:
-    from pfbench.base.plugins import find_plugin
-    from pfbench.claims.catalogue import CLAIMS, claims_about
-
-    if is_user_defined(name) or name in CLAIMS or claims_about(name):
-        return name
-    plugin = find_plugin("claim", name)
-    return name if plugin is None else plugin.target
 
 
 class InterimSummary:

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pfbench.base.errors import InputError
-from pfbench.base.verdicts import Verdict as VerdictName
+from pfbench.base.status import Verdict as VerdictName
 from pfbench.cli import options, terminal
 from pfbench.cli.formatting import format_duration, format_plural
 from pfbench.cli.options import argument, flag, option
@@ -20,12 +20,7 @@ from pfbench.cli.terminal import (
     print_parts,
     section_with_title,
 )
-from pfbench.cli.verification_job import (
-    InterimSummary,
-    VerificationJob,
-    expand_claim_names_and_announce,
-    open_job,
-)
+from pfbench.cli.verification_job import InterimSummary, VerificationJob, announce_claims, open_job
 
 if TYPE_CHECKING:
     from pfbench.claims.harder_instances import HardestInstance
@@ -66,7 +61,7 @@ def verify(
     violated or failed, or a check was lost.
     """
     from pfbench.claims.catalogue import ERRATA, select_claims
-    from pfbench.runs.planning.plugin_names import expand_plugin_name
+    from pfbench.runs.planning.name_resolution import check_selector
 
     if quick and full:
         raise InputError("--quick and --full are mutually exclusive: give one.")
@@ -75,12 +70,9 @@ def verify(
             "--harder-instances cannot be combined with --algorithm or --repeat: "
             "remove one of them."
         )
-    algorithm = algorithm and expand_plugin_name("algorithm", algorithm)
+    algorithm = algorithm and check_selector("algorithm", algorithm)
     if listing:
-        names, effort = (
-            expand_claim_names_and_announce(claims, as_json),
-            "full" if full else "quick",
-        )
+        names, effort = (announce_claims(claims, as_json), "full" if full else "quick")
         print_parts(
             render_claim_list(select_claims(names, effort), effort, () if names else ERRATA)
         )

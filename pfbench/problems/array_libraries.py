@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import check_text
+from pfbench.base.checks import check_text, find_entry
 from pfbench.base.errors import InputError
-from pfbench.base.names import find_entry
 from pfbench.points.operators import DenseOperator
 
 _MODULES = MappingProxyType(

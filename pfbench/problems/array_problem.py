@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.delegation import DelegatedAttribute
+from pfbench.base.parameters import DelegatedAttribute
 from pfbench.base.protocols import Backend, Table
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.array_libraries import ArrayLibrary, ArrayOperator

@@ -61,7 +61,7 @@ class FiniteSum(IndexSampling, ABC):
         Ball of a norm, None for none. Without a set `lo` minimises over this ball and returns 0
         wherever the gradient does not determine the minimiser.
     properties
-        Known properties of f, by the names of `pfbench.base.assumptions`.
+        Known properties of f, by the names of `pfbench.base.protocols.ASSUMPTIONS`.
     best_known
         Best known value of f + h with its origin, None if none is known.
     parameters
@@ -95,7 +95,7 @@ class FiniteSum(IndexSampling, ABC):
 
         @property
         def properties(self) -> frozenset[str]:
-            """Known properties of f, by the names of `pfbench.base.assumptions`."""
+            """Known properties of f, by the names of `pfbench.base.protocols.ASSUMPTIONS`."""
             return frozenset()
 
         @property

@@ -92,7 +92,7 @@ class LinearModel(FiniteSum):
 
     @property
     def properties(self) -> frozenset[str]:
-        """Known properties of f, by the names of `pfbench.base.assumptions`."""
+        """Known properties of f, by the names of `pfbench.base.protocols.ASSUMPTIONS`."""
         existing = {"convex"} if self.loss.lower == 0.0 and self.alpha == 0.0 else set[str]()
         if self.strong_convexity > 0.0:
             existing.add("restricted strong convexity")

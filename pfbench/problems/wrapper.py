@@ -5,7 +5,7 @@ from typing import Any
 
 from pfbench.base.arrays import Floats
 from pfbench.base.constants import Constants
-from pfbench.base.delegation import DelegatedAttribute
+from pfbench.base.parameters import DelegatedAttribute
 from pfbench.base.protocols import FeasibleSet, Gradient, Measure
 from pfbench.problems.base import FiniteSum
 from pfbench.sets.norms import NormBall

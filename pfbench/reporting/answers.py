@@ -22,8 +22,7 @@ from pfbench.reporting.wording import (
     name_within_sentence,
     pluralize,
 )
-from pfbench.runs.loop.run import COMPLETED
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import COMPLETED, Stop
 
 _MOST_NAMED = 4
 """Maximum number of methods or panels that a sentence names; the others it counts."""

@@ -23,8 +23,7 @@ from pfbench.reporting.seed_curves import median_start_value
 from pfbench.reporting.significance import compare_pairs
 from pfbench.reporting.tables import EQUAL_MARK, CallRatio, Cell, Table, TableRow
 from pfbench.reporting.wording import name_within_sentence, pluralize, round_as_printed
-from pfbench.runs.loop.run import COMPLETED
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import COMPLETED, Stop
 
 NEAR_RATIO = 2.0
 """A method is near the best if it needs at most this multiple of the calls of the best."""

@@ -29,7 +29,7 @@ from pfbench.reporting.runtimes import (
     make_runtimes,
 )
 from pfbench.reporting.significance import SeedSample, median, significant_leaders
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Stop
 
 
 @dataclass(frozen=True)

@@ -48,8 +48,7 @@ from pfbench.reporting.wording import (
     format_significant,
     measure_label,
 )
-from pfbench.runs.loop.run import Run
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.planning.study import Spec
 
 ROWS = 200

@@ -35,8 +35,7 @@ from pfbench.reporting.wording import (
     name_within_sentence,
     round_as_printed,
 )
-from pfbench.runs.loop.run import Run
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.planning.tune import make_tuned_label
 
 KINDS = ("sfo", "lo", "po", *(k for k in COUNTED if k not in ("sfo", "lo", "po", "fo", "fv")))

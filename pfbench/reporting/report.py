@@ -14,7 +14,7 @@ from pfbench.reporting.ranking import table
 from pfbench.reporting.results import StudyResults, group_results
 from pfbench.reporting.tables import Table, TableRow
 from pfbench.reporting.wording import pluralize
-from pfbench.runs.execute import PlanOutcome
+from pfbench.runs.execute import PlanOutcome, resolve_tuning
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import Spec, Study
 from pfbench.runs.planning.suite import (
@@ -26,7 +26,6 @@ from pfbench.runs.planning.suite import (
     suite_labels,
     suite_runs,
 )
-from pfbench.runs.tuning import resolve_tuning
 
 
 @dataclass(frozen=True)

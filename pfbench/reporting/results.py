@@ -15,8 +15,7 @@ from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.selectors import Selector
 from pfbench.base.status import Status
 from pfbench.reporting.seed_curves import Array, is_deterministic, trace_array
-from pfbench.runs.loop.run import Run
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.study import LabelledSelector, Setting, Spec, Study
 

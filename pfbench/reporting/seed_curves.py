@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from pfbench.base.status import Status
 from pfbench.runs.loop.run import COMPLETED, Run
-from pfbench.runs.loop.trace_rows import TraceRows
+from pfbench.runs.loop.trace import TraceRows
 
 Array = npt.NDArray[np.float64]
 

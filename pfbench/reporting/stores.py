@@ -17,11 +17,11 @@ from pfbench.base.selectors import selector_or_name_equals
 from pfbench.reporting.report import Report, collect_report
 from pfbench.reporting.wording import pluralize
 from pfbench.runs.execute import PlanOutcome
-from pfbench.runs.loop.run import Run, list_measures
-from pfbench.runs.loop.stop import Stop
-from pfbench.runs.planning.labels import make_labels
+from pfbench.runs.loop.run import Run, Stop, list_measures
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import LabelledSelector, Setting, Spec, Study
+from pfbench.runs.planning.spec_text import make_labels
+from pfbench.runs.planning.study import LabelledSelector, Spec, Study
+from pfbench.runs.planning.tune import Setting
 from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store

@@ -10,8 +10,7 @@ from itertools import chain, groupby
 from operator import attrgetter
 
 from pfbench.base.counts import COUNTED, MEANING
-from pfbench.base.escaping import escape_text
-from pfbench.base.notebook import html_table
+from pfbench.base.escaping import escape_text, html_table
 from pfbench.base.status import Status
 from pfbench.reporting.comparison import ExpectedCalls
 from pfbench.reporting.results import StudyResults
@@ -24,8 +23,7 @@ from pfbench.reporting.wording import (
     format_significant,
     round_as_printed,
 )
-from pfbench.runs.loop.run import COMPLETED, Run
-from pfbench.runs.loop.stop import trace_name
+from pfbench.runs.loop.run import COMPLETED, Run, trace_name
 from pfbench.runs.planning.plan import PlannedRun
 
 NEVER_REACHED = "∞"

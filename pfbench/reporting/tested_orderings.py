@@ -25,8 +25,7 @@ from pfbench.reporting.results import RunGroup, SettingResults, StudyResults, tr
 from pfbench.reporting.runtimes import Cost, make_runtimes
 from pfbench.reporting.seed_curves import Array, trace_column
 from pfbench.reporting.significance import SIGNIFICANT, holm_adjust, median, rank_side, rank_test
-from pfbench.runs.loop.run import COMPLETED, Run
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import COMPLETED, Run, Stop
 from pfbench.runs.planning.published import CostUnit, PublishedOrdering
 from pfbench.runs.planning.study import Study
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from pfbench.reporting.tables import Cell, Table, TableRow
 from pfbench.reporting.wording import format_integer, join_items, name_within_sentence, pluralize
-from pfbench.runs.loop.stop import Stop
-from pfbench.runs.planning.labels import setting_title
+from pfbench.runs.loop.run import Stop
+from pfbench.runs.planning.spec_text import setting_title
 from pfbench.runs.planning.study import Study
 from pfbench.runs.planning.tune import TunedMethod, TuningChoice, TuningPlan, choice_key
 

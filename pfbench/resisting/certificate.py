@@ -29,7 +29,7 @@ from pfbench.resisting.resisting_oracle import (
     run_against_oracle,
 )
 from pfbench.resisting.transcript import Transcript, file_digest
-from pfbench.runs.loop.streams import random_stream
+from pfbench.runs.loop.steps import random_stream
 
 SCHEMA = 1
 

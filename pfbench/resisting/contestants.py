@@ -14,16 +14,14 @@ from pfbench.algorithms.nfwu import NFWU, LooplessNFWU
 from pfbench.algorithms.proximal import ProximalMethod
 from pfbench.algorithms.sliding import CGS, SlidingMethod
 from pfbench.base import user_code
-from pfbench.base.checks import check_integer
+from pfbench.base.checks import check_integer, find_entry
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError, RefusedError
-from pfbench.base.failures import end_sentence
-from pfbench.base.names import find_entry
+from pfbench.base.errors import InputError, RefusedError, end_sentence
 from pfbench.base.protocols import Algorithm, AlgorithmOracles
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness
-from pfbench.runs.loop.streams import random_stream
+from pfbench.runs.loop.steps import random_stream
 
 AVAILABLE_ORACLES = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "set"})
 """Oracles that the resisting oracle answers: all of first order."""

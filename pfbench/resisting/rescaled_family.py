@@ -34,7 +34,7 @@ from pfbench.resisting.resisting_oracle import (
     make_resisting_chain,
     run_against_oracle,
 )
-from pfbench.runs.loop.streams import random_stream
+from pfbench.runs.loop.steps import random_stream
 
 MOST = 200_000
 """Default number of LO calls after which a run is censored."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from pfbench.base.file_watch import call_and_record_files, find_changed_file
+from pfbench.base.files import call_and_record_files, find_changed_file
 from pfbench.base.user_code import is_builtin
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task, TaskResult

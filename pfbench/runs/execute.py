@@ -11,14 +11,25 @@ The store keeps these notes on a run:
 * ``promised``: the measure that the theorem of the schedule bounds, and the bound, if any;
 * ``plan``: the planned run, from which it can be re-run;
 * ``files``: the digests of the files that user-defined code read, by name, if any.
+
+Tuning precedes a comparison: a search that is the same for all methods. Each method makes the same
+number of trials within its budget, on seeds that the comparison never uses. On each problem, at
+each setting and for each target, the trial with the fewest expected calls to the target is chosen.
+These are the calls that all its runs spent up to the target, divided by the number of runs that
+reached it (Hansen et al., Anytime performance assessment, 2022). If no trial reaches the target,
+the lowest last value decides; of equal trials the first of the grid is chosen. All targets choose
+among the same trials, so further targets cost nothing. If a choice lies at an end of its grid, the
+grid is extended once, by one value beyond that end.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from statistics import median_high
 from typing import Any
 
 from pfbench.base.status import Status
@@ -28,10 +39,11 @@ from pfbench.runs.engines.run_task import (
     make_unfinished_run,
     run_from_result,
 )
-from pfbench.runs.engines.workers import Task
-from pfbench.runs.loop.run import UNINFORMATIVE, Run
-from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.resolve import best_known
+from pfbench.runs.engines.workers import Task, TaskResult
+from pfbench.runs.loop.run import UNINFORMATIVE, Run, first_rows_reaching
+from pfbench.runs.planning.plan import PlannedRun, best_known
+from pfbench.runs.planning.study import LabelledSelector, Spec, Study
+from pfbench.runs.planning.tune import TuningChoice, TuningPlan, TuningTrial
 from pfbench.runs.storage.run_keys import (
     ContainingRunIndex,
     RunKeys,
@@ -132,12 +144,11 @@ def iterate_plan_outcomes(
     """
     environment = engine.environment()
     keys = _keys(plans, environment)
-    unwanted = UNINFORMATIVE.union(recomputed_statuses)
     missing: dict[str, list[PlannedRun]] = {}
     for plan in dict.fromkeys(plans):
         key = keys[plan].key
-        entry = None if key in missing else store.get(key)
-        if entry is None or entry.run.status in unwanted or has_changed_input_file(entry):
+        entry = None if key in missing else _get_reusable(store, key, recomputed_statuses)
+        if entry is None:
             missing.setdefault(key, []).append(plan)
         else:
             yield PlanOutcome(plan, entry)
@@ -173,29 +184,11 @@ def iterate_plan_outcomes(
             try:
                 for result in engine.do(tasks):
                     plan = now[result.index]
-                    answer: tuple[Run | None, dict[str, str]] = result.value or (None, {})
-                    made_run, files = answer
-                    candidate, run = (
-                        keys[plan],
-                        run_from_result(plan, replace(result, value=made_run)),
-                    )
-                    if other := next(
-                        (f for f, d in candidate.files.items() if files.get(f, d) != d), ""
-                    ):
-                        reason = f"{other} changed after the run was planned"
-                        run = make_unfinished_run(plan, Status.KILLED, reason)
-                    why_not = storage_obstacle(run)
-                    if why_not:
-                        run = make_unfinished_run(plan, "error", why_not)
-                    notes: dict[str, Any] = {
-                        "retries": result.retries,
-                        "family": candidate.family,
-                        "limits": candidate.limits,
-                        "source": candidate.source,
-                        "dimension": candidate.dimension,
-                        "plan": plan.as_json(),
-                        **({"files": files} if files else {}),
-                    } | _initial_notes(candidate, least_known(plan.problem))
+                    candidate = keys[plan]
+                    run, files = _make_run(plan, candidate, result)
+                    notes = {"retries": result.retries, **_notes(plan, candidate, files)}
+                    if minimum := least_known(plan.problem):
+                        notes["best_known"] = dict(zip(("value", "source"), minimum, strict=True))
                     lengths.add(candidate, run)
                     entry = StoredRun(candidate.key, run, environment, notes)
                     record = run_record(candidate.key, run, environment, notes)
@@ -229,13 +222,7 @@ def predict_origins(
     lengths = ContainingRunIndex(store)
 
     def predict_origin(plan: PlannedRun) -> str:
-        stored_run = store.get(keys[plan].key)
-        unwanted = UNINFORMATIVE.union(recomputed_statuses)
-        if (
-            stored_run is not None
-            and stored_run.run.status not in unwanted
-            and not has_changed_input_file(stored_run)
-        ):
+        if _get_reusable(store, keys[plan].key, recomputed_statuses) is not None:
             return "stored"
         containing_run = lengths.find_containing_run(plan, keys[plan])
         return "made" if containing_run is None else containing_run[1]
@@ -243,14 +230,44 @@ def predict_origins(
     return {plan: predict_origin(plan) for plan in keys}
 
 
-def _initial_notes(keys: RunKeys, minimum: tuple[float, str] | None) -> dict[str, Any]:
-    """Return the notes that are known before the run: its guarantee and the best value."""
-    notes: dict[str, Any] = {}
-    if keys.guarantee is not None:
-        notes["promised"] = dict(zip(("measure", "value"), keys.guarantee, strict=True))
-    if minimum is not None:
-        notes["best_known"] = dict(zip(("value", "source"), minimum, strict=True))
-    return notes
+def _get_reusable(store: Store, key: str, recomputed_statuses: Collection[str]) -> StoredRun | None:
+    """Return a stored run; None if there is none, or it must be made again."""
+    entry = store.get(key)
+    if entry is None or entry.run.status in UNINFORMATIVE.union(recomputed_statuses):
+        return None
+    return None if has_changed_input_file(entry) else entry
+
+
+def _make_run(plan: PlannedRun, keys: RunKeys, result: TaskResult) -> tuple[Run, dict[str, str]]:
+    """Return the run of a task, or a record of its failure, and the files that it has read."""
+    value: tuple[Run | None, dict[str, str]] = result.value or (None, {})
+    executed_run, files = value
+    run = run_from_result(plan, replace(result, value=executed_run))
+    changed = next((name for name, d in keys.files.items() if files.get(name, d) != d), "")
+    if changed:
+        reason = f"{changed} changed after the run was planned"
+        run = make_unfinished_run(plan, Status.KILLED, reason)
+    if obstacle := storage_obstacle(run):
+        run = make_unfinished_run(plan, Status.ERROR, obstacle)
+    return run, files
+
+
+def _notes(plan: PlannedRun, keys: RunKeys, files: Mapping[str, str]) -> dict[str, Any]:
+    """Return the notes on a run that follow from its plan, and the files that it has read."""
+    guarantee = keys.guarantee
+    return {
+        "family": keys.family,
+        "limits": keys.limits,
+        "source": keys.source,
+        "dimension": keys.dimension,
+        "plan": plan.as_json(),
+        **({"files": files} if files else {}),
+        **(
+            {"promised": dict(zip(("measure", "value"), guarantee, strict=True))}
+            if guarantee
+            else {}
+        ),
+    }
 
 
 _keys = use_single_thread()(
@@ -293,3 +310,77 @@ def _split_by_containment(
         contained = any(is_within(key.limits, rest) for rest in limits[key.family])
         (later if contained else now).append(plan)
     return now, later
+
+
+Make = Callable[[Spec, Sequence[PlannedRun]], Sequence[PlanOutcome]]
+"""Function that executes search runs of a spec, and returns their outcomes."""
+
+
+def resolve_tuning(spec: Spec, execute_search: Make) -> Spec:
+    """Return a spec with chosen parameters for its tuned methods; execute the searches first.
+
+    A spec without tuning is returned as it is.
+    """
+    searches = spec.search_runs()
+    if not searches:
+        return spec
+    runs = {outcome.plan: outcome.entry.run for outcome in execute_search(spec, searches)}
+    spec = spec.map_studies(lambda study: _extend_grids(study, _choose_parameters(study, runs)))
+    further = [plan for plan in spec.search_runs() if plan not in runs]
+    if further:
+        runs |= {outcome.plan: outcome.entry.run for outcome in execute_search(spec, further)}
+    return spec.map_studies(
+        lambda study: _add_tuned_algorithms(study, _choose_parameters(study, runs))
+    )
+
+
+def _extend_grids(study: Study, choices: Sequence[TuningChoice]) -> Study:
+    """Return a study with choices, whose grids are extended where a choice is at an end."""
+    if study.tune and study.tune.extends_grid:
+        choices = [
+            replace(choice, points_beyond=tuple(choice.points_beyond_ends())) for choice in choices
+        ]
+    return replace(study, choices=tuple(choices))
+
+
+def _choose_parameters(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[TuningChoice, ...]:
+    """Return the chosen parameters of each tuned method from its trial runs."""
+    if study.tune is None:
+        return ()
+    points_beyonds = {choice.key: choice.points_beyond for choice in study.choices}
+    choices = []
+    for problem, method, setting in study.iterate_tuned():
+        trials = tuple(
+            summarise_trial(study.tune, values, [runs[plan] for plan in plans])
+            for values, plans in study.iterate_trials(problem, method, setting)
+        )
+        choice = TuningChoice(problem.selector, method.selector, setting.values, trials)
+        choices.append(replace(choice, points_beyond=points_beyonds.get(choice.key, ())))
+    return tuple(choices)
+
+
+def _add_tuned_algorithms(study: Study, choices: tuple[TuningChoice, ...]) -> Study:
+    """Return a study with choices, and its tuned methods among the algorithms."""
+    tuned = (
+        LabelledSelector(method.tuned_label, method.selector) for method in study.tuned_methods
+    )
+    return replace(study, algorithms=(*study.algorithms, *tuned), choices=choices)
+
+
+def summarise_trial(
+    tune: TuningPlan, values: Mapping[str, Any], runs: Sequence[Run]
+) -> TuningTrial:
+    """Summarise the runs of one grid point on the search seeds."""
+    complete = [run.counts.as_dict()[tune.count] for run in runs]
+    firsts = [first_rows_reaching(tune.targets, run) for run in runs]
+    hits, expected, last = [], [], []
+    for index, target in enumerate(tune.targets):
+        calls = [first[index]["calls"] for first in firsts]
+        spent = sum(
+            all_of_it if to_it is None else to_it[tune.count]
+            for to_it, all_of_it in zip(calls, complete, strict=True)
+        )
+        hits.append(sum(to_it is not None for to_it in calls))
+        expected.append(spent / hits[-1] if hits[-1] else math.inf)
+        last.append(median_high(run.final_value(target.measure) for run in runs))
+    return TuningTrial(values, tuple(hits), tuple(expected), tuple(last), sum(complete))

@@ -24,9 +24,8 @@ import numpy as np
 from pfbench.base.errors import InputError
 from pfbench.base.files import atomic_write, translate_os_errors
 from pfbench.runs.execute import PlanOutcome
-from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-from pfbench.runs.loop.stop import Stop
-from pfbench.runs.loop.trace_rows import rows_of_blocks
+from pfbench.runs.loop.run import TRACE_COLUMNS, Run, Stop
+from pfbench.runs.loop.trace import rows_of_blocks
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.damage import DamagedFileError, open_file
 from pfbench.runs.storage.field_types import check_content, count, list_type, table, text

@@ -12,8 +12,8 @@ from dataclasses import is_dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from pfbench.base.checks import find_entry
 from pfbench.base.errors import InputError
-from pfbench.base.names import find_entry
 from pfbench.base.parameters import check_parameter_names, check_required_parameters
 from pfbench.base.user_code import blame_user_code, load_user_object
 from pfbench.sets.balls import L1Ball, L2Ball, LinfBall

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from pfbench.base.checks import find_entry
 from pfbench.base.errors import InputError
-from pfbench.base.names import find_entry
 from pfbench.base.parameters import check_parameter_names, collect_declared_parameters
 from pfbench.base.selectors import Selector
 from pfbench.sets.balls import L1Ball, L2Ball, LinfBall

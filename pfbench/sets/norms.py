@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.delegation import DelegatedAttribute
 from pfbench.base.errors import InputError
+from pfbench.base.parameters import DelegatedAttribute
 from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_point
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pfbench.base.verdicts import Verdict as VerdictName
+from pfbench.base.status import Verdict as VerdictName
 from pfbench.verification.claim import Claim
 from pfbench.verification.faults.fault import AdmissibleFault, Fault
 from pfbench.verification.session import Session, select_by_effort

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pfbench.base.notebook import html_table
-from pfbench.base.verdicts import Verdict as VerdictName
+from pfbench.base.escaping import html_table
+from pfbench.base.status import Verdict as VerdictName
 from pfbench.verification.claim import Erratum, Mutant
 from pfbench.verification.statistics import MOST_TESTS
 from pfbench.verification.summaries import format_summary, summarise_main_numbers

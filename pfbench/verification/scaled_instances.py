@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.homogeneity import check_claim
 from pfbench.verification.instances import Instance

@@ -10,19 +10,18 @@ import numpy as np
 
 from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.base.checks import find_entry
 from pfbench.base.constants import Constants
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError, format_error_with_notes
-from pfbench.base.names import find_entry
 from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.base.status import Status
 from pfbench.oracles import Oracles
 from pfbench.points import is_finite, keep
-from pfbench.runs.loop.run import Run
+from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.steps import Steps, oracle_class
-from pfbench.runs.loop.stop import Stop
 from pfbench.runs.loop.trace import OUTSIDE_REASON
 from pfbench.verification.claim import Claim
 from pfbench.verification.coverage import CoveredSizes

@@ -6,10 +6,10 @@ from dataclasses import dataclass, fields, replace
 from time import perf_counter
 from typing import Any, Self
 
-from pfbench.base.failures import end_sentence
-from pfbench.base.notebook import html_fields
-from pfbench.base.verdicts import NEAR
-from pfbench.base.verdicts import Verdict as VerdictName
+from pfbench.base.errors import end_sentence
+from pfbench.base.escaping import html_fields
+from pfbench.base.status import NEAR
+from pfbench.base.status import Verdict as VerdictName
 from pfbench.verification.claim import Claim
 from pfbench.verification.coverage import sizes_in_words
 from pfbench.verification.criteria import CRITERIA, Complexity
@@ -36,7 +36,7 @@ class Verdict:
     claim
         The claim.
     verdict
-        Member, or name of a member, of `pfbench.base.verdicts.Verdict`.
+        Member, or name of a member, of `pfbench.base.status.Verdict`.
     reason
         One sentence.
     measured, claimed

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pfbench.base.escaping import escape_text
-from pfbench.base.verdicts import Verdict as VerdictName
+from pfbench.base.status import Verdict as VerdictName
 from pfbench.verification.coverage import sizes_in_words
 from pfbench.verification.criteria import CRITERIA
 from pfbench.verification.outcomes import ErratumFinding, Verification

@@ -16,10 +16,10 @@ from pfbench.adapters import (
     PartialFit,
     ScipyMinimize,
 )
-from pfbench.base.callbacks import ConsumerClosed, iterate_callback
 from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.function_methods import ConsumerClosed, iterate_callback
 from pfbench.kernels.libraries import single_blas_thread
-from pfbench.runs.loop.streams import random_stream
+from pfbench.runs.loop.steps import random_stream
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage import run_keys
 

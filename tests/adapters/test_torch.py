@@ -10,7 +10,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
 from pfbench.base.selectors import list_user_code_names
 from pfbench.kernels.libraries import single_blas_thread
-from pfbench.runs.loop.streams import random_stream
+from pfbench.runs.loop.steps import random_stream
 from pfbench.sets import L2Ball
 
 ROWS = 23

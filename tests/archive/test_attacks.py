@@ -406,7 +406,7 @@ from pathlib import Path
 
 from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.workers import Task
-from pfbench.runs.loop.confinement import confinement_sentence
+from pfbench.runs.loop.processes import confinement_sentence
 
 if __name__ == "__main__":
     Path("/proc/sys/user/max_user_namespaces").write_text("0")

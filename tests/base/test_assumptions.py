@@ -12,13 +12,10 @@ from linear_reference import MODELS, model
 
 import pfbench as pf
 from pfbench.algorithms import ALGORITHMS, algorithm
-from pfbench.base.assumptions import ASSUMPTIONS, list_known_assumptions, unmet_assumptions
 from pfbench.base.errors import RefusedError
+from pfbench.base.protocols import ASSUMPTIONS, list_known_assumptions, unmet_assumptions
 from pfbench.problems import PROBLEMS, FiniteSum
-from pfbench.runs.execute import execute
 from pfbench.runs.loop.solve import solve
-from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.storage.store import Store
 from pfbench.sets import L1Ball, WholeSpace
 
 CONVEX_ONLY = {
@@ -36,11 +33,6 @@ def test_algorithms_assume_what_baselines_section_18_and_theory_say():
     expected |= {name: ["restricted strong convexity"] for name in ("cgs", "storc")}
     found = {name: sorted(cls.assumes) for name, cls in ALGORITHMS.items() if cls.assumes}
     assert found == expected
-
-
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_no_algorithm_assumes_an_unknown_word(name):
-    assert ALGORITHMS[name].assumes <= set(ASSUMPTIONS)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -176,23 +168,6 @@ def test_explicit_parameters_are_run_and_say_what_is_unmet(name, domain, given, 
     assert run.as_json()["unmet"] == list(expected)
     if "convex" in expected:
         assert solve(model("log-cosh", domain), algorithm(name, **given)).unmet_assumptions == ()
-
-
-def test_a_store_keeps_it(tmp_path):
-    run = solve(model("robust-regression"), algorithm("asvrg", **EPOCH))
-    store = Store(tmp_path)
-    store.put("ab" * 32, run, {})
-    found = store.get("ab" * 32).run
-    assert found.unmet_assumptions == run.unmet_assumptions == ("convex",)
-    assert found.as_json() == run.as_json()
-
-
-def test_a_run_of_a_study_is_refused_and_kept(tmp_path):
-    problem = "nonconvex-logistic[source=synthetic,rows=30,columns=4]"
-    plan = PlannedRun(problem, "cgs[epsilon=0.1]", 0, (), 1)
-    (found,) = execute([plan], Store(tmp_path))
-    assert found.entry.run.status == "refused"
-    assert "assumes restricted strong convexity" in found.entry.run.stop_reason
 
 
 def test_a_users_own_algorithm_and_problem_need_not_state_anything():

@@ -6,10 +6,16 @@ import unicodedata
 import pytest
 
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.bibliography import REFERENCES, format_bibtex, parse_bibtex
-from pfbench.base.citations import find_cited_paper_keys, find_urls, format_reference, strip_tex
+from pfbench.base.bibliography import (
+    REFERENCES,
+    find_cited_paper_keys,
+    find_urls,
+    format_bibtex,
+    format_reference,
+    parse_bibtex,
+    strip_tex,
+)
 from pfbench.cli.catalogue import list_items
-from pfbench.runs.planning.citation_keys import algorithm_citation_keys, find_data_sets
 
 KEY = re.compile(r"\b(shen2019|qu2018|li2019|wang2019|lacoste2016)\b")
 
@@ -126,12 +132,3 @@ def test_entries_are_read_as_they_are_written():
 def test_an_entry_that_is_spoilt_is_refused(spoil, words):
     with pytest.raises(ValueError, match=words):
         parse_bibtex(spoil(format_bibtex(["qu2018"])))
-
-
-def test_what_runs_cite():
-    algorithms = ["storc[iterations=1]", "own:Mine", "nfwu-svrg", "nfwu-sg", "??"]
-    assert algorithm_citation_keys(algorithms) == ("li2019", "hazan2016", "shen2019")
-    found = find_data_sets(
-        ["nonconvex-logistic[source=a9a]", "quadratic", "robust-regression[source=x]"]
-    )
-    assert list(found) == ["a9a"]

@@ -152,13 +152,6 @@ def test_a_folder_may_be_there_or_be_made_later(tmp_path, inside):
     assert names(tmp_path) == []
 
 
-def test_a_relative_path_is_looked_up_where_we_are(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    check_writable(files.Path("file"))
-    check_writable(files.Path("new"), folder=True)
-    assert names(tmp_path) == []
-
-
 def test_a_device_needs_no_room_beside_it(refusing):
     refusing(errno.EACCES)
     check_writable(files.Path(os.devnull))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import pfbench as pf
 from pfbench.base.errors import InputError
-from pfbench.base.notebook import html_table, html_text
+from pfbench.base.escaping import html_table, html_text
 from pfbench.cli.terminal import console
 from pfbench.runs.engines.engine import SingleProcessEngine
 
@@ -177,18 +177,6 @@ def test_without_matplotlib_it_says_what_to_install(run, monkeypatch):
 
 
 # --- progress -------------------------------------------------------------------------------------
-
-
-def test_a_measure_tells_how_far_the_run_has_come():
-    told = []
-
-    def rows(problem, state):
-        told.append(len(told))
-        return 0.0
-
-    problem = pf.problem("quadratic", source="synthetic", rows=9, columns=3)
-    pf.solve(problem, pf.algorithm("frank-wolfe", iterations=4), measures={"rows": rows})
-    assert told == [0, 1, 2, 3, 4]
 
 
 def test_a_cell_of_a_notebook_gets_plain_lines(monkeypatch):

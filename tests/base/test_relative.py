@@ -7,9 +7,8 @@ import pytest
 from helpers import assert_one_sentence
 
 import pfbench as pf
-from pfbench.base.constants import Constants
+from pfbench.base.constants import Constants, evaluate_formulas, is_constant_formula
 from pfbench.base.errors import InputError, RefusedError
-from pfbench.base.relative import evaluate_formulas, is_constant_formula
 
 KNOWN = Constants(n=600, L_f=0.5, L_ms=2.0, delta=0.25, D=20.0)
 

@@ -30,14 +30,6 @@ def test_what_is_printed_is_read_back(name, parameters):
     assert [type(v) for v in selector.parameters.values()] == [type(v) for v in parameters.values()]
 
 
-def test_an_example_of_the_design():
-    selector = Selector.parse("nfwu-svrg[batch=37, period=13,step=0.001,output=last]")
-    assert selector.name == "nfwu-svrg"
-    assert selector.parameters == {"batch": 37, "period": 13, "step": 0.001, "output": "last"}
-    assert Selector.parse(" simple ").parameters == {}
-    assert Selector.parse("simple[]").parameters == {}
-
-
 @pytest.mark.parametrize(
     ("text", "same"),
     [

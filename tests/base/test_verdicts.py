@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pfbench.base.verdicts import VERDICT_NAMES, Verdict
+from pfbench.base.status import VERDICT_NAMES, Verdict
 
 
 def test_every_verdict_has_a_place_and_a_style():

@@ -10,7 +10,7 @@ from benchmarks.cases import CASES, counted
 from benchmarks.history import stored
 from benchmarks.history.__main__ import main
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Stop
 
 CASE = CASES["prox-svrg"]
 COUNTS = {"sfo": 100, "po": 7, "iterations": 7, "missed": 0}

@@ -16,7 +16,7 @@ from judging import assert_complete, pairs
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError
-from pfbench.base.verdicts import NEAR
+from pfbench.base.status import NEAR
 from pfbench.claims import jaggi2013
 from pfbench.claims.catalogue import (
     CLAIMS,

@@ -11,17 +11,16 @@ from stored import stored_runs
 
 import pfbench.reporting.writer
 from pfbench.algorithms import ALGORITHMS
-from pfbench.base.relative import is_constant_formula
+from pfbench.base.constants import is_constant_formula
 from pfbench.base.selectors import Selector
 from pfbench.cli.catalogue import suite_spec_paths
 from pfbench.reporting.result_tables import results_csv
 from pfbench.runs.engines.run_task import execute_plan
-from pfbench.runs.execute import PlanOutcome
-from pfbench.runs.planning.candidate import add_candidate
+from pfbench.runs.execute import PlanOutcome, resolve_tuning
 from pfbench.runs.planning.spec import load_spec
+from pfbench.runs.planning.suite import add_candidate
 from pfbench.runs.storage.store import Store
 from pfbench.runs.suite_archive import read_suite_archive
-from pfbench.runs.tuning import resolve_tuning
 from tools.suite_archive import write_archive
 
 SUITE = """

@@ -9,8 +9,7 @@ import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.cli.catalogue import suite_spec_paths
 from pfbench.runs.planning.spec import load_spec
-from pfbench.runs.planning.suite import suite_labels
-from pfbench.runs.planning.suite_on_problem import SHARES, format_suite_text, restrict_to_problem
+from pfbench.runs.planning.suite import SHARES, format_suite_text, restrict_to_problem, suite_labels
 
 SUITE = """
 title = "Two methods, one of which needs a polytope"

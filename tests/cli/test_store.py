@@ -113,7 +113,7 @@ def test_check_reports_and_repairs(pfbench, store, conforms):
 
 
 def test_gc(pfbench, store, conforms):
-    note = {"source": source_note(frozenset({"pfbench.runs.loop.stop"}), "0" * 64)}
+    note = {"source": source_note(frozenset({"pfbench.runs.loop.run"}), "0" * 64)}
     store.put(key_of("old"), made_run(), ENVIRONMENT, note)
     dry = pfbench("store", "gc", "--dry-run", "--json").json
     conforms(dry, "store.json")

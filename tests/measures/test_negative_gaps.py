@@ -11,7 +11,7 @@ from pfbench.adapters.frank_wolfe_jl import read_trajectory
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.problems import FiniteSum
-from pfbench.runs.planning.user_problem import check_user_problem
+from pfbench.runs.planning.name_resolution import check_user_problem
 from pfbench.sets import L1Ball, Simplex
 
 T = np.array([0.3, 0.0])

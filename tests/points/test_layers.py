@@ -20,7 +20,7 @@ from pfbench.points import (
     keep,
     tilt,
 )
-from pfbench.runs.loop.plain_data import decode, encode
+from pfbench.runs.loop.messages import decode, encode
 from pfbench.sets.named_norms import layer_norm_ball
 
 RNG = np.random.default_rng(0)

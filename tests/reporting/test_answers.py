@@ -7,7 +7,7 @@ from made_runs import results_of, run
 
 from pfbench.reporting.answers import answer_sentences as of_comparisons
 from pfbench.reporting.result_tables import compare_by_each_price
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Stop
 
 FEW = "; the first is not significantly better"
 TARGETS = Stop("m", 0.5), Stop("m", 0.1)

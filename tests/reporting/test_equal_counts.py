@@ -13,7 +13,7 @@ from pfbench.reporting.panels import compute_figure
 from pfbench.reporting.result_tables import compare_by_each_price, results_table
 from pfbench.reporting.results import truncate_study
 from pfbench.reporting.tables import count_table
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.study import Spec
 
 TARGETS = (Stop("m", 0.3), Stop("m", 0.08))

@@ -8,7 +8,7 @@ from pfbench.base.counts import Budget
 from pfbench.reporting.runtimes import Cost, make_runtimes
 from pfbench.reporting.significance import SeedSample, compare_pairs
 from pfbench.runs.engines.run_task import execute_plan
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.plan import PlannedRun
 
 TARGET = Stop("fw_gap", 0.1)

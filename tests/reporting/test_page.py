@@ -30,7 +30,7 @@ from pfbench.reporting.panels import compute_figure
 from pfbench.reporting.seed_curves import median_band
 from pfbench.reporting.wording import WORDS, format_integer
 from pfbench.reporting.writer import paragraphs
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.study import Spec
 
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "path", "line", "wbr"}

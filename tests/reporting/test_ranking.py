@@ -11,7 +11,7 @@ from pfbench.reporting import ranking, tables
 from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.result_tables import compare_by_each_price, results_tables
 from pfbench.reporting.results import common_limits, limits_by_plan
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.spec import load_spec
 
 TARGETS = (Stop("m", 0.5), Stop("m", 0.1))

@@ -22,7 +22,7 @@ from pfbench.reporting.runtimes import (
     make_runtimes,
 )
 from pfbench.reporting.seed_curves import trace_column
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Stop
 
 SFO = Cost.from_weights("sfo")
 TARGET = Stop("m", 1.0)

@@ -12,7 +12,7 @@ from pfbench.base.errors import InputError
 from pfbench.reporting.report import collect_report, merge_reports
 from pfbench.reporting.stores import load_stored_report
 from pfbench.runs.execute import PlanOutcome
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.storage.serialization import StoredRun

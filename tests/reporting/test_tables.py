@@ -13,7 +13,7 @@ from pfbench.reporting.report import collect_report
 from pfbench.reporting.result_tables import compare_by_each_price, results_table
 from pfbench.reporting.runtimes import Cost
 from pfbench.reporting.wording import SEPARATOR, format_integer, format_significant
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Stop
 
 
 @pytest.fixture

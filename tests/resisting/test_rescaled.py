@@ -21,7 +21,7 @@ from pfbench.resisting import (
 from pfbench.resisting.figures import check_figure, draw_calls, draw_gaps
 from pfbench.resisting.rescaled_family import lower_bound_constant, max_epsilon
 from pfbench.resisting.resisting_oracle import ResistingOracle, make_resisting_chain
-from pfbench.runs.loop.streams import random_stream
+from pfbench.runs.loop.steps import random_stream
 
 QUICK = ["frank-wolfe", "frank-wolfe[step=backtracking]"]
 """Those that come down in few calls."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pfbench.base.file_watch import find_changed_file, record_opened_files
+from pfbench.base.files import find_changed_file, record_opened_files
 from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 from pfbench.runs.execute import iterate_plan_outcomes, predict_origins
 from pfbench.runs.planning.plan import PlannedRun

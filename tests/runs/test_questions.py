@@ -18,7 +18,7 @@ def doubled(number):
     return {"number": 2 * number}
 
 
-def question(number, *, content=None, modules=("pfbench.runs.loop.stop",), kind="verdict"):
+def question(number, *, content=None, modules=("pfbench.runs.loop.run",), kind="verdict"):
     said = {"number": number} if content is None else content
     return CachedTask(kind, said or None, frozenset(modules), Task(doubled, (number,)))
 
@@ -77,12 +77,6 @@ def test_what_has_no_source_is_made_again(store, tmp_path, monkeypatch):
     assert list(store.keys("verdict")) == []
 
 
-def test_kinds_are_apart(store):
-    assert rows([question(1)], store) == [(2, True)]
-    assert rows([question(1, kind="finding")], store) == [(2, True)]
-    assert [len(list(store.keys(kind))) for kind in ("verdict", "finding")] == [1, 1]
-
-
 def test_a_damaged_row_is_made_again(store):
     rows([question(1)], store)
     (key,) = store.keys("verdict")
@@ -125,22 +119,3 @@ def test_an_interruption_keeps_what_is_finished(store):
     assert [next(going).row["number"], next(going).row["number"]] == [0, 2]
     going.close()
     assert [new for _, new in rows(asked, store)] == [False, False, True]
-
-
-def test_a_worker_with_another_source_of_somebodys_module_answers_nothing(
-    store, tmp_path, monkeypatch
-):
-    monkeypatch.syspath_prepend(tmp_path)
-    (tmp_path / "asked_late.py").write_text("")
-    asked = [question(1, modules=["asked_late"]), question(2)]
-
-    class Edited(MultiProcessEngine):
-        def do(self, tasks):
-            (tmp_path / "asked_late.py").write_text("edited = True")
-            return super().do(tasks)
-
-    found = {answer.index: answer for answer in run_cached_tasks(asked, Edited(1), store)}
-    assert found[1].row == {"number": 4}
-    assert found[0].row is None
-    assert "another version of asked_late, or of a module that it imports" in found[0].result.reason
-    assert rows(asked, store, MultiProcessEngine(1)) == [(2, True), (4, False)]

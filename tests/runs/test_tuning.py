@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import run
 
-from pfbench.runs.execute import PlanOutcome, execute
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.execute import PlanOutcome, execute, resolve_tuning, summarise_trial
+from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.planning.tune import TuningChoice, TuningPlan, value_beyond_end
 from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store
-from pfbench.runs.tuning import resolve_tuning, summarise_trial
 
 TUNE = TuningPlan((), 3, (10, 11), (Stop("m", 1.0),), "sfo")
 SPEC = """

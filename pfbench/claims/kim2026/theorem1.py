@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.norm_ball_methods import Muon
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, is_at_most_bound

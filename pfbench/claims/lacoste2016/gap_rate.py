@@ -10,7 +10,7 @@ from pfbench.base.counts import Budget
 from pfbench.base.status import Status
 from pfbench.claims.lacoste2016.domain_curvature import curvature_bound
 from pfbench.problems.zero_chain import GAP, ZeroChain
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Stop
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.criteria import GAP as ON_GAP
 from pfbench.verification.criteria import complexity

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.sets.norms import LmoQuality
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import least_squares, parabola

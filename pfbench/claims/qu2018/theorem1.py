@@ -9,7 +9,7 @@ import numpy as np
 
 from pfbench.algorithms.sliding import NCGS
 from pfbench.base.constants import Constants
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.claims.qu2018.gradient_mapping import (
     RunCost,
     ScheduleSweep,

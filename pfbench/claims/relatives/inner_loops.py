@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.claims.relatives.shared_instances import BALL, sliding_parameters
 from pfbench.verification import Claim, Evidence, Instance, make_instance
 from pfbench.verification.instruments.condg_call import CondgCall

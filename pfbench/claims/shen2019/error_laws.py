@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.protocols import Algorithm
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.claims.shen2019.epoch_estimators import (
     CURVATURE_AIDED,
     MEAN_SQUARED,

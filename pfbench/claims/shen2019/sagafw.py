@@ -7,7 +7,7 @@ import numpy as np
 from pfbench.base.status import Status
 from pfbench.claims.shen2019.epoch_estimators import iterate_errors, log_cosh
 from pfbench.problems.linear_models import LogCosh
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Stop
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.criteria import GAP, complexity
 from pfbench.verification.instruments.forced_path import ForcedPath

@@ -22,7 +22,7 @@ from pfbench.claims.wang2019 import cheapest
 from pfbench.claims.wang2019.shared import chain, mapping_sq_function, output_point
 from pfbench.problems.linear_models import RobustRegression
 from pfbench.problems.row_data import draw_synthetic_rows
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Stop
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Evidence, Floats, Instance, NotTestable, Trial, make_instance

@@ -12,8 +12,7 @@ from pfbench.base.status import Status
 from pfbench.claims.wang2019.shared import MEAN_SQUARED, make_scheduled_algorithm
 from pfbench.problems.linear_models import LinearModel, LogCosh, RobustRegression
 from pfbench.problems.row_data import draw_synthetic_rows
-from pfbench.runs.loop.run import Run
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Run, Stop
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.statistics import (

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from pfbench.base.names import find_entry
+from pfbench.base.checks import find_entry
 
 Format = Literal["svmlight", "comma-table", "space-table", "ratings", "scikit-learn"]
 Task = Literal["binary", "multiclass", "ratings", "matrix"]

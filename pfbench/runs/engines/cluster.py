@@ -22,8 +22,7 @@ from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
 
-from pfbench.base.errors import InputError, WorkerDied
-from pfbench.base.failures import brief_error_text
+from pfbench.base.errors import InputError, WorkerDied, brief_error_text
 from pfbench.runs.engines.engine import RETRIES
 from pfbench.runs.engines.workers import Task, TaskResult, Worker, wait_for_results
 from pfbench.runs.storage.content_keys import environment, source_digest

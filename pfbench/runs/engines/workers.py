@@ -20,8 +20,7 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any
 
-from pfbench.base.errors import format_error
-from pfbench.base.failures import brief_error_text
+from pfbench.base.errors import brief_error_text, format_error
 from pfbench.runs.loop.processes import kill_process_group, prepare_child_process, start_process
 from pfbench.runs.storage.serialization import decode_json, json_default
 

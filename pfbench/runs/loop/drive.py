@@ -14,10 +14,13 @@ from pfbench.base.errors import (
     DivergedError,
     FailedBeforeFirstQuery,
     InputError,
+    SourceLocation,
     TimeLimitReached,
+    add_location,
     format_error,
+    is_raised_within,
+    locate_error,
 )
-from pfbench.base.failures import SourceLocation, add_location, is_raised_within, locate_error
 from pfbench.base.protocols import PointFormat
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State
@@ -27,9 +30,8 @@ from pfbench.kernels.numba_compilation import CompilationClock
 from pfbench.oracles import Ledger, restrict_oracles
 from pfbench.points import is_finite, keep
 from pfbench.runs.loop.resolved_run import ResolvedRun
-from pfbench.runs.loop.run import COMPLETED, Run
+from pfbench.runs.loop.run import COMPLETED, Run, Stop
 from pfbench.runs.loop.steps import Steps
-from pfbench.runs.loop.stop import Stop
 from pfbench.runs.loop.trace import Trace
 from pfbench.sets.nuclear import CERTIFICATE_FAILURE
 

@@ -1,8 +1,13 @@
-"""Start and end of processes: workers, and isolated methods."""
+"""Start, confinement and end of processes: workers, and isolated methods."""
 
+import ctypes
+import errno
 import multiprocessing
 import os
+import resource
+import select
 import signal
+import struct
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -10,15 +15,16 @@ from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
+from time import monotonic, sleep
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from threadpoolctl import threadpool_limits
 
 from pfbench.kernels.code_cache import allow_read_only_cache_folders
 from pfbench.kernels.libraries import LIBRARIES, import_libraries
 from pfbench.kernels.numba_compilation import set_threads, warn_if_uncached
-from pfbench.runs.loop.confinement import confine, kill_descendants
 
 
 def start_process(serve: Callable[..., None], *arguments: object) -> tuple[BaseProcess, Connection]:
@@ -152,3 +158,186 @@ def _end_with_parent() -> None:
         os.fstat(parent.sentinel)  # a task that closed it has not ended the parent
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)
+
+
+MEMORY, PROCESSES, FILE = 16 * 2**30, 4096, 2**30
+"""Maximum bytes of memory of a process, processes of the user, and bytes of a written file."""
+
+_KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "PFBENCH_DATA")
+"""Environment variables that the process keeps, besides those of `_ARITHMETIC`."""
+
+_ARITHMETIC = ("OPENBLAS_", "MKL_", "OMP_", "NUMBA_")
+"""Prefixes of environment variables that choose threads and kernels, and so may affect bits."""
+
+_NEW_NAMESPACES = 0x10000000 | 0x40000000 | 0x20000000 | 0x00020000 | 0x08000000
+"""Flags of new user, network, process, mount and IPC namespaces."""
+
+_PRIVATE, _BIND, _PLAIN = 0x40000 | 0x4000, 0x1000, 0x2 | 0x4 | 0x8
+_SET_ATTRIBUTES, _CURRENT, _RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 0x1
+_DEATH_SIGNAL, _SUBREAPER, _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 1, 36, 38, 22, 2
+_SET_CAPABILITIES, _CAPABILITIES_VERSION = {"x86_64": 126, "aarch64": 91}, 0x20080522
+_SOCKET_CALLS = {"x86_64": (0xC000003E, 41, 425), "aarch64": (0xC00000B7, 198, 425)}
+"""For each machine: its number, and those of the system calls socket and io_uring_setup."""
+
+_POLL = 0.05
+"""Seconds between two checks of a supervisor on its processes."""
+
+_KILL_SECONDS = 5.0
+"""Maximum number of seconds to wait for killed processes to end."""
+
+_separated: list[str] = []
+"""Phrases on what this process can and cannot do, set by `confine`."""
+
+
+def confinement_sentence() -> str:
+    """Describe the confinement of this process by `confine`."""
+    sizes = f"{MEMORY // 2**30} GiB of memory, {PROCESSES} processes, {FILE // 2**30} GiB a file"
+    return f"{'; '.join(_separated)}; none of your environment; at most {sizes}"
+
+
+def confine(folder: str, sentinel: int) -> None:
+    """Enter a folder, and give up all rights that the system lets a process give up.
+
+    The process must have a single thread. Processes that it starts have the same limits. It can
+    still read the user's files. On Linux only a child process returns from this function: the
+    process itself supervises the child, and ends all processes that the child leaves running.
+
+    Parameters
+    ----------
+    folder
+        Folder with the untrusted code; it becomes the working folder.
+    sentinel
+        File descriptor that is ready when the parent of the process has ended.
+    """
+    for name in list(os.environ):
+        if name not in _KEPT and not name.startswith(_ARITHMETIC):
+            del os.environ[name]
+    os.environ |= {"HOME": folder, "PFBENCH_STORE": os.path.join(folder, ".store")}
+    for limited, maximum in (
+        (resource.RLIMIT_AS, MEMORY),
+        (resource.RLIMIT_NPROC, PROCESSES),
+        (resource.RLIMIT_FSIZE, FILE),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(limited)
+        lowest = maximum if hard == resource.RLIM_INFINITY else min(maximum, hard)
+        resource.setrlimit(limited, (lowest, lowest))
+    if sys.platform == "linux":
+        kernel = ctypes.CDLL(None, use_errno=True)
+        has_namespaces = _enter_namespaces(kernel)
+        kernel.prctl(_SUBREAPER, 1, 0, 0, 0)
+        if child := os.fork():
+            _supervise(child, sentinel)
+        kernel.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        is_read_only = has_namespaces and _forbid_writing(kernel, folder)
+        has_no_socket = _drop_privileges(kernel)
+        _separated[:] = [
+            "no network"
+            if has_namespaces or has_no_socket
+            else "network access (this system cannot forbid it)",
+            "no socket of this machine" if has_no_socket else "access to sockets of this machine",
+            "no right to write outside their folder"
+            if is_read_only
+            else "the right to write files (this system cannot forbid it)",
+            "children that end with them"
+            if has_namespaces
+            else "children that end with them, unless they end their supervisor",
+        ]
+    else:
+        _separated[:] = ["network access and the right to write files (not forbidden here)"]
+    os.chdir(folder)
+    sys.path.insert(0, folder)
+
+
+def kill_descendants(ancestor: int) -> None:
+    """Kill every process that a process has started, directly or not, in whatever group it is."""
+    ends = monotonic() + _KILL_SECONDS
+    while (pids := _list_descendants(ancestor)) and monotonic() < ends:
+        for pid in pids:
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        sleep(_POLL / 50)
+
+
+def _list_descendants(ancestor: int) -> list[int]:
+    """Return the ids of the living descendants of a process; empty without /proc."""
+    children: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, parent, *_ = path.read_text(errors="replace").rpartition(")")[2].split()
+            if state not in "ZX":
+                children.setdefault(int(parent), []).append(int(path.parent.name))
+    descendants = list(children.get(ancestor, ()))
+    for pid in descendants:  # which grows
+        descendants += children.get(pid, ())
+    return descendants
+
+
+def _supervise(child: int, sentinel: int) -> NoReturn:
+    """Wait until the child or the parent ends; kill the child's processes; end like the child."""
+    status, ended = 0, 0
+    with suppress(BaseException):
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        os.closerange(0, sentinel)
+        os.closerange(sentinel + 1, 2**16)
+        parent = select.poll()
+        parent.register(sentinel, select.POLLIN)
+        while ended != child and not parent.poll(_POLL * 1000):
+            ended, status = os.waitpid(-1, os.WNOHANG)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if ended != child:  # the first of its namespace: it is gone when all others are
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    kill_descendants(os.getpid())
+    if os.WIFSIGNALED(status):
+        with suppress(OSError):  # of SIGKILL there is no other handler
+            signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
+        os.kill(os.getpid(), os.WTERMSIG(status))
+    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+
+
+def _enter_namespaces(kernel: ctypes.CDLL) -> bool:
+    """Enter new namespaces; all their processes end with the next child; return success."""
+    user, group = os.getuid(), os.getgid()
+    if kernel.unshare(_NEW_NAMESPACES) != 0:
+        return False
+    with suppress(OSError):
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    return True
+
+
+def _forbid_writing(kernel: ctypes.CDLL, folder: str) -> bool:
+    """Make all file systems but a folder read-only, and hide outer processes; return success."""
+    folder_bytes = os.fsencode(folder)
+    kernel.mount(None, b"/", None, _PRIVATE, None)
+    kernel.mount(folder_bytes, folder_bytes, None, _BIND, None)
+    change = (ctypes.c_uint64 * 4)(_READ_ONLY, 0, 0, 0)
+    back = (ctypes.c_uint64 * 4)(0, _READ_ONLY, 0, 0)
+    for path, flags, attributes in ((b"/", _RECURSIVE, change), (folder_bytes, 0, back)):
+        if kernel.syscall(_SET_ATTRIBUTES, _CURRENT, path, flags, attributes, 32) != 0:
+            return False
+    kernel.mount(b"proc", b"/proc", b"proc", _PLAIN, None)
+    return True
+
+
+def _drop_privileges(kernel: ctypes.CDLL) -> bool:
+    """Drop the rights that could undo the confinement; return whether sockets are refused."""
+    machine = os.uname().machine
+    if machine not in _SOCKET_CALLS:
+        return False
+    kernel.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    header, none = (ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION, 0), (ctypes.c_uint32 * 6)()
+    kernel.syscall(_SET_CAPABILITIES[machine], header, none)
+    number, *calls = _SOCKET_CALLS[machine]
+    # Of BPF: load the machine, and end a process of another; load the call, and refuse these.
+    statements = [(0x20, 0, 0, 4), (0x15, 1, 0, number), (0x06, 0, 0, 0x80000000), (0x20, 0, 0, 0)]
+    statements += [(0x35, 0, 1, 0x40000000), (0x06, 0, 0, 0x50000 | errno.EACCES)]  # another table
+    for call in calls:
+        statements += [(0x15, 0, 1, call), (0x06, 0, 0, 0x50000 | errno.EACCES)]
+    statements.append((0x06, 0, 0, 0x7FFF0000))
+    code = b"".join(struct.pack("HBBI", *statement) for statement in statements)
+    buffer = ctypes.create_string_buffer(code)
+    program = struct.pack("HP", len(statements), ctypes.addressof(buffer))
+    return bool(kernel.prctl(_SECCOMP, _FILTER, program, 0, 0) == 0)

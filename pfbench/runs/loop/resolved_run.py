@@ -9,19 +9,24 @@ import numpy as np
 
 from pfbench.algorithms.base import get_parameters
 from pfbench.algorithms.guarantee import Guarantee
-from pfbench.base.assumptions import ASSUMPTIONS, unmet_assumptions
-from pfbench.base.checks import check_text
+from pfbench.base.checks import brief_repr, check_text
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError, RefusedError
-from pfbench.base.names import brief_repr
-from pfbench.base.protocols import Algorithm, AlgorithmSpec, Backend, Measure, Problem
+from pfbench.base.protocols import (
+    ASSUMPTIONS,
+    Algorithm,
+    AlgorithmSpec,
+    Backend,
+    Measure,
+    Problem,
+    unmet_assumptions,
+)
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point
 from pfbench.measures import select_measures
 from pfbench.points import infer_format, is_finite, keep
 from pfbench.problems.norm_constants import KINDS
-from pfbench.runs.loop.run import TRACE_COLUMNS
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import TRACE_COLUMNS, Stop
 
 PROBLEM_ORACLES: Mapping[str, str] = MappingProxyType(
     {

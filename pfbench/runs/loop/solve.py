@@ -12,8 +12,7 @@ from pfbench.oracles import Ledger
 from pfbench.runs.loop.drive import drive
 from pfbench.runs.loop.isolated import isolate
 from pfbench.runs.loop.resolved_run import resolve_run
-from pfbench.runs.loop.run import Run
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Run, Stop
 
 
 def solve(

@@ -1,29 +1,92 @@
-"""Resolution of the names of a run: catalogue names and user-defined MODULE:NAME."""
+"""Names of a run: resolution of selectors, and validation of user-defined problems."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from pfbench.algorithms.base import Algorithm as Kind
+from pfbench.algorithms.catalogue import ALGORITHMS, select_user_algorithm
 from pfbench.algorithms.catalogue import select_algorithm as named_algorithm
-from pfbench.algorithms.catalogue import select_user_algorithm
-from pfbench.base.constants import Constants
+from pfbench.base.checks import check_finite_array, check_integer, check_real
+from pfbench.base.constants import Constants, evaluate_formulas, is_constant_formula
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
-from pfbench.base.relative import evaluate_formulas, is_constant_formula
-from pfbench.base.selectors import Selector
-from pfbench.base.user_code import instantiate, load_user_algorithm, load_user_object
-from pfbench.measures import MEANING, available_measures
+from pfbench.base.selectors import FILE, Selector, strip_quotes
+from pfbench.base.state import State
+from pfbench.base.user_code import (
+    blame_user_code,
+    instantiate,
+    load_user_algorithm,
+    load_user_object,
+    name_format_error,
+)
+from pfbench.estimators.catalogue import ESTIMATORS
+from pfbench.measures import MEANING, available_measures, fw_gap
 from pfbench.measures import select_measures as named
 from pfbench.measures.user_measure import UserMeasure
-from pfbench.problems.catalogue import build_problem
-from pfbench.runs.loop.run import TRACE_COLUMNS
-from pfbench.runs.loop.stop import trace_name
-from pfbench.runs.planning.user_problem import check_user_problem
+from pfbench.points import FactoredMatrix, infer_format
+from pfbench.problems import FiniteSum
+from pfbench.problems.catalogue import PROBLEMS, build_problem
+from pfbench.runs.loop.run import TRACE_COLUMNS, trace_name
+from pfbench.sets.catalogue import PENALTIES, SETS
+
+_BUILTIN: Mapping[str, Collection[str]] = MappingProxyType(
+    {
+        "algorithm": ALGORITHMS,
+        "problem": PROBLEMS,
+        "measure": MEANING,
+        "set": frozenset({*SETS, "none"}),
+        "penalty": PENALTIES,
+        "estimator": ESTIMATORS,
+    }
+)
+"""Built-in names, by kind."""
 
 _TAKEN = frozenset({*TRACE_COLUMNS, *MEANING, "key", "seed"})
 """Names that columns of a trace or of tables already have."""
+
+
+@lru_cache(maxsize=4096)
+def check_selector(kind: str, text: str) -> str:
+    """Return a selector without surrounding quotes.
+
+    Parameters
+    ----------
+    kind
+        "algorithm", "problem" or "measure".
+
+    Raises
+    ------
+    InputError
+        If the selector cannot be read, or it names a component of another kind.
+    """
+    text = strip_quotes(text)
+    selector = Selector.parse(text)
+    _check_kind(kind, selector.name)
+    for part in ("set", "penalty") if kind == "problem" else ():
+        if part in selector.parameters:
+            _check_kind(part, str(selector.parameters[part]))
+    return text
+
+
+def _check_kind(kind: str, name: str) -> None:
+    """Raise for a built-in name of another kind, and for a file without a name."""
+    if ":" in name or name in _BUILTIN[kind]:
+        return
+    if name.endswith(FILE):
+        raise name_format_error(name)
+    for other, names in _BUILTIN.items():
+        if name in names and other != "measure":
+            an, article = ("an" if word[0] in "ae" else "a" for word in (other, kind))
+            raise InputError(
+                f"{name} is {an} {other}, not {article} {kind}: see `pfbench list "
+                f"{kind.replace('penalty', 'set')}s`."
+            )
 
 
 def select_problem(text: str) -> Problem:
@@ -36,7 +99,7 @@ def select_problem(text: str) -> Problem:
     DataError
         If its data are missing or damaged.
     """
-    selector = Selector.parse(text)
+    selector = Selector.parse(check_selector("problem", text))
     if ":" not in selector.name:
         return build_problem(selector)
     return check_user_problem(selector, instantiate(selector))
@@ -79,7 +142,7 @@ def select_algorithm(text: str) -> AlgorithmSpec | Algorithm:
     InputError
         If a name is unknown, a parameter wrong, or the result is not an algorithm.
     """
-    selector = Selector.parse(text)
+    selector = Selector.parse(check_selector("algorithm", text))
     if ":" not in selector.name:
         return named_algorithm(selector)
     if selector.parameters.keys() & {"epsilon", "schedule"}:
@@ -141,3 +204,95 @@ def _load_measure_function(text: str) -> Any:
             f"{text} is not a measure: it must take two parameters, problem and state ({error})."
         ) from error
     return data
+
+
+SET_METHODS = ("name", "diameter", "has_projection", "contains(x)", "lo(g)", "minimum(g)")
+"""Required parts of the feasible set of a problem."""
+
+
+def check_user_problem(selector: Selector, value: Any) -> FiniteSum:
+    """Return a user-defined problem under its selector's name, after validation.
+
+    Raises
+    ------
+    InputError
+        If the value is not a `FiniteSum`, or a part of it is wrong.
+    """
+    name = selector.name
+    if not isinstance(value, FiniteSum):
+        raise InputError(
+            f"{name} is not a problem: {type(value).__name__} does not derive from "
+            "pfbench.problems.FiniteSum; docs/adding-an-algorithm.md shows one that does."
+        )
+    _check_parts(f"{name} is not a problem", value, ("n", "set"))
+    _check_parts(f"the set of {name} is not a feasible set", value.set, SET_METHODS)
+    problem = value.with_selector(name, selector.parameters)
+    _check_at_start(problem)
+    return problem
+
+
+def _check_parts(blame: str, value: Any, needed: tuple[str, ...]) -> None:
+    lacking = [part for part in needed if not hasattr(value, part.partition("(")[0])]
+    if lacking:
+        raise InputError(
+            f"{blame}: {type(value).__name__} lacks {', '.join(lacking)}; "
+            "docs/adding-an-algorithm.md shows one that has all."
+        )
+
+
+def _check_at_start(problem: FiniteSum) -> None:
+    """Check each part of a problem once, at its start point."""
+    name = problem.name
+
+    def part(words: str, function: Callable[[], Any]) -> Any:
+        with blame_user_code(f"{words} of {name}"):
+            return function()
+
+    n = part("n", lambda: problem.n)
+    if n is not None:
+        check_integer(f"n of {name}", n, minimum=1)
+    x, recomputed = part("start()", lambda: (problem.start(), problem.start()))
+    _check_start(name, x, recomputed)
+    if not part("set.contains(start)", lambda: problem.set.contains(x)):
+        raise InputError(f"start() of {name} is outside its set: project it first.")
+    check_real(f"value(start) of {name}", part("value(start)", lambda: problem.value(x)))
+    gradient = part("gradient(start)", lambda: problem.gradient(x))
+    shape = x.shape if isinstance(x, np.ndarray) else None
+    check_finite_array(f"gradient(start) of {name}", gradient, shape=shape)
+    form = infer_format(x, name)
+    if not form.is_gradient(gradient):
+        returned = form.describe(gradient)
+        raise InputError(
+            f"gradient(start) of {name} is {returned}: it must be {form.gradients_text}."
+        )
+    lacks = part("lacks", lambda: problem.lacks)
+    part("set.minimum(gradient(start))", lambda: fw_gap(problem, State(x)))
+    constants = part("constants(start)", lambda: problem.constants(x))
+    if not isinstance(constants, Constants) or (n is not None and constants.n != n):
+        raise InputError(
+            f"constants(start) of {name} must return pfbench.base.constants.Constants with n={n}."
+        )
+    backend = part("open(rng)", lambda: problem.open(np.random.default_rng(0)))
+    if backend is not problem:
+        _check_parts(
+            f"open(rng) of {name} does not return a backend", backend, ("n", "unconstrained")
+        )
+    if backend.n != n:
+        raise InputError(f"open(rng) of {name} must return a backend for its n={n} components.")
+    part("measures()", lambda: problem.measures())
+    part("shape", lambda: tuple(problem.shape))
+    statement = part("digest", lambda: problem.digest)
+    if not isinstance(statement, str) or not statement:
+        raise InputError(f"digest of {name} must be a string that changes with its data.")
+    if problem.penalty is not None and "lo" not in lacks:
+        raise InputError(f"{name} has a feasible set and a penalty: leave one of them out.")
+
+
+def _check_start(name: str, x: Any, recomputed: Any) -> None:
+    if isinstance(x, np.ndarray):
+        if x.dtype != np.float64 or x.ndim == 0:
+            raise InputError(f"start() of {name} must be an array of float64, not {x.dtype}.")
+        if not np.array_equal(check_finite_array(f"start() of {name}", x), recomputed):
+            raise InputError(f"start() of {name} differs from call to call: fix its seed.")
+    elif not isinstance(x, FactoredMatrix):
+        raise InputError(f"start() of {name} must be an array, not {type(x).__name__}.")

@@ -1,14 +1,23 @@
-"""Published rankings of algorithms, in the paper's cost unit and stated form."""
+"""Published rankings of algorithms in a spec, in the paper's cost unit and stated form."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, product
+from typing import Any
 
-from pfbench.base.checks import check_real
+from pfbench.base.checks import check_real, unknown_name_error
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
-from pfbench.base.names import unknown_name_error
+from pfbench.runs.loop.run import trace_name
+from pfbench.runs.planning.spec_fields import (
+    Reader,
+    parse_any_text,
+    parse_each_table,
+    parse_text,
+    parse_texts,
+)
+from pfbench.runs.planning.spec_text import abbreviate
 
 CHARGED = (*COUNTED, "iteration", "seconds")
 """Quantities that a unit may count: columns of every trace."""
@@ -145,3 +154,86 @@ def unit_costs(location: str, weights: str) -> dict[str, float]:
                 f"{location}: {name}={number!r} must be a number above 0, as in sfo=0.5,fo=1000."
             ) from None
     return reals
+
+
+def parse_orderings(field: str, value: Any) -> tuple[PublishedOrdering, ...]:
+    """Return rankings, without checking the names in them against the study."""
+    readers: dict[str, Reader[Any]] = {
+        "source": parse_text,
+        "order": _parse_ranked_labels,
+        "says": parse_any_text,
+        "place": parse_any_text,
+        "states": parse_any_text,
+        "measure": parse_any_text,
+        "target": check_real,
+        "problems": parse_texts,
+        "settings": parse_texts,
+    }
+    return tuple(
+        PublishedOrdering(
+            table["source"],
+            table.get("says", ""),
+            table["order"],
+            trace_name(table.get("measure", "")),
+            table.get("target"),
+            table.get("problems", ()),
+            table.get("settings", ()),
+            table.get("place", ""),
+            table.get("states", ""),
+        )
+        for table in parse_each_table(field, value, readers, ("source", "order"))
+    )
+
+
+def parse_forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
+    """Return labels of forms by method, without checking them against the study."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field} = {abbreviate(value)} must be a table of labels by method.")
+    forms = {name: parse_texts(f"{field}.{name}", source) for name, source in value.items()}
+    for name, form in forms.items():
+        if not form or len(set(form)) < len(form):
+            raise InputError(f"{field}.{name} must list labels of algorithms, each once.")
+    return forms
+
+
+def parse_units(field: str, value: Any) -> tuple[CostUnit, ...]:
+    """Return the cost units of a paper, in the order of the spec."""
+    readers: dict[str, Reader[Any]] = {
+        "name": parse_text,
+        "weights": parse_text,
+        "otherwise": _parse_exceptions,
+        "says": parse_any_text,
+        "place": parse_any_text,
+    }
+    return tuple(
+        CostUnit(
+            table["name"],
+            table["weights"],
+            table.get("otherwise", {}),
+            table.get("says", ""),
+            table.get("place", ""),
+        )
+        for table in parse_each_table(field, value, readers, ("name", "weights"))
+    )
+
+
+def _parse_exceptions(field: str, value: Any) -> Mapping[str, str]:
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field} = {abbreviate(value)} must be a table: weights by label.")
+    return {label: parse_text(f"{field}.{label}", weights) for label, weights in value.items()}
+
+
+def _parse_ranked_labels(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
+    """Return the labels of each rank; a rank is given as a label or a list of labels."""
+    if not isinstance(value, list) or len(value) < 2:
+        raise InputError(
+            f"{field} = {abbreviate(value)} must list two labels or more, the best first; a list "
+            "within it is one rank."
+        )
+    ranks = tuple(parse_texts(f"{field}[{k}]", item) for k, item in enumerate(value))
+    labels = [label for rank in ranks for label in rank]
+    if not all(ranks) or len(set(labels)) < len(labels):
+        raise InputError(
+            f"{field} = {abbreviate(value)} must have each label once, and no empty rank."
+        )
+    return ranks

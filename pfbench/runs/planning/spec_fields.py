@@ -4,22 +4,30 @@ Each function takes the location of a field, for error messages, and its value.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
-from pfbench.base.checks import check_choice, check_file_name, check_integer, check_real
+from pfbench.base.checks import (
+    check_choice,
+    check_file_name,
+    check_integer,
+    check_names,
+    check_real,
+)
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import ErrorCollector, InputError
-from pfbench.base.names import check_names, unknown_name_error
-from pfbench.runs.loop.stop import Stop
-from pfbench.runs.planning.labels import format_setting_value, setting_title
+from pfbench.runs.loop.run import Stop
+from pfbench.runs.planning.name_resolution import check_selector
 from pfbench.runs.planning.plan import check_run_count
-from pfbench.runs.planning.plugin_names import expand_measure_name
-from pfbench.runs.planning.study import Setting
-from pfbench.runs.planning.template import placeholder_names
-from pfbench.runs.planning.toml import abbreviate
-from pfbench.runs.planning.tune import TunedMethod
+from pfbench.runs.planning.spec_text import (
+    abbreviate,
+    format_setting_value,
+    placeholder_names,
+    setting_title,
+)
+from pfbench.runs.planning.tune import Setting, TunedMethod
 
 T = TypeVar("T")
 
@@ -74,6 +82,41 @@ def parse_tables(field: str, value: Any) -> Sequence[Mapping[str, Any]]:
     return value
 
 
+def parse_fields(
+    location: str,
+    table: Mapping[str, Any],
+    readers: Mapping[str, Reader[Any]],
+    errors: ErrorCollector,
+    required: Collection[str] = (),
+    separator: str = ": ",
+) -> dict[str, Any]:
+    """Return the valid fields of a table by name; collect the errors of all others."""
+    for name in table:
+        with errors():
+            check_names(f"field of {location}", [name], readers)
+    values: dict[str, Any] = {}
+    for name, read in readers.items():
+        with errors():
+            if name in table:
+                values[name] = read(f"{location}{separator}{name}", table[name])
+            elif name in required:
+                raise InputError(f"{location}: the field {name} is missing.")
+    return values
+
+
+def parse_each_table(
+    field: str, value: Any, readers: Mapping[str, Reader[Any]], required: Collection[str]
+) -> list[dict[str, Any]]:
+    """Return the fields of each of several tables."""
+    errors = ErrorCollector()
+    tables = [
+        parse_fields(f"{field} {number}", table, readers, errors, required)
+        for number, table in enumerate(parse_tables(field, value), 1)
+    ]
+    errors.raise_collected()
+    return tables
+
+
 def parse_entries(field: str, value: Any) -> Sequence[FieldEntry]:
     """Return entries: a list of strings, a table with labels as keys, or a single string."""
     noting = ErrorCollector()
@@ -108,7 +151,7 @@ def _iterate_entries(field: str, value: Any) -> Iterator[tuple[str, str, Any]]:
 
 
 def parse_seeds(field: str, value: Any) -> Sequence[int]:
-    """Return the seeds: a list of them, or their number."""
+    """Return the seeds: a list of them, or their number; of very many they are not listed."""
     if not isinstance(value, list):
         return range(check_integer(field, value, minimum=1))
     integers = [check_integer(f"{field}[{k}]", seed, minimum=0) for k, seed in enumerate(value)]
@@ -136,7 +179,7 @@ def parse_grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
     return value
 
 
-def parse_settings(field: str, value: Any) -> Sequence[Setting]:
+def parse_settings(field: str, value: Any) -> tuple[Setting, ...]:
     """Return settings that are listed one by one."""
     noting = ErrorCollector()
     settings: dict[str, Setting] = {}
@@ -151,7 +194,7 @@ def parse_settings(field: str, value: Any) -> Sequence[Setting]:
                 raise InputError(f"{field} {k}: the title {title!r} appears twice.")
             settings[title] = Setting(title, values)
     noting.raise_collected()
-    return list(settings.values())
+    return tuple(settings.values())
 
 
 def _check_name(field: str, subject: str) -> None:
@@ -177,10 +220,11 @@ def parse_targets(field: str, value: Any) -> tuple[Stop, ...]:
     return tuple(sorted(stops, key=lambda target: -target.target))
 
 
-def _parse_target(field: str, target: str) -> Stop:
+def _parse_target(field: str, value: Any) -> Stop:
+    target = parse_text(field, value)
     try:
         stop = Stop.parse(target)
-        return replace(stop, measure=expand_measure_name(stop.measure))
+        return replace(stop, measure=check_selector("measure", stop.measure))
     except InputError as error:
         raise InputError(f"{field} = {abbreviate(target)}: {error}") from None
 
@@ -213,9 +257,8 @@ def parse_price(field: str, value: Any) -> Mapping[str, float]:
         raise InputError(
             f"{field} = {abbreviate(value)} must be a table, as in {{ sfo = 1, lo = 50 }}."
         )
+    check_names(f"field of {field}", value, COUNTED)
     for key, weight in value.items():
-        if key not in COUNTED:
-            raise unknown_name_error(f"field of {field}", key, COUNTED)
         check_real(f"{field}.{key}", weight, minimum=0.0)
     if not any(value.values()):
         raise InputError(f"{field} = {abbreviate(value)}: give a call a positive cost.")
@@ -224,43 +267,33 @@ def parse_price(field: str, value: Any) -> Mapping[str, float]:
 
 def parse_tuning(field: str, value: Any) -> Mapping[str, Any]:
     """Return the arguments of a `TuningPlan`."""
-    existing = ("trials", "seeds", "methods", "target", "count", "beyond")
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {abbreviate(value)} must be a table.")
-    noting = ErrorCollector()
-    for source in value:
-        with noting():
-            if source not in existing:
-                raise unknown_name_error(f"field of {field}", source, existing)
-    for source in ("trials", "seeds", "methods"):
-        with noting():
-            if source not in value:
-                raise InputError(f"{field}.{source} is missing.")
-    noting.raise_collected()
-    tune: dict[str, Any] = {}
-    with noting():
-        tune["trials"] = check_integer(f"{field}.trials", value["trials"], minimum=1)
-    with noting():
-        tune["seeds"] = tuple(parse_seeds(f"{field}.seeds", value["seeds"]))
-    with noting():
-        tune["methods"] = _parse_tuned_methods(f"{field}.methods", value["methods"])
-    with noting():
-        if "target" in value:
-            tune["target"] = _parse_target(
-                f"{field}.target", parse_text(f"{field}.target", value["target"])
-            )
-    with noting():
-        tune["count"] = check_choice(f"{field}.count", value.get("count", "sfo"), COUNTED)
-    with noting():
-        tune["extends_grid"] = value.get("beyond", True)
-        if not isinstance(tune["extends_grid"], bool):
-            raise InputError(
-                f"{field}.beyond = {abbreviate(tune['extends_grid'])} must be true or false."
-            )
-    noting.raise_collected()
+    errors = ErrorCollector()
+    for name in ("trials", "seeds", "methods"):
+        with errors():
+            if name not in value:
+                raise InputError(f"{field}.{name} is missing.")
+    readers: dict[str, Reader[Any]] = {
+        "trials": partial(check_integer, minimum=1),
+        "seeds": parse_seeds,
+        "methods": _parse_tuned_methods,
+        "target": _parse_target,
+        "count": partial(check_choice, allowed=COUNTED),
+        "beyond": _parse_flag,
+    }
+    tune = parse_fields(field, value, readers, errors, separator=".")
+    errors.raise_collected()
+    check_run_count(field, {"seeds": len(tune["seeds"])})
     for method in tune["methods"]:
         check_run_count(f"{field}.methods.{method.label}", {"points of its grid": method.size})
     return tune
+
+
+def _parse_flag(field: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"{field} = {abbreviate(value)} must be true or false.")
+    return value
 
 
 def _parse_tuned_methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
@@ -313,3 +346,9 @@ def parse_candidate_parameters(field: str, value: Any) -> Mapping[str, Any]:
     return own | {
         PROJECTING: parse_candidate_parameters(f"{field}.{PROJECTING}", value[PROJECTING])
     }
+
+
+def parse_texts(field: str, value: Any) -> tuple[str, ...]:
+    """Return texts that are given as a list of strings or a single string."""
+    listed = value if isinstance(value, list) else [value]
+    return tuple(parse_text(f"{field}[{k}]", item) for k, item in enumerate(listed))

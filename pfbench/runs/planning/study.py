@@ -17,13 +17,19 @@ from pfbench.base.checks import check_integer
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Stop
+from pfbench.runs.planning.name_resolution import check_selector
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.plugin_names import expand_plugin_name
 from pfbench.runs.planning.published import CostUnit, PublishedOrdering, unit_costs
-from pfbench.runs.planning.template import fill_template
-from pfbench.runs.planning.toml import abbreviate
-from pfbench.runs.planning.tune import TunedMethod, TuningChoice, TuningPlan, Values, choice_key
+from pfbench.runs.planning.spec_text import abbreviate, fill_template
+from pfbench.runs.planning.tune import (
+    Setting,
+    TunedMethod,
+    TuningChoice,
+    TuningPlan,
+    Values,
+    choice_key,
+)
 
 
 @dataclass(frozen=True)
@@ -32,14 +38,6 @@ class LabelledSelector:
 
     label: str
     selector: str
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Values of the names in braces, with a title, which may be empty for a single setting."""
-
-    title: str
-    values: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -86,12 +84,12 @@ class Study:
     key: str
     title: str
     introduction: str
-    problems: tuple[LabelledSelector, ...]
-    algorithms: tuple[LabelledSelector, ...]
-    settings: tuple[Setting, ...]
-    seeds: tuple[int, ...]
-    measures: tuple[str, ...]
-    recorded_measures: tuple[str, ...]
+    problems: tuple[LabelledSelector, ...] = ()
+    algorithms: tuple[LabelledSelector, ...] = ()
+    settings: tuple[Setting, ...] = (Setting("", {}),)
+    seeds: tuple[int, ...] = (0,)
+    measures: tuple[str, ...] = ()
+    recorded_measures: tuple[str, ...] = ()
     frequency: str = "1"
     budget: str = ""
     targets: tuple[Stop, ...] = ()
@@ -221,8 +219,8 @@ class Study:
             giver,
         )
         return PlannedRun(
-            expand_plugin_name("problem", canonical_selector(texts[0])),
-            expand_plugin_name("algorithm", canonical_selector(texts[1])),
+            check_selector("problem", canonical_selector(texts[0])),
+            check_selector("algorithm", canonical_selector(texts[1])),
             seed,
             self.recorded_measures,
             resolve_frequency(location, texts[2]),

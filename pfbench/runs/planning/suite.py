@@ -1,10 +1,33 @@
-"""Suites: specs of one study, in which some methods may have no runs."""
+"""Suites: specs of one study, to which a method may be added, and in which some may lack runs.
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
+`pfbench compare` adds a method, with parameters from the suite's ``[candidate]``. The methods of a
+shipped suite also run on other problems.
+"""
 
+import inspect
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.base.checks import unknown_name_error
+from pfbench.base.counts import Budget
+from pfbench.base.errors import InputError
+from pfbench.base.protocols import Problem
+from pfbench.base.selectors import Selector
+from pfbench.base.state import State
+from pfbench.base.user_code import load_user_object
+from pfbench.measures import available_measures
+from pfbench.runs.planning.name_resolution import select_problem
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import Spec
+from pfbench.runs.planning.spec import load_spec
+from pfbench.runs.planning.spec_fields import PROJECTING
+from pfbench.runs.planning.spec_text import fill_template, placeholder_names
+from pfbench.runs.planning.study import LabelledSelector, Spec, Study
+from pfbench.runs.planning.tune import TunedMethod
 
 AvailableRuns = Callable[[Sequence[PlannedRun]], Collection[PlannedRun]]
 """Function that returns which of some runs exist already."""
@@ -53,18 +76,11 @@ def drop_methods_without_search(
     tune = suite.study.tune
     if tune is None:
         return suite
-    tuned = {method.tuned_label: method for method in tune.methods}
-    planned_runs = {label: search_trials(suite, [label]) for label in tuned}
-    existing = {
-        *available(
-            [plan for label in tuned if label not in kept_labels for plan in planned_runs[label]]
-        )
+    trials = {
+        method.tuned_label: search_trials(suite, [method.tuned_label]) for method in tune.methods
     }
-    methods = tuple(
-        method
-        for label, method in tuned.items()
-        if label in kept_labels or planned_runs[label] <= existing
-    )
+    complete = _labels_with_runs(trials, kept_labels, available)
+    methods = tuple(method for method in tune.methods if method.tuned_label in complete)
     left = replace(tune, methods=methods) if methods else None
     return suite.map_studies(lambda study: replace(study, tune=left))
 
@@ -73,29 +89,251 @@ def drop_methods_without_runs(
     suite: Spec, kept_labels: Collection[str], available: AvailableRuns
 ) -> Spec:
     """Return a suite without methods that lack a run; keep some labels."""
-    study = suite.study
-    planned_runs = {label: suite_runs(suite, [label]) for label in study.labels}
-    existing = {
-        *available(
-            [
-                plan
-                for label in planned_runs
-                if label not in kept_labels
-                for plan in planned_runs[label]
-            ]
-        )
-    }
-    return restrict_to_labels(
-        suite,
-        {
-            label
-            for label in planned_runs
-            if label in kept_labels or planned_runs[label] <= existing
-        },
-    )
+    plans = {label: suite_runs(suite, [label]) for label in suite.study.labels}
+    return restrict_to_labels(suite, _labels_with_runs(plans, kept_labels, available))
+
+
+def _labels_with_runs(
+    plans: Mapping[str, set[PlannedRun]], kept_labels: Collection[str], available: AvailableRuns
+) -> set[str]:
+    """Return the labels whose planned runs all exist, and the kept labels."""
+    needed = [plan for label in plans if label not in kept_labels for plan in plans[label]]
+    existing = {*available(needed)}
+    return {label for label in plans if label in kept_labels or plans[label] <= existing}
 
 
 def restrict_to_labels(suite: Spec, labels: Collection[str]) -> Spec:
     """Return a suite with only the algorithms of these labels."""
     selectors = tuple(entry for entry in suite.study.algorithms if entry.label in labels)
     return suite.map_studies(lambda study: replace(study, algorithms=selectors))
+
+
+@dataclass(frozen=True)
+class CandidateInterface:
+    """Requirements and parameters of a method, as plain data.
+
+    Attributes
+    ----------
+    requires
+        Requirements on a problem.
+    required_parameters
+        Names of the parameters without default.
+    defaults
+        Integer default values, by name.
+    """
+
+    requires: frozenset[str] = frozenset()
+    required_parameters: tuple[str, ...] = ()
+    defaults: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_candidate_interface(name: str) -> CandidateInterface:
+    """Return the interface of a method; MODULE:NAME is imported."""
+    kind: Any = load_user_object(name) if ":" in name else ALGORITHMS[name]
+    try:
+        parameters = inspect.signature(kind).parameters if callable(kind) else {}
+    except ValueError:
+        parameters = {}
+    return CandidateInterface(
+        getattr(kind, "requires", frozenset()),
+        tuple(name for name, item in parameters.items() if item.default is item.empty),
+        {name: item.default for name, item in parameters.items() if isinstance(item.default, int)},
+    )
+
+
+def add_candidate(
+    suite: Spec, text: str, interface: CandidateInterface | None = None
+) -> tuple[Spec, tuple[str, ...]]:
+    """Return a suite with a method added, and the labels of the method in it.
+
+    A catalogue method without parameters keeps its entries in the suite, if it has any. Required
+    parameters that the selector lacks are taken from the suite's ``[candidate]``; for a method
+    without linear minimisation, its table ``projecting`` takes precedence. If a parameter has
+    several values there, the method is tuned over them like all others. A text may contain the name
+    of another parameter in braces, as in ``ceil(n/{batch})``. It stands for the value of that
+    parameter, or for 1 if the class has no such parameter. A MODULE:NAME is imported to read its
+    interface, unless `interface` is passed: inform the user before.
+
+    Raises
+    ------
+    InputError
+        If there is no such method, or the suite has several studies.
+    """
+    if len(suite.studies) != 1:
+        raise InputError(f"the suite {suite.name} has several studies: name one with one study.")
+    study, selector = suite.study, Selector.parse(text)
+    own = ":" in selector.name
+    if not own and selector.name not in ALGORITHMS:
+        raise unknown_name_error("algorithm", selector.name, ALGORITHMS)
+    labels = _candidate_labels(study, selector.name)
+    if labels and not selector.texts:
+        return suite, labels
+    label = selector.name.rpartition(":")[2] if own else str(selector)
+    if interface is None:
+        interface = read_candidate_interface(selector.name)
+    required = _collect_required_parameters(selector, interface, suite.candidate)
+    fill_templates = _fill_templates({**interface.defaults, **selector.texts, **required}, required)
+    tried = {name: value for name, value in fill_templates.items() if isinstance(value, list)}
+    if not tried:
+        label = _make_unused_label(label, study.labels)
+        methods = (
+            *study.algorithms,
+            LabelledSelector(label, _with_parameters(selector, fill_templates)),
+        )
+        return suite.map_studies(lambda study: replace(study, algorithms=methods)), (label,)
+    if study.tune is None:
+        raise InputError(f"the suite {suite.name} has lists in [candidate]: add a [tune].")
+    label = _make_unused_label(label, [method.label for method in study.tune.methods])
+    braces = fill_templates | {name: f"{{{name}}}" for name in tried}
+    tuned = TunedMethod(label, _with_parameters(selector, braces), tried)
+    tune = replace(study.tune, methods=(*study.tune.methods, tuned))
+    return suite.map_studies(lambda study: replace(study, tune=tune)), (tuned.tuned_label,)
+
+
+def _candidate_labels(study: Study, name: str) -> tuple[str, ...]:
+    """Return the labels of all entries of a method in a study, including tuned ones."""
+    named = [(entry.label, entry.selector) for entry in study.algorithms]
+    named += [(method.tuned_label, method.selector) for method in study.tuned_methods]
+    return tuple(label for label, text in named if text.partition("[")[0].strip() == name)
+
+
+def _collect_required_parameters(
+    selector: Selector, interface: CandidateInterface, available: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the available values of parameters that a class requires and its selector lacks."""
+    if "epsilon" in selector.texts:
+        return {}
+    if "lo" not in interface.requires:
+        available = {**available, **available.get(PROJECTING, {})}
+    lacking = available.keys() - selector.texts
+    return {name: available[name] for name in interface.required_parameters if name in lacking}
+
+
+def _fill_templates(values: Mapping[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters with names in braces replaced, except names of tuned parameters."""
+    values = {
+        key: f"{{{key}}}" if isinstance(value, list) else value for key, value in values.items()
+    }
+
+    def fill(subject: str, text: str) -> str:
+        names = placeholder_names(text, location=f"candidate.{subject}")
+        existing = dict.fromkeys(names, 1) | values
+        return fill_template(
+            text, location=f"candidate.{subject}", values_source="the method", values=existing
+        )
+
+    return {
+        name: fill(name, parameter) if isinstance(parameter, str) else parameter
+        for name, parameter in parameters.items()
+    }
+
+
+def _with_parameters(selector: Selector, values: Mapping[str, Any]) -> str:
+    """Return a selector with additional parameters."""
+    pairs = [f"{name}={value}" for name, value in {**selector.texts, **values}.items()]
+    return f"{selector.name}[{','.join(pairs)}]" if pairs else selector.name
+
+
+def _make_unused_label(label: str, used: list[str] | tuple[str, ...]) -> str:
+    """Return a label that is not in use."""
+    return label if label not in used else f"{label} (compared)"
+
+
+SHARES = (0.3, 0.1, 0.03)
+"""Targets, as shares of the measure at the start of the problem."""
+
+PASSES = 20
+"""Minimum budget of component gradients, in passes over the data."""
+
+SAMPLES = 20_000
+"""Minimum budget of component gradients of a sampler."""
+
+_MEASURES = ("fw_gap", "dual_norm", "gradient_mapping_sq")
+"""Candidates for the measure of the targets: the first that is positive at the start."""
+
+_EPSILON = re.compile(r"(?<![\w.])epsilon( ?= ?)[0-9.]+")
+
+
+def format_suite_text(
+    text: str,
+    title: str,
+    description: str,
+    problems: Mapping[str, str],
+    targets: Sequence[str] = (),
+    budget: str = "",
+) -> str:
+    """Return the text of a shipped suite with its methods, on other problems.
+
+    Parameters
+    ----------
+    problems
+        Selectors by label, which may have names in braces.
+    targets, budget
+        As in a spec; by default those of the suite.
+    """
+
+    def substitute(pattern: str, by: str) -> None:
+        nonlocal text
+        text, number = re.subn(pattern, lambda _: by, text, count=1, flags=re.MULTILINE | re.DOTALL)
+        if not number:
+            raise AssertionError(f"a shipped suite has {pattern}")
+
+    substitute(r"^title = .*?$", f"title = {json.dumps(title)}")
+    substitute(r'^about = """.*?"""$', f"about = {json.dumps(description)}")
+    lines = [f"{json.dumps(label)} = {json.dumps(problem)}" for label, problem in problems.items()]
+    substitute(r"^\[problems\]$.*?(?=^\[)", "\n".join(["[problems]", *lines, "", ""]))
+    if targets:
+        substitute(r"^targets = .*?$", f"targets = {json.dumps(list(targets))}")
+    if budget:
+        substitute(r"^budget = .*?$", f"budget = {json.dumps(budget)}")
+    return text
+
+
+def restrict_to_problem(suite: Path, selector: str) -> Spec:
+    """Return a shipped suite on a single problem, with targets derived from its start.
+
+    The schedules of theorems are those for the middle target. A MODULE:NAME is imported.
+
+    Raises
+    ------
+    InputError
+        If there is no such problem, or no target can be derived from its start.
+    """
+    problem = select_problem(selector)
+    measure, value = _measure_at_start(problem, selector)
+    shares = [share**2 if measure.endswith("_sq") else share for share in SHARES]
+    levels = [f"{value * share:.2g}" for share in shares]
+    text = suite.read_text("utf-8")
+    name = Selector.parse(selector).name.rpartition(":")[2]
+    suited = load_spec(suite)
+    limits = dict(Budget.parse(suited.study.budget).limits)
+    limits["sfo"] = max(limits["sfo"], SAMPLES if problem.n is None else PASSES * problem.n)
+    text = format_suite_text(
+        _EPSILON.sub(rf"epsilon\g<1>{levels[1]}", text),
+        f"{name}: the methods of the suite {suited.name}",
+        f"The methods of the suite {suited.name} on {selector}. Targets are shares of {measure} at "
+        f"its start, {value:.3g}: {', '.join(f'{share:g}' for share in shares)}. Schedules of "
+        "theorems are those for the second target.",
+        {name: selector},
+        [f"{measure}={level}" for level in levels],
+        ",".join(f"{count}={int(limit)}" for count, limit in limits.items()),
+    )
+    if measure not in suited.study.measures:
+        recorded = json.dumps([measure, "objective"])
+        text = re.sub(r"(?m)^measures = .*$", lambda _: f"measures = {recorded}", text, count=1)
+    return load_spec(Path(f"{name}.toml"), text)
+
+
+def _measure_at_start(problem: Problem, selector: str) -> tuple[str, float]:
+    """Return the measure of the targets, and its value at the start."""
+    start = State(problem.start())
+    existing = available_measures(problem)
+    for name in _MEASURES:
+        result = existing[name](problem, start) if name in existing else None
+        value = result[1] if isinstance(result, tuple) else result
+        if value is not None and 0 < value < float("inf"):
+            return name, float(value)
+    raise InputError(
+        f"none of {', '.join(_MEASURES)} is above 0 at the start of {selector}: give it another "
+        "start, or name a suite of yours with --suite FILE."
+    )

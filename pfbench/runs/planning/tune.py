@@ -13,14 +13,22 @@ from itertools import product
 from math import gcd, prod
 from typing import Any
 
-from pfbench.base.relative import is_constant_formula
-from pfbench.runs.loop.stop import Stop
+from pfbench.base.constants import is_constant_formula
+from pfbench.runs.loop.run import Stop
 
 Values = Mapping[str, Any]
 """Values of the names in braces of a selector."""
 
 TUNED = ", tuned"
 """Suffix of the label of a tuned method."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Values of the names in braces, with a title, which may be empty for a single setting."""
+
+    title: str
+    values: Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from pfbench.base.errors import InputError, StorageError
 from pfbench.base.escaping import escape_spreadsheet
 from pfbench.base.files import require_pyarrow
 from pfbench.base.selectors import Selector
-from pfbench.runs.loop.run import TRACE_COLUMNS
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import TRACE_COLUMNS, Stop
 from pfbench.runs.planning.plan import PlannedRun, portable_identity
-from pfbench.runs.planning.study import LabelledSelector, Setting, Spec, Study
+from pfbench.runs.planning.study import LabelledSelector, Spec, Study
+from pfbench.runs.planning.tune import Setting
 from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.entry_list import Row
 from pfbench.runs.storage.serialization import StoredRun

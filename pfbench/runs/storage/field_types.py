@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pfbench.base.counts import COUNTED
-from pfbench.base.verdicts import VERDICT_NAMES
+from pfbench.base.status import VERDICT_NAMES
 from pfbench.runs.loop.run import STATUSES
 from pfbench.runs.storage.damage import DamagedFileError
 

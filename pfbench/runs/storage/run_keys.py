@@ -15,14 +15,14 @@ from typing import Any
 from pfbench.algorithms.base import get_parameters
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import InputError
-from pfbench.base.file_watch import find_changed_file
+from pfbench.base.files import find_changed_file
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.base.status import Status
 from pfbench.base.user_code import is_builtin
+from pfbench.runs.loop.isolated import as_json_parameters
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.trace import finite_or_none
-from pfbench.runs.planning.plan import PlannedRun, list_user_code_names
-from pfbench.runs.planning.resolve import ResolvedPlan, as_json_parameters, resolve_each
+from pfbench.runs.planning.plan import PlannedRun, ResolvedPlan, list_user_code_names, resolve_each
 from pfbench.runs.storage.content_keys import (
     content_key,
     has_source,

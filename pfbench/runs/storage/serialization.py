@@ -18,7 +18,7 @@ import numpy as np
 
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-from pfbench.runs.loop.trace_rows import rows_of_blocks
+from pfbench.runs.loop.trace import rows_of_blocks
 from pfbench.runs.storage.damage import DAMAGES, KEY, KINDS, DamagedFileError
 from pfbench.runs.storage.field_types import check_content, count, list_type, text
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pfbench.base.checks import check_choice, check_integer, check_real
 from pfbench.base.errors import InputError
-from pfbench.base.verdicts import Verdict as VerdictName
+from pfbench.base.status import Verdict as VerdictName
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
 from pfbench.verification.claim import Claim

@@ -7,7 +7,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.state import State
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.verification.replay.forms import list_method_forms
 from pfbench.verification.replay.matching import VALUE_TOLERANCE
 from pfbench.verification.replay.recorded_run import Transcript, record_run

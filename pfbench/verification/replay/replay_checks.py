@@ -10,7 +10,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.counts import COUNTED, Budget, OracleKind
 from pfbench.base.errors import BudgetExhausted, PfbenchError, format_error_with_notes
 from pfbench.base.protocols import Problem
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.oracles import Ledger
 from pfbench.runs.loop.steps import steps
 from pfbench.verification.evidence import Evidence

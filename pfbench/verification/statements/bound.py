@@ -10,7 +10,7 @@ import numpy as np
 
 from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.points import keep
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem

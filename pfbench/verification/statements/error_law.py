@@ -9,7 +9,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, maximum_nan_as_infinity
 from pfbench.base.protocols import Problem
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.points import keep
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.enumerated_random import rounding_key

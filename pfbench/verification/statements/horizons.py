@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import compress
 from time import process_time
 
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.faults.fault import Fault

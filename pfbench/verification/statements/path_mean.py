@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.sets.norms import LmoQuality
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.statistics import Decision, combine_instances, decide_inequality

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.assumptions import list_known_assumptions
 from pfbench.base.checks import check_choice
 from pfbench.base.counts import COUNTED
-from pfbench.base.protocols import Algorithm, Problem
+from pfbench.base.protocols import Algorithm, Problem, list_known_assumptions
 from pfbench.base.state import State
 from pfbench.base.status import Status
 from pfbench.measures import available_measures
 from pfbench.points import keep
+from pfbench.runs.loop.run import Stop
 from pfbench.runs.loop.solve import solve
-from pfbench.runs.loop.stop import Stop
 from pfbench.verification.statements.setting import MethodOnProblem
 from pfbench.verification.subject import NotTestable
 from pfbench.verification.trial import Trial

@@ -9,7 +9,7 @@ import numpy as np
 from pfbench.base.checks import check_choice, check_finite_array, check_integer, check_real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instances import Instance
 from pfbench.verification.statements.quantity import Quantity, as_function, count_calls_to_target

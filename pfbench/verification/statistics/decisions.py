@@ -11,7 +11,7 @@ import scipy
 
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.errors import InputError
-from pfbench.base.verdicts import NEAR, Verdict
+from pfbench.base.status import NEAR, Verdict
 from pfbench.verification.statistics import means
 from pfbench.verification.statistics.medians import ROUNDING
 

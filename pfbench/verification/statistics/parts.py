@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pfbench.base.verdicts import NEAR, Verdict
+from pfbench.base.status import NEAR, Verdict
 from pfbench.verification.statistics.decisions import Decision
 
 _CONDITION = "condition "

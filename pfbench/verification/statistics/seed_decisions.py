@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.checks import check_real
-from pfbench.base.verdicts import NEAR, Verdict
+from pfbench.base.status import NEAR, Verdict
 from pfbench.verification.statistics import means, medians
 from pfbench.verification.statistics.decisions import WITHIN_10, Decision, decide_kept_bound
 from pfbench.verification.statistics.exponents import Exponent

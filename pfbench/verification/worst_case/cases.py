@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from pfbench.base.names import check_names
-from pfbench.base.verdicts import Verdict
+from pfbench.base.checks import check_names
+from pfbench.base.status import Verdict
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.statistics import Decision, combine_all

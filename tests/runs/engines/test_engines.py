@@ -12,8 +12,7 @@ from stored import comparable, made
 from pfbench.base.counts import Budget
 from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 from pfbench.runs.engines.run_task import execute_plan
-from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.resolve import resolve
+from pfbench.runs.planning.plan import PlannedRun, resolve
 from pfbench.runs.storage.store import Store
 
 SMOOTH = "nonconvex-logistic[source=synthetic,rows=30,columns=4,set=none]"
@@ -33,14 +32,6 @@ def test_a_run_has_the_same_bits_here_and_in_a_worker():
     assert [comparable(one.run) for one in here] == [comparable(one.run) for one in there]
     assert [one.run.status for one in here] == ["finished"] * 4 + ["budget"]
     assert SingleProcessEngine().environment() == MultiProcessEngine(2).environment()
-
-
-def test_what_does_not_fit_is_refused_in_a_row():
-    (one,) = made(
-        SingleProcessEngine(), [PlannedRun(SMOOTH, "frank-wolfe[iterations=3]", 7, (), 1)]
-    )
-    assert (one.run.status, one.run.seed, one.run.counts.sfo) == ("refused", 7, 0)
-    assert "no feasible set" in one.run.stop_reason
 
 
 def test_a_limit_changes_nothing_of_a_run_that_ends_before():
@@ -91,16 +82,6 @@ def test_somebodys_own_parameters_and_exits_harm_nobody(tmp_path):
     assert left.run.status == "error"
     assert "SystemExit: 3" in left.run.stop_reason
     Store(tmp_path).put("0" * 64, odd.run, {})
-
-
-@pytest.mark.faults
-@needs_signals
-def test_a_run_that_loops_is_killed_in_time():
-    started = time.monotonic()
-    (one,) = made(MultiProcessEngine(1), [plan("Loops", time_limit=LIMIT)])
-    # The worker's start is in it, so this only shows that it ended; making times runs themselves.
-    assert one.run.status == "timeout"
-    assert time.monotonic() - started >= LIMIT
 
 
 @pytest.mark.faults

@@ -11,7 +11,7 @@ import pytest
 from misbehaving import Poisons
 from stored import comparable
 
-from pfbench.base.failures import LONGEST, brief_error_text
+from pfbench.base.errors import LONGEST, brief_error_text
 from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.run_task import run_from_result
 from pfbench.runs.engines.workers import Task, TaskResult, run_tasks

@@ -14,7 +14,7 @@ import pfbench as pf
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.oracles import Ledger
-from pfbench.runs.loop import isolated, method_process, plain_data, processes
+from pfbench.runs.loop import isolated, messages, processes
 from pfbench.runs.loop.drive import drive
 from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.runs.loop.solve import solve
@@ -230,7 +230,7 @@ def serve_on(pipe, fars):
     """Serve one method after the other; runs in a process of its own, which compiles once."""
     for far in fars:
         try:
-            method_process.serve(far, *pipe.recv())
+            isolated.serve(far, *pipe.recv())
         except EOFError:
             return
         far.close()
@@ -437,7 +437,7 @@ def test_a_point_whose_entries_are_not_of_its_factors_is_refused(methods):
 def test_what_is_no_plain_data_is_refused(data):
     head = data if isinstance(data, bytes) else json.dumps(data).encode()
     with pytest.raises((ValueError, TypeError, LookupError, AttributeError)):
-        plain_data.decode(len(head).to_bytes(8, "little") + head, {}.__getitem__)
+        messages.decode(len(head).to_bytes(8, "little") + head, {}.__getitem__)
 
 
 def test_a_factored_run_goes_on_after_its_atoms_are_compressed():

@@ -6,12 +6,10 @@ from helpers import assert_one_sentence
 from own_things import Quadratic
 
 from pfbench.base.errors import InputError
-from pfbench.measures import select_measures as named
 from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import iterate_plan_outcomes
-from pfbench.runs.loop.run import TRACE_COLUMNS
-from pfbench.runs.loop.stop import Stop, first_rows_reaching, list_recorded_measures
+from pfbench.runs.loop.run import TRACE_COLUMNS, Stop, first_rows_reaching, list_recorded_measures
 from pfbench.runs.planning.name_resolution import select_measures as chosen_measures
 from pfbench.runs.planning.name_resolution import select_problem
 from pfbench.runs.planning.plan import PlannedRun
@@ -190,14 +188,6 @@ def test_what_is_no_measure_is_refused_in_one_sentence(names, words):
 def test_a_measure_of_the_problem_is_not_replaced():
     with pytest.raises(InputError, match="traces use the name norm"):
         chosen_measures(select_problem("own_things:Stated"), ["own_things:norm"])
-
-
-def test_names_of_the_catalogue_are_what_they_were():
-    problem = select_problem(PROBLEM)
-    names = ["fw_gap", "value"]
-    assert chosen_measures(problem, names) == named(problem, names)
-    with pytest.raises(InputError, match="'fw_gap'"):
-        chosen_measures(problem, ["fw_gp"])
 
 
 def test_a_measure_that_changes_its_problem_leaves_nothing_behind(tmp_path):

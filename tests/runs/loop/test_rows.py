@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pfbench.runs.loop.trace_rows import TraceRows, rows_of_blocks
+from pfbench.runs.loop.trace import TraceRows, rows_of_blocks
 
 WHOLE = st.integers(1 - 2**53, 2**53 - 1)
 NUMBER = st.floats()

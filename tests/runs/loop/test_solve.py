@@ -24,18 +24,11 @@ from pfbench.points import combine, distance, keep
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.runs.loop.drive import drive
 from pfbench.runs.loop.resolved_run import resolve_run
-from pfbench.runs.loop.run import STATUSES
+from pfbench.runs.loop.run import Stop
 from pfbench.runs.loop.solve import solve
-from pfbench.runs.loop.stop import Stop
-from pfbench.runs.loop.streams import random_stream
+from pfbench.runs.loop.steps import random_stream
 
 EPOCH = {"batch": 5, "period": 4, "iterations": 9, "step": 0.1}
-
-
-def test_its_parameters_are_few():
-    named = ("seed", "budget", "stop", "time_limit", "measures", "every", "start")
-    how = ("isolated", "strict")
-    assert tuple(signature(solve).parameters) == ("problem", "algorithm", *named, *how)
 
 
 # --- a user's own algorithm -----------------------------------------------------------------------
@@ -220,34 +213,6 @@ def test_final_has_what_was_asked_for_with_a_parameter(dense):
     name = "gradient_mapping_sq[lam=0.25]"
     run = solve(dense, algorithm("frank-wolfe", iterations=3), measures=[name])
     assert run.final[name] == run.trace[name].iloc[-1] != run.final["gradient_mapping_sq"]
-
-
-def test_json_is_valid_and_has_the_published_keys(problem):
-    run = solve(problem, algorithm("nfwu-svrg", **EPOCH), seed=7)
-    text = json.dumps(run.as_json(), allow_nan=False)
-    found = json.loads(text)
-    published = {
-        "problem": str,
-        "algorithm": str,
-        "parameters": dict,
-        "schedule": str,
-        "seed": int,
-        "status": str,
-        "stop_reason": str,
-        "iterations": int,
-        "counts": dict,
-        "final": dict,
-        "seconds": float,
-    }
-    assert {name: type(found[name]) for name in published} == published
-    assert found["status"] in STATUSES
-    assert list(found["counts"]) == list(COUNTED)
-    assert found["parameters"] == {
-        **EPOCH,
-        "output": "uniform",
-        "restarts": None,
-        "probability": None,
-    }
 
 
 @pytest.mark.parametrize("constant", ["L_f", "L_ms"])

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from pfbench.runs.loop.streams import PURPOSES, PrefetchingGenerator, random_stream
+from pfbench.runs.loop.steps import PURPOSES, PrefetchingGenerator, random_stream
 
 
 def numpys(seed, purpose="algorithm"):

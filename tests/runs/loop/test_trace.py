@@ -6,12 +6,10 @@ from helpers import tiny_recovery
 
 from pfbench.algorithms import algorithm
 from pfbench.base.counts import COUNTED, Budget
-from pfbench.base.state import State
-from pfbench.measures import available_measures, fw_gap
+from pfbench.measures import available_measures
 from pfbench.points import FactoredMatrix, combine, keep
 from pfbench.runs.loop.run import TRACE_COLUMNS
 from pfbench.runs.loop.solve import solve
-from pfbench.runs.loop.stop import Stop
 
 EPOCH = {"batch": 5, "period": 4, "iterations": 17, "step": 0.1}
 
@@ -155,7 +153,7 @@ def test_rows_are_those_of_the_algorithm_run_by_hand(problem, walk):
 
 
 def streamed(purpose):
-    from pfbench.runs.loop.streams import random_stream
+    from pfbench.runs.loop.steps import random_stream
 
     return random_stream(0, purpose)
 
@@ -193,16 +191,6 @@ def test_an_interval_measure_has_two_columns_and_a_missing_one_is_nan(dense, wal
     assert run.trace["bracket"].tolist() == [2.0] * 3
     assert run.trace["bracket_lower"].tolist() == [1.0] * 3
     assert run.trace["nothing"].isna().all()
-
-
-def test_the_targets_measure_is_in_the_trace(dense, walk):
-    run = solve(dense, walk(iterations=3), stop=Stop("fw_gap", 0.0))
-    assert run.columns == (*TRACE_COLUMNS, "fw_gap", "fw_gap_lower")
-
-
-def test_the_gap_of_a_row_is_that_of_its_iterate(problem):
-    run = solve(problem, CHOICES[0], measures=["fw_gap"])
-    assert run.trace["fw_gap"].iloc[-1] == fw_gap(problem, State(run.x))[1]
 
 
 def test_measures_and_the_algorithm_see_one_another_never(dense, walk):

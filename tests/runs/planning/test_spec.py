@@ -14,7 +14,7 @@ from stored import made_run
 
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError
-from pfbench.runs.loop.stop import Stop, first_rows_reaching
+from pfbench.runs.loop.run import Stop, first_rows_reaching
 from pfbench.runs.planning.plan import describe_user_imports
 from pfbench.runs.planning.spec import load_spec
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pfbench.base.errors import InputError, InputErrors
-from pfbench.runs.planning.labels import make_labels
 from pfbench.runs.planning.spec import GIGABYTE, load_spec
+from pfbench.runs.planning.spec_text import make_labels
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = json.loads(

@@ -11,8 +11,7 @@ import pytest
 from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, change, key_of, made_run
 
 from pfbench.base.errors import InputError, StorageError
-from pfbench.runs.loop.run import TRACE_COLUMNS
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import TRACE_COLUMNS, Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.storage.export import FORMATS, export, run_names

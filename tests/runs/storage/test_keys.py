@@ -4,8 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.resolve import resolve
+from pfbench.runs.planning.plan import PlannedRun, resolve
 from pfbench.runs.storage import content_keys, run_keys
 
 
@@ -49,7 +48,7 @@ def test_another_blas_of_numpy_or_scipy_is_another_environment(monkeypatch, path
         # These import names of packages that load them on first use.
         ("pfbench.verification.instruments.indefinite", "pfbench.sets.balls"),
         ("pfbench.verification.instruments.indefinite", "pfbench.sets.box"),
-        ("pfbench.runs.planning.user_problem", "pfbench.problems.base"),
+        ("pfbench.runs.planning.name_resolution", "pfbench.problems.base"),
     ],
 )
 def test_a_name_that_its_package_loads_on_first_use_is_reached(module, reached):

@@ -11,7 +11,7 @@ from pfbench.base.counts import COUNTED, Budget
 from pfbench.runs.engines.engine import SingleProcessEngine
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import iterate_plan_outcomes, predict_origins
-from pfbench.runs.loop.stop import Stop
+from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.store import Store
 

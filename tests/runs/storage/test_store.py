@@ -510,7 +510,7 @@ def noted(modules, digest=None):
 
 def test_gc_removes_what_is_outdated_and_nothing_else(store):
     fill(store, 1)
-    loop = ["pfbench.runs.loop.stop"]
+    loop = ["pfbench.runs.loop.run"]
     store.put(key_of("now"), made_run(), ENVIRONMENT, noted(loop))
     store.put(key_of("old"), made_run(), ENVIRONMENT, noted(loop, "0" * 64))
     store.put_row("verdict", key_of("now"), VERDICT, noted(loop))
@@ -536,7 +536,7 @@ def test_gc_imports_nothing_that_a_store_names(store, tmp_path, monkeypatch):
     (tmp_path / "evil").mkdir()
     (tmp_path / "evil" / "__init__.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(tmp_path)
-    store.put(KEY, made_run(), ENVIRONMENT, noted(["pfbench.runs.loop.stop"]))
+    store.put(KEY, made_run(), ENVIRONMENT, noted(["pfbench.runs.loop.run"]))
     store.put(key_of("x"), made_run(), ENVIRONMENT, noted(["evil.mine"], "0" * 64))
     assert maintenance.collect_garbage(store).retained == {"current": 1, "own": 1}
 

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 import pfbench as pf
-from pfbench.base.verdicts import Verdict
+from pfbench.base.status import Verdict
 from pfbench.claims import Claim, bound, counts
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.instances import make_instance

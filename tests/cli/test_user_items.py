@@ -1,4 +1,4 @@
-"""Somebody's own sets and schedules, things of installed packages, and what `info` says of them."""
+"""User-defined sets and schedules, and what `info` says of them."""
 
 import json
 import sys
@@ -7,7 +7,6 @@ import pytest
 from own_things import Quadratic
 
 import pfbench as pf
-from pfbench.runs.planning.plugin_names import expand_plugin_name
 
 MODULE = '''
 """A package of somebody's."""
@@ -21,7 +20,6 @@ import numpy as np
 from pfbench.algorithms import Algorithm
 from pfbench.base.parameters import integer, parameter, positive
 from pfbench.base.state import State
-from pfbench.claims import Claim, counts
 from pfbench.estimators import SPIDERG
 from pfbench.points import combine
 from pfbench.problems import FiniteSum
@@ -135,41 +133,7 @@ class Mine(SPIDERG):
 def size(problem, state):
     """The sum of moduli."""
     return float(np.abs(state.x).sum())
-
-
-CLAIM = Claim(
-    name="mine-count",
-    statement="T iterations cost n T component gradients",
-    algorithm=Steps,
-    instances="log-cosh",
-    check=counts(lambda c, a: {"sfo": c.n * a.iterations}, parameters={"iterations": 7}),
-)
 '''
-
-POINTS = """
-[pfbench.claims]
-my-theorem = plugged_for_tests:CLAIM
-
-[pfbench.algorithms]
-my-steps = plugged_for_tests:Steps
-frank-wolfe = plugged_for_tests:Steps
-my-gone = plugged_for_tests:Gone
-my-broken = broken_for_tests:Steps
-my-set = plugged_for_tests:Diamond
-
-[pfbench.problems]
-my-bowl = plugged_for_tests:Bowl
-
-[pfbench.sets]
-my-diamond = plugged_for_tests:Diamond
-my-square = plugged_for_tests:Square
-
-[pfbench.estimators]
-my-spider = plugged_for_tests:Mine
-
-[pfbench.measures]
-my-size = plugged_for_tests:size
-"""
 
 
 @pytest.fixture
@@ -181,19 +145,6 @@ def module(folder, monkeypatch):
     yield folder
     for name in ("plugged_for_tests", "broken_for_tests"):
         sys.modules.pop(name, None)
-
-
-@pytest.fixture
-def package(module, monkeypatch):
-    """The same as an installed package with entry points."""
-    about = module / "mine_for_tests-1.5.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: mine-for-tests\nVersion: 1.5\n")
-    (about / "entry_points.txt").write_text(POINTS)
-    monkeypatch.syspath_prepend(str(module))
-    expand_plugin_name.cache_clear()
-    yield module
-    expand_plugin_name.cache_clear()
 
 
 LOGISTIC = "nonconvex-logistic[source=synthetic,rows=20,columns=4,{}]"
@@ -268,108 +219,6 @@ def test_the_theorem_of_somebodys_own_method(pfbench):
     assert (outcome.status, "L_f" in outcome.err) == (2, True)
     outcome = pfbench("solve", "-p", ball, "-a", "plugged_for_tests.py:Steps[epsilon=2,stp=1]")
     assert (outcome.status, "did you mean 'step'" in outcome.err) == (2, True)
-
-
-# --- plug-ins -------------------------------------------------------------------------------------
-
-
-@pytest.mark.usefixtures("package")
-def test_plug_ins_are_listed_like_ours_and_a_broken_one_says_why(pfbench, conforms):
-    everything = pfbench("list", "--json")
-    assert (everything.status, everything.err) == (0, "")
-    conforms(everything.json, "list.json")
-    found = {
-        (item["kind"], item["name"]): item["summary"]
-        for item in everything.json
-        if item["source"] == "mine-for-tests 1.5"
-    }
-    assert found == {
-        ("algorithm", "my-steps"): "Frank-Wolfe with a fixed weight",
-        ("problem", "my-bowl"): "The parabola over a ball",
-        ("set", "my-diamond"): "The l1 ball",
-        ("penalty", "my-square"): "Weight times |x|^2/2",
-        ("estimator", "my-spider"): "SPIDER again",
-        ("measure", "my-size"): "The sum of moduli",
-        ("claim", "my-theorem"): "T iterations cost n T component gradients",
-        ("algorithm", "frank-wolfe"): (
-            "broken: frank-wolfe is a built-in name, too: use plugged_for_tests:Steps."
-        ),
-        ("algorithm", "my-gone"): found["algorithm", "my-gone"],
-        ("algorithm", "my-broken"): (
-            "broken: the module of broken_for_tests:Steps fails with ZeroDivisionError: division "
-            "by zero (broken_for_tests.py:1: 1 / 0)."
-        ),
-        ("algorithm", "my-set"): (
-            "broken: plugged_for_tests:Diamond is of kind set, but is registered as algorithm: "
-            "move its entry point."
-        ),
-    }
-    assert found["algorithm", "my-gone"].startswith("broken: unknown name in plugged_for_tests")
-
-
-@pytest.mark.usefixtures("package")
-def test_plug_ins_run_as_modules_and_are_named_before(pfbench):
-    outcome = solved(
-        pfbench,
-        LOGISTIC.format("set=my-diamond,radius=2"),
-        "my-steps[iterations=4]",
-        *("--measure", "my-size", "--stop", "my-size=-1"),
-    )
-    assert outcome.err.splitlines() == [
-        "importing plugged_for_tests:Diamond",
-        "importing plugged_for_tests:Steps[iterations=4]",
-        "importing plugged_for_tests:size",
-    ]
-    assert outcome.json["iterations"] == 4
-    assert outcome.json["algorithm"] == "plugged_for_tests:Steps[iterations=4]"
-    assert outcome.json["final"]["size"] > 0
-    assert solved(pfbench, "my-bowl[columns=2]").json["counts"]["lo"] == 5
-    broken = pfbench("solve", "-p", "my-bowl", "-a", "my-broken")
-    assert (broken.status, broken.err.count("\n")) == (2, 3)
-    assert "fails with ZeroDivisionError" in broken.err
-
-
-@pytest.mark.usefixtures("package")
-def test_a_sweep_of_plug_ins_is_known_by_its_modules(pfbench, package):
-    (package / "s.toml").write_text(
-        'problems = "my-bowl"\nalgorithms = ["my-steps", "frank-wolfe[iterations=5]"]\n'
-        'measures = ["my-size"]\ntargets = ["my-size=0.5"]\n'
-    )
-    (package / "modules.toml").write_text(
-        'problems = "plugged_for_tests.py:Bowl"\nalgorithms = ["plugged_for_tests:Steps"]\n'
-        'measures = ["plugged_for_tests:size"]\ntargets = ["plugged_for_tests:size=0.5"]\n'
-    )
-    found = pfbench("run", "s.toml", "--jobs", 0, "--json").json
-    assert (found["executed"], [one["targets"][0]["measure"] for one in found["runs"]]) == (
-        2,
-        ["size", "size"],
-    )
-    assert pfbench("run", "modules.toml", "--jobs", 0, "--json").json["cached"] == 1
-
-
-@pytest.mark.usefixtures("package")
-def test_of_two_packages_with_one_name_neither_is_taken(pfbench, package):
-    other = package / "other_for_tests-2.dist-info"
-    other.mkdir()
-    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other-for-tests\nVersion: 2\n")
-    (other / "entry_points.txt").write_text("[pfbench.problems]\nmy-bowl = elsewhere:Cup\n")
-    outcome = pfbench("solve", "-p", "my-bowl", "-a", "my-steps[iterations=2]")
-    assert outcome.refusal == (
-        "the problem my-bowl is in mine-for-tests 1.5 (plugged_for_tests:Bowl) and "
-        "other-for-tests 2 (elsewhere:Cup): name one of them as MODULE:NAME."
-    )
-
-
-@pytest.mark.usefixtures("package")
-def test_plug_ins_are_checked_and_verified_by_their_names(pfbench):
-    for name, of in (("my-diamond", "Diamond"), ("my-spider[batch=2,period=3]", "Mine")):
-        outcome = pfbench("check", name)
-        assert outcome.status == 0, outcome.out
-        assert outcome.err.startswith(f"importing plugged_for_tests:{of}")
-    listed = pfbench("verify", "my-theorem", "--list")
-    assert (listed.status, "mine-count" in listed.out) == (0, True), listed.err
-    shown = pfbench("info", "claim:my-theorem", "--json").json
-    assert (shown["claim_kind"], shown["source"]) == ("count", "mine-for-tests 1.5")
 
 
 # --- info -----------------------------------------------------------------------------------------

@@ -1,0 +1,268 @@
+"""Text of a spec: untrusted TOML, read in bounded time; files, templates and labels in it.
+
+In a template, e.g. ``sfw[batch={batch}]``, a name in braces stands for its value, and a doubled
+brace for a brace. Unlike Python's format strings, templates have no attributes, conversions or
+widths.
+"""
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pfbench.base.errors import InputError
+from pfbench.base.selectors import Selector, resolve_relative_files
+
+MOST_BYTES = 1_000_000
+"""Maximum size in bytes of a file."""
+
+MAX_DEPTH = 16
+"""Maximum nesting depth of arrays and tables, and number of parts of a key."""
+
+_TOKEN = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|' + r"'''.*?'''|" + r'"(?:\\.|[^"\\\n])*"|'
+    r"'[^'\n]*'|\#[^\n]*|[\[{\]}.=,\n]",
+    re.DOTALL,
+)
+"""A string or a comment, which are skipped, or a character that bounds or nests values."""
+
+_DIGITS = re.compile(r"[0-9](?:_?[0-9]){999}")
+_KEY = re.compile(r"^\s*([^=#\n]{1,100}?)\s*=", re.MULTILINE)
+_INT64 = range(-(2**63), 2**63)
+
+
+def read_toml(path: Path, text: str | None = None) -> tuple[dict[str, Any], str]:
+    """Return the table of a TOML file, and its text; `text` replaces the content of the file.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is not TOML, is too large or too deeply nested, or has an
+        integer beyond 64 bits.
+    """
+    text = _read_text(path) if text is None else text
+    _check_safe_to_parse(text, path)
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not a TOML file ({error}).") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path} cannot be read as TOML ({error}): simplify it.") from error
+    for field, value in _iterate_values(table):
+        if isinstance(value, int) and value not in _INT64:
+            raise InputError(f"{path}: {field} is an integer of more than 64 bits.")
+    return table, text
+
+
+def abbreviate(value: Any) -> str:
+    """Return a value for a message, shortened if it is long."""
+    text = repr(value)
+    return text if len(text) <= 100 else f"{text[:100]}..."
+
+
+def _read_text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}).") from error
+    except ValueError as error:  # a path that cannot be
+        raise InputError(f"{str(path)!r} cannot be read ({error}).") from error
+    if len(data) > MOST_BYTES:
+        raise InputError(f"{path} is larger than {MOST_BYTES:,} bytes: shorten it.")
+    try:
+        # "-sig": editors of Windows begin a file with a mark.
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not a TOML file ({error}).") from error
+
+
+def _check_safe_to_parse(text: str, path: Path) -> None:
+    """Raise for text on which a parser would take very long, or crash."""
+    digits = _DIGITS.search(text)
+    if digits:
+        field = _describe_location(text, digits.start())
+        raise InputError(f"{path}: {field} has a number of 1,000 digits or more: shorten it.")
+    depth = parts = 0
+    for token in _TOKEN.finditer(text):
+        kind = token[0]
+        if kind in "[{":
+            depth += 1
+        elif kind in "]}":
+            depth -= 1
+        parts = parts + (kind == ".") if kind not in "=,\n" else 0
+        if max(depth, parts) >= MAX_DEPTH:
+            field = (
+                _describe_line(text, token.start())
+                if parts
+                else _describe_location(text, token.start())
+            )
+            raise InputError(f"{path}: {field} is nested more than {MAX_DEPTH} deep: simplify it.")
+
+
+def _describe_line(text: str, index: int) -> str:
+    return f"line {text.count(chr(10), 0, index) + 1:,}"
+
+
+def _describe_location(text: str, index: int) -> str:
+    """Return the location of a value for a message: its line, and the key before it."""
+    line, keys = _describe_line(text, index), _KEY.findall(text[max(0, index - 1000) : index])
+    return f"{keys[-1]} ({line})" if keys else line
+
+
+def _iterate_values(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every value that is not a table or list, with the name of its field."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from _iterate_values(part, f"{field}.{name}" if field else name)
+    elif isinstance(value, list):
+        for k, part in enumerate(value):
+            yield from _iterate_values(part, f"{field}[{k}]")
+    else:
+        yield field, value
+
+
+LONGEST = 10_000
+"""Maximum number of characters of a text after its names are replaced."""
+
+_PIECE = re.compile(r"\{\{|\}\}|\{([^\W\d]\w*)\}|[{}]")
+
+
+def placeholder_names(template: str, *, location: str) -> set[str]:
+    """Return the names in braces.
+
+    Raises
+    ------
+    InputError
+        If the braces are wrong; `location` is the location in the message.
+    """
+    return {name for name, _ in _iterate_names_and_literals(template, location) if name}
+
+
+def fill_template(
+    template: str, *, location: str, values_source: str, values: Mapping[str, Any]
+) -> str:
+    """Return a template with values in place of its names in braces.
+
+    Parameters
+    ----------
+    location, values_source
+        Parts of error messages: the template's location, and the source of the values.
+
+    Raises
+    ------
+    InputError
+        If a name has no value, the braces are wrong, or the text would be very long.
+    """
+    parts: list[str] = []
+    length = 0
+    for name, text in _iterate_names_and_literals(template, location):
+        if name and name not in values:
+            raise InputError(
+                f"{location}: {abbreviate(template)} names {{{name}}}, for which {values_source} has no values: "  # noqa: E501
+                "add them, or correct the name."
+            )
+        parts.append(str(values[name]) if name else text)
+        length += len(parts[-1])
+        if length > LONGEST:
+            raise InputError(
+                f"{location}: {abbreviate(template)} with its values is longer than {LONGEST:,} "
+                "characters: shorten it."
+            )
+    return "".join(parts)
+
+
+def _iterate_names_and_literals(template: str, location: str) -> Iterator[tuple[str, str]]:
+    """Yield pairs of a name and "", or of "" and literal text."""
+    end = 0
+    for match in _PIECE.finditer(template):
+        yield "", template[end : match.start()]
+        end = match.end()
+        if match[1]:
+            yield match[1], ""
+        elif len(match[0]) == 2:
+            yield "", match[0][0]
+        else:
+            raise InputError(
+                f"{location}: {abbreviate(template)} has wrong braces (at character {match.start() + 1}): "  # noqa: E501
+                "write {name}, and a brace itself twice."
+            )
+    yield "", template[end:]
+
+
+def make_labels(selectors: Sequence[str]) -> list[str]:
+    """Return a label for each of several different selectors.
+
+    A label is the name, followed by the parameters in which selectors of one name differ. Of
+    MODULE:NAME it has only NAME, if that is unique. A selector with braces in its name is its own
+    label. If two labels would be equal, all selectors are their own labels.
+    """
+    parsed = [_parse_selector(text) for text in selectors]
+    short = _shorten_names([name for name, _ in parsed])
+    namesakes = Counter(name for name, _ in parsed)
+    times = Counter((name, *pair) for name, texts in parsed for pair in texts.items())
+    labels = []
+    for name, texts in parsed:
+        reported = [pair for pair in texts.items() if times[name, *pair] < namesakes[name]]
+        inside = ",".join(f"{key}={value}" for key, value in reported)
+        labels.append(f"{short[name]}[{inside}]" if inside else short[name])
+    if len(set(labels)) < len(labels):
+        return list(selectors)
+    return labels
+
+
+def setting_title(values: Mapping[str, Any]) -> str:
+    """Return the title of a setting: its values by name."""
+    return ", ".join(f"{name} = {format_setting_value(value)}" for name, value in values.items())
+
+
+def format_setting_value(value: Any) -> str:
+    """Return a value of a setting as text for titles."""
+    if isinstance(value, float) and float(f"{value:g}") == value:
+        return f"{value:g}"
+    return str(value)
+
+
+def _parse_selector(text: str) -> tuple[str, Mapping[str, str]]:
+    try:
+        selector = Selector.parse(text)
+    except InputError:
+        return text, {}
+    return selector.name, selector.texts
+
+
+def _shorten_names(names: Sequence[str]) -> dict[str, str]:
+    """Return NAME for MODULE:NAME, except where two of these would be equal."""
+    last = {name: name.rpartition(":")[2] or name for name in names}
+    times = Counter(last.values())
+    return {name: short if times[short] == 1 else name for name, short in last.items()}
+
+
+_NAMING = ("problems", "algorithms", "measures", "targets", "grid", "setting", "tune")
+"""Fields that may name user-defined code."""
+
+
+def resolve_files(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a spec, with FILE.py:NAME relative to the folder of the spec.
+
+    Paths are then relative to the current folder.
+    """
+
+    def resolve_relative(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: resolve_relative(part) for name, part in value.items()}
+        if isinstance(value, list):
+            return [resolve_relative(part) for part in value]
+        return resolve_relative_files(value, path) if isinstance(value, str) else value
+
+    of_studies = table.get("study")
+    relatives = {
+        name: resolve_relative(part) if name in _NAMING else part for name, part in table.items()
+    }
+    if isinstance(of_studies, list):
+        relatives["study"] = [
+            resolve_files(path, item) if isinstance(item, Mapping) else item for item in of_studies
+        ]
+    return relatives
