@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 import pfbench as pf
-from pfbench.problems.array_libraries import ArrayLibrary, load_array_library
+from pfbench.problems.array_losses import ArrayLibrary, load_array_library
 
 PROBLEMS = {
     "multitask-sigmoid": {"kinds": 10, "copies": 5, "rows": 4000, "columns": 300},

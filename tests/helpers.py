@@ -12,11 +12,12 @@ import numpy as np
 
 from pfbench.points import FactoredMatrix, Pattern, RankOne
 from pfbench.points.atoms import Factors
+from pfbench.problems.class_models import MulticlassLogistic, MultitaskSigmoid
 from pfbench.problems.linear_models import LinearModel, NonconvexLogistic
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
-from pfbench.problems.multiclass import MulticlassLogistic
-from pfbench.problems.multitask import MultitaskSigmoid
+from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.observations import Observations
+from pfbench.problems.sensing import SensingData
 from pfbench.sets import L1Ball, NuclearBall
 
 # --- making things --------------------------------------------------------------------------------
@@ -106,6 +107,15 @@ def tiny_multitask(seed=0, n=9, d=4, m=3, radius=5.0, spread=1.0, offsets=True):
     features, labels = spread * rng.standard_normal((n, d)), rng.integers(2, size=n)
     ball = NuclearBall((d, m), radius)
     return MultitaskSigmoid(features, labels, ball, tasks=tasks, offsets=b)
+
+
+def tiny_sensing(w=0.0, *, n=9, shape=(3, 4), radius=2.0, seed=0, kind=np.float64, spike=1.0):
+    """Matrix regression; n = 9 is no multiple of the four rows that a loop takes at once."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((n, np.prod(shape)))
+    rows[:, 0] *= np.sqrt(spike)
+    data = SensingData(shape, rows.astype(kind), rng.standard_normal(n), sensing_variance=w)
+    return MatrixRegression(data, NuclearBall(data.shape, radius))
 
 
 class Echo:
@@ -309,7 +319,37 @@ class MultitaskReference(MulticlassReference):
         return self.spread(curvature * self.scores(u))
 
 
+@dataclass
+class RegressionReference(MulticlassReference):
+    """f_i(T) = (y_i - <Z_i, T>)^2/2 - (w/2) |T|_F^2; gradients have the shape of T."""
+
+    problem: MatrixRegression
+
+    def __post_init__(self):
+        data = self.problem.data
+        self.Z = np.asarray(data.matrices, dtype=float).reshape(-1, *data.shape)
+        self.y, self.w = data.targets, data.sensing_variance
+        self.n, self.shape = len(self.Z), data.shape
+
+    @property
+    def hessians(self):
+        z = self.Z.reshape(self.n, -1)
+        return z[:, :, None] * z[:, None, :] - self.w * np.eye(z.shape[1])
+
+    def components(self, x):
+        return (self.y - (self.Z * x).sum(axis=(1, 2))) ** 2 / 2.0 - self.w / 2.0 * (x**2).sum()
+
+    def component_gradients(self, x):
+        residuals = (self.Z * x).sum(axis=(1, 2)) - self.y
+        return residuals[:, None, None] * self.Z - self.w * x
+
+    def component_hessian_products(self, s, u):
+        return (self.Z * u).sum(axis=(1, 2))[:, None, None] * self.Z - self.w * u
+
+
 def reference_of(problem):
+    if isinstance(problem, MatrixRegression):
+        return RegressionReference(problem)
     if isinstance(problem, MulticlassLogistic):
         return MulticlassReference(problem)
     if isinstance(problem, MultitaskSigmoid):

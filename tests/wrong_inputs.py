@@ -298,10 +298,9 @@ OWN = {
     "store list --store file": "there is no store in file",
     "store merge nowhere": "there is no store in nowhere",
     "store export csv-lng -o out": "did you mean 'csv-long'",
-    "adversary": "give exactly one of --horizon, --family and --check",
+    "adversary": "give exactly one of --horizon and --check",
     "adversary -a frank-wolfe --horizon 0": "--horizon=0 must be at least 1",
     "adversary -a frank-wolfe --horizon 10 --dimension 5": "above 2T = 20",
-    "adversary -a frank-wolfe --family 10,x": "T,T as in 5,10,20",
     "adversary --check nowhere.json": "nowhere.json cannot be read",
     # what one brings
     "new algoritm x": "did you mean 'algorithm'",

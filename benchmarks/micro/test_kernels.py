@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from benchmarks.timed import problem_of
-from pfbench.kernels import dense, linear, loop_inputs
+from pfbench.kernels import dense, linear
 from pfbench.points.operators import SparseOperator
 from pfbench.runs.loop.steps import random_stream
 
@@ -25,7 +25,7 @@ def data(request):
     values = np.ones(places.size) if request.param == "ones" else rng.standard_normal(places.size)
     pointers = np.arange(0, places.size + 1, each)
     matrix = csr_array((values, places.ravel(), pointers), shape=(ROWS, COLUMNS))
-    return loop_inputs.RowData.from_matrix(matrix, np.sign(rng.standard_normal(ROWS)))
+    return linear.RowData.from_matrix(matrix, np.sign(rng.standard_normal(ROWS)))
 
 
 @pytest.fixture(scope="module")
@@ -48,27 +48,27 @@ def sampled(rng):
 
 def test_linear_full_gradient(benchmark, data, sampled):
     _, x, _, g = sampled
-    benchmark(linear.add_gradient_sum, loop_inputs.LOGISTIC, data, x, 1.0, g)
+    benchmark(linear.add_gradient_sum, linear.LOGISTIC, data, x, 1.0, g)
 
 
 def test_linear_total_loss(benchmark, data, sampled):
     _, x, _, _ = sampled
-    benchmark(linear.total_loss, loop_inputs.LOGISTIC, data, x)
+    benchmark(linear.total_loss, linear.LOGISTIC, data, x)
 
 
 def test_linear_gradients_of_a_sample(benchmark, data, sampled):
     drawn, x, _, g = sampled
-    benchmark(linear.write_mean_gradient, loop_inputs.LOGISTIC, data, 0.1, *drawn, x, g)
+    benchmark(linear.write_mean_gradient, linear.LOGISTIC, data, 0.1, *drawn, x, g)
 
 
 def test_linear_differences_of_a_sample(benchmark, data, sampled):
     drawn, x, y, g = sampled
-    benchmark(linear.write_mean_difference, loop_inputs.LOGISTIC, data, 0.1, *drawn, x, y, g)
+    benchmark(linear.write_mean_difference, linear.LOGISTIC, data, 0.1, *drawn, x, y, g)
 
 
 def test_linear_table_replaced(benchmark, data, sampled):
     drawn, x, y, g = sampled
-    benchmark(linear.replace_slopes, loop_inputs.LOGISTIC, data, *drawn, np.zeros(ROWS), x, g, y)
+    benchmark(linear.replace_slopes, linear.LOGISTIC, data, *drawn, np.zeros(ROWS), x, g, y)
 
 
 def test_dense_moves(benchmark, rng):

@@ -12,7 +12,7 @@ from sklearn.utils.extmath import randomized_svd
 from timing import OURS, compare, timed_from_outside
 
 from pfbench.sets import NuclearBall
-from pfbench.sets.simplex import project_simplex
+from pfbench.sets.balls import project_simplex
 
 RANK, NOISE = 10, 0.05
 

@@ -1,23 +1,182 @@
-"""Base class of algorithms that run an external solver on counted oracle functions."""
+"""Algorithms that run an external solver, with the counted oracles as functions of vectors."""
 
+import numbers
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from pfbench.adapters.flat_oracles import FlatOracles
 from pfbench.algorithms.base import Algorithm
 from pfbench.base.arrays import Floats
-from pfbench.base.errors import InputError
+from pfbench.base.errors import BudgetExhausted, InputError, TimeLimitReached
 from pfbench.base.function_methods import iterate_callback
 from pfbench.base.protocols import AlgorithmOracles
+from pfbench.base.sample import Indices
 from pfbench.base.state import Point, State
+from pfbench.points.layers import Layers, restore_layers
+from pfbench.points.point_formats import describe
 
 Tell = Callable[[Any], None]
 """Callback for a new iterate, a flat vector, which it copies."""
+
+
+class FlatOracles:
+    """Counting oracles of one run as functions of flat vectors, shape (d,).
+
+    Parameters
+    ----------
+    ask
+        The oracles.
+    x
+        The start point, an array of any shape; its entries in C order are the flat vectors.
+
+    Attributes
+    ----------
+    start
+        The start point, shape (d,).
+    n
+        Number of components; None for a sampler.
+    stop_requested
+        Exception of the budget or the time limit that ended the run; None before. It is stored
+        because a library may swallow the exception.
+
+    Raises
+    ------
+    InputError
+        If the points of the problem are not arrays.
+    """
+
+    def __init__(self, ask: AlgorithmOracles, x: Any) -> None:
+        if not isinstance(x, np.ndarray):
+            raise InputError(
+                f"the start is {describe(x)}, and other libraries take arrays: choose a problem "
+                "whose points are arrays."
+            )
+        self._ask, self._start = ask, x
+        self.start: Floats = np.array(x).ravel()
+        self.n: int = getattr(ask, "n", None)  # type: ignore[assignment]
+        self.stop_requested: BaseException | None = None
+
+    def point(self, z: Any) -> Floats:
+        """Return a copy of a flat vector in the shape, or with the layers, of a point."""
+        copy = np.array(z, dtype=np.float64).reshape(self._start.shape)
+        return cast(Floats, restore_layers(self._start, copy))
+
+    def layers(self, z: Any) -> list[Floats]:
+        """Return copies of the layers of a flat vector, or its point if that has no layers."""
+        point = self.point(z)
+        return list(point.layers.values()) if isinstance(point, Layers) else [point]
+
+    def value(self, z: Any) -> float:
+        """Return f(z); counts n FV."""
+        return float(self._query(self._ask.value, self.point(z)))
+
+    def gradient(self, z: Any) -> Floats:
+        """Return grad f(z), shape (d,); counts 1 FO and n SFO."""
+        return self._query_and_flatten(self._ask.gradient, self.point(z))
+
+    def sample(self, rng: np.random.Generator, size: int) -> Any:
+        """Return `size` independent draws for `batch`; counts nothing."""
+        return self._ask.sample(rng, size)
+
+    def batch(self, sample: Indices, z: Any) -> Floats:
+        """Return the mean of the sampled component gradients; counts len(sample) SFO."""
+        return self._query_and_flatten(self._ask.batch, sample, self.point(z))
+
+    def value_and_gradient(self, z: Any) -> "tuple[LazyValue, Floats]":
+        """Return f and its gradient; f is computed, and counted as n FV, only if it is read."""
+        return LazyValue(self.value, self.point(z)), self.gradient(z)
+
+    def lo(self, g: Any) -> Floats:
+        """Return a vertex v that minimises <g, v>, shape (d,); counts 1 LO."""
+        v = self._query(self._ask.lo, self.point(g))
+        return np.asarray(v if isinstance(v, np.ndarray) else v.matrix()).ravel()
+
+    def lmo(self, u: Any, z: Any, active_set: Any = None) -> tuple[Floats, None, None, float]:
+        """Return copt's (v - z, None, None, maximum step) for a vertex v that maximises <u, v>."""
+        return self.lo(-np.asarray(u)) - z, None, None, 1.0
+
+    def prox(self, z: Any, lam: float) -> Floats:
+        """Return the proximal map (for a set: the projection) of z, shape (d,); counts 1 PO."""
+        y = self.point(z)
+        return self._query_and_flatten(self._ask.prox, y, np.zeros_like(y), float(lam))
+
+    def hessian_product(self) -> Callable[[Any, Any], Floats]:
+        """Return (z, p) -> Hessian of f at z times p; counts n HVP, and n SSO if z is new."""
+        last: list[Any] = [None, None]
+
+        def product(z: Any, p: Any) -> Floats:
+            if last[0] is None or not np.array_equal(last[0], z):
+                last[:] = np.array(z), self._query(self._ask.hessian, self.point(z))
+            return self._query_and_flatten(
+                last[1].product, self.point(p), self.point(np.zeros_like(p))
+            )
+
+        return product
+
+    def _query_and_flatten(self, verb: Callable[..., Any], *args: Any) -> Floats:
+        return np.asarray(self._query(verb, *args)).ravel()
+
+    def _query(self, verb: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return verb(*args)
+        except (BudgetExhausted, TimeLimitReached) as error:
+            self.stop_requested = error
+            raise
+
+
+class LazyValue:
+    """Function value that is computed at its first use, and counted only then.
+
+    It acts as a float in every operation, including those of NumPy. Its copies and pickles are
+    floats.
+    """
+
+    def __init__(self, value: Callable[[Any], float], z: Floats) -> None:
+        self._value, self._z = value, z
+        self._cached: float | None = None
+
+    def __float__(self) -> float:
+        if self._cached is None:
+            self._cached = self._value(self._z)
+        return self._cached
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(float, name):
+            raise AttributeError(f"'LazyValue' object has no attribute '{name}'")
+        return getattr(float(self), name)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(float(self), dtype=dtype or np.float64)
+
+    def __reduce__(self) -> tuple[type[float], tuple[float]]:
+        return float, (float(self),)
+
+
+def _make_float_operation(name: str) -> Callable[..., Any]:
+    """Return a method that applies an operation of floats to the value of a `LazyValue`."""
+
+    def operation(self: LazyValue, *rest: Any) -> Any:
+        items = (float(item) if isinstance(item, LazyValue) else item for item in rest)
+        return getattr(float(self), name)(*items)
+
+    return operation
+
+
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow")
+
+for _name in (
+    *("repr", "str", "format", "hash", "bool", "int", "trunc", "floor", "ceil", "round"),
+    *("neg", "pos", "abs", "complex", "lt", "le", "eq", "ne", "gt", "ge"),
+    *(side + name for side in ("", "r") for name in _BINARY),
+):
+    if hasattr(float, f"__{_name}__"):
+        setattr(LazyValue, f"__{_name}__", _make_float_operation(f"__{_name}__"))
+
+numbers.Real.register(LazyValue)
 
 
 @dataclass(frozen=True, kw_only=True)

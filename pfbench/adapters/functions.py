@@ -28,9 +28,9 @@ from pfbench.base.user_code import blame_user_code
 from pfbench.measures import fw_gap
 from pfbench.points.layers import Layers, flatten_layers, restore_layers
 from pfbench.problems.base import FiniteSum, check_dense_point, index_weights
-from pfbench.problems.with_norm import NormedProblem
+from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.body import ConvexBody, check_gradient, is_point
-from pfbench.sets.named_norms import layer_norm_ball, norm_ball
+from pfbench.sets.catalogue import layer_norm_ball, norm_ball
 from pfbench.sets.norms import NormBall
 from pfbench.sets.whole_space import WholeSpace
 

@@ -17,8 +17,8 @@ from pfbench.base.checks import brief_repr
 from pfbench.base.errors import DataError, InputError
 from pfbench.base.files import is_user_file, process_file_watch
 from pfbench.base.user_code import is_builtin
+from pfbench.problems.data.cache import file_digest
 from pfbench.problems.data.catalogue import DATA_SETS
-from pfbench.problems.data.digests import file_digest
 from pfbench.problems.data.management import status
 from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.workers import Task

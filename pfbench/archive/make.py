@@ -17,8 +17,8 @@ from pfbench.archive.unpacking import collect_loaded_distributions, format_requi
 from pfbench.base.files import translate_os_errors
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.base.status import Status
+from pfbench.problems.data.cache import file_digest
 from pfbench.problems.data.catalogue import DATA_SETS
-from pfbench.problems.data.digests import file_digest
 from pfbench.problems.data.management import status
 from pfbench.reporting.report import SuiteComparison
 from pfbench.runs.engines.run_task import execute_plan

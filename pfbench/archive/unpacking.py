@@ -20,8 +20,8 @@ from typing import Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import translate_os_errors
+from pfbench.problems.data.cache import file_digest
 from pfbench.problems.data.catalogue import DATA_SETS
-from pfbench.problems.data.digests import file_digest
 from pfbench.problems.data.management import status
 from pfbench.runs.storage.archive import CODE, Archive
 from pfbench.runs.storage.damage import DamagedFileError

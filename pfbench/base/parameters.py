@@ -67,9 +67,9 @@ def parameter(
     return field(default=default, metadata=metadata, **options)
 
 
-def integer(default: Any, description: str, minimum: int = 1) -> Any:
+def integer(default: Any, description: str, minimum: int = 1, words: str = "") -> Any:
     """Return the field of an integer of at least `minimum`."""
-    return parameter(default, description, check=partial(check_integer, minimum=minimum))
+    return parameter(default, description, words, partial(check_integer, minimum=minimum))
 
 
 def positive(default: Any, description: str, upper: float = math.inf) -> Any:
@@ -77,9 +77,9 @@ def positive(default: Any, description: str, upper: float = math.inf) -> Any:
     return parameter(default, description, check=partial(check_real, above=0.0, upper=upper))
 
 
-def nonnegative(default: Any, description: str) -> Any:
-    """Return the field of a number of at least 0."""
-    return parameter(default, description, check=partial(check_real, minimum=0.0))
+def nonnegative(default: Any, description: str, upper: float = math.inf) -> Any:
+    """Return the field of a number of at least 0, and at most `upper`."""
+    return parameter(default, description, check=partial(check_real, minimum=0.0, upper=upper))
 
 
 def one_of_values(default: Any, description: str, allowed: tuple[Any, ...]) -> Any:
@@ -105,6 +105,13 @@ def check_field_values(obj: Any) -> None:
         value, check = getattr(obj, f.name), f.metadata.get("check")
         if check is not None and (value is not None or f.default is not None):
             check(f.name, value)
+
+
+class CheckedParameters:
+    """Dataclass whose parameters are checked when it is made; see `check_field_values`."""
+
+    def __post_init__(self) -> None:
+        check_field_values(self)
 
 
 def collect_declared_parameters(cls: Any, *, includes_all: bool = False) -> dict[str, Parameter]:

@@ -38,13 +38,13 @@ from pfbench.checking.unit_invariance import check_schedule_units, check_unit_in
 from pfbench.oracles.bundle import ORACLES
 from pfbench.points import distance, infer_format, is_finite, keep
 from pfbench.problems.linear_models import LogCosh
-from pfbench.problems.norm_constants import KINDS
+from pfbench.problems.moments import KINDS
 from pfbench.problems.row_data import draw_synthetic_rows
-from pfbench.problems.with_norm import NormedProblem
+from pfbench.problems.wrapper import NormedProblem
 from pfbench.runs.loop.resolved_run import PROBLEM_ORACLES, resolve_run
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
-from pfbench.sets.named_norms import vector_norm_ball
+from pfbench.sets.catalogue import vector_norm_ball
 from pfbench.verification.instruments.oracle_tally import OracleTally
 from pfbench.verification.parameter_units import USUAL
 from pfbench.verification.subject import (

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,6 @@ from pfbench.cli.terminal import (
     Cell,
     Line,
     announce_imports,
-    current_command_line,
     exit_if,
     field_table,
     make_table,
@@ -28,12 +26,10 @@ from pfbench.cli.terminal import (
     print_note,
     print_parts,
     section_with_title,
-    write_text,
 )
 
 if TYPE_CHECKING:
-    from pfbench.resisting import Certificate, FamilyRun
-    from pfbench.resisting.rescaled_family import PowerLawFit
+    from pfbench.resisting import Certificate
     from pfbench.runs.engines.engine import Engine
 
 ALL = "all"
@@ -44,12 +40,8 @@ _ALGORITHM = (
     "all: every one that the theorem covers."
 )
 
-_NOT_WITH = {
-    "horizon": ("max_calls", "table"),
-    "family": ("output", "dimension", "iterations", "fixed_seed"),
-    "check": ("output", "dimension", "iterations", "fixed_seed", "max_calls", "figure", "table"),
-}
-"""Incompatible options of each mode."""
+_NOT_WITH_CHECK = "output", "dimension", "iterations", "fixed_seed"
+"""Options of a run that a check does not take."""
 
 
 def adversary(
@@ -70,18 +62,6 @@ def adversary(
         "FILE", "Write the certificate, and its transcript next to it.", "--output", "-o"
     ),
     check: Path | None = option("FILE", "Check a certificate from its two files alone."),
-    family: str | None = option(
-        "T,T,...", "Count LO calls to gap <= eps D on the rescaled family with these T(eps)."
-    ),
-    max_calls: int | None = option(
-        "N", "With --family: maximum number of LO calls of a run.", minimum=1, show_default="200000"
-    ),
-    figure: Path | None = option(
-        "FILE", "Write a figure of the gaps or the family: .svg, .pdf, .png."
-    ),
-    table: Path | None = option(
-        "FILE.md", "With --family: write its calls and slopes as Markdown."
-    ),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
@@ -93,63 +73,46 @@ def adversary(
     stays at 0.04 D or more before T calls. A certificate states this for one algorithm, and can be
     checked from its files; the check rebuilds the algorithm, and imports a FILE.py:NAME. The
     theorem is about deterministic algorithms; --fixed-seed makes a randomised algorithm
-    deterministic. Results in the store are reused, unless files or a figure are requested.
+    deterministic. Results in the store are reused, unless files are requested.
 
-    Give one of --horizon, --family and --check.
+    Give one of --horizon and --check.
     """
     from pfbench.resisting import list_contestants
-    from pfbench.resisting.figures import check_figure
     from pfbench.runs.planning.name_resolution import check_selector
 
     _refuse_combinations(context.params)
     options.check_engine_options(jobs, scheduler)
-    if check is not None:
+    if horizon is None:
+        assert check is not None
         _check_certificate_file(check, as_json=as_json)
         return
-    if figure is not None:
-        check_figure(figure)
-    if table is not None:
-        check_writable(table, f"--table {table}")
     named = [list_contestants() if text == ALL else [text] for text in algorithm or ()]
     texts = (check_selector("algorithm", text) for text in chain.from_iterable(named))
     selectors = list(dict.fromkeys(texts))
-    horizons = [] if family is None else _parse_horizons(family)
     if output is not None:
         _check_certificate_path(output, len(selectors))
     announce_imports(selectors)
-    total = len(selectors) * max(1, len(horizons))
     # Starting a process for one certificate takes longer than the certificate.
-    slots = 0 if jobs is None and scheduler is None and total == 1 else jobs
+    slots = 0 if jobs is None and scheduler is None and len(selectors) == 1 else jobs
     with closing(options.make_engine(slots, scheduler)) as engine:
-        if horizon is None:
-            _run_family(
-                selectors, horizons, engine, max_calls, seed, figure, table, as_json=as_json
-            )
-            return
         parameters = {"d": dimension, "iterations": iterations, "seed": seed}
-        _run_contests(
-            selectors,
-            horizon,
-            engine,
-            parameters | {"fixed_seed": fixed_seed, "store": store},
-            output,
-            figure,
-            as_json=as_json,
-        )
+        parameters |= {"fixed_seed": fixed_seed, "store": store}
+        _run_contests(selectors, horizon, engine, parameters, output, as_json=as_json)
 
 
 def _refuse_combinations(parameters: Mapping[str, object]) -> None:
-    modes = [mode for mode in _NOT_WITH if parameters[mode] is not None]
-    if len(modes) != 1:
-        raise InputError("give exactly one of --horizon, --family and --check.")
-    (mode,) = modes
-    if (mode == "check") == bool(parameters["algorithm"]):
-        subject = "takes no --algorithm: leave it out" if mode == "check" else "needs --algorithm"
-        raise InputError(f"--{mode} {subject}.")
-    for name in _NOT_WITH[mode]:
+    if (parameters["horizon"] is None) == (parameters["check"] is None):
+        raise InputError("give exactly one of --horizon and --check.")
+    if parameters["check"] is None:
+        if not parameters["algorithm"]:
+            raise InputError("--horizon needs --algorithm.")
+        return
+    if parameters["algorithm"]:
+        raise InputError("--check takes no --algorithm: leave it out.")
+    for name in _NOT_WITH_CHECK:
         if parameters[name] is not None:
             name = name.replace("_", "-")
-            raise InputError(f"--{name} cannot be combined with --{mode}: remove it.")
+            raise InputError(f"--{name} cannot be combined with --check: remove it.")
 
 
 def _check_certificate_path(output: Path, algorithm_count: int) -> None:
@@ -159,20 +122,6 @@ def _check_certificate_path(output: Path, algorithm_count: int) -> None:
     if output.suffix == ".npz":
         raise InputError(f"--output {output} is the certificate: name a file .json, not .npz.")
     check_writable(output, f"--output {output}")
-
-
-def _parse_horizons(text: str) -> list[int]:
-    from pfbench.base.checks import check_integer
-
-    try:
-        parts = [int(part) for part in text.split(",")]
-    except ValueError:
-        raise InputError(f"cannot read --family {text!r}: write T,T as in 5,10,20.") from None
-    for T in parts:
-        check_integer("--family", T, minimum=1)
-    if len(set(parts)) < len(parts):
-        raise InputError(f"--family {text} names a horizon twice: name each once.")
-    return parts
 
 
 def _check_certificate_file(path: Path, *, as_json: bool) -> None:
@@ -198,22 +147,19 @@ def _run_contests(
     engine: "Engine",
     parameters: Mapping[str, Any],
     output: Path | None,
-    figure: Path | None,
     *,
     as_json: bool,
 ) -> None:
     """Obtain certificates, and write and show them; exit with 1 if one is lacking."""
     from pfbench.resisting import write_certificate
     from pfbench.resisting.certificate_session import obtain_certificates
-    from pfbench.resisting.figures import draw_gaps
 
-    is_needed = output is not None or figure is not None
     with StepProgress("adversary", len(selectors), "certificates", quiet=as_json) as steps:
         results = obtain_certificates(
             selectors,
             horizon,
             engine=engine,
-            recompute=is_needed,
+            recompute=output is not None,
             progress=steps.advance,
             **parameters,
         )
@@ -226,8 +172,6 @@ def _run_contests(
     if output is not None:
         for _, outcome in outcomes:
             write_certificate(outcome, output)
-    if figure is not None and outcomes:
-        draw_gaps(outcomes, figure)
     certificates = {
         result.label: result.certificate for result in results if result.certificate is not None
     }
@@ -305,89 +249,3 @@ def _show_certificates(certificates: "Mapping[str, Certificate]") -> None:
     for label, item in certificates.items():
         for finding in item.findings:
             print_error(f"{label}: {finding}")
-
-
-# --- the family -----------------------------------------------------------------------------------
-
-_CALLS = "epsilon", "T(eps)", "LO calls", "calls / T", "T, l = 3^15", "algorithm"
-_SLOPES = "slope", "95 % interval", "calls eps^2/(L delta)", "algorithm"
-_FITTED = "calls = constant L delta eps^slope"
-_OF_SLOPES = (
-    "The theorem's slope is -2. A method with a flatter slope is still far above T(eps): its slope "
-    "must become steeper."
-)
-
-
-def _run_family(
-    selectors: Sequence[str],
-    horizons: Sequence[int],
-    engine: "Engine",
-    max_calls: int | None,
-    seed: int,
-    figure: Path | None,
-    table: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    """Run algorithms on the rescaled family, and write and show the calls and their slopes."""
-    from pfbench.resisting.certificate_session import fit_by_algorithm, run_family_at_lower_bounds
-    from pfbench.resisting.figures import draw_calls
-    from pfbench.resisting.rescaled_family import MOST
-
-    number, limit = len(selectors) * len(horizons), MOST if max_calls is None else max_calls
-    with StepProgress("family", number, "runs", quiet=as_json) as steps:
-        runs = run_family_at_lower_bounds(
-            selectors, horizons, limit=limit, seed=seed, engine=engine, progress=steps.advance
-        )
-    fits = fit_by_algorithm(runs)
-    calls = [_call_row(run) for run in runs]
-    slopes = [(*_format_slope(fit), text) for text, fit in fits.items()]
-    if figure is not None:
-        draw_calls(runs, figure)
-    if table is not None:
-        write_text(_family_as_markdown(calls, slopes), table)
-    if as_json:
-        records = [{"algorithm": text, **_fit_record(fit)} for text, fit in fits.items()]
-        print_json({"runs": [run.as_json() for run in runs], "fits": records})
-        return
-    print_parts(
-        make_table(_CALLS, calls, right=_CALLS[:-1]),
-        section_with_title(_FITTED, make_table(_SLOPES, slopes, right=_SLOPES[:-1])),
-    )
-
-
-def _call_row(run: "FamilyRun") -> tuple[Cell, ...]:
-    """Return the row of `_CALLS` of a run."""
-    calls = f"{'over ' if run.censored else ''}{run.calls:,}"
-    ratio, paper = f"{run.tightness:.4g}", f"{run.paper_T:.2g}"
-    return run.epsilon, run.T, calls, ratio, paper, run.algorithm
-
-
-def _format_slope(fit: "PowerLawFit | None") -> tuple[str, str, str]:
-    if fit is None:
-        return "too few runs reached their target", "", ""
-    low, high = fit.interval
-    return f"{fit.slope:.3f}", f"{low:.3f} to {high:.3f}", f"{fit.constant:.3g}"
-
-
-def _fit_record(fit: "PowerLawFit | None") -> dict[str, Any]:
-    return dict.fromkeys(("slope", "interval", "constant")) if fit is None else asdict(fit)
-
-
-def _family_as_markdown(calls: Sequence[Sequence[Cell]], slopes: Sequence[Sequence[Cell]]) -> str:
-    from pfbench.reporting.tables import Table, TableRow, markdown_section
-
-    def table(caption: str, note: str, names: Sequence[str], rows: Any) -> str:
-        # The algorithm, last in the terminal, where it may be long, is first here.
-        named = [TableRow("", str(row[-1]), [cell or "" for cell in row[:-1]]) for row in rows]
-        return markdown_section(Table(caption, note, ("", names[-1], *names[:-1]), named))
-
-    target = "LO calls until the Frank-Wolfe gap is at most eps D"
-    family = "Theorem 5.1 of Shen et al. 2019: no run has fewer than T(eps) calls."
-    parts = [
-        "# The lower bound",
-        f"Made by `{current_command_line()}`.",
-        table(target, family, _CALLS, calls),
-        table(_FITTED, _OF_SLOPES, _SLOPES, slopes),
-    ]
-    return "\n\n".join(parts) + "\n"

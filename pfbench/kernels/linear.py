@@ -6,17 +6,68 @@ counts at all where each index is one draw; `size` is the total number of draws.
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels.loop_inputs import LOG_COSH, LOGISTIC, ROBUST, Columns, Pointers, RowData
 from pfbench.kernels.numba_compilation import (
     check_index,
     check_size,
     compile_serial,
     compile_vectorised,
 )
+
+LOGISTIC = 0
+"""Loss phi(z; b) = log(1 + exp(-b z))."""
+
+ROBUST = 1
+"""Loss phi(z; b) = log(1 + (z - b)^2/2)."""
+
+LOG_COSH = 2
+"""Loss phi(z; b) = log cosh(z - b)."""
+
+SQUARE = 3
+"""Loss phi(z; b) = (z - b)^2/2."""
+
+
+Pointers = npt.NDArray[np.uint32]
+Columns = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
+
+
+class RowData(NamedTuple):
+    """Rows a_i of length `columns`, and their labels b_i, shape (n,).
+
+    The shape of `values` encodes the format of the rows, so that a loop is compiled for each
+    format.
+
+    Attributes
+    ----------
+    indptr, indices
+        Row i has entries in the columns indices[k], k from indptr[i] to indptr[i + 1].
+    values
+        The entries, shape (nnz,). Of shape (): all of them are 1. Of shape (n, d): the rows
+        themselves, without `indptr` and `indices`.
+    """
+
+    indptr: Pointers
+    indices: Columns
+    values: Floats
+    labels: Floats
+    columns: int
+
+    @classmethod
+    def from_matrix(cls, matrix: Any, labels: Floats) -> "RowData":
+        """Return the rows of a CSR array, sorted and without duplicates, in their format."""
+        n, d = matrix.shape
+        values = np.ascontiguousarray(matrix.data)
+        if matrix.nnz == n * d:
+            no_places = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint16)
+            return cls(*no_places, values.reshape(n, d), labels, d)
+        narrow = np.uint16 if d <= 1 << 16 else np.uint32
+        locations = matrix.indptr.astype(np.uint32), matrix.indices.astype(narrow)
+        return cls(*locations, np.ones(()) if np.all(values == 1.0) else values, labels, d)
 
 
 @compile_serial
@@ -317,3 +368,26 @@ def add_hessian_vector_products(
         i = check_index(indices[s], data.labels.size)
         at_v = second_derivatives[i] * dot(*rows, i, v)
         add_row(*rows, i, sample_weight(counts, s, size) * at_v, g)
+
+
+@compile_serial
+def move_components_to_slot(
+    indices: Integers, slot: int, slot_of_component: Integers, slot_sizes: Integers
+) -> None:
+    """Assign components to a slot, and update the sizes; a repeated index moves once."""
+    for s in range(indices.size):
+        i = check_index(indices[s], slot_of_component.size)
+        if slot_of_component[i] != slot:
+            slot_sizes[slot_of_component[i]] -= 1
+            slot_sizes[slot] += 1
+            slot_of_component[i] = slot
+
+
+@compile_serial
+def add_draws_per_slot(
+    indices: Integers, counts: Integers, slot_of_component: Integers, out: Floats
+) -> None:
+    """Add to out, for each slot, the number of draws of its components."""
+    for s in range(indices.size):
+        i = check_index(indices[s], slot_of_component.size)
+        out[slot_of_component[i]] += counts[s] if counts.size else 1

@@ -6,10 +6,10 @@ the data once.
 """
 
 import math
+from typing import NamedTuple
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.kernels.linear import dense_dot as dot
-from pfbench.kernels.loop_inputs import TaskData
 from pfbench.kernels.numba_compilation import (
     check_index,
     compile_parallel,
@@ -17,6 +17,30 @@ from pfbench.kernels.numba_compilation import (
     compile_vectorised,
     prange,
 )
+
+
+class TaskData(NamedTuple):
+    """Rows of all tasks, those of one task together.
+
+    Attributes
+    ----------
+    values
+        Rows a_i, shape (n, d).
+    signs
+        c_i, +1 or -1, shape (n,).
+    task
+        The task of each row, shape (n,), not decreasing.
+    bounds
+        Task t has the rows from bounds[t] to bounds[t + 1]; shape (m + 1,).
+    offsets
+        b_t, shape (m,).
+    """
+
+    values: Floats
+    signs: Floats
+    task: Integers
+    bounds: Integers
+    offsets: Floats
 
 
 @compile_serial

@@ -5,8 +5,11 @@ The rows may be stored in single precision; all sums are in double precision. An
 thread is lost, so `check_indices` checks the indices before the loops.
 """
 
+from typing import Any, NamedTuple
+
+import numpy.typing as npt
+
 from pfbench.base.arrays import Floats, Integers
-from pfbench.kernels.loop_inputs import Dense, SampledRows
 from pfbench.kernels.numba_compilation import (
     check_index,
     compile_parallel,
@@ -14,6 +17,18 @@ from pfbench.kernels.numba_compilation import (
     compile_vectorised,
     prange,
 )
+
+Dense = npt.NDArray[Any]
+"""Dense rows, in double or single precision."""
+
+
+class SampledRows(NamedTuple):
+    """Rows, and for each position of a sample the row's index, its weight and its target."""
+
+    rows: Dense
+    indices: Integers
+    weights: Floats
+    targets: Floats
 
 
 @compile_serial

@@ -18,7 +18,7 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Indices
 from pfbench.problems.base import ConstantHessians, content_digest, index_weights
-from pfbench.problems.norm_constants import max_quadratic_form
+from pfbench.problems.moments import max_quadratic_form
 from pfbench.sets.body import ConvexBody
 from pfbench.sets.norms import NormBall
 

@@ -16,8 +16,14 @@ from pfbench.base.arrays import Floats
 from pfbench.base.parameters import DelegatedAttribute
 from pfbench.base.protocols import Backend, Table
 from pfbench.base.sample import Indices, weight_indices
-from pfbench.problems.array_libraries import ArrayLibrary, ArrayOperator
-from pfbench.problems.array_losses import ArrayLoss, ComponentBlock, Dense, make_array_loss
+from pfbench.problems.array_losses import (
+    ArrayLibrary,
+    ArrayLoss,
+    ArrayOperator,
+    ComponentBlock,
+    Dense,
+    make_array_loss,
+)
 from pfbench.problems.base import (
     BackendWithStatefulLmo,
     ComponentHessiansAtPoint,
@@ -25,7 +31,7 @@ from pfbench.problems.base import (
     content_digest,
     index_weights,
 )
-from pfbench.problems.matrix_problem import MatrixProblem
+from pfbench.problems.matrix_models import MatrixProblem
 from pfbench.problems.wrapper import ProblemWrapper
 from pfbench.sets.body import ConvexBody
 from pfbench.sets.nuclear import NuclearBall

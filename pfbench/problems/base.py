@@ -22,7 +22,7 @@ from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Hessian, Meas
 from pfbench.base.sample import IndexSampling, Indices, weight_indices
 from pfbench.base.selectors import Selector, replace_file_by_module
 from pfbench.base.state import Point
-from pfbench.problems.norm_constants import OF_NORMS, unmet_norm_requirement_reasons
+from pfbench.problems.moments import OF_NORMS, unmet_norm_requirement_reasons
 from pfbench.sets.norms import NormBall
 
 if TYPE_CHECKING:
@@ -408,3 +408,22 @@ class GradientTable:
             self._gradients[i] = self._problem.component(i, x)
         self.mean = self._gradients.mean(axis=0)
         return change
+
+
+MOST_ENTRIES = 10**8
+"""Maximum number of entries of a point, or of a matrix that a problem draws: 800 MB."""
+
+
+def check_length(subject: str, entries: int) -> None:
+    """Raise for an array of more than `MOST_ENTRIES` entries."""
+    if entries > MOST_ENTRIES:
+        raise InputError(
+            f"{subject} would have {entries:,} entries, more than {MOST_ENTRIES:,}: choose smaller "
+            "numbers."
+        )
+
+
+def format_rounded_down(number: float) -> str:
+    """Return a positive number as text with four digits, rounded down."""
+    unit = 10.0 ** (math.floor(math.log10(number)) - 3)
+    return f"{math.floor(number / unit) * unit:.4g}"

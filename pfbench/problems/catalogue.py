@@ -17,7 +17,7 @@ from pfbench.base.parameters import (
     string_parameter_names,
 )
 from pfbench.base.selectors import USER_PARTS, Selector
-from pfbench.problems import families, norm_families, sampler_families
+from pfbench.problems import families, noise_families
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.family import AnySetFamily, ProblemFamily
 from pfbench.sets.catalogue import PENALTIES, SETS, penalty_class, set_class
@@ -169,15 +169,15 @@ PROBLEMS: Mapping[str, ProblemEntry] = MappingProxyType(
             families.SimplexNormFamily,
             families.ZeroChainFamily,
             families.FiniteSumChainFamily,
-            norm_families.SeparableFamily,
-            norm_families.MatrixLeastSquaresFamily,
-            norm_families.TwoLayerFamily,
-            sampler_families.AdditiveFamily,
-            sampler_families.MatrixAdditiveFamily,
-            sampler_families.MultiplicativeFamily,
-            sampler_families.CubicFamily,
-            sampler_families.RegressionFamily,
-            sampler_families.GLMFamily,
+            noise_families.SeparableFamily,
+            noise_families.MatrixLeastSquaresFamily,
+            noise_families.TwoLayerFamily,
+            noise_families.AdditiveFamily,
+            noise_families.MatrixAdditiveFamily,
+            noise_families.MultiplicativeFamily,
+            noise_families.CubicFamily,
+            noise_families.RegressionFamily,
+            noise_families.GLMFamily,
         )
     }
 )

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import check_integer, check_real
-from pfbench.base.parameters import parameter
+from pfbench.base.parameters import CheckedParameters, integer, nonnegative
 from pfbench.problems.data.loading import load_multiclass
 
 _ROWS = 2048
@@ -57,32 +56,23 @@ class ScaledClasses:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SyntheticClasses:
+class SyntheticClasses(CheckedParameters):
     """Isotropic rows on the unit sphere, and classes by the model with a low-rank matrix.
 
     The class of a row a is drawn with the probabilities softmax(W'a), W = 5 U V'. U and V are
     standard normal, of shapes (columns, rank) and (classes, rank).
     """
 
-    seed: int = parameter(0, "seed of the problem's data")
-    rows: int = parameter(2000, "number of rows (n)")
-    columns: int = parameter(20, "length of a row (d)")
-    classes: int = parameter(5, "number of classes")
-    rank: int = parameter(2, "rank of the underlying matrix")
+    seed: int = integer(0, "seed of the problem's data", minimum=0)
+    rows: int = integer(2000, "number of rows (n)")
+    columns: int = integer(20, "length of a row (d)")
+    classes: int = integer(5, "number of classes", minimum=2)
+    rank: int = integer(2, "rank of the underlying matrix")
 
     def draw(self, name: str = "synthetic") -> LabelledRows:
-        """Return the rows with their classes; InputError if a number is out of range."""
-        rng = np.random.default_rng(
-            np.random.SeedSequence(check_integer("seed", self.seed, minimum=0))
-        )
-        n, d = (
-            check_integer("rows", self.rows, minimum=1),
-            check_integer("columns", self.columns, minimum=1),
-        )
-        C, r = (
-            check_integer("classes", self.classes, minimum=2),
-            check_integer("rank", self.rank, minimum=1),
-        )
+        """Return the rows with their classes."""
+        rng = np.random.default_rng(self.seed)
+        n, d, C, r = self.rows, self.columns, self.classes, self.rank
         features = rng.standard_normal((n, d))
         features /= np.linalg.norm(features, axis=1, keepdims=True)
         scores = 5.0 * (features @ rng.standard_normal((d, r))) @ rng.standard_normal((C, r)).T
@@ -93,7 +83,7 @@ class SyntheticClasses:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SyntheticTasks:
+class SyntheticTasks(CheckedParameters):
     """Tasks of qu2018 section 6.1.2; its m, K, n, d are kinds, copies, rows, columns.
 
     Task (i, k) has rows a from N(0, U_i (D_i + D_ik) U_i'). U_i is standard normal; the diagonal of
@@ -102,25 +92,16 @@ class SyntheticTasks:
     probability.
     """
 
-    seed: int = parameter(0, "seed of the problem's data")
-    rows: int = parameter(100, "rows of each task")
-    columns: int = parameter(30, "length of a row (d)")
-    kinds: int = parameter(6, "number of kinds of tasks (m)")
-    copies: int = parameter(5, "tasks of each kind (K)")
+    seed: int = integer(0, "seed of the problem's data", minimum=0)
+    rows: int = integer(100, "rows of each task")
+    columns: int = integer(30, "length of a row (d)")
+    kinds: int = integer(6, "number of kinds of tasks (m)")
+    copies: int = integer(5, "tasks of each kind (K)")
 
     def draw(self, name: str = "synthetic") -> TaskRows:
-        """Return the rows of all tasks; InputError if a number is out of range."""
-        rng = np.random.default_rng(
-            np.random.SeedSequence(check_integer("seed", self.seed, minimum=0))
-        )
-        n, d = (
-            check_integer("rows", self.rows, minimum=1),
-            check_integer("columns", self.columns, minimum=1),
-        )
-        m, K = (
-            check_integer("kinds", self.kinds, minimum=1),
-            check_integer("copies", self.copies, minimum=1),
-        )
+        """Return the rows of all tasks."""
+        rng = np.random.default_rng(self.seed)
+        n, d, m, K = self.rows, self.columns, self.kinds, self.copies
         features = np.empty((m, K, n, d))
         labels = np.empty((m, K, n), dtype=np.int64)
         offsets = np.empty((m, K))
@@ -139,7 +120,7 @@ class SyntheticTasks:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassTasks:
+class ClassTasks(CheckedParameters):
     """The tasks of qu2018 section 6.2, from a data set with several classes.
 
     A class gives a set of rows: its own with label 1, and as many rows of other classes with label
@@ -149,46 +130,37 @@ class ClassTasks:
     "small noise".
     """
 
-    seed: int = parameter(0, "seed of the problem's data")
-    copies: int = parameter(5, "noisy versions of each class (K)")
-    noise: float = parameter(0.05, "standard deviation of the noise of a feature")
-    rows: int | None = parameter(None, "maximum rows of each class, drawn uniformly", "all")
+    seed: int = integer(0, "seed of the problem's data", minimum=0)
+    copies: int = integer(5, "noisy versions of each class (K)")
+    noise: float = nonnegative(0.05, "standard deviation of the noise of a feature")
+    rows: int | None = integer(None, "maximum rows of each class, drawn uniformly", words="all")
 
     def draw(self, name: str) -> TaskRows:
         """Return the rows of all tasks.
 
         Raises
         ------
-        InputError
-            If a number is out of range.
         DataError
             If the data are missing or damaged.
         """
-        rng = np.random.default_rng(
-            np.random.SeedSequence(check_integer("seed", self.seed, minimum=0))
-        )
-        K, scale = (
-            check_integer("copies", self.copies, minimum=1),
-            check_real("noise", self.noise, minimum=0.0),
-        )
-        max_count = None if self.rows is None else check_integer("rows", self.rows, minimum=1)
+        rng = np.random.default_rng(self.seed)
         features, labels, classes = ScaledClasses().draw(name)
         chosen = []
         for c in range(classes):
             own, indices = np.flatnonzero(labels == c), np.flatnonzero(labels != c)
-            if max_count is not None and own.size > max_count:
-                own = np.sort(rng.choice(own, size=max_count, replace=False))
+            if self.rows is not None and own.size > self.rows:
+                own = np.sort(rng.choice(own, size=self.rows, replace=False))
             choice = rng.choice(indices, size=min(own.size, indices.size), replace=False)
             chosen.append((own, np.sort(choice)))
-        sizes = [own.size + sample.size for own, sample in chosen for _ in range(K)]
+        sizes = [own.size + sample.size for own, sample in chosen for _ in range(self.copies)]
         noisy = np.empty((sum(sizes), features.shape[1]))
         targets = np.empty(len(noisy), dtype=np.int64)
         first = 0
         for own, choice in chosen:
             both = np.concatenate([own, choice])
-            for _ in range(K):
+            for _ in range(self.copies):
                 part = slice(first, first + len(both))
-                _write_noisy_rows(rng, scale, features, both, noisy[part])
+                _write_noisy_rows(rng, self.noise, features, both, noisy[part])
                 targets[part] = np.arange(len(both)) < own.size
                 first = part.stop
         noisy.flags.writeable = False

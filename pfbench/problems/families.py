@@ -8,27 +8,25 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import check_choice, check_integer
+from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import parameter
+from pfbench.base.parameters import integer, one_of_values, parameter
 from pfbench.base.protocols import Penalty
 from pfbench.problems import linear_models
-from pfbench.problems.array_libraries import load_array_library
-from pfbench.problems.array_losses import Dense
+from pfbench.problems.array_losses import Dense, load_array_library
 from pfbench.problems.array_problem import ArrayProblem
 from pfbench.problems.base import FiniteSum
 from pfbench.problems.class_data import ClassTasks, ScaledClasses, SyntheticClasses, SyntheticTasks
+from pfbench.problems.class_models import MulticlassLogistic, MultitaskSigmoid
 from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.family import AnySetFamily, ProblemFamily
 from pfbench.problems.finite_sum_chain import FiniteSumChain
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.matrix_regression import MatrixRegression
-from pfbench.problems.multiclass import MulticlassLogistic
-from pfbench.problems.multitask import MultitaskSigmoid
 from pfbench.problems.observations import DigitPixels, MovieRatings, SyntheticEntries
 from pfbench.problems.row_data import BinaryData, SyntheticRows, label_signs_zero_positive
 from pfbench.problems.sensing import NUCLEAR_NORM, SyntheticSensing
-from pfbench.problems.simplex_norm import SimplexNorm
+from pfbench.problems.single_component import SimplexNorm
 from pfbench.problems.zero_chain import ZeroChain, chain_scaling, random_directions
 from pfbench.sets.body import ConvexBody
 from pfbench.sets.catalogue import penalty
@@ -75,10 +73,12 @@ class LinearFamily(AnySetFamily):
     penalty: str | None = parameter(
         None, "penalty h on the whole space, see `pfbench list sets`", "none"
     )
-    start: str = parameter(
-        "own", "start of runs: own (that of the set; 0 without one), or normal (standard normal)"
+    start: str = one_of_values(
+        "own",
+        "start of runs: own (that of the set; 0 without one), or normal (standard normal)",
+        ("own", "normal"),
     )
-    start_seed: int = parameter(0, "seed of a random start")
+    start_seed: int = integer(0, "seed of a random start", minimum=0)
 
     def build(self) -> FiniteSum:
         """Return the model."""
@@ -89,15 +89,14 @@ class LinearFamily(AnySetFamily):
 
     def _random_start(self, feasible: ConvexBody) -> Floats | None:
         """Return a random start, None for the set's own."""
-        seed = np.random.SeedSequence(check_integer("start_seed", self.start_seed, minimum=0))
-        if check_choice("start", self.start, ("own", "normal")) == "own":
+        if self.start == "own":
             return None
         if not isinstance(feasible, WholeSpace):
             raise InputError(
                 f"start=normal may lie outside the set {feasible.name}: write set=none, or give a "
                 "penalty."
             )
-        return np.random.default_rng(seed).standard_normal(feasible.shape)
+        return np.random.default_rng(self.start_seed).standard_normal(feasible.shape)
 
     def _set_and_penalty(self, d: int) -> tuple[ConvexBody, Penalty | None]:
         """Return the feasible set and the penalty; the l1 ball if there is neither."""
@@ -326,7 +325,7 @@ class ZeroChainFamily(ProblemFamily):
     summary = "chain of hidden directions on a ball: hard for linear minimisation, non-convex"
     only_set = "l2"
 
-    horizon: int | None = parameter(None, "length T of the chain", "50, or from epsilon")
+    horizon: int | None = integer(None, "length T of the chain", words="50, or from epsilon")
     epsilon: float | None = parameter(
         None, "accuracy for which the instance is hard", "none: the chain as it is"
     )
@@ -335,8 +334,8 @@ class ZeroChainFamily(ProblemFamily):
     columns: int | None = parameter(
         None, "length of a point (d)", "horizon, or twice that with a seed"
     )
-    seed: int | None = parameter(
-        None, "seed of the hidden directions", "none: the hidden directions are unit vectors"
+    seed: int | None = integer(
+        None, "seed of the hidden directions", 0, "none: the hidden directions are unit vectors"
     )
 
     def build(self) -> ZeroChain:
@@ -346,7 +345,7 @@ class ZeroChainFamily(ProblemFamily):
             for name, value in (("smoothness", smoothness), ("delta", self.delta)):
                 if value is not None:
                     raise InputError(f"{name} scales the chain for an accuracy: give epsilon too.")
-            T = 50 if self.horizon is None else check_integer("horizon", self.horizon, minimum=1)
+            T = 50 if self.horizon is None else self.horizon
             mu = 1.0
         else:
             if self.horizon is not None:
@@ -359,11 +358,8 @@ class ZeroChainFamily(ProblemFamily):
             columns = T if self.seed is None else 2 * T
         directions = None
         if self.seed is not None:
-            d, seed = (
-                check_integer("columns", columns, minimum=T),
-                check_integer("seed", self.seed, minimum=0),
-            )
-            directions = random_directions(d, T, seed)
+            d = check_integer("columns", columns, minimum=T)
+            directions = random_directions(d, T, self.seed)
         return ZeroChain(T, columns, directions, smoothness, mu)
 
 

@@ -8,12 +8,16 @@ from typing import Any, ClassVar
 
 from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import check_parameter_names, collect_declared_parameters, parameter
+from pfbench.base.parameters import (
+    CheckedParameters,
+    check_parameter_names,
+    collect_declared_parameters,
+    parameter,
+)
 from pfbench.problems.base import FiniteSum
-from pfbench.problems.with_norm import NormedProblem
+from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.body import ConvexBody
-from pfbench.sets.catalogue import feasible_set
-from pfbench.sets.named_norms import norm_ball
+from pfbench.sets.catalogue import feasible_set, norm_ball
 from pfbench.sets.whole_space import WholeMatrices, WholeSpace
 
 Classes = Mapping[str, type[Any]]
@@ -22,7 +26,7 @@ _NONE: Classes = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProblemFamily(ABC):
+class ProblemFamily(CheckedParameters, ABC):
     """Family of problems; fields made by `parameter` are the parameters of its selector.
 
     Attributes

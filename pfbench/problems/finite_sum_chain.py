@@ -25,10 +25,11 @@ from pfbench.problems.base import (
     ComponentHessiansAtPoint,
     FiniteSum,
     check_dense_point,
+    check_length,
     content_digest,
+    format_rounded_down,
 )
 from pfbench.problems.chain_bounds import chain_bounds
-from pfbench.problems.size_limits import check_length, format_rounded_down
 from pfbench.sets.whole_space import WholeSpace
 
 

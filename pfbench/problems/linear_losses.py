@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from pfbench.kernels import loop_inputs
+from pfbench.kernels import linear
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class Loss:
     Attributes
     ----------
     kind
-        Number of the loss in `pfbench.kernels.loop_inputs`.
+        Number of the loss in `pfbench.kernels.linear`.
     slope, curvature, third
         sup |phi'|, sup |phi''|, sup |phi'''|.
     lower
@@ -31,7 +31,7 @@ class Loss:
 
 
 LOGISTIC = Loss(
-    loop_inputs.LOGISTIC,
+    linear.LOGISTIC,
     1.0,
     0.25,
     1.0 / (6.0 * math.sqrt(3.0)),
@@ -39,7 +39,7 @@ LOGISTIC = Loss(
     "log(1 + exp(-b z)): |phi'| <= 1, 0 <= phi'' <= 1/4 at 0, |phi'''| <= 1/(6 sqrt 3)",
 )
 ROBUST = Loss(
-    loop_inputs.ROBUST,
+    linear.ROBUST,
     math.sqrt(0.5),
     1.0,
     1.0303302,
@@ -48,11 +48,11 @@ ROBUST = Loss(
     "|phi'''| <= 1.03033 at r = 2 - sqrt 2",
 )
 LOG_COSH = Loss(
-    loop_inputs.LOG_COSH,
+    linear.LOG_COSH,
     1.0,
     1.0,
     4.0 / (3.0 * math.sqrt(3.0)),
     0.0,
     "log cosh r: |phi'| <= 1, 0 <= phi'' <= 1 at 0, |phi'''| <= 4/(3 sqrt 3)",
 )
-SQUARE = Loss(loop_inputs.SQUARE, math.inf, 1.0, 0.0, 0.0, "r^2/2: phi'' = 1, phi''' = 0")
+SQUARE = Loss(linear.SQUARE, math.inf, 1.0, 0.0, 0.0, "r^2/2: phi'' = 1, phi''' = 0")

@@ -19,12 +19,12 @@ from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.base.protocols import Penalty
 from pfbench.base.sample import Indices, count_indices
-from pfbench.kernels import linear, loop_inputs
+from pfbench.kernels import linear
 from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum, content_digest
-from pfbench.problems.features import as_csr
 from pfbench.problems.least_known import LEAST_KNOWN
 from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST, SQUARE, Loss
 from pfbench.problems.moments import certificate_note, moment_lower_bound, moment_upper_bound
+from pfbench.problems.row_data import as_csr
 from pfbench.problems.shared_terms import Drawn, SlopeTable
 from pfbench.sets.body import ConvexBody
 
@@ -112,7 +112,7 @@ class LinearModel(FiniteSum):
         """
         if self.digest_without_start in LEAST_KNOWN:
             return LEAST_KNOWN[self.digest_without_start]
-        if self.penalty is not None or self.alpha > 0.0 or self.loss.kind == loop_inputs.LOGISTIC:
+        if self.penalty is not None or self.alpha > 0.0 or self.loss.kind == linear.LOGISTIC:
             return None
         n, d = self._csr.shape
         if n * d * min(n, d) > _LEAST_SQUARES:
@@ -132,9 +132,9 @@ class LinearModel(FiniteSum):
         return as_csr(self.features)
 
     @cached_property
-    def data(self) -> loop_inputs.RowData:
+    def data(self) -> linear.RowData:
         """Rows and labels in the form that compiled loops read."""
-        return loop_inputs.RowData.from_matrix(self._csr, np.array(self.labels, dtype=np.float64))
+        return linear.RowData.from_matrix(self._csr, np.array(self.labels, dtype=np.float64))
 
     @property
     def _digest_arrays(self) -> tuple[npt.NDArray[Any], ...]:

@@ -16,17 +16,21 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import check_finite_array
+from pfbench.base.checks import check_finite_array, check_real
+from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
+from pfbench.base.protocols import Backend
 from pfbench.base.sample import Indices
 from pfbench.problems.base import (
+    BackendWithStatefulLmo,
     ComponentHessiansAtPoint,
+    FiniteSum,
     check_dense_point,
     content_digest,
     index_weights,
 )
-from pfbench.problems.matrix_problem import MatrixProblem
 from pfbench.sets.body import ConvexBody
+from pfbench.sets.nuclear import NuclearBall
 
 Numbers = slice | Integers
 """Component numbers: a range of all of them, or those of a sample."""
@@ -36,6 +40,46 @@ Slopes = Callable[[Any, Numbers], Floats]
 
 _BLOCK_ENTRIES = 1 << 17
 """Number of entries of the rows processed together, about 1 MB: they stay in the cache."""
+
+
+class MatrixProblem(FiniteSum):
+    """Finite sum over a set of M x N matrices: points and gradients are arrays.
+
+    Over the nuclear-norm ball, a run's linear minimisation starts each call near the last vertex.
+    """
+
+    set: ConvexBody
+    tolerance: float
+    """Relative residual at which a run's linear minimisation over the nuclear-norm ball stops."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """(M, N)."""
+
+    def _check_set(self) -> None:
+        """Raise for a tolerance out of range, or a set of points of another shape."""
+        check_real("tolerance", self.tolerance, above=0.0, upper=1.0)
+        if self.set.shape != self.shape:
+            raise InputError(
+                f"the set has points of shape {self.set.shape}, and the problem has points of "
+                f"shape {self.shape}: make them equal."
+            )
+
+    def open(self, rng: np.random.Generator) -> Backend:
+        """Return the oracles of a run: the problem, or a backend with warm-started LO."""
+        if not isinstance(self.set, NuclearBall):
+            return self
+        return BackendWithStatefulLmo(self, self.set.make_warm_lmo(rng, self.tolerance).lo)
+
+    def _with_set_constants(self, **statement: tuple[float, str]) -> Constants:
+        """Return these constants and those that the set determines."""
+        exact = "exact" if self.set.diameter_is_exact else "an upper bound"
+        return Constants.from_derivations(
+            D=(self.set.diameter, f"diameter of the set {self.set.name}, {exact}"),
+            M=(self.set.max_norm, f"largest Frobenius norm in the set {self.set.name}"),
+            **statement,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from pfbench.base.sample import Indices, weight_indices
 from pfbench.base.state import State
 from pfbench.kernels import sensing_kernels as loops
 from pfbench.problems.base import ConstantHessians, content_digest
-from pfbench.problems.matrix_problem import MatrixProblem
+from pfbench.problems.matrix_models import MatrixProblem
 from pfbench.problems.restricted_convexity import RestrictedConvexity, compute_restricted_convexity
 from pfbench.problems.sensing import SensingData, as_dense_matrix
 from pfbench.problems.shared_terms import Drawn, SlopeTable

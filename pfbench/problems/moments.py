@@ -1,15 +1,31 @@
-"""Eigenvalues of weighted second moments of data rows, for the constants of linear models."""
+"""Constants from second moments of data rows, in the Euclidean norm and in others.
 
+The smoothness L_norm of |grad f(x) - grad f(y)|_* <= L_norm |x - y| is at most zeta^2 L_f. Let 0 <=
+Hess f(x) <= G (x) I for a positive semidefinite G that acts on the rows of a matrix. Then L_norm is
+at most the maximum of <X, G X> over |X| <= 1, by Cauchy-Schwarz. It is equal to this maximum if f
+is the quadratic with that Hessian. A convex function is largest at an extreme point of the ball:
+`max_quadratic_form`.
+"""
+
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import scipy
 
 from pfbench.base.arrays import Floats
+from pfbench.base.protocols import Measure
+from pfbench.base.state import State
+from pfbench.points import view
 from pfbench.points.operators import DenseOperator, LinearOperator, SparseOperator
 from pfbench.points.pattern import Pattern
+from pfbench.sets.balls import L1Ball, L2Ball
 from pfbench.sets.lanczos import leading_singular_triple
+from pfbench.sets.matrix_balls import MaxColumnBall, MaxRowBall, SpectralBall
+from pfbench.sets.norms import EntrywiseBall, NormBall
+from pfbench.sets.nuclear import NuclearBall
 
 DENSE = 1500
 """Largest smaller side for which the Gram matrix is factorised."""
@@ -146,3 +162,145 @@ def _kth_smallest_eigenvalue(gram: Any, k: int) -> float:
     """Return the k-th smallest eigenvalue of a symmetric matrix, dense or sparse."""
     array = gram.toarray() if _is_sparse(gram) else gram
     return float(scipy.linalg.eigh(array, eigvals_only=True, subset_by_index=(k, k))[0])
+
+
+KINDS = ("l1", "l2", "linf", "spectral", "nuclear", "max-row-norm", "max-column-norm")
+"""Norms that a method may require by name."""
+
+_ENUMERATED = 14
+"""Maximum dimension in which the maximum over sign vectors is enumerated."""
+
+Stated = dict[str, tuple[float, str]]
+"""Constants with their derivations, by name."""
+
+
+def unmet_norm_requirement_reasons(problem: Any) -> dict[str, str]:
+    """Return the reason for each requirement of a norm that the problem does not meet."""
+    if problem.norm is None:
+        return dict.fromkeys(("norm", *(f"norm {kind}" for kind in KINDS)), "it has no norm")
+    if problem.is_bounded:
+        reason = "its linear minimisation is over its feasible set"
+        return dict.fromkeys(("norm", *(f"norm {kind}" for kind in KINDS)), reason)
+    words = f"its norm is {problem.norm.name}"
+    return {f"norm {kind}": words for kind in KINDS if kind not in problem.norm.block_norm_names}
+
+
+# --- measures -------------------------------------------------------------------------------------
+
+
+def dual_norm(problem: Any, state: State) -> float:
+    """Return |grad f(x)|_* in the problem's norm, exact to rounding."""
+    return float(problem.norm.dual_norm(problem.gradient(view(state.x))))
+
+
+def lmo_lower(problem: Any, state: State) -> float | None:
+    """Return <M, O>/|M|_* for the estimate M and its linear minimiser -rho O; 1 if exact."""
+    return None if state.estimate is None else float(problem.norm.lmo_quality(state.estimate).lower)
+
+
+def lmo_upper(problem: Any, state: State) -> float | None:
+    """Return |O| for the linear minimiser -rho O at the estimate; 1 if exact."""
+    return None if state.estimate is None else float(problem.norm.lmo_quality(state.estimate).upper)
+
+
+def lmo_products(problem: Any, state: State) -> float:
+    """Return the number of matrix products in each linear minimisation."""
+    return float(problem.norm.matrix_products_per_lmo)
+
+
+OF_NORMS: Mapping[str, Measure] = MappingProxyType(
+    {
+        "dual_norm": dual_norm,
+        "lmo_lower": lmo_lower,
+        "lmo_upper": lmo_upper,
+        "lmo_products": lmo_products,
+    }
+)
+"""Measures of every problem with a norm."""
+
+
+# --- constants ------------------------------------------------------------------------------------
+
+
+def norm_constants(
+    norm: NormBall | None, L_f: float, other_L_norm_bound: tuple[float, str] | None = None
+) -> Stated:
+    """Return L_norm, rho, zeta and omega with their derivations; empty without a norm.
+
+    Parameters
+    ----------
+    norm
+        The ball.
+    L_f
+        The Euclidean smoothness.
+    other_L_norm_bound
+        Another upper bound of L_norm with its derivation.
+    """
+    if norm is None:
+        return {}
+    usual = norm.zeta**2 * L_f, "zeta^2 L_f: |g|_* <= zeta |g|_2 and |x|_2 <= zeta |x|"
+    result = (
+        usual
+        if other_L_norm_bound is None or usual[0] < other_L_norm_bound[0]
+        else other_L_norm_bound
+    )
+    return {
+        "L_norm": result,
+        "rho": (norm.radius, f"radius of the ball of the norm {norm.name}"),
+        "zeta": (norm.zeta, f"largest |x|_*/|x|_2 of the norm {norm.name}: exact"),
+        "omega": (norm.omega, f"largest |x|/|x|_2 of the norm {norm.name}: exact"),
+    }
+
+
+def max_quadratic_form(norm: NormBall, G: Floats, columns: int) -> tuple[float, str] | None:
+    """Return the maximum of <X, G X> over |X| <= 1, or an upper bound; None if none is known.
+
+    Parameters
+    ----------
+    norm
+        Norm of matrices with `columns` columns, or of vectors if `columns` is 1.
+    G
+        Positive semidefinite, shape (m, m).
+    columns
+        The number of columns of X.
+    """
+    ball = norm.ball if isinstance(norm, EntrywiseBall) else norm
+    eigenvalues = np.linalg.eigvalsh(G)
+    top = float(eigenvalues[-1])
+    if isinstance(ball, SpectralBall):
+        rank = min(len(G), columns)
+        total = float(eigenvalues[len(G) - rank :].sum())
+        return total, f"the sum of the {rank} largest eigenvalues of G, at partial isometries"
+    if isinstance(ball, NuclearBall | L2Ball):
+        return top, "the largest eigenvalue of G, at its eigenvector"
+    if isinstance(ball, L1Ball):
+        return float(np.diag(G).max()), "the largest diagonal entry of G, at a vertex"
+    if isinstance(ball, MaxColumnBall):
+        return columns * top, "the number of columns times the largest eigenvalue of G"
+    sums = float(np.abs(G).sum())
+    if isinstance(ball, MaxRowBall):
+        if (G >= 0.0).all():
+            return sums, "the sum of the entries of G, at equal rows"
+        total = min(sums, len(G) * top)
+        return total, "the least of the sum of |G_ij| and m lambda_max(G), from above"
+    if ball.name == "linf":
+        if len(G) <= _ENUMERATED:
+            return columns * _maximum_over_signs(
+                G
+            ), "the largest s'Gs over signs s, for each column"
+        total = columns * min(sums, len(G) * top)
+        return total, "for each column the least of sum |G_ij| and m lambda_max(G), from above"
+    return None
+
+
+def _maximum_over_signs(G: Floats) -> float:
+    """Return the maximum of s'Gs over s in {-1, 1}^m."""
+    m = len(G)
+    codes = np.arange(2 ** max(0, m - 1))[:, None]  # s and -s have the same square
+    signs = np.where(codes >> np.arange(m) & 1, 1.0, -1.0)
+    return float(np.einsum("ki,ij,kj->k", signs, G, signs, optimize=True).max())
+
+
+def second_moment(rows: Floats) -> Floats:
+    """Return E a a' of rows a, shape (d, d)."""
+    return np.asarray(rows.T @ rows / len(rows))

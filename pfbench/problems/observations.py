@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers, as_read_only
-from pfbench.base.checks import check_integer, check_real
+from pfbench.base.checks import check_real
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import parameter
+from pfbench.base.parameters import CheckedParameters, integer, nonnegative, parameter, positive
 from pfbench.points import Pattern
 from pfbench.points.atoms import Factors
 from pfbench.problems.data.loading import load_digits_matrix, load_ratings
@@ -102,7 +102,7 @@ class OrderedObservations:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SyntheticEntries:
+class SyntheticEntries(CheckedParameters):
     """Part of the entries of a low-rank matrix, by default that of shen2019 section 6.
 
     Singular values largest decay^(k-rank), k = 1..rank, and uniform singular vectors; a share
@@ -110,15 +110,15 @@ class SyntheticEntries:
     all entries, uniform without replacement, is observed.
     """
 
-    seed: int = parameter(0, "seed of the problem's data")
-    rows: int = parameter(200, "rows of the matrix (M)")
-    columns: int = parameter(200, "columns of the matrix (N)")
-    rank: int = parameter(5, "rank of the underlying matrix")
-    largest: float = parameter(50.0, "largest singular value of the underlying matrix")
+    seed: int = integer(0, "seed of the problem's data", minimum=0)
+    rows: int = integer(200, "rows of the matrix (M)")
+    columns: int = integer(200, "columns of the matrix (N)")
+    rank: int = integer(5, "rank of the underlying matrix")
+    largest: float = positive(50.0, "largest singular value of the underlying matrix")
     decay: float = parameter(2.0, "factor from one of its singular values to the next larger one")
-    noise: float = parameter(10.0, "the outliers get uniform noise in [-noise, noise]")
-    outliers: float = parameter(0.05, "share of all entries that are changed by noise")
-    density: float = parameter(0.1, "share of all entries that are observed")
+    noise: float = nonnegative(10.0, "the outliers get uniform noise in [-noise, noise]")
+    outliers: float = nonnegative(0.05, "share of all entries that are changed by noise", upper=1.0)
+    density: float = positive(0.1, "share of all entries that are observed", upper=1.0)
 
     def draw(self, name: str = "synthetic") -> OrderedObservations:
         """Return the observed entries.
@@ -128,30 +128,21 @@ class SyntheticEntries:
         InputError
             If a size, share or noise is out of range, or no entry would be observed.
         """
-        rank, noise, outliers, density = self.rank, self.noise, self.outliers, self.density
-        rng = np.random.default_rng(
-            np.random.SeedSequence(check_integer("seed", self.seed, minimum=0))
-        )
-        M, N = (
-            check_integer("rows", self.rows, minimum=1),
-            check_integer("columns", self.columns, minimum=1),
-        )
-        if check_integer("rank", rank, minimum=1) > min(M, N):
+        rank, noise, density = self.rank, self.noise, self.density
+        rng = np.random.default_rng(self.seed)
+        M, N = self.rows, self.columns
+        if rank > min(M, N):
             raise InputError(f"rank={rank} must be at most {min(M, N)}, the smaller side.")
         if M * N > _MOST_POSITIONS:
             raise InputError(f"rows={M} times columns={N} must be at most 2^62 positions.")
-        check_real("noise", noise, minimum=0.0)
-        check_real("outliers", outliers, minimum=0.0, upper=1.0)
-        n = round(check_real("density", density, above=0.0, upper=1.0) * M * N)
+        n = round(density * M * N)
         if n < 1:
             raise InputError(
                 f"density={density} observes no entry of a {M} x {N} matrix: raise density."
             )
         left, right = (np.linalg.qr(rng.standard_normal((size, rank)))[0] for size in (M, N))
         decay = check_real("decay", self.decay, minimum=1.0)
-        weights = check_real("largest", self.largest, above=0.0) * decay ** np.arange(
-            1.0 - rank, 1.0
-        )
+        weights = self.largest * decay ** np.arange(1.0 - rank, 1.0)
         truth = Factors(weights, np.ascontiguousarray(left.T), np.ascontiguousarray(right.T))
         positions = rng.choice(M * N, size=n, replace=False, shuffle=False)
         positions.sort()
@@ -159,7 +150,7 @@ class SyntheticEntries:
         del positions
         values = _evaluate_entries(truth, pattern)
         # Of the changed entries, this many are observed (the same law as changing all M N first).
-        changed = round(outliers * M * N)
+        changed = round(self.outliers * M * N)
         hit = _draw_hypergeometric(rng, changed, M * N - changed, n)
         values[rng.choice(n, size=hit, replace=False)] += rng.uniform(-noise, noise, size=hit)
         return OrderedObservations(pattern, values, truth)
@@ -189,16 +180,16 @@ def _draw_hypergeometric(rng: np.random.Generator, good: int, bad: int, sample: 
 
 
 @dataclass(frozen=True, kw_only=True)
-class DigitPixels:
+class DigitPixels(CheckedParameters):
     """Share of the pixels of scikit-learn's 1797 digit images, as an 1797 x 64 matrix.
 
     Pixels are 0 to 16; the mean of the observed ones is subtracted. A further share `heldout` of
     all pixels is held out.
     """
 
-    seed: int = parameter(0, "seed of the problem's data")
-    density: float = parameter(0.5, "share of all entries that are observed")
-    heldout: float = parameter(0.1, "share of the entries or ratings that is held out")
+    seed: int = integer(0, "seed of the problem's data", minimum=0)
+    density: float = positive(0.5, "share of all entries that are observed", upper=1.0)
+    heldout: float = nonnegative(0.1, "share of the entries or ratings that is held out", upper=1.0)
 
     def draw(self, name: str = "digits") -> Observations:
         """Return the observed and the held-out pixels.
@@ -213,15 +204,11 @@ class DigitPixels:
         density, heldout = self.density, self.heldout
         matrix = load_digits_matrix()
         M, N = matrix.shape
-        check_real("density", density, above=0.0, upper=1.0)
-        check_real("heldout", heldout, minimum=0.0, upper=1.0)
         if density + heldout > 1.0:
             raise InputError(
                 f"density={density} and heldout={heldout} exceed 1 together: lower one."
             )
-        rng = np.random.default_rng(
-            np.random.SeedSequence(check_integer("seed", self.seed, minimum=0))
-        )
+        rng = np.random.default_rng(self.seed)
         order = rng.permutation(M * N)
         product, retained = round(density * M * N), round(heldout * M * N)
         i, j = np.divmod(order, N)
@@ -229,18 +216,18 @@ class DigitPixels:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MovieRatings:
+class MovieRatings(CheckedParameters):
     """Ratings of movies by users as a matrix; a share `heldout` of the ratings is held out.
 
     `edition` is a variant of MovieLens (latest-small, 100k, 1m, 10m, 25m) or the path of a
     `ratings.csv`, `ratings.dat` or `u.data`. The mean of the other ratings is subtracted.
     """
 
-    seed: int = parameter(0, "seed of the problem's data")
+    seed: int = integer(0, "seed of the problem's data", minimum=0)
     edition: str = parameter(
         "latest-small", "latest-small, 100k, 1m, 10m, 25m, or the path of a ratings file"
     )
-    heldout: float = parameter(0.2, "share of the entries or ratings that is held out")
+    heldout: float = nonnegative(0.2, "share of the entries or ratings that is held out", upper=1.0)
 
     def draw(self, name: str = "movielens") -> Observations:
         """Return the ratings.
@@ -253,10 +240,7 @@ class MovieRatings:
             If the data are not in the cache, damaged or malformed.
         """
         heldout = self.heldout
-        check_real("heldout", heldout, minimum=0.0, upper=1.0)
-        rng = np.random.default_rng(
-            np.random.SeedSequence(check_integer("seed", self.seed, minimum=0))
-        )
+        rng = np.random.default_rng(self.seed)
         ratings = load_ratings(self.edition)
         i, j, shape = ratings.positions()
         order = rng.permutation(ratings.values.size)

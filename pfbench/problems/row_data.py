@@ -1,44 +1,35 @@
-"""Sources of the rows and labels of linear models: data sets, or synthetic data."""
+"""Rows and labels of linear models: their sources, and their validated form in CSR."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import check_integer, check_real
-from pfbench.base.parameters import parameter
+from pfbench.base.checks import check_finite_array
+from pfbench.base.errors import InputError
+from pfbench.base.parameters import CheckedParameters, integer, nonnegative
 from pfbench.problems.data.loading import load_classification
 
 
 @dataclass(frozen=True, kw_only=True)
-class SyntheticRows:
+class SyntheticRows(CheckedParameters):
     """Isotropic rows on the unit sphere, and labels of a linear model."""
 
-    seed: int = parameter(0, "seed of the problem's data")
-    rows: int = parameter(2000, "number of rows (n)")
-    columns: int = parameter(20, "length of a row (d)")
-    noise: float = parameter(0.1, "standard deviation of the noise added to a label")
+    seed: int = integer(0, "seed of the problem's data", minimum=0)
+    rows: int = integer(2000, "number of rows (n)")
+    columns: int = integer(20, "length of a row (d)")
+    noise: float = nonnegative(0.1, "standard deviation of the noise added to a label")
 
     def draw(self, name: str = "synthetic") -> tuple[Any, Floats]:
-        """Return features (n, d) and labels (n,): <a_i, w> plus noise, w standard normal.
-
-        Raises
-        ------
-        InputError
-            If a size or the noise is out of range.
-        """
-        rng = np.random.default_rng(
-            np.random.SeedSequence(check_integer("seed", self.seed, minimum=0))
-        )
-        n, d = (
-            check_integer("rows", self.rows, minimum=1),
-            check_integer("columns", self.columns, minimum=1),
-        )
+        """Return features (n, d) and labels (n,): <a_i, w> plus noise, w standard normal."""
+        rng = np.random.default_rng(self.seed)
+        n, d = self.rows, self.columns
         features = rng.standard_normal((n, d))
         features /= np.linalg.norm(features, axis=1, keepdims=True)
         labels: Any = features @ rng.standard_normal(d)
-        labels += check_real("noise", self.noise, minimum=0.0) * rng.standard_normal(n)
+        labels += self.noise * rng.standard_normal(n)
         return features, labels
 
 
@@ -67,3 +58,47 @@ def draw_synthetic_rows(signs: bool = False, **overrides: Any) -> tuple[Floats, 
 def label_signs_zero_positive(labels: Floats) -> Floats:
     """Return 1 where a label is at least 0, else -1."""
     return np.where(labels >= 0.0, 1.0, -1.0)
+
+
+MOST_ENTRIES = 2**32 - 1
+"""Maximum number of entries and columns: compiled loops use 32-bit indices."""
+
+
+def as_csr(features: Any) -> Any:
+    """Return a copy of a matrix of numbers as a float64 CSR array, with duplicates summed.
+
+    Parameters
+    ----------
+    features
+        A matrix of shape (n, d) in any scipy sparse format, or a dense array.
+
+    Raises
+    ------
+    InputError
+        If `features` is not a matrix of finite numbers, is too large, or has inconsistent index
+        arrays, which scipy does not check after construction.
+    """
+    try:
+        if scipy.sparse.issparse(features):
+            _check_indices(features)
+        matrix = scipy.sparse.csr_array(features, dtype=np.float64, copy=True)
+    except (TypeError, ValueError, IndexError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"the features must be a matrix of numbers ({reason}).") from None
+    if matrix.ndim != 2:
+        raise InputError("the features must be a matrix of numbers, one row for each label.")
+    if max(matrix.nnz, matrix.shape[1]) > MOST_ENTRIES:
+        raise InputError(f"the features must have at most 2^32 - 1 entries, not {matrix.nnz}.")
+    matrix.sum_duplicates()
+    check_finite_array("the features", matrix.data)
+    return matrix
+
+
+def _check_indices(features: Any) -> None:
+    """Raise ValueError if an index of a sparse matrix is out of range."""
+    if features.format in ("csr", "csc", "bsr"):
+        features.check_format(full_check=True)
+    elif features.format == "coo":
+        for coord, length in zip(features.coords, features.shape, strict=True):
+            if coord.size and (coord.min() < 0 or coord.max() >= length):
+                raise ValueError("an index lies outside the matrix")

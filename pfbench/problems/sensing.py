@@ -14,10 +14,10 @@ import scipy
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import check_choice, check_finite_array, check_integer, check_real
 from pfbench.base.errors import InputError
-from pfbench.base.parameters import parameter
+from pfbench.base.parameters import CheckedParameters, integer, nonnegative, parameter, positive
 from pfbench.kernels import sensing_kernels as loops
-from pfbench.kernels.loop_inputs import SampledRows
 from pfbench.kernels.numba_compilation import thread_count
+from pfbench.kernels.sensing_kernels import SampledRows
 from pfbench.points.atoms import Factors
 from pfbench.problems.base import check_dense_point
 from pfbench.sets.nuclear import NuclearBall
@@ -233,7 +233,7 @@ class SensingData:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SyntheticSensing:
+class SyntheticSensing(CheckedParameters):
     """Synthetic data of li2019 section 4.
 
     Theta* has equal singular values, sum 50, and uniform singular vectors; the entries of X_i are
@@ -243,19 +243,19 @@ class SyntheticSensing:
     only the W_i.
     """
 
-    seed: int = parameter(0, "seed of the problem's data")
-    rows: int = parameter(20, "rows of the matrix (M)")
-    columns: int = parameter(20, "columns of the matrix (N)")
-    rank: int = parameter(5, "rank of the underlying matrix")
-    n: int | None = parameter(None, "number of sensing matrices", "10 rank max(rows, columns)")
-    noise: float = parameter(1.0, "standard deviation of the noise added to a target")
-    spike: float = parameter(
+    seed: int = integer(0, "seed of the problem's data", minimum=0)
+    rows: int = integer(20, "rows of the matrix (M)")
+    columns: int = integer(20, "columns of the matrix (N)")
+    rank: int = integer(5, "rank of the underlying matrix")
+    n: int | None = integer(None, "number of sensing matrices", words="10 rank max(rows, columns)")
+    noise: float = nonnegative(1.0, "standard deviation of the noise added to a target")
+    spike: float = positive(
         100.0, "variance of the first entry of a sensing matrix; the others have 1"
     )
     storage: str = parameter(
         "float64", "type of the sensing matrices: float64, or float32 (rounded, half the memory)"
     )
-    sensing_variance: float = parameter(
+    sensing_variance: float = nonnegative(
         0.0, "w, variance of noise in the sensing matrices: 0 is loss (7), else (8)"
     )
 
@@ -267,21 +267,12 @@ class SyntheticSensing:
         InputError
             If a number is out of range or the data would not fit into 64 GiB.
         """
-        rank, noise, spike = self.rank, self.noise, self.spike
-        sensing_variance = self.sensing_variance
-        rng = np.random.default_rng(
-            np.random.SeedSequence(check_integer("seed", self.seed, minimum=0))
-        )
-        M, N = (
-            check_integer("rows", self.rows, minimum=1),
-            check_integer("columns", self.columns, minimum=1),
-        )
-        if check_integer("rank", rank, minimum=1) > min(M, N):
+        rank, spike, sensing_variance = self.rank, self.spike, self.sensing_variance
+        rng = np.random.default_rng(self.seed)
+        M, N = self.rows, self.columns
+        if rank > min(M, N):
             raise InputError(f"rank={rank} must be at most {min(M, N)}, the smaller side.")
-        n = 10 * rank * max(M, N) if self.n is None else check_integer("n", self.n, minimum=1)
-        check_real("noise", noise, minimum=0.0)
-        check_real("spike", spike, above=0.0)
-        check_real("sensing_variance", sensing_variance, minimum=0.0)
+        n = 10 * rank * max(M, N) if self.n is None else self.n
         kind = STORAGE[check_choice("storage", self.storage, STORAGE)]
         if n * M * N > _MOST_ENTRIES:
             raise InputError(
@@ -298,7 +289,7 @@ class SyntheticSensing:
             standard_normal[:, 0] *= math.sqrt(spike)
             matrices[block] = standard_normal
             targets[block] = matrices[block].astype(np.float64, copy=False) @ theta
-        targets += noise * rng.standard_normal(n)
+        targets += self.noise * rng.standard_normal(n)
         if sensing_variance > 0.0:
             for block in row_blocks(n, M * N):
                 standard_normal = rng.standard_normal((block.stop - block.start, M * N))

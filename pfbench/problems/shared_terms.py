@@ -6,7 +6,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.sample import Indices, count_indices
-from pfbench.kernels.table_kernels import add_draws_per_slot, move_components_to_slot
+from pfbench.kernels.linear import add_draws_per_slot, move_components_to_slot
 from pfbench.problems.base import FiniteSum
 
 Drawn = tuple[Integers, Integers, int]

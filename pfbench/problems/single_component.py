@@ -1,12 +1,23 @@
-"""Base class of problems with one component."""
+"""Problems with one component, and the simplest one: |x|^2 on the unit simplex."""
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from pfbench.base.arrays import Floats
+from pfbench.base.checks import check_integer
+from pfbench.base.constants import Constants
 from pfbench.base.sample import Indices
-from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum, index_weights
+from pfbench.problems.base import (
+    ComponentHessiansAtPoint,
+    FiniteSum,
+    check_length,
+    content_digest,
+    index_weights,
+)
+from pfbench.sets.balls import Simplex
 
 Operator = Callable[[Floats], Floats]
 """Symmetric matrix as a function that multiplies a vector by it."""
@@ -36,3 +47,75 @@ class SingleComponent(FiniteSum):
             return operator(u)
 
         return ComponentHessiansAtPoint(apply_hessian)
+
+
+@dataclass(frozen=True, eq=False)
+class SimplexNorm(SingleComponent):
+    """f(x) = |x|^2 on the unit simplex of R^N: hard for linear minimisation (Jaggi 2013).
+
+    A point with at most k nonzero coordinates has f >= 1/k and, for k < N, a Frank-Wolfe gap of at
+    least 2/k. From a vertex, where it starts, k linear minimisations reach k + 1 coordinates, so
+    V(x_k) >= 2/(k + 1) while k + 1 < N. One projection solves the problem.
+
+    Attributes
+    ----------
+    columns
+        N, at least 2.
+
+    Raises
+    ------
+    InputError
+        If N is not an integer of at least 2.
+    """
+
+    name: ClassVar[str] = "simplex-norm"
+    source: ClassVar[str] = "Jaggi 2013 section 4"
+    properties: ClassVar[frozenset[str]] = frozenset({"convex", "restricted strong convexity"})
+
+    columns: int
+
+    def __post_init__(self) -> None:
+        check_length("a point", check_integer("columns", self.columns, minimum=2))
+
+    @cached_property
+    def set(self) -> Simplex:
+        """Feasible set: the unit simplex."""
+        return Simplex(self.columns)
+
+    @property
+    def digest(self) -> str:
+        """Hash of N."""
+        return content_digest((self.name, self.columns))
+
+    @property
+    def best_known(self) -> tuple[float, str]:
+        """Minimum 1/N, with its derivation."""
+        return 1.0 / self.columns, "minimum 1/N, at the uniform point"
+
+    def value(self, x: Floats) -> float:
+        """Return |x|^2."""
+        return float(x @ x)
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return 2 x, shape (N,)."""
+        return 2.0 * x
+
+    def hessian_operator(self, s: Floats) -> Operator:
+        """Return twice the identity."""
+        return lambda v: 2.0 * v
+
+    def constants(self, start: Floats) -> Constants:
+        """Return all constants of this problem."""
+        return Constants.from_derivations(
+            n=(1, "one component"),
+            D=(self.set.diameter, "distance of two vertices, sqrt 2, exact"),
+            L_f=(2.0, "the Hessian is twice the identity"),
+            L_ms=(2.0, "L_f, as n = 1"),
+            L_max=(2.0, "L_f, as n = 1"),
+            L2_ms=(0.0, "the Hessian is constant"),
+            sigma2=(0.0, "0, as n = 1"),
+            delta=(self.value(start) - 1.0 / self.columns, "f(start) - 1/N, the minimum: exact"),
+            M=(1.0, "norm of a vertex"),
+            sigma_hat=(2.0, "f is strongly convex with 2"),
+            ell=(0.0, "f is convex"),
+        )

@@ -1,13 +1,18 @@
-"""Wrapper of a problem that changes some of it, e.g. adds a norm or uses other arrays."""
+"""Wrappers of a problem that change some of it: with a norm, or other arrays."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.constants import Constants
+from pfbench.base.errors import InputError
 from pfbench.base.parameters import DelegatedAttribute
-from pfbench.base.protocols import FeasibleSet, Gradient, Measure
-from pfbench.problems.base import FiniteSum
+from pfbench.base.protocols import Backend, FeasibleSet, Gradient, Measure
+from pfbench.problems.base import FiniteSum, content_digest
+from pfbench.problems.moments import OF_NORMS, norm_constants, unmet_norm_requirement_reasons
 from pfbench.sets.norms import NormBall
 
 
@@ -39,3 +44,77 @@ class ProblemWrapper(FiniteSum):
     def gradient(self, x: Any) -> Gradient:
         """Return the gradient at x."""
         return self.inner.gradient(x)
+
+
+class NormedProblem(ProblemWrapper):
+    """Wrapper that adds a norm to a problem.
+
+    Without a set, the linear minimisation is over the norm's ball. Points may leave that ball, so D
+    stays infinite and no gap is measured. With a set, the minimisation is over the set, and the
+    norm only adds its constants and measures.
+
+    Parameters
+    ----------
+    problem
+        The problem. It has no penalty, and its points are arrays.
+    norm
+        The ball of the norm, for points of the same shape.
+
+    Raises
+    ------
+    InputError
+        If the problem has a penalty, or points of another shape.
+    """
+
+    source: ClassVar[str] = "Pethick et al. 2025"
+
+    def __init__(self, problem: FiniteSum, norm: NormBall) -> None:
+        if problem.penalty is not None:
+            raise InputError(
+                "a problem has a penalty or a norm, not both: leave penalty or norm out."
+            )
+        if problem.shape != norm.shape:
+            raise InputError(
+                f"the norm has points of shape {norm.shape}, and the problem has points of shape "
+                f"{problem.shape}: make them equal."
+            )
+        value: Any = {"name": problem.name, "inner": problem, "norm": norm}
+        for verb in ("batch", "difference", "component", "hessian", "table", "prox", "sample"):
+            value[verb] = getattr(problem, verb)
+        if problem.n is None:
+            value["atoms"] = getattr(problem, "atoms", None)
+        vars(self).update(value)
+
+    norm: NormBall
+
+    @property
+    def digest(self) -> str:
+        """Hash of the digest of the problem without the norm, and of the norm."""
+        return content_digest((self.inner.digest, self.norm))
+
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """Reason for each requirement of an algorithm that the problem cannot meet."""
+        gained = set() if self.is_bounded else {"lo"}
+        lacking = {
+            verb: reason
+            for verb, reason in self.inner.lacks.items()
+            if not verb.startswith("norm") and verb not in gained
+        }
+        return lacking | unmet_norm_requirement_reasons(self)
+
+    def open(self, rng: np.random.Generator) -> Backend:
+        """Return the oracles of a run: this problem if it has no set, else the inner backend."""
+        return self.inner.open(rng) if self.is_bounded else self
+
+    def measures(self) -> Mapping[str, Measure]:
+        """Return the measures of the problem without the norm, and those of norms."""
+        return {**self.inner.measures(), **OF_NORMS}
+
+    def constants(self, start: Any) -> Constants:
+        """Return the constants of the problem, and those of the norm."""
+        constants: Constants = self.inner.constants(start)
+        added = norm_constants(self.norm, constants.L_f, self.inner.smoothness_in_norm(self.norm))
+        words = {**constants.derivations, **{name: says for name, (_, says) in added.items()}}
+        numbers: dict[str, Any] = {name: number for name, (number, _) in added.items()}
+        return replace(constants, **numbers, derivations=words)

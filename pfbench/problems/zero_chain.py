@@ -18,10 +18,14 @@ from pfbench.base.checks import check_finite_array, check_integer, check_real
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.kernels import chain
-from pfbench.problems.base import check_dense_point, content_digest
+from pfbench.problems.base import (
+    check_dense_point,
+    check_length,
+    content_digest,
+    format_rounded_down,
+)
 from pfbench.problems.chain_bounds import chain_bounds
 from pfbench.problems.single_component import Operator, SingleComponent
-from pfbench.problems.size_limits import check_length, format_rounded_down
 from pfbench.sets.balls import L2Ball
 
 GAP = 0.04

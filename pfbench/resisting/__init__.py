@@ -2,7 +2,7 @@
 
 from pfbench.resisting.certificate import Certificate, certify, check_certificate, write_certificate
 from pfbench.resisting.contestants import Contestant, list_contestants, make_contestant
-from pfbench.resisting.rescaled_family import FamilyRun, fit_calls, run_family
+from pfbench.resisting.rescaled_family import FamilyRun, run_family
 
 __all__ = [
     "Certificate",
@@ -10,7 +10,6 @@ __all__ = [
     "FamilyRun",
     "certify",
     "check_certificate",
-    "fit_calls",
     "list_contestants",
     "make_contestant",
     "run_family",

@@ -1,23 +1,14 @@
-"""Certificates of several algorithms, or runs of the family, by an engine and a store."""
+"""Certificates of several algorithms, by an engine and a store."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pfbench.base.checks import check_integer
-from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector, module_name, replace_file_by_module
 from pfbench.resisting import certificate
 from pfbench.resisting.certificate import AdversaryOutcome, Certificate, certify
 from pfbench.resisting.contestants import Contestant, FixedSeedAlgorithm, make_contestant
-from pfbench.resisting.rescaled_family import (
-    MOST,
-    FamilyRun,
-    PowerLawFit,
-    fit_calls,
-    max_epsilon,
-    run_to_target,
-)
 from pfbench.resisting.resisting_oracle import make_resisting_chain
 from pfbench.runs.cached_tasks import CachedTask, run_cached_tasks
 from pfbench.runs.engines.engine import Engine
@@ -25,7 +16,7 @@ from pfbench.runs.engines.workers import Task
 from pfbench.runs.storage.store import Store
 
 Progress = Callable[[], object]
-"""Callback after each certificate or run."""
+"""Callback after each certificate."""
 
 
 @dataclass(frozen=True)
@@ -159,60 +150,3 @@ def _certify_selector(
         d=d,
         seed=seed,
     )
-
-
-def run_family_at_lower_bounds(
-    selectors: Sequence[str],
-    horizons: Sequence[int],
-    *,
-    limit: int = MOST,
-    seed: int = 0,
-    engine: Engine,
-    progress: Progress | None = None,
-) -> list[FamilyRun]:
-    """Run each algorithm to its target for each lower bound T(eps); return the runs.
-
-    Parameters
-    ----------
-    selectors, limit, seed
-        See `run_family`.
-    horizons
-        The lower bounds T(eps); each determines the epsilon.
-    engine, progress
-        See `obtain_certificates`.
-
-    Raises
-    ------
-    InputError, RefusedError
-        If an algorithm cannot be built or is not admitted, a number is out of range, or a run
-        fails.
-    """
-    check_integer("seed", seed, minimum=0)
-    check_integer("limit", limit, minimum=1)
-    for text in selectors:
-        make_contestant(
-            text, make_resisting_chain(1)
-        )  # refuses what may not stand, before anything runs
-    request = [(text, max_epsilon(T)) for text in selectors for T in horizons]
-    tasks = [
-        Task(run_to_target, (text, epsilon, 1.0, 1.0, limit, seed)) for text, epsilon in request
-    ]
-    family_runs: dict[int, FamilyRun] = {}
-    for result in engine.do(tasks):
-        if result.status != "done":
-            raise InputError(f"the run of {request[result.index][0]} failed: {result.reason}.")
-        family_runs[result.index] = result.value
-        if progress:
-            progress()
-    return [family_runs[index] for index in range(len(tasks))]
-
-
-def fit_by_algorithm(runs: Sequence[FamilyRun]) -> dict[str, PowerLawFit | None]:
-    """Fit the runs of each algorithm; None if fewer than two reached their target."""
-    law_fits: dict[str, PowerLawFit | None] = {}
-    for text in dict.fromkeys(run.algorithm for run in runs):
-        try:
-            law_fits[text] = fit_calls([run for run in runs if run.algorithm == text])
-        except InputError:
-            law_fits[text] = None
-    return law_fits

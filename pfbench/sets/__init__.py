@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from pfbench.sets.balls import L1Ball as L1Ball
     from pfbench.sets.balls import L2Ball as L2Ball
     from pfbench.sets.balls import LinfBall as LinfBall
-    from pfbench.sets.birkhoff import BirkhoffPolytope as BirkhoffPolytope
+    from pfbench.sets.balls import Simplex as Simplex
+    from pfbench.sets.balls import VectorSet as VectorSet
     from pfbench.sets.body import ConvexBody as ConvexBody
     from pfbench.sets.box import Box as Box
     from pfbench.sets.box import KSparsePolytope as KSparsePolytope
@@ -42,11 +43,10 @@ if TYPE_CHECKING:
     from pfbench.sets.penalties import L1Penalty as L1Penalty
     from pfbench.sets.penalties import NormPenalty as NormPenalty
     from pfbench.sets.penalties import NuclearPenalty as NuclearPenalty
-    from pfbench.sets.simplex import Simplex as Simplex
-    from pfbench.sets.spectrahedron import Spectrahedron as Spectrahedron
+    from pfbench.sets.square_matrices import BirkhoffPolytope as BirkhoffPolytope
+    from pfbench.sets.square_matrices import Spectrahedron as Spectrahedron
     from pfbench.sets.submodular import Permutahedron as Permutahedron
     from pfbench.sets.submodular import SubmodularBasePolytope as SubmodularBasePolytope
-    from pfbench.sets.vectors import VectorSet as VectorSet
     from pfbench.sets.whole_space import WholeMatrices as WholeMatrices
     from pfbench.sets.whole_space import WholeSpace as WholeSpace
 

@@ -1,16 +1,123 @@
-"""The l1, l2 and l-infinity balls around 0."""
+"""Sets of vectors by one number: the l1, l2 and l-infinity balls around 0, and the simplex."""
 
 import math
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from pfbench.base.arrays import Floats, norm
+from pfbench.base.checks import check_integer, check_real
 from pfbench.base.errors import DivergedError
-from pfbench.sets.body import as_possibly_nonfinite_gradient, check_gradient, check_projectable
+from pfbench.base.parameters import parameter
+from pfbench.sets.body import (
+    VectorConvexBody,
+    as_possibly_nonfinite_gradient,
+    check_gradient,
+    check_projectable,
+    is_point,
+)
 from pfbench.sets.norms import NormBall
-from pfbench.sets.simplex import project_simplex
-from pfbench.sets.vectors import VectorSet, check_finite_winner
+
+
+def check_finite_winner(g: Floats, index: int) -> int:
+    """Return the index of the winning entry of g; raise if that entry is not finite."""
+    if not np.isfinite(g[index]):
+        raise DivergedError(
+            "the gradient passed to the linear minimisation has NaN or infinite entries"
+        )
+    return index
+
+
+@dataclass(frozen=True)
+class VectorSet(VectorConvexBody):
+    """A convex compact set of vectors of length `d`, scaled by `radius`.
+
+    Raises
+    ------
+    InputError
+        If d is below 1 or the radius is not positive and finite.
+    """
+
+    source: ClassVar[str] = "Jaggi 2013 section 4"
+    has_projection: ClassVar[bool] = True
+
+    d: int
+    radius: float = parameter(1.0, "size of the set, positive")
+
+    def __post_init__(self) -> None:
+        check_integer("d", self.d, minimum=1)
+        check_real("radius", self.radius, above=0.0)
+
+    @property
+    def diameter(self) -> float:
+        """Exact: the distance of a vertex and its negative, 2 radius."""
+        return 2.0 * self.radius
+
+    def start(self) -> Floats:
+        """Return the fixed start point: 0 where it is in the set, else a vertex."""
+        return np.zeros(self.d)
+
+
+def project_simplex(y: Floats, radius: float) -> Floats:
+    """Return the nearest point to y, shape (d,), with nonnegative entries that sum to `radius`.
+
+    Sorting, O(d log d): Held, Wolfe, Crowder, "Validation of subgradient optimization" (1974).
+    """
+    y = y - y.max()  # a shift along the ones changes nothing, and large entries stay exact
+    descending = np.sort(y)[::-1]
+    excess = np.cumsum(descending) - radius
+    active = descending * np.arange(1, y.size + 1) > excess
+    count = int(np.flatnonzero(active)[-1]) + 1 if active.any() else 1
+    threshold = excess[count - 1] / count
+    x = np.asarray(np.maximum(y - threshold, 0.0))
+    # A running sum of many large entries loses digits; what is amiss is shared by those above 0.
+    amiss = float(x.sum()) - radius
+    if abs(amiss) > 1e-10 * radius:
+        x = np.asarray(np.maximum(y - (threshold + amiss / np.count_nonzero(x)), 0.0))
+    return x
+
+
+class Simplex(VectorSet):
+    """Nonnegative vectors of length d whose entries sum to `radius`."""
+
+    name = "simplex"
+    summary = "nonnegative vectors that sum to radius"
+    polytope = True
+
+    @property
+    def diameter(self) -> float:
+        """Distance of two vertices, radius times sqrt 2 (0 if d = 1)."""
+        return self.radius * float(np.sqrt(2.0)) if self.d > 1 else 0.0
+
+    def lo(self, g: Floats) -> Floats:
+        """Return radius times the unit vector of the least entry of g; ties to the lowest index."""
+        g = as_possibly_nonfinite_gradient(g, self.shape)
+        return self._fill_vector(check_finite_winner(g, int(np.argmin(g))), self.radius)
+
+    def minimum(self, g: Floats) -> tuple[float, float]:
+        """Return (m, m), m being radius times the smallest entry of g."""
+        value = self.radius * float(check_gradient(g, self.shape).min())
+        return value, value
+
+    def project(self, y: Floats) -> Floats:
+        """Return the nearest point of the simplex."""
+        return project_simplex(check_projectable(y, self.shape), self.radius)
+
+    def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether x is nonnegative and sums to radius, up to tolerance * radius."""
+        slack = tolerance * self.radius
+        return is_point(x, self.shape) and bool(
+            x.min() >= -slack and abs(float(x.sum()) - self.radius) <= slack
+        )
+
+    def random_vertex(self, rng: np.random.Generator) -> Floats:
+        """Return a uniformly random vertex."""
+        return self._fill_vector(int(rng.integers(self.d)), self.radius)
+
+    def start(self) -> Floats:
+        """Return the first vertex."""
+        return self._fill_vector(0, self.radius)
 
 
 class L1Ball(VectorSet, NormBall):

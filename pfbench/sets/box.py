@@ -10,6 +10,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_finite_array, check_integer, check_real
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
+from pfbench.sets.balls import VectorSet
 from pfbench.sets.body import (
     VectorConvexBody,
     as_read_only_copy,
@@ -17,7 +18,6 @@ from pfbench.sets.body import (
     check_projectable,
     is_point,
 )
-from pfbench.sets.vectors import VectorSet
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -13,9 +13,8 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import parameter
+from pfbench.sets.balls import VectorSet, project_simplex
 from pfbench.sets.body import check_gradient, check_projectable, is_point
-from pfbench.sets.simplex import project_simplex
-from pfbench.sets.vectors import VectorSet
 
 Groups = int | tuple[tuple[int, ...], ...]
 """Length of consecutive groups (the last may be shorter), or the indices of each group."""

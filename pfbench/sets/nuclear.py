@@ -12,12 +12,12 @@ from pfbench.base.errors import DivergedError, InputError, RefusedError
 from pfbench.points import FactoredMatrix, Pattern, RankOne
 from pfbench.points.atoms import Factors, nuclear_norm_upper_bound, svd_of_factors
 from pfbench.points.operators import DenseOperator, LinearOperator, SparseOperator, TiltedOperator
+from pfbench.sets.balls import project_simplex
 from pfbench.sets.body import as_possibly_nonfinite_gradient, check_projectable
 from pfbench.sets.lanczos import GapResidualLimit, leading_singular_triple
 from pfbench.sets.matrix_balls import MatrixBall
 from pfbench.sets.norms import NormBall
 from pfbench.sets.partial_svd import singular_triplets_above
-from pfbench.sets.simplex import project_simplex
 
 DENSE_ENTRIES = 4_000_000
 """Maximum number of entries of a matrix that a projection forms."""

@@ -7,9 +7,9 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import RefusedError
+from pfbench.sets.balls import VectorSet
 from pfbench.sets.body import ConvexBody, is_point
 from pfbench.sets.matrix_balls import MatrixBall
-from pfbench.sets.vectors import VectorSet
 
 
 class _WholeSpaceBase(ConvexBody):

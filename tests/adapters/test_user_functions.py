@@ -10,7 +10,7 @@ import scipy.optimize
 
 import pfbench as pf
 from pfbench.adapters import BlackBox, FunctionSet, from_functions
-from pfbench.adapters.flat_oracles import LazyValue
+from pfbench.adapters.black_box import LazyValue
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
 from pfbench.problems import FiniteSum

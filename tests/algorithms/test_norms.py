@@ -8,8 +8,8 @@ import pfbench as pf
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.problems.additive_noise import MatrixLeastSquares
-from pfbench.problems.with_norm import NormedProblem
-from pfbench.sets.named_norms import norm_ball
+from pfbench.problems.wrapper import NormedProblem
+from pfbench.sets.catalogue import norm_ball
 from pfbench.sets.whole_space import WholeMatrices
 
 K, B, STEP, ALPHA = 23, 3, 0.07, 0.3

@@ -11,7 +11,7 @@ import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.claims import Claim, counts, hard_families, harder_instances, rate
 from pfbench.claims.catalogue import CLAIMS
-from pfbench.problems.with_norm import NormedProblem
+from pfbench.problems.wrapper import NormedProblem
 from pfbench.verification.instances import make_instance
 from pfbench.verification.session import judge
 

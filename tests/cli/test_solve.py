@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from command_line import SMALL, SVRG
 
-from pfbench.problems.norm_constants import KINDS
+from pfbench.problems.moments import KINDS
 
 N = 60
 

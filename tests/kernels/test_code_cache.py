@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from pfbench.kernels import code_cache
+from pfbench.kernels import numba_compilation
 from pfbench.kernels.numba_compilation import check_index, compile_serial, warn_if_uncached
 
 caching = pytest.importorskip("numba.core.caching")
@@ -13,9 +13,9 @@ caching = pytest.importorskip("numba.core.caching")
 
 @pytest.fixture(autouse=True)
 def unsaid(monkeypatch):
-    monkeypatch.delenv(code_cache._IS_SAID, raising=False)
+    monkeypatch.delenv(numba_compilation._IS_SAID, raising=False)
     yield
-    os.environ.pop(code_cache._IS_SAID, None)
+    os.environ.pop(numba_compilation._IS_SAID, None)
 
 
 @pytest.fixture

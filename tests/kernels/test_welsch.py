@@ -38,19 +38,6 @@ def test_curvature_is_the_second_derivative(scaled, sigma):
     assert abs(welsch.curvature(z, sigma) - exact) <= 1e-14 * (1.0 + z * z / sigma) / sigma
 
 
-def test_slope_and_curvature_agree_with_finite_differences_of_the_loss():
-    sigma, z, h = 0.7, np.linspace(-3.0, 3.0, 25), 1e-5
-
-    def psi(z):
-        return 1.0 - np.exp(-z * z / (2.0 * sigma))
-
-    slopes = np.array([welsch.slope(t, sigma) for t in z])
-    steps = np.array([welsch.slope(t + h, sigma) - welsch.slope(t - h, sigma) for t in z])
-    curvatures = np.array([welsch.curvature(t, sigma) for t in z])
-    assert_allclose(slopes, (psi(z + h) - psi(z - h)) / (2 * h), atol=1e-9)
-    assert_allclose(curvatures, steps / (2 * h), atol=1e-8)
-
-
 def test_the_sweep_over_curvatures_may_write_over_its_input():
     z = np.linspace(-4.0, 4.0, 41)
     expected = np.array([welsch.curvature(t, 0.5) for t in z])

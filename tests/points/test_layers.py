@@ -21,7 +21,7 @@ from pfbench.points import (
     tilt,
 )
 from pfbench.runs.loop.messages import decode, encode
-from pfbench.sets.named_norms import layer_norm_ball
+from pfbench.sets.catalogue import layer_norm_ball
 
 RNG = np.random.default_rng(0)
 SHAPES = {"W": (2, 3), "b": (3,)}

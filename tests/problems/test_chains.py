@@ -23,7 +23,7 @@ from pfbench.base.sample import Sample
 from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.chain_bounds import chain_bounds
 from pfbench.problems.finite_sum_chain import FiniteSumChain
-from pfbench.problems.simplex_norm import SimplexNorm
+from pfbench.problems.single_component import SimplexNorm
 from pfbench.problems.zero_chain import (
     ZeroChain,
     chain_scaling,

@@ -22,6 +22,13 @@ from scipy.optimize import minimize
 
 from pfbench.base.constants import MEANING
 from pfbench.problems import matrix_recovery
+from pfbench.problems.class_models import (
+    SIGMOID_CURVATURE,
+    SIGMOID_LOWER,
+    SIGMOID_SLOPE,
+    SIGMOID_THIRD,
+    SOFTMAX_THIRD,
+)
 from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST
 from pfbench.problems.linear_models import (
     SUP_REGULARISER_THIRD,
@@ -29,13 +36,6 @@ from pfbench.problems.linear_models import (
     LogCosh,
     NonconvexLogistic,
     RobustRegression,
-)
-from pfbench.problems.multiclass import SOFTMAX_THIRD
-from pfbench.problems.multitask import (
-    SIGMOID_CURVATURE,
-    SIGMOID_LOWER,
-    SIGMOID_SLOPE,
-    SIGMOID_THIRD,
 )
 from pfbench.sets import L1Ball, Simplex, WholeSpace
 
@@ -233,6 +233,9 @@ SUPREMA = {
     "minus psi''": (-np.min((1.0 - Z * Z) * E), matrix_recovery.INF_CURVATURE),
     "logistic phi'''": (np.max(np.abs(P * (1.0 - P) * (1.0 - 2.0 * P))), LOGISTIC.third),
     "log cosh phi'''": (np.max(np.abs(2.0 * T * (1.0 - T * T))), LOG_COSH.third),
+    "logistic phi''": (np.max(P * (1.0 - P)), LOGISTIC.curvature),
+    "log cosh phi''": (np.max(1.0 - T * T), LOG_COSH.curvature),
+    "robust phi''": (np.max((4.0 - 2.0 * Z * Z) / (2.0 + Z * Z) ** 2), ROBUST.curvature),
     "robust phi'": (np.max(2.0 * Z / (2.0 + Z * Z)), ROBUST.slope),
     "robust minus phi''": (np.max((2.0 * Z * Z - 4.0) / (2.0 + Z * Z) ** 2), ROBUST.lower),
     "robust phi'''": (np.max(np.abs(4.0 * Z * (Z * Z - 6.0) / (2.0 + Z * Z) ** 3)), ROBUST.third),

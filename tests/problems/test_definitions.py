@@ -14,6 +14,7 @@ from helpers import (
     tiny_multitask,
     tiny_recovery,
     tiny_regression,
+    tiny_sensing,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +37,10 @@ PROBLEMS = {
     "quadratic": tiny_regression(LeastSquares, noise=0.5),
     "multiclass": tiny_multiclass(),
     "multitask": tiny_multitask(),
+    "sensing": tiny_sensing(kind=np.float32),
+    "sensing, n > MN": tiny_sensing(n=17),
+    "noisy sensing": tiny_sensing(0.3),
+    "noisy sensing, spike": tiny_sensing(0.2, spike=50.0),
 }
 EACH = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 SEEDS = st.integers(0, 2**32 - 1)

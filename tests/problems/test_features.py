@@ -6,9 +6,8 @@ import scipy.sparse as sp
 
 import pfbench as pf
 from pfbench.base.errors import InputError
-from pfbench.problems import features
-from pfbench.problems.features import as_csr
 from pfbench.problems.linear_models import LeastSquares
+from pfbench.problems.row_data import as_csr
 from pfbench.sets import L2Ball
 
 GOOD = sp.random_array((20, 5), density=0.5, rng=np.random.default_rng(0)).tocsr()
@@ -46,7 +45,7 @@ def test_duplicates_are_added_up_and_the_data_copied():
 
 
 def test_more_entries_than_32_bits_number_are_refused(monkeypatch):
-    monkeypatch.setattr(features, "MOST_ENTRIES", 10)
+    monkeypatch.setattr("pfbench.problems.row_data.MOST_ENTRIES", 10)
     with pytest.raises(InputError, match="at most 2"):
         as_csr(GOOD)
 

@@ -15,13 +15,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 import pfbench as pf
 from pfbench.algorithms import algorithm
 from pfbench.base.errors import InputError, RefusedError
-from pfbench.base.sample import Sample
-from pfbench.kernels import multitask_kernels as loops
-from pfbench.problems import class_data, matrix_models, moments, multitask
+from pfbench.problems import class_data, class_models, matrix_models, moments
 from pfbench.problems.catalogue import PROBLEMS
+from pfbench.problems.class_models import MulticlassLogistic, MultitaskSigmoid
 from pfbench.problems.data.loading import ClassificationData, load_multiclass
-from pfbench.problems.multiclass import MulticlassLogistic
-from pfbench.problems.multitask import MultitaskSigmoid
 from pfbench.runs.loop.solve import solve
 from pfbench.sets import NuclearBall
 
@@ -96,18 +93,6 @@ def test_the_softmax_far_from_zero_does_not_overflow(z):
     assert_allclose(problem.value(x), np.logaddexp(0.0, -z), rtol=1e-13)
     p = math.exp(-np.logaddexp(0.0, -z))
     assert_allclose(problem.gradient(x), [[p - 1.0, 1.0 - p]], atol=1e-16)
-
-
-@pytest.mark.parametrize(("y", "z"), [(1, 0.3), (0, 0.3), (1, -2.0), (0, 5.0)])
-def test_the_scalar_loops_are_derivatives_of_one_another(y, z):
-    c, h = 2.0 * y - 1.0, 1e-5
-
-    def loss(z):
-        return (y - 1.0 / (1.0 + math.exp(z))) ** 2
-
-    assert_allclose(loops.slope(z, c), (loss(z + h) - loss(z - h)) / (2 * h), rtol=1e-7)
-    change = loops.slope(z + h, c) - loops.slope(z - h, c)
-    assert_allclose(loops.curvature(z, c), change / (2 * h), rtol=1e-7)
 
 
 @pytest.mark.parametrize(("make", "width"), [(tiny_multiclass, 3), (tiny_multitask, 1)])
@@ -215,8 +200,8 @@ def test_constants_of_tasks_are_those_of_the_worst_task():
     for t in range(2):
         A = reference.A[reference.tasks == t]
         top = max(top, np.linalg.eigvalsh(A.T @ A / 12.0)[-1])
-    assert_allclose(constants.L_f, multitask.SIGMOID_CURVATURE * top, rtol=1e-11)
-    assert_allclose(constants.ell, multitask.SIGMOID_LOWER * top, rtol=1e-11)
+    assert_allclose(constants.L_f, class_models.SIGMOID_CURVATURE * top, rtol=1e-11)
+    assert_allclose(constants.ell, class_models.SIGMOID_LOWER * top, rtol=1e-11)
     # One task with all rows would be larger: the blocks matter.
     whole = np.linalg.eigvalsh(reference.A.T @ reference.A / 12.0)[-1]
     assert whole > 1.1 * top
@@ -600,12 +585,3 @@ def test_a_point_of_another_shape_is_refused(make, shape):
         with pytest.raises(InputError) as error:
             ask()
         assert_one_sentence(error, str(shape), "(4, 3)")
-
-
-@PAIR
-def test_huge_counts_in_a_sample_keep_their_weights(make):
-    problem = make()
-    backend, x = problem.open(np.random.default_rng(0)), np.ones(problem.shape)
-    huge = Sample(np.array([4, 1]), np.array([3 * 10**15, 10**15]))
-    each = [backend.batch(np.array([i]), x) for i in (4, 1)]
-    assert_allclose(backend.batch(huge, x), 0.75 * each[0] + 0.25 * each[1], rtol=1e-12)

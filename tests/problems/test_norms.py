@@ -13,10 +13,10 @@ from pfbench.claims.pethick2025.parabolas import (
     make_pure_noise_problem,
     make_two_point_noise_parabola,
 )
-from pfbench.problems.norm_constants import max_quadratic_form
-from pfbench.problems.with_norm import NormedProblem
+from pfbench.problems.moments import max_quadratic_form
+from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets import L2Ball
-from pfbench.sets.named_norms import NORMS, norm_ball
+from pfbench.sets.catalogue import NORMS, norm_ball
 
 MATRICES = {
     "least squares": ("matrix-least-squares", {}),

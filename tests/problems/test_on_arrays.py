@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
-from pfbench.problems.array_libraries import ArrayOperator, load_array_library
-from pfbench.problems.array_losses import SigmoidLoss
+from pfbench.problems.array_losses import ArrayOperator, SigmoidLoss, load_array_library
 from pfbench.sets.lanczos import leading_singular_triple
 
 STRICT = "array-api-strict"

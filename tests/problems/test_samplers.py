@@ -18,7 +18,7 @@ from pfbench.checking import check
 from pfbench.estimators import STORM, HeavyBall
 from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.noisy_gradients import AdditiveNoise, NoiseDistribution
-from pfbench.problems.random_rows import RandomRegression
+from pfbench.problems.sampler import RandomRegression
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification.instruments.enumerated_random import enumerate_draws
 

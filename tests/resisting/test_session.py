@@ -7,22 +7,9 @@ import pytest
 
 from pfbench.algorithms import ALGORITHMS
 from pfbench.base.errors import InputError, RefusedError
-from pfbench.resisting import (
-    certify,
-    check_certificate,
-    fit_calls,
-    make_contestant,
-    run_family,
-    write_certificate,
-)
-from pfbench.resisting.certificate_session import (
-    certificate_task,
-    fit_by_algorithm,
-    obtain_certificates,
-    run_family_at_lower_bounds,
-)
+from pfbench.resisting import certify, check_certificate, make_contestant, write_certificate
+from pfbench.resisting.certificate_session import certificate_task, obtain_certificates
 from pfbench.resisting.contestants import FixedSeedAlgorithm, check_contestant, rebuild_algorithm
-from pfbench.resisting.rescaled_family import max_epsilon
 from pfbench.resisting.resisting_oracle import make_resisting_chain
 from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 from pfbench.runs.storage.content_keys import source_digest
@@ -172,30 +159,6 @@ def test_nothing_runs_if_one_may_not_stand(tmp_path):
     assert not (tmp_path / "store").exists()
     with pytest.raises(InputError, match="seed=-1"):
         obtain_certificates(BOTH, 5, seed=-1, engine=None)
-    with pytest.raises(RefusedError):
-        run_family_at_lower_bounds([BOTH[0], "sfw"], [2], engine=None)
-    with pytest.raises(InputError, match="limit=0"):
-        run_family_at_lower_bounds(BOTH, [2], limit=0, engine=None)
-
-
-def test_the_family_is_that_of_the_epsilons_on_any_engine():
-    texts, told = ["frank-wolfe", "frank-wolfe[step=line-search]"], []
-    expected = run_family(texts, [max_epsilon(T) for T in (2, 4)], seed=3)
-    for engine in (SingleProcessEngine(), MultiProcessEngine(2)):
-        found = run_family_at_lower_bounds(
-            texts, [2, 4], seed=3, engine=engine, progress=lambda: told.append(1)
-        )
-        assert found == expected
-    assert len(told) == 8
-    assert list(fit_by_algorithm(expected)) == texts
-    assert fit_by_algorithm(expected)["frank-wolfe"] == fit_calls(expected[:2])
-    assert fit_by_algorithm(expected[:1]) == {"frank-wolfe": None}
-
-
-def test_a_run_of_the_family_that_fails_is_named(own):
-    plain, _ = own
-    with pytest.raises(InputError, match=rf"the run of {plain}:Steps\[step=none\] failed: "):
-        run_family_at_lower_bounds([f"{plain}:Steps[step=none]"], [2], engine=SingleProcessEngine())
 
 
 FREE = {

@@ -7,8 +7,8 @@ from helpers import assert_one_sentence
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
 from pfbench.sets import L1Ball, NormProduct, SpectralBall
-from pfbench.sets.named_norms import NORMS, layer_norm_ball, norm_ball
-from pfbench.sets.orthogonal import (
+from pfbench.sets.catalogue import NORMS, layer_norm_ball, norm_ball
+from pfbench.sets.matrix_balls import (
     inverse_sqrt_coefficients,
     newton_schulz,
     newton_schulz_scalar,

@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 from scipy.stats import ortho_group
 
 from pfbench.sets import NuclearBall, partial_svd
+from pfbench.sets.balls import project_simplex
 from pfbench.sets.partial_svd import RESIDUAL, WORTHWHILE, singular_triplets_above
 from pfbench.sets.penalties import NuclearPenalty
-from pfbench.sets.simplex import project_simplex
 
 N = WORTHWHILE
 

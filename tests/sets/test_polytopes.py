@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,13 @@ from pfbench.sets import (
     Box,
     GraphicMatroid,
     KSparsePolytope,
+    L1Ball,
+    LinfBall,
     MatroidBasePolytope,
     OracleMatroid,
     PartitionMatroid,
     Permutahedron,
+    Simplex,
     SpanningTreePolytope,
     SubmodularBasePolytope,
     UniformMatroid,
@@ -139,6 +142,16 @@ def k_sparse(k, d=4, radius=1.5):
     return Case(KSparsePolytope(d, radius, k=k), np.array(rows), program)
 
 
+def simplex(d=4, radius=1.5):
+    program = {"A_eq": np.ones((1, d)), "b_eq": [radius], "bounds": (0, None)}
+    return Case(Simplex(d, radius), radius * np.eye(d), program)
+
+
+def linf(d=3, radius=1.5):
+    vertices = radius * np.array(list(itertools.product([-1.0, 1.0], repeat=d)))
+    return Case(LinfBall(d, radius), vertices, {"bounds": (-radius, radius)})
+
+
 def birkhoff(m=3):
     vertices = [np.eye(m)[list(p)].ravel() for p in itertools.permutations(range(m))]
     rows = np.kron(np.eye(m), np.ones(m))
@@ -253,6 +266,9 @@ def permutahedron(*entries):
 
 CASES = {
     "box": box(),
+    "l1": replace(k_sparse(1), body=L1Ball(4, 1.5)),
+    "linf": linf(),
+    "simplex": simplex(),
     "1-sparse": k_sparse(1),
     "2-sparse": k_sparse(2),
     "4-sparse": k_sparse(4),
@@ -341,6 +357,8 @@ def test_what_is_not_finite_is_divergence(case, bad, where):
     g = np.ones(case.body.shape)
     g.flat[where] = bad
     asks = [case.body.lo, case.body.minimum]
+    if isinstance(case.body, Simplex) and bad == np.inf:  # its vertex does not depend on it
+        asks = [case.body.minimum]
     if case.body.has_projection:
         asks.append(case.body.project)
     for ask in asks:
@@ -390,6 +408,8 @@ def test_projection_is_feasible_idempotent_and_satisfies_the_variational_inequal
 def test_points_far_outside_are_projected_into_the_set(case, size):
     rng = np.random.default_rng(5)
     d = case.vertices.shape[1]
+    if isinstance(case.body, L1Ball | Simplex):
+        size = min(size, 1e300)  # moduli are added up
     for direction in (*np.eye(d), np.ones(d), -np.ones(d), *np.sign(rng.standard_normal((5, d)))):
         p = case.body.project(size * direction)
         assert case.body.contains(p, 1e-12)
@@ -424,7 +444,8 @@ def test_a_projection_that_has_no_closed_form_is_refused(case):
 
 
 def test_which_sets_have_a_projection():
-    assert {case.body.name for case in PROJECTABLE.values()} == {"box", "k-sparse", "permutahedron"}
+    names = {case.body.name for case in PROJECTABLE.values()}
+    assert names == {"box", "l1", "linf", "simplex", "k-sparse", "permutahedron"}
 
 
 # --- diameter -------------------------------------------------------------------------------------
@@ -554,7 +575,7 @@ def test_the_start_is_0_where_it_can_be_and_a_fresh_vertex_elsewhere(case):
 
 def test_which_sets_hold_0():
     holding = {name for name, case in CASES.items() if not case.body.start().any()}
-    assert holding == {"1-sparse", "2-sparse", "4-sparse", "cut"}
+    assert holding == {"l1", "linf", "1-sparse", "2-sparse", "4-sparse", "cut"}
     assert not Box(2, -1.0, 1.0).start().any()
     assert not Permutahedron([1.0, -1.0]).start().any()
 

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pfbench.base.errors import DivergedError
 from pfbench.points import RankOne, combine, inner
 from pfbench.sets import Spectrahedron
-from pfbench.sets.spectrahedron import _eigenvalue_lower_bound
+from pfbench.sets.square_matrices import _eigenvalue_lower_bound
 
 SEEDS = st.integers(0, 2**32 - 1)
 SIZES = st.integers(1, 8)

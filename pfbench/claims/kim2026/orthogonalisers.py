@@ -12,9 +12,9 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Gradient, Point
 from pfbench.problems.additive_noise import MatrixLeastSquares
-from pfbench.problems.with_norm import NormedProblem
-from pfbench.sets.named_norms import norm_ball
-from pfbench.sets.orthogonal import (
+from pfbench.problems.wrapper import NormedProblem
+from pfbench.sets.catalogue import norm_ball
+from pfbench.sets.matrix_balls import (
     QUINTIC,
     newton_schulz,
     newton_schulz_scalar,

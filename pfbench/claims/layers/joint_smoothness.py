@@ -15,8 +15,8 @@ from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Gradient, Point
 from pfbench.points import Layers, combine
 from pfbench.problems.two_layer import TwoLayerNetwork
-from pfbench.problems.with_norm import NormedProblem
-from pfbench.sets.named_norms import layer_norm_ball
+from pfbench.problems.wrapper import NormedProblem
+from pfbench.sets.catalogue import layer_norm_ball
 from pfbench.sets.norms import NormBall
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance

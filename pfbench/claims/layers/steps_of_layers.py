@@ -26,9 +26,9 @@ from pfbench.base.state import Point
 from pfbench.points import Layers
 from pfbench.problems.catalogue import problem as make_problem
 from pfbench.problems.two_layer import TwoLayerNetwork
-from pfbench.problems.with_norm import NormedProblem
+from pfbench.problems.wrapper import NormedProblem
+from pfbench.sets.catalogue import layer_norm_ball
 from pfbench.sets.matrix_balls import max_spectral_norm
-from pfbench.sets.named_norms import layer_norm_ball
 from pfbench.sets.norms import NormProduct
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance

@@ -14,8 +14,8 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Gradient, Point
 from pfbench.problems.additive_noise import MatrixLeastSquares
-from pfbench.problems.with_norm import NormedProblem
-from pfbench.sets.named_norms import norm_ball
+from pfbench.problems.wrapper import NormedProblem
+from pfbench.sets.catalogue import norm_ball
 from pfbench.sets.norms import NormBall, NormProduct
 from pfbench.sets.whole_space import WholeMatrices
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance

@@ -17,7 +17,7 @@ from pfbench.claims.pethick2025.parabolas import (
     make_spectral_least_squares,
 )
 from pfbench.points import combine
-from pfbench.sets.named_norms import norm_ball
+from pfbench.sets.catalogue import norm_ball
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
 from pfbench.verification.statements.path_mean import norm_constants

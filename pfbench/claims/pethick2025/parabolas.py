@@ -8,9 +8,9 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.problems.additive_noise import MatrixLeastSquares, SeparableQuadratic, make_noise
 from pfbench.problems.base import FiniteSum
-from pfbench.problems.with_norm import NormedProblem
+from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.balls import LinfBall
-from pfbench.sets.named_norms import norm_ball
+from pfbench.sets.catalogue import norm_ball
 from pfbench.sets.norms import NormBall
 from pfbench.sets.whole_space import WholeMatrices
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem, vector_quadratic

@@ -1,7 +1,14 @@
-"""Location of the files of the data sets."""
+"""Files of the data sets: their location, their checksums, and their download by pooch."""
 
+import hashlib
+import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from pfbench.base.errors import DataError, InputError
 from pfbench.problems.data.catalogue import DataFile, DataSet
@@ -79,3 +86,113 @@ def find_file(record: DataSet, folder: Path) -> Path | None:
 def checksum_path(path: Path) -> Path:
     """Return the path of the file with the checksum of an unverified set's first download."""
     return path.with_name(f"{path.name}.sha256")
+
+
+def arrays_digest(*arrays: npt.NDArray[Any]) -> str:
+    """Return the SHA-256 of the little-endian bytes of arrays, one after the other, as hex.
+
+    Parameters
+    ----------
+    arrays
+        Integer or float arrays; their types and their order affect the digest, so the caller casts
+        them to the set's canonical types first.
+    """
+    digest = hashlib.sha256()
+    for array in arrays:
+        kind = np.dtype(f"<{array.dtype.kind}{array.dtype.itemsize}")
+        digest.update(np.ascontiguousarray(array, dtype=kind).data)
+    return digest.hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, as hex.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    """
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+Progress = Callable[[int, int | None], None]
+"""Function of the number of bytes received and of all bytes (None if unknown)."""
+
+_TIMEOUT = 30.0
+"""Seconds to wait for the connection, and for the next bytes."""
+
+
+class _ProgressBar:
+    """Progress bar for pooch that reports to a function."""
+
+    def __init__(self, report: Progress) -> None:
+        self.total, self._done, self._report = 0, 0, report
+
+    def update(self, size: int) -> None:
+        """Add received bytes to the count, and report it."""
+        if size:  # at last pooch passes the total, 0 if it is not known
+            self._done = min(self._done + size, self.total or self._done + size)
+            self._report(self._done, self.total or None)
+
+    def reset(self) -> None:
+        """Reset the count to 0."""
+        self._done = 0
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def download(
+    url: str, path: Path, *, name: str, progress: Progress | None = None, retries: int = 3
+) -> None:
+    """Download a file.
+
+    Parameters
+    ----------
+    url
+        Address of the file.
+    path
+        Path of the file, written once it is complete; its folder must exist.
+    name
+        The data set's name, for messages.
+    progress
+        Called after each received piece.
+    retries
+        Number of further tries after a failed one: the first after 1 s, the next after 2 s.
+
+    Raises
+    ------
+    DataError
+        If the server has no such file, cannot be reached or breaks off, if the file cannot be
+        written, or pooch is not installed.
+    """
+    try:
+        import pooch
+        import requests
+    except ModuleNotFoundError:
+        raise DataError(f"downloading needs pooch, which is not installed: {EXTRA}.") from None
+    pooch.get_logger().setLevel(logging.WARNING)
+    downloader = pooch.HTTPDownloader(
+        progressbar=False if progress is None else _ProgressBar(progress),
+        headers={"Accept-Encoding": "identity"},
+        timeout=_TIMEOUT,
+    )
+    home = pooch.create(
+        path=path.parent, base_url="", registry={path.name: None}, retry_if_failed=retries
+    )
+    home.urls = {path.name: url}
+    path.unlink(missing_ok=True)
+    try:
+        home.fetch(path.name, downloader=downloader)
+    except requests.RequestException as error:
+        raise DataError(
+            f"the download of {name} from {url} failed ({error}): get the file by hand and put it "
+            f"into {path.parent}, or run `pfbench data fetch {name}` again later."
+        ) from error
+    except OSError as error:
+        raise DataError(
+            f"the download of {name} could not be written to {path.parent} "
+            f"({error.strerror or error}): make room or set PFBENCH_DATA to another folder, and "
+            f"run `pfbench data fetch {name}`."
+        ) from error

@@ -20,22 +20,26 @@ import numpy.typing as npt
 from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import unknown_name_error
 from pfbench.base.errors import DataError, InputError
-from pfbench.problems.data import embedded
 from pfbench.problems.data.cache import (
+    arrays_digest,
     cache_folder,
     checksum_path,
+    file_digest,
     find_file,
     list_paths,
     require_data_file,
 )
 from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, DataSet, data_set
-from pfbench.problems.data.digests import arrays_digest, file_digest
 from pfbench.problems.data.file_formats import (
+    DIGIT_COUNTS,
     PACKED,
     RATINGS_MEMBERS,
     ContentError,
     HashedStream,
     SparseRows,
+    as_sparse_rows,
+    breast_cancer,
+    digits,
     open_unpacked,
     parse_ratings,
     parse_svmlight,
@@ -142,7 +146,7 @@ def load_classification(name: str | DataSet, *, folder: Path | None = None) -> C
     record = _find_record(name, ("binary", "multiclass"))
     if record.format == "scikit-learn":
         with _translate_scikit_learn_errors(record):
-            return _check_classification(record, embedded.breast_cancer(), verified=False)
+            return _check_classification(record, breast_cancer(), verified=False)
     with _open_cached_path(record, folder) as path:
         return load_classification_file(record, path, path.name)
 
@@ -204,7 +208,7 @@ def load_digits_matrix() -> Floats:
         If scikit-learn is not installed, or its images are not the known ones.
     """
     record = DATA_SETS["digits"]
-    matrix, _ = embedded.digits()
+    matrix, _ = digits()
     with _translate_scikit_learn_errors(record):
         _check_equal("shape", matrix.shape, record.shape)
         _compare_with_recorded_digest(
@@ -226,8 +230,8 @@ def load_multiclass(name: str) -> ClassificationData:
     if name != "digits":
         return load_classification(_find_record(name, ("multiclass",)))
     record = DATA_SETS[name]
-    rows = embedded.as_sparse_rows(load_digits_matrix(), embedded.digits()[1])
-    kinds = replace(record, classes=10, counts=embedded.DIGIT_COUNTS, sha256_arrays=None)
+    rows = as_sparse_rows(load_digits_matrix(), digits()[1])
+    kinds = replace(record, classes=10, counts=DIGIT_COUNTS, sha256_arrays=None)
     with _translate_scikit_learn_errors(record):
         return _check_classification(kinds, rows, verified=True)
 

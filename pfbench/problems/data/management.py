@@ -8,9 +8,8 @@ from typing import Literal
 from pfbench.base.errors import DataError
 from pfbench.base.files import check_writable
 from pfbench.problems.data import cache, loading
+from pfbench.problems.data.cache import Progress, arrays_digest, download, file_digest
 from pfbench.problems.data.catalogue import DATA_SETS, DataSet, data_set
-from pfbench.problems.data.digests import arrays_digest, file_digest
-from pfbench.problems.data.download import Progress, download
 from pfbench.problems.data.file_formats import ContentError
 
 Loaded = loading.ClassificationData | loading.RatingsData

@@ -22,9 +22,12 @@ from typing import Any, NoReturn
 
 from threadpoolctl import threadpool_limits
 
-from pfbench.kernels.code_cache import allow_read_only_cache_folders
 from pfbench.kernels.libraries import LIBRARIES, import_libraries
-from pfbench.kernels.numba_compilation import set_threads, warn_if_uncached
+from pfbench.kernels.numba_compilation import (
+    allow_read_only_cache_folders,
+    set_threads,
+    warn_if_uncached,
+)
 
 
 def start_process(serve: Callable[..., None], *arguments: object) -> tuple[BaseProcess, Connection]:

@@ -25,7 +25,7 @@ from pfbench.base.selectors import Selector
 from pfbench.base.state import Point
 from pfbench.measures import select_measures
 from pfbench.points import infer_format, is_finite, keep
-from pfbench.problems.norm_constants import KINDS
+from pfbench.problems.moments import KINDS
 from pfbench.runs.loop.run import TRACE_COLUMNS, Stop
 
 PROBLEM_ORACLES: Mapping[str, str] = MappingProxyType(

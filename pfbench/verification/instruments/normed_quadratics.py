@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from pfbench.problems.additive_noise import MatrixLeastSquares, SeparableQuadratic, make_noise
-from pfbench.problems.with_norm import NormedProblem
-from pfbench.sets.named_norms import norm_ball
+from pfbench.problems.wrapper import NormedProblem
+from pfbench.sets.catalogue import norm_ball
 from pfbench.sets.whole_space import WholeMatrices, WholeSpace
 
 

@@ -15,7 +15,7 @@ from pfbench.base.sample import Indices
 from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum, index_weights
 from pfbench.sets import L1Ball, L2Ball, LinfBall
 from pfbench.sets.body import ConvexBody
-from pfbench.sets.named_norms import norm_ball, vector_norm_ball
+from pfbench.sets.catalogue import norm_ball, vector_norm_ball
 from pfbench.sets.norms import EntrywiseBall, NormBall
 from pfbench.sets.penalties import L1Penalty
 from pfbench.sets.whole_space import WholeMatrices, WholeSpace

@@ -6,7 +6,7 @@ from judging import trial
 
 from pfbench.claims.layers import joint_smoothness, norms_of_layers, steps_of_layers
 from pfbench.problems.two_layer import TwoLayerNetwork
-from pfbench.sets.named_norms import layer_norm_ball
+from pfbench.sets.catalogue import layer_norm_ball
 from pfbench.sets.whole_space import WholeSpace
 
 pytestmark = pytest.mark.claims

@@ -10,7 +10,7 @@ from pfbench.algorithms import ALGORITHMS
 from pfbench.claims.kim2026.theorem1 import beta_and_eta, compute_corrected_bound, parabola
 from pfbench.claims.peng2026 import nesterov_momentum
 from pfbench.oracles import Ledger, Oracles
-from pfbench.problems.random_rows import RandomRegression
+from pfbench.problems.sampler import RandomRegression
 from pfbench.sets.norms import LmoQuality
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification.instruments.enumerated_random import enumerate_draws

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from pfbench.base.errors import DataError, InputError
+from pfbench.problems.data.cache import arrays_digest
 from pfbench.problems.data.catalogue import DataFile, DataSet
-from pfbench.problems.data.digests import arrays_digest
 from pfbench.problems.data.loading import load_classification
 from pfbench.problems.data.management import check, fetch
 

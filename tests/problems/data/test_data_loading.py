@@ -12,8 +12,8 @@ from sklearn.datasets import load_breast_cancer, load_digits
 
 from pfbench.base.errors import DataError, InputError
 from pfbench.problems.data import catalogue
+from pfbench.problems.data.cache import arrays_digest
 from pfbench.problems.data.catalogue import DataFile, DataSet
-from pfbench.problems.data.digests import arrays_digest
 from pfbench.problems.data.loading import load_classification, load_digits_matrix, load_ratings
 from pfbench.problems.data.management import check, status, statuses
 
