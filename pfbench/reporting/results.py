@@ -17,7 +17,8 @@ from pfbench.base.status import Status
 from pfbench.reporting.seed_curves import Array, is_deterministic, trace_array
 from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import LabelledSelector, Setting, Spec, Study
+from pfbench.runs.planning.study import LabelledSelector, Spec, Study
+from pfbench.runs.planning.tune import Setting
 
 if TYPE_CHECKING:
     from pfbench.runs.storage.serialization import StoredRun

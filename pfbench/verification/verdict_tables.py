@@ -60,14 +60,14 @@ def verdict_table(
     exponents = [line for row in verification.rows for line in _exponent_lines(row)]
     if exponents:
         gap, mapping_sq = map(escape_markdown, CRITERIA[:2])
-        head = ("claim", "in", "claimed", "measured", "decades", gap, mapping_sq)
+        columns = ("claim", "in", "claimed", "measured", "decades", gap, mapping_sq)
         lines += [
             "## Exponents",
             "",
             "As claimed and as measured (the median over seeds), with the interval at 95 %, and",
             "the whole complexity under each criterion, by the links between them.",
             "",
-            *_table(head, exponents),
+            *_table(columns, exponents),
             "",
         ]
     doubtful = [row for row in verification.rows if not row.verdict.keeps_bound]
@@ -78,8 +78,8 @@ def verdict_table(
         ]
         lines += [""]
     if findings:
-        head = ("erratum", "ruling", "as printed or read", "corrected", "evidence")
-        lines += ["## Findings", "", *_table(head, map(_format_finding, findings))]
+        titles_of_findings = ("erratum", "ruling", "as printed or read", "corrected", "evidence")
+        lines += ["## Findings", "", *_table(titles_of_findings, map(_format_finding, findings))]
     return "\n".join(lines).rstrip() + "\n"
 
 
