@@ -95,7 +95,7 @@ def adversary(
     # Starting a process for one certificate takes longer than the certificate.
     slots = 0 if jobs is None and scheduler is None and len(selectors) == 1 else jobs
     with closing(options.make_engine(slots, scheduler)) as engine:
-        parameters = {"d": dimension, "iterations": iterations, "seed": seed}
+        parameters: dict[str, Any] = {"d": dimension, "iterations": iterations, "seed": seed}
         parameters |= {"fixed_seed": fixed_seed, "store": store}
         _run_contests(selectors, horizon, engine, parameters, output, as_json=as_json)
 
