@@ -67,7 +67,7 @@ ERRATA: Mapping[str, Erratum] = MappingProxyType(
 
 
 def claim(name: str) -> Claim:
-    """Return a claim by its name, or the only user-defined claim of a reference.
+    """Return the claim with a name, or the only claim that a user's file or module defines.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def claim(name: str) -> Claim:
 
 
 def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Claim]:
-    """Return the claims to test: the named ones, or all of a quick or full verification.
+    """Return the claims to test: those named, or all claims of a quick or a full verification.
 
     The name of a method stands for all claims about it, and a pattern like ``*-table1-*`` for all
     claims that match it. FILE.py, FILE.py:NAME and MODULE:NAME stand for user-defined claims.
@@ -117,9 +117,10 @@ def load_named_claims(names: Iterable[str]) -> list[Claim]:
 
 
 def methods_first_then_quickest_key(effort: str) -> Callable[[Claim], tuple[bool, float]]:
-    """Return a sort key of claims: claims about methods first, then by duration.
+    """Return the sort key of claims: first the claims about methods, and then the quicker claims.
 
-    Claims that test a method against its own source come first, as they reveal most faults.
+    "Claims about methods" compare a method with its own source. They come first because they
+    reveal most faults.
     """
 
     def rank(claim: Claim) -> tuple[bool, float]:
@@ -129,7 +130,7 @@ def methods_first_then_quickest_key(effort: str) -> Callable[[Claim], tuple[bool
 
 
 def _resolve_name(name: str) -> list[Claim]:
-    """Return the claims that a name stands for."""
+    """Return the claims that a name stands for; it may name a method or a user's file."""
     if is_user_defined(name):
         return list(load_claims(name).claims)
     if "*" in name:
@@ -146,7 +147,7 @@ def claims_about(method: str) -> list[Claim]:
 
 
 def select_mutants(claim_names: Iterable[str] = ()) -> list[Mutant]:
-    """Return the mutants that one of these claims must catch; all if none is named.
+    """Return the mutants that at least one of the named claims must catch; all if none is named.
 
     The name of a method stands for all claims about it.
 
@@ -166,7 +167,7 @@ def select_mutants(claim_names: Iterable[str] = ()) -> list[Mutant]:
 
 
 def load_user_papers(claim_and_module_names: Iterable[str]) -> list[Paper]:
-    """Return the papers of the user-defined claims in those names that are files or modules."""
+    """Return the papers of all names that are a user's file or module; skip the other names."""
     return [
         load_claims(name) for name in dict.fromkeys(claim_and_module_names) if is_user_defined(name)
     ]
@@ -178,14 +179,15 @@ def find_paper(claim: Claim) -> Paper:
 
 
 def paper_titles(papers: Iterable[Paper]) -> dict[str, str]:
-    """Return the titles of papers by key; the names of a paper's claims begin with its key."""
+    """Return the title of each paper by its key; a claim's name begins with this key."""
     return {claim.paper: paper.title for paper in papers for claim in paper.claims}
 
 
 def algorithm_and_claims(reference: str, names: Sequence[str]) -> tuple[Any, list[Claim]]:
-    """Return the algorithm MODULE:NAME, and the claims to test it against.
+    """Return the algorithm with the reference MODULE:NAME, and the claims to test it against.
 
-    These are the named claims, or else those of its class attribute `claims`, or else none.
+    The claims are those in `names`. If there are none, they are those of the algorithm's class
+    attribute `claims`, if it has one.
 
     Raises
     ------
@@ -215,7 +217,7 @@ def verify(
     store: "Store | Path | str | None" = None,
     progress: "Progress | None" = None,
 ) -> "Verification":
-    """Verify claims, each in a process that can be killed.
+    """Verify claims, each in a process that can be killed; return one verdict for each claim.
 
     Parameters
     ----------
@@ -315,7 +317,7 @@ PUBLISHED: tuple[tuple[str, Claim, Claim], ...] = (
 
 
 def comparisons_decided_by_criterion() -> list[WinnerByCriterion]:
-    """Return the published comparisons whose winner depends on the criterion."""
+    """Return the published comparisons of methods whose winner depends on the criterion."""
     changes = []
     for comparison, claim, other in PUBLISHED:
         if claim.complexity and other.complexity:

@@ -15,7 +15,8 @@ def sum_chain(epsilon: float = 0.1, n: int = 16, largest: float = 0.1) -> Finite
     """Return a sum of n chains, L = 1, on which |grad f| > epsilon for as long as possible.
 
     Every method that queries single components needs sqrt n/epsilon^2 of them, up to a constant.
-    `largest` is the largest epsilon of the family: it fixes Delta, and caps `epsilon`.
+    `largest` is the largest epsilon of the family: it determines Delta, and no epsilon above it is
+    used.
     """
     epsilon = min(epsilon, largest)
     delta = 24.0 * chain_bounds().smoothness_bound * n**0.5 * largest**2
@@ -26,7 +27,7 @@ def ball_chain(epsilon: float = 0.1, largest: float = 0.1) -> ZeroChain:
     """Return a chain with L = 1 on a ball whose gap stays above epsilon D as long as possible.
 
     Every method that uses linear minimisation needs 1/epsilon^2 calls, up to a constant. `largest`
-    is the largest epsilon of the family: it fixes Delta, and caps `epsilon`.
+    is the largest epsilon of the family: it determines Delta, and no epsilon above it is used.
     """
     epsilon = min(epsilon, largest)
     delta = 1.001 * DEPTH / GAP**2 * chain_smoothness() * largest**2
@@ -35,7 +36,7 @@ def ball_chain(epsilon: float = 0.1, largest: float = 0.1) -> ZeroChain:
 
 
 def families(epsilons: Sequence[float]) -> list[tuple[str, str, Instance]]:
-    """Return the name, the selector and the instance of each family for these accuracies."""
+    """Return the name, the selector and the instance of each family for the given accuracies."""
     largest = max(epsilons)
     builds = zip(FAMILIES, (sum_chain, ball_chain), strict=True)
     return [

@@ -1,9 +1,10 @@
 """Harder instances for user-defined bounds: those of the catalogue, tested briefly.
 
-An easy instance decides little. So pfbench tests a claim on the worst cases and hard families on
-which published bounds bind. On the instance whose measured share of the bound is largest, the
-claim's own check runs with other seeds. Its result changes no verdict: only the author knows
-whether the theorem covers that instance.
+An easy instance is little evidence for a bound. So pfbench tests a user's claim on worst cases and
+hard families, on which published bounds are nearly attained. On each instance, the ratio of the
+measured quantity to the bound is measured. On the instance with the largest ratio, the claim's own
+check runs with other seeds. This changes no verdict: only the author knows whether the theorem
+covers that instance.
 """
 
 import re
@@ -39,7 +40,7 @@ _PILOTS = 3
 
 @dataclass(frozen=True)
 class HardestInstance:
-    """Catalogue instance on which the largest share of a bound was measured.
+    """Catalogue instance on which the ratio of the measured quantity to a bound is largest.
 
     Attributes
     ----------
@@ -77,7 +78,7 @@ class HardestInstance:
     tests: int = 0
 
     def format(self) -> str:
-        """Return the result as text."""
+        """Return a sentence on the instance and its verdict, or on the lack of one."""
         if not self.tried:
             return f"{self.claim}: no instance of the catalogue's claims meets its assumptions."
         text = f" (not known to satisfy: {', '.join(self.lacks)})" if self.lacks else ""
@@ -99,7 +100,7 @@ class HardestInstance:
 
 
 class _Candidate(NamedTuple):
-    """Catalogue instance: a claim about it, its selector, its size, what it may not satisfy."""
+    """Catalogue instance to try, with its selector, its size, and unsatisfied assumptions."""
 
     claim_name: str
     selector: str
@@ -109,19 +110,19 @@ class _Candidate(NamedTuple):
 
 
 class _TrialTimeout(Exception):
-    """Raised if an instance takes more than its share of the time."""
+    """Raised if the runs on one instance exceed their time limit."""
 
 
 @dataclass(frozen=True)
 class _TimeLimitedTrial(Trial):
-    """Trial whose runs end at a time limit."""
+    """Trial whose runs are stopped at a deadline in process time."""
 
     deadline: float = 0.0
 
     def follow_with_previous_point(
         self, problem: Any, algorithm: Any, seed: int = 0, **overrides: Any
     ) -> Iterator[Any]:
-        """Yield the moves of a trial's run; raise at the time limit."""
+        """Yield each iterate with the step that follows it; raise at the deadline."""
         for move in super().follow_with_previous_point(problem, algorithm, seed, **overrides):
             if process_time() > self.deadline:
                 raise _TrialTimeout
@@ -129,21 +130,27 @@ class _TimeLimitedTrial(Trial):
 
 
 def bounds_quantity_other_than_calls(claim: Claim) -> bool:
-    """Return whether a claim bounds a quantity other than calls, which follow from a schedule."""
+    """Return whether a claim bounds a measured quantity rather than a number of oracle calls.
+
+    Numbers of calls are excluded because they follow from a schedule.
+    """
     return isinstance(claim.check, Bound) and not is_count(claim.check.quantity)
 
 
 def is_refutable_rate(claim: Claim) -> bool:
-    """Return whether a claim is a rate that a hard family of problems can refute."""
+    """Return whether a claim is a rate whose calls do not follow from the schedule alone.
+
+    A hard family of problems can refute such a rate.
+    """
     return isinstance(claim.check, RateCheck) and not claim.check.by_schedule
 
 
 def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) -> HardestInstance:
-    """Return the catalogue instance on which the largest share of a claim's bound is measured.
+    """Return the catalogue instance on which measured quantity/bound is largest, with a verdict.
 
-    A candidate has a set, a penalty and a norm if an instance of the claim has them. It meets all
-    assumptions of the claim and the method, and has the constants that the bound needs. Among the
-    candidates that exceed the bound, one that lacks nothing of the claim's own instances is
+    A tested instance has a set, a penalty and a norm if an instance of the claim has them. It
+    meets all assumptions of the claim and the method, and has the constants that the bound needs.
+    If instances exceed the bound, those with all known properties of the claim's instances are
     preferred.
 
     A rate is tested on the hardest known family that fits; see `hard_families`.
@@ -206,7 +213,10 @@ def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstan
 
 
 def _with_usual_runs_and_mean(claim: Claim) -> Claim:
-    """Return the claim with the default number of runs, and a mean instead of uniform output."""
+    """Return the claim with at least the default number of runs.
+
+    A claim on an output drawn uniformly becomes a claim on the mean over the iterates.
+    """
     check: Bound = claim.check  # type: ignore[assignment]
     uniform = (
         check.statistic == "output" and getattr(claim_method(claim), "output", "") == "uniform"
@@ -219,7 +229,7 @@ def _with_usual_runs_and_mean(claim: Claim) -> Claim:
 
 @cache
 def list_catalogue_instances() -> tuple[tuple[str, str, Instance], ...]:
-    """Return the instances of the catalogue, each after the name of a claim and its selector."""
+    """Return the catalogue's instances, each as (claim name, selector, instance)."""
     from pfbench.claims.catalogue import CLAIMS
 
     instances: dict[str, tuple[str, str, Instance]] = {}
@@ -231,7 +241,7 @@ def list_catalogue_instances() -> tuple[tuple[str, str, Instance], ...]:
 
 
 def instance_selector(item: Instance) -> str:
-    """Return the selector that rebuilds an instance; empty if none does."""
+    """Return the selector from which an instance can be rebuilt; empty if there is none."""
     location = f"{getattr(item.build, '__module__', '')}:{getattr(item.build, '__qualname__', '')}"
     selector = str(Selector(location, dict(item.parameters)))
     try:
@@ -245,10 +255,10 @@ def instance_selector(item: Instance) -> str:
 def _iterate_fitting_instances(
     claim: Claim, among: Iterable[tuple[str, str, Instance]] | None = None
 ) -> Iterator[_Candidate]:
-    """Yield the instances with the features of the claim's own that meet its assumptions.
+    """Yield the catalogue instances that have a claim's features and meet its assumptions.
 
-    An assumption in words other than those of `ASSUMPTIONS` counts as one that every candidate
-    lacks.
+    The features are those of the claim's own instances: set, penalty and norm. An assumption that
+    names no word of `ASSUMPTIONS` counts as one that no catalogue instance satisfies.
     """
     own = [instance.example() for instance in claim.instances]
     parts = {_problem_features(problem) for problem in own}
@@ -273,7 +283,10 @@ def _iterate_fitting_instances(
 
 
 def _list_known_assumptions(problem: Any) -> frozenset[str]:
-    """Return the assumptions that a problem is known to meet; "convex" also if ell <= 0."""
+    """Return the names of the assumptions that a problem is known to meet.
+
+    "convex" is among them also where the constant ell is not positive.
+    """
     convex = problem.constants(problem.start()).ell <= 0.0
     return (
         list_known_assumptions(problem) | {"convex"} if convex else list_known_assumptions(problem)
@@ -286,14 +299,18 @@ def _parse_assumptions(text: str) -> list[str]:
 
 
 def _problem_features(problem: Any) -> tuple[bool, ...]:
-    """Return whether a problem is bounded, has a penalty, has a norm, and is on arrays."""
+    """Return four flags: bounded set, penalty, norm, and points that are arrays."""
     bounded = bool(np.isfinite(problem.set.diameter))
     norm = getattr(problem, "norm", None) is not None
     return bounded, problem.penalty is not None, norm, isinstance(problem.start(), np.ndarray)
 
 
 def _measure_pilot_ratio(claim: Claim, effort: str, seed: int) -> float | None:
-    """Return the mean measured share of the bound on a claim's one instance; None on failure."""
+    """Return the mean of measured quantity/bound over pilot runs on a claim's only instance.
+
+    The result is None if a run, its parameters or the bound raises an error, or if the mean is
+    infinite.
+    """
     trial = _TimeLimitedTrial(claim, effort=effort, seed=seed, deadline=process_time() + EACH)
     check: Bound = claim.check  # type: ignore[assignment]
     (item,) = claim.instances

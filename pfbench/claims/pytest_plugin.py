@@ -30,7 +30,7 @@ class HoldsFixture(Protocol):
     def __call__(
         self, claim: str, algorithm: Any = None, *, effort: str = "quick", seed: int = 0
     ) -> "Verdict":
-        """Test a claim, and fail unless it holds.
+        """Test a claim, and fail the user's test unless the claim holds.
 
         Parameters
         ----------
@@ -54,10 +54,10 @@ class OraclesFixture(Protocol):
     """Type of the fixture `oracles`."""
 
     def __call__(self, problem: Any, *, seed: int = 0, tolerance: float = 0.0) -> "CountedOracles":
-        """Return the counting oracles of a problem, the `ask` of a method.
+        """Return counting oracles of a problem, which a method receives as its argument `ask`.
 
-        They have `gradient`, `lo`, `batch` and so on, and `start`, `rng`, `n`, `D`. The calls are
-        compared with the counts file after the test.
+        They have the oracles `gradient`, `lo`, `batch` and so on, and the attributes `start`,
+        `rng`, `n` and `D`. After the test, the counts are compared with the counts file.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
+    """Register the marker `claims`; reject `--update-counts` with several workers."""
     config.addinivalue_line("markers", "claims: tests a claim about an algorithm")
     if config.getoption("--update-counts") and getattr(config.option, "numprocesses", None):
         raise pytest.UsageError("--update-counts writes one file: run it with -n0.")
@@ -89,7 +89,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def holds() -> HoldsFixture:
-    """Test a claim, and fail with the reason unless it holds."""
+    """Return a function that tests a claim and fails the user's test unless it holds."""
 
     def look(
         claim: str, algorithm: Any = None, *, effort: str = "quick", seed: int = 0
@@ -108,7 +108,7 @@ def holds() -> HoldsFixture:
 
 @pytest.fixture
 def oracles(request: pytest.FixtureRequest) -> OraclesFixture:
-    """Count the oracle calls of a solver, and compare them with the counts file."""
+    """Return a function that makes counting oracles; their counts are checked after the test."""
     snapshots = request.node.stash.setdefault(_SNAPSHOTS, {})
 
     def count(problem: Any, *, seed: int = 0, tolerance: float = 0.0) -> "CountedOracles":
@@ -124,7 +124,7 @@ def oracles(request: pytest.FixtureRequest) -> OraclesFixture:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Compare the counts of a test that passed with the counts file, or write them."""
+    """Compare the counts of a passed test with the counts file, or write them to it."""
     yield
     snapshots = item.stash.get(_SNAPSHOTS, None)
     if snapshots is None:

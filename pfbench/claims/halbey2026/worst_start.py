@@ -34,12 +34,12 @@ Corner = tuple[Decimal, Decimal, Decimal]
 
 
 def suboptimality_floor(L_f: float, D: float, T: int) -> float:
-    """Return 9 L D^2/(128 (T+2)^2), a lower bound of h_T; here L = 1 and D = 2."""
+    """Return 9 L D^2/(128 (T+2)^2), a lower bound of f(x_T) - min f; here L = 1 and D = 2."""
     return 9.0 * L_f * D**2 / (128.0 * (T + 2.0) ** 2)
 
 
 def construct_worst_start(final_distance: str) -> tuple[Corner, int]:
-    """Return the start of the run that ends at distance r = `final_distance`, and its number of steps."""  # noqa: E501
+    """Return the start of the run that ends at `final_distance`, and its number of steps."""
     r = Decimal(final_distance)
     current, T = (r, 1 - r / 3, (1 - (1 - r / 3) ** 2).sqrt()), 0
     while True:
@@ -55,7 +55,7 @@ def construct_worst_start(final_distance: str) -> tuple[Corner, int]:
 
 
 def suboptimality_after_run(start: Corner, T: int) -> Decimal:
-    """Return h_T after T Frank-Wolfe steps with exact line search from a start, in decimals."""
+    """Return f(x_T) - min f after T Frank-Wolfe steps with exact line search, in decimals."""
     r, cos, sin = start
     ex, ey = -r * cos, r * sin
     for _ in range(T):
@@ -70,10 +70,10 @@ def suboptimality_after_run(start: Corner, T: int) -> Decimal:
 def steps_and_scaled_suboptimality(
     final_distance: str, start_offset: str = "0"
 ) -> tuple[int, float]:
-    """Return T and h_T (T+2)^2 of the run that ends at the distance r = `final_distance`.
+    """Return T and (f(x_T) - min f)(T+2)^2 of the run that ends at the distance `final_distance`.
 
-    `start_offset` is added to sin(theta) of its start. The precision is the number of digits that
-    the run may lose, plus forty.
+    `start_offset` is added to sin(theta) of the run's start. The computation uses forty digits
+    more than rounding errors in the run may destroy.
     """
     with localcontext() as context:
         context.prec = _DIGITS + 30
@@ -85,7 +85,10 @@ def steps_and_scaled_suboptimality(
 
 
 def max_scaled_suboptimality_of_random_starts(T: int, seed: int) -> float:
-    """Return the largest h_T (T+2)^2 of 2000 random starts and of 2400 near the best of them."""
+    """Return the largest (f(x_T) - min f)(T+2)^2 over random starts, in floats.
+
+    The starts are 2000 uniform points of the disc, and 2400 points near the best start so far.
+    """
     rng = np.random.default_rng(seed)
     angle, radius = rng.uniform(0.0, 2.0 * np.pi, 2000), np.sqrt(rng.uniform(size=2000))
     X = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
@@ -100,7 +103,7 @@ def max_scaled_suboptimality_of_random_starts(T: int, seed: int) -> float:
 
 
 def _suboptimalities_after_run(X: Floats, T: int) -> Floats:
-    """Return h_T in floats from each start, a row of X; p = (1, 0)."""
+    """Return f(x_T) - min f in floats for each start, a row of X; shape (rows,)."""
     p = np.array([1.0, 0.0])
     E = X - p
     for _ in range(T):
@@ -116,7 +119,10 @@ def _suboptimalities_after_run(X: Floats, T: int) -> Floats:
 
 
 def make_worst_instance(end: str) -> IndefiniteQuadratic:
-    """Return |x - p|^2/2 on the unit disc, p = (1, 0), from the start of a run that ends at r."""
+    """Return |x - p|^2/2 on the unit disc with the start whose run ends at the distance `end`.
+
+    The minimiser p is (1, 0).
+    """
     with localcontext() as context:
         context.prec = _DIGITS + 30
         (r, cos, sin), _ = construct_worst_start(end)
@@ -132,7 +138,11 @@ SHORT = (make_instance(make_worst_instance, end="0.1").with_title("T = 7"),)
 
 
 def check_lower_bound(trial: Trial, *, final_distances: tuple[str, ...]) -> Evidence:
-    """Compare runs with 9/(32 (T+2)^2): the method's in floats, and longer ones in decimals."""
+    """Test that f(x_T) - min f >= 9/(32 (T+2)^2) from the constructed starts.
+
+    The method under test makes the short run in floats. Longer runs are made in decimals, by
+    Frank-Wolfe with exact line search.
+    """
     parts: dict[str, Decision] = {}
     for instance in SHORT:
         problem = instance()

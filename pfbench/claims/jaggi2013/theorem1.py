@@ -19,7 +19,7 @@ def suboptimality_bound(C: float, parameters: Any, t: int) -> float:
 
 
 def curvature_constant(problem: Any) -> float:
-    """Return C_f, which is exact for a convex quadratic."""
+    """Return the curvature constant C_f of a problem; it is exact for a convex quadratic."""
     return curvature_upper_bound(problem.set.vertices, problem.A)
 
 

@@ -1,7 +1,7 @@
 """Orthogonalisation by matrix products: Newton-Schulz and the quintic in common use.
 
-delta_j = |P - X_j X_j'|, where P projects onto the range of M. The law of the residual is the
-paper's. The bound on the deficit and the statements about the quintic are pfbench's.
+Let delta_j = |P - X_j X_j'|, where P projects onto the range of M. The formula for delta_j is the
+paper's. The bound on 1 - <M, X_q>/|M|_* and the statements about the quintic are pfbench's.
 """
 
 from collections.abc import Callable
@@ -39,9 +39,10 @@ ROUNDING = 1e-9
 
 
 def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProblem:
-    """Return |W|^2/2 over a spectral norm whose linear minimisation uses matrix products.
+    """Return |W|^2/2 with a spectral norm whose linear minimisation uses matrix products.
 
-    The checks query it at matrices of known singular values, down to a millionth of the largest.
+    The checks query the linear minimisation at matrices whose singular values are known. These
+    values go down to a millionth of the largest.
     """
     zero = np.zeros(SHAPE)
     plain = MatrixLeastSquares(
@@ -53,13 +54,16 @@ def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProb
 
 
 def spectra(rng: np.random.Generator, count: int, minimum: float = 1e-6) -> Floats:
-    """Draw singular values, log-uniform from `minimum` to 1, of norm 1; shape (count, 4)."""
+    """Draw vectors of four singular values, log-uniform on [`minimum`, 1], then scaled to norm 1.
+
+    The result has shape (count, 4).
+    """
     s = np.exp(rng.uniform(np.log(minimum), 0.0, (count, SHAPE[0])))
     return np.asarray(s / np.linalg.norm(s, axis=1, keepdims=True))
 
 
 def matrix_with_singular_values(s: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return a matrix with these singular values, and its polar factor."""
+    """Return a random matrix with the singular values s, and its polar factor; shapes (4, 6)."""
     m, n = SHAPE
     U = np.linalg.qr(rng.standard_normal((m, m)))[0]
     V = np.linalg.qr(rng.standard_normal((n, m)))[0]
@@ -70,22 +74,25 @@ def matrix_with_singular_values(s: Floats, rng: np.random.Generator) -> tuple[Fl
 
 
 def residual_bound(delta: float, degree: int, steps: int) -> float:
-    """Return 1 - sqrt(1 - delta_0^((kappa+1)^q)), the bound of |X_q - polar factor|."""
+    """Return 1 - sqrt(1 - delta_0^((kappa+1)^q)), the bound of |X_q - polar factor|.
+
+    kappa is `degree`, and q is `steps`.
+    """
     return float(1.0 - np.sqrt(-np.expm1((degree + 1) ** steps * np.log(delta))))
 
 
 def deficit_bound(rank: int, degree: int, steps: int) -> float:
     """Return r c_q, where c_q is the largest s (1 - h_q(s)) on [0, 1].
 
-    h_q is the map of singular values in q steps. c_q is computed on a grid of 200 001 points, in s
-    and in log s; it is not proved between them.
+    h_q(s) is the singular value after q Newton-Schulz steps from the singular value s. The maximum
+    is taken over a grid of 200 001 points, so it is not proved between them.
     """
     _, lost = deficit_by_singular_value(degree, steps)
     return rank * float(lost.max())
 
 
 def deficit_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
-    """Return a grid of singular values s, and s (1 - h_q(s)) at each."""
+    """Return a grid of singular values s, and s (1 - h_q(s)) at each grid point."""
     s = np.concatenate([np.linspace(0.0, 1.0, 100_001), np.geomspace(1e-12, 1.0, 100_000)])
     h = s
     for _ in range(steps):
@@ -94,7 +101,7 @@ def deficit_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
 
 
 def check_convergence(trial: Trial) -> Evidence:
-    """Compare |X_q - polar factor| with its bound, and |X_q| with 1, on random spectra."""
+    """Test |X_q - polar factor| <= its bound and |X_q| <= 1 for random singular values."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -119,7 +126,7 @@ def check_convergence(trial: Trial) -> Evidence:
 
 
 def check_deficit(trial: Trial) -> Evidence:
-    """Compare 1 - <M, X_q>/|M|_* with r c_q on random spectra and on the worst one."""
+    """Test that 1 - <M, X_q>/|M|_* <= r c_q for random singular values and for the worst ones."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -149,13 +156,13 @@ REACHED = {3: 0.0179, 5: 0.00151}
 
 
 def quintic_critical_points() -> Floats:
-    """Return the two critical points of the quintic above 0."""
+    """Return the two positive critical points of the quintic polynomial, in ascending order."""
     a, b, c = QUINTIC
     return np.sort(np.sqrt(np.roots([5.0 * c, 3.0 * b, a]).real))
 
 
 def smallest_start_reaching(steps: int) -> float:
-    """Return the least s that is mapped to LOW in q steps, on the first rising branch."""
+    """Return the least positive s that `steps` steps of the quintic map to the lower end of I."""
     a, b, c = QUINTIC
     s = LOW
     for _ in range(steps):
@@ -166,11 +173,12 @@ def smallest_start_reaching(steps: int) -> float:
 
 
 def check_invariant_interval(trial: Trial) -> Evidence:
-    """Decide that I is invariant, and that values from REACHED on enter it.
+    """Test that I is invariant, and that `steps` steps map all s >= REACHED[steps] into I.
 
-    The map and the oracle's answers are tested. The map is a polynomial with two critical points,
-    so its extremes on an interval are at these and at the ends. It increases below the first, so
-    the least s that enters I in q steps is found by inversion.
+    Both the polynomial and the linear minimisation under test are checked. The polynomial has two
+    positive critical points, so its extremes on an interval are at these points or at the ends. It
+    increases below the first critical point, so the least s that enters I in q steps is found by
+    inversion.
     """
     first, second = quintic_critical_points()
     top, bottom = (float(quintic_scalar(item)) for item in (first, second))
@@ -212,7 +220,7 @@ FIXED = {0.8680: -1.58, 1.2637: 6.5}
 
 
 def check_four_cycle(trial: Trial) -> Evidence:
-    """Follow a singular value of 1/2 through further steps into a cycle of four numbers."""
+    """Test that steps of the quintic map the singular value 1/2 into a cycle of four numbers."""
     a, b, c = QUINTIC
     parts = {}
     for point, slope in FIXED.items():
@@ -311,56 +319,56 @@ CLAIMS = (RESIDUAL, DEFICIT, INTERVAL, CYCLES)
 
 
 class WrongPolynomial(OverriddenOracles):
-    """Oracles whose linear minimisation uses another polynomial."""
+    """Base class of faulty oracles whose linear minimisation uses another polynomial."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return the orthogonalised X, which is -lmo/rho; X is scaled already."""
+        """Return the orthogonalised X, the minimiser divided by -rho; |X|_F = 1."""
         raise NotImplementedError
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser that the wrong polynomial gives."""
+        """Return the minimiser of <g, v> that the wrong polynomial gives."""
         return -self._original.norm.radius * self.polynomial(g / np.linalg.norm(g))
 
 
 class LowerDegree(WrongPolynomial):
-    """Uses a degree kappa that is one too small."""
+    """Linear minimisation with a degree kappa that is one too small."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return X_q of the degree kappa - 1."""
+        """Return X_q for Newton-Schulz steps of the degree kappa - 1."""
         ball = self._original.norm
         return newton_schulz(X, ball.degree - 1, ball.steps)
 
 
 class DividesByHundredfoldNorm(OverriddenOracles):
-    """Divides by a hundred times the Frobenius norm."""
+    """Linear minimisation that divides by a hundred times the Frobenius norm."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser with the wrong scaling."""
+        """Return the minimiser of <g, v> computed after dividing g by 100 |g|_F."""
         ball = self._original.norm
         return -ball.radius * newton_schulz(0.01 * g / np.linalg.norm(g), ball.degree, ball.steps)
 
 
 class NewtonSchulzForQuintic(WrongPolynomial):
-    """Uses Newton-Schulz of degree 2, which converges, instead of the quintic."""
+    """Linear minimisation by Newton-Schulz of degree 2, which converges, not by the quintic."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return Newton-Schulz's X_q."""
+        """Return X_q for Newton-Schulz steps of degree 2."""
         return newton_schulz(X, 2, self._original.norm.steps)
 
 
 class OneQuinticStep(WrongPolynomial):
-    """Makes only one step of the quintic."""
+    """Linear minimisation by only one step of the quintic."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return the quintic's X_1."""
+        """Return X_1, the matrix after one step of the quintic."""
         return quintic_iterations(X, 1)
 
 
 class QuinticForNewtonSchulz(WrongPolynomial):
-    """Uses the quintic instead of Newton-Schulz."""
+    """Linear minimisation by the quintic instead of Newton-Schulz."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return the quintic's X_q."""
+        """Return X_q, the matrix after q steps of the quintic."""
         return quintic_iterations(X, self._original.norm.steps)
 
 

@@ -24,26 +24,30 @@ STEPS = np.linspace(0.02, 1.5, 38)
 
 
 def make_stretched_quadratic(d: int) -> HorizonProblem:
-    """Return a quadratic whose first coordinate is d times as steep as the other d - 1.
+    """Return (d x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1), with the l-infinity norm.
 
-    Its horizon K is the number of steps that uSCG needs.
+    The horizon K of the problem is the number of steps that uSCG needs.
     """
     problem = vector_quadratic("linf", weights=(float(d), *[1.0] * (d - 1)), begin=[1.0] * d)
     return HorizonProblem.from_problem(problem, sign_step_count(d))
 
 
 def sign_step_count(d: int) -> int:
-    """Return ceil(4 L^2/(d-1)^2), L = 2d - 1, the steps that uSCG needs to the target."""
+    """Return ceil(4 L^2/(d-1)^2), L = 2d - 1, the steps in which uSCG reaches the target."""
     return math.ceil(4.0 * (2.0 * d - 1.0) ** 2 / (d - 1.0) ** 2 - 1e-12)
 
 
 def min_gradient_descent_steps(d: int) -> float:
-    """Return ln 2/(-ln(1 - 2/d)); in fewer steps gradient descent does not reach the target."""
+    """Return ln 2/(-ln(1 - 2/d)), a lower bound of the steps of gradient descent to the target."""
     return math.log(2.0) / -math.log1p(-2.0 / d)
 
 
 def check_separation(trial: Trial) -> Evidence:
-    """Run uSCG for its K steps, and gradient descent for too few steps with any step size."""
+    """Test that uSCG reaches the target in K steps, and gradient descent does not in more steps.
+
+    Gradient descent makes fewer than `min_gradient_descent_steps` steps, with each of several step
+    sizes.
+    """
     parts = {}
     runs = 0
     for instance in trial.claim.instances:
@@ -73,7 +77,7 @@ def check_separation(trial: Trial) -> Evidence:
 
 
 def gradient_norms_of_run(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:
-    """Return |grad f(x_k)|_1 for k = 1, ..., K."""
+    """Return the norms |grad f(x_k)|_1 along a run, k = 1, ..., K."""
     return np.array(
         [
             gradient_dual_norm(problem, x)

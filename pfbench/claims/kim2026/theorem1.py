@@ -1,9 +1,10 @@
 """Theorem 1 of kim2026: the mean |grad f(W_t)|_* of Muon with an inexact orthogonaliser.
 
-"printed" is the line before (8) as we read it, with constants; (8) itself is in O(.), and holds.
-"corrected" (ours) is a bound for any orthogonaliser O with <M, O> >= lo |M|_* and |O| <= hi, both
-recorded at every step. Where beta is capped at 0, the printed bound is below the measured mean (a
-test shows this). So the two are compared where beta > 0.
+The "printed" bound is the line before (8) as we read it, with constants. Equation (8) itself is
+stated in O(.), and holds. The "corrected" bound is pfbench's. It holds for any orthogonaliser O
+with <M, O> >= lo |M|_* and |O| <= hi; both numbers are recorded at every step. Where beta is
+capped at 0, the printed bound is below the measured mean, as a test shows. So the two bounds are
+compared where beta > 0.
 """
 
 import math
@@ -30,9 +31,9 @@ from pfbench.verification.units import GRADIENT, NUMBER, formula
 
 
 def beta_and_eta(K: float, r: float, L: float, sigma: float, delta: float) -> tuple[float, float]:
-    """Return beta = 1 - min(sqrt(L Delta)/(sigma sqrt(r K)), 1), and eta.
+    """Return beta = 1 - min(sqrt(L Delta)/(sigma sqrt(r K)), 1), and the step size eta.
 
-    Both are for one sample in each step.
+    Both are the values for one sample in each step.
     """
     noise = sigma * math.sqrt(r * K)
     smallest = min(math.sqrt(L * delta) / noise, 1.0) if noise else 1.0
@@ -42,7 +43,7 @@ def beta_and_eta(K: float, r: float, L: float, sigma: float, delta: float) -> tu
 def compute_printed_bound(
     K: float, r: float, L: float, sigma: float, delta: float, lo: float
 ) -> float:
-    """Return the bound in the line before (8), with epsilon_q = 1 - lo."""
+    """Return the printed bound in the line before (8) of the paper, with epsilon_q = 1 - lo."""
     beta, _ = beta_and_eta(K, r, L, sigma, delta)
     late = 1.0 - lo
     first = 0.5 * (1.0 + late) ** 2 * math.sqrt((1.0 - beta) * L * delta / K)
@@ -54,7 +55,7 @@ def compute_printed_bound(
 def compute_corrected_bound(
     K: float, r: float, L: float, sigma: float, delta: float, lo: float, hi: float
 ) -> float:
-    """Return the bound for any orthogonaliser of quality lo, hi (ours)."""
+    """Return pfbench's bound for any orthogonaliser O with <M, O> >= lo |M|_* and |O| <= hi."""
     beta, eta = beta_and_eta(K, r, L, sigma, delta)
     bias = beta * L * eta * hi / (1.0 - beta)
     noise = math.sqrt((1.0 - beta) / (1.0 + beta)) * math.sqrt(r) * sigma
@@ -66,7 +67,10 @@ def compute_corrected_bound(
 
 
 def check_bounds(trial: Trial) -> Evidence:
-    """Compare the mean along each run, or the mean over runs, with both bounds."""
+    """Test that the mean of |grad f(W_t)|_* over a run is at most each of the two bounds.
+
+    With noise, the mean over runs is tested.
+    """
     parts: dict[str, Decision] = {}
     runs = 0
     for instance in trial.claim.instances:
@@ -101,7 +105,7 @@ def check_bounds(trial: Trial) -> Evidence:
 
 
 def _ratio_of_corrected_to_printed_bound(**arguments: float) -> float:
-    """Return the ratio of the corrected to the printed bound for the exact polar factor."""
+    """Return the corrected bound over the printed bound, for the exact polar factor."""
     return compute_corrected_bound(**arguments, lo=1.0, hi=1.0) / compute_printed_bound(
         **arguments, lo=1.0
     )
@@ -149,9 +153,9 @@ THEOREM = Claim(
 
 
 def examine_noiseless_bound_order(effort: str, seed: int) -> ExaminationEvidence:
-    """Run Muon without noise on w^2/2, where beta is capped at 0; compare it with both bounds.
+    """Compare a run of Muon without noise on w^2/2 with both bounds; beta is capped at 0 there.
 
-    The printed bound fails by a constant; its order is that of (8), and holds.
+    The printed bound is too small by a constant factor. Its order is that of (8), and holds.
     """
     problem = parabola(100)
     c = norm_constants(problem)
@@ -171,15 +175,20 @@ def examine_noiseless_bound_order(effort: str, seed: int) -> ExaminationEvidence
 
 
 def theta(beta: float, step_factor: float) -> float:
-    """Return theta = 4 L^2 eta^2 k/(1-beta)^4 of theorem 3.
+    """Return theta = 4 L^2 eta^2 k/(1-beta)^4 of theorem 3 of kim2026.
 
-    k = beta^2 + (1-beta)^2 and eta = share (1-beta)^2/L. The proof divides by 1 - 4 theta.
+    Here k = beta^2 + (1-beta)^2 and eta = `step_factor` (1-beta)^2/L. The proof divides by 1 - 4
+    theta.
     """
     return 4.0 * step_factor**2 * (beta**2 + (1.0 - beta) ** 2)
 
 
 def examine_vanishing_divisor(effort: str, seed: int) -> ExaminationEvidence:
-    """Find the largest 4 theta over beta, at the step of the proof, as stated, and half of it."""
+    """Examine whether the divisor 1 - 4 theta of the proof can vanish for a momentum beta.
+
+    The largest 4 theta over beta is computed for the step size in the proof and for half the
+    stated step size.
+    """
     betas = np.linspace(0.0, 0.999, 1000)
     in_proof = [4.0 * theta(b, 0.25 / np.sqrt(b**2 + (1.0 - b) ** 2)) for b in betas]
     statement, half = ([4.0 * theta(b, share) for b in betas] for share in (0.25, 0.125))

@@ -32,10 +32,11 @@ A line search by function values finds gamma to about 1e-8, and later steps ampl
 def make_affine_problem_pair(
     rng: np.random.Generator, d: int
 ) -> tuple[IndefiniteQuadratic, IndefiniteQuadratic, Any, Any]:
-    """Return f, the function z -> f(M z + b) over the preimage of its set, M and b.
+    """Return a quadratic f, the function z -> f(M z + b), M and b.
 
-    f is a random non-convex quadratic on the simplex, M is random with condition number 25. C_f is
-    the same for both, as is all that Frank-Wolfe observes.
+    The function f is a random non-convex quadratic on the simplex, and M is random with condition
+    number 25. The other function has the preimage of the simplex as its set. Both problems have
+    the same curvature constant C_f, and Frank-Wolfe observes the same numbers on both.
     """
     problem = random_on_simplex(rng, d, 1.0)
     M = np.linalg.qr(rng.standard_normal((d, d)))[0] * np.geomspace(0.2, 5.0, d)
@@ -50,7 +51,7 @@ PAIR = make_instance(make_affine_problem_pair, d=5)
 
 
 def check_affine_invariance(trial: Trial) -> Evidence:
-    """Test that runs on f over C, and on f(M z + b) over the preimage of C, correspond.
+    """Test that runs on f and on z -> f(M z + b) have equal gaps, and iterates x_t = M z_t + b.
 
     Both runs use the same curvature constant C.
     """
@@ -82,13 +83,13 @@ def check_affine_invariance(trial: Trial) -> Evidence:
 
 
 def _nearly_tied(problem: IndefiniteQuadratic, x: Any, size: float) -> bool:
-    """Return whether two vertices are so nearly tied at x that rounding may decide."""
+    """Return whether two vertices are so nearly tied at x that rounding may choose."""
     best, second = np.partition(problem.gradient(x), 1)[:2]
     return bool(second - best <= 1e-6 * size)
 
 
 def _decide_all_zero(differences: list[float]) -> Decision:
-    """Decide that all differences are 0 up to `PATHS`."""
+    """Decide whether all differences between two runs are 0, up to the tolerance `PATHS`."""
     decision = decide_inequality(np.divide(differences, PATHS))
     measured = {"checks": decision.measured["checks"], "difference": max(differences)}
     met = decision.verdict != Verdict.VIOLATED

@@ -8,7 +8,7 @@ from pfbench.verification.instruments.indefinite import (
 
 
 def curvature_bound(problem: IndefiniteQuadratic) -> float:
-    """Return an upper bound C >= C_f, which is positive even if f is concave."""
+    """Return an upper bound of the curvature constant C_f, positive even for concave f."""
     hull = problem.set
     if not isinstance(hull, ConvexHull):
         raise TypeError("the curvature is known only over a convex hull of points")

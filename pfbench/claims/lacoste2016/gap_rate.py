@@ -29,17 +29,17 @@ from pfbench.verification.statistics import (
 
 
 def chain(T: int) -> ZeroChain:
-    """Return the zero chain of T links; its gap is at least 0.04 D until all are known.
+    """Return the zero chain of T links; its gap stays above 0.04 D until all links are found.
 
-    At fixed L, h0 and D its eps is proportional to 1/sqrt(T), so that the calls bind: they span two
-    decades over one decade of eps. A call costs time proportional to T, so two decades of eps are
-    out of reach.
+    For fixed L, h0 and D, the accuracy eps is proportional to 1/sqrt(T). So the number of calls
+    spans two decades while eps spans one. A call costs time proportional to T, so two decades of
+    eps take too long.
     """
     return ZeroChain(horizon=T, columns=T + 1)
 
 
 def quadratic(rng: np.random.Generator, d: int, slope: float) -> IndefiniteQuadratic:
-    """Return a random non-convex quadratic on the simplex; its gaps are taken relative to C."""
+    """Return a random non-convex quadratic on the simplex; its gaps are in units of C."""
     return random_on_simplex(rng, d, slope)
 
 
@@ -51,7 +51,10 @@ QUADRATIC = make_instance(quadratic, d=20, slope=0.3)
 
 
 def check_gap_rate(trial: Trial) -> Evidence:
-    """Fit the calls to V <= eps D on rescaled zero chains, and to V <= eps C on quadratics."""
+    """Test that the calls until V <= eps grow at most as eps^-2, V being the Frank-Wolfe gap.
+
+    The exponent is fitted on rescaled zero chains, and on quadratics with targets eps C.
+    """
     parts = {}
     shortest, longest, points = trial.choose_by_effort((15, 1500, 6), (5, 5000, 8))
     lengths = np.unique(np.geomspace(shortest, longest, points).round().astype(int))
@@ -84,7 +87,10 @@ def check_gap_rate(trial: Trial) -> Evidence:
 
 
 def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, float]:
-    """Return LO and FO calls to V <= 0.04 D on a zero chain; infinite beyond the budget."""
+    """Return the linear minimisations and full gradients until V <= 0.04 D on a zero chain.
+
+    V is the Frank-Wolfe gap. Both numbers are infinite if the budget is spent before.
+    """
     problem = CHAIN(T=chain_length)
     run = trial.run(
         problem,
@@ -98,7 +104,10 @@ def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, f
 
 
 def _lo_calls_to_relative_gaps(trial: Trial, targets: Any, limit: int, rule: str, seed: int) -> Any:
-    """Return the LO calls to each gap, relative to C, on a random quadratic on the simplex."""
+    """Return the linear minimisations until each gap in `targets`, in units of C, is reached.
+
+    The problem is a random quadratic on the simplex. A gap that is not reached gives infinity.
+    """
     problem = QUADRATIC(np.random.default_rng(seed))
     C = curvature_bound(problem)
     counts = np.full(len(targets), math.inf)

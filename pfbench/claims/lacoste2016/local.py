@@ -1,4 +1,4 @@
-"""Section 3 of lacoste2016: if f is convex near x_t, the gap bounds the decrease left there."""
+"""Section 3 of lacoste2016: if f is convex near x_t, the gap bounds f(x_t) - min f there."""
 
 from collections.abc import Callable
 from itertools import islice
@@ -18,10 +18,7 @@ _STEPS = 40
 
 
 def double_well(rng: np.random.Generator, d: int) -> DoubleWell:
-    """Return a double well on a box; M' is one of the two regions where it is convex.
-
-    Its minimum over either region is 0.
-    """
+    """Return a random double well on a box, with minimum 0 on each of its convex regions."""
     return DoubleWell(
         centre=rng.uniform(-1.0, 1.0, d - 1),
         weights=rng.uniform(0.1, 1.0, d - 1),
@@ -40,7 +37,7 @@ WELL = make_instance(double_well, d=32)
 
 
 def check_local_gap_bound(trial: Trial) -> Evidence:
-    """Test that the observed gap is at least f(x_t) - min over M' of f, for x_t in M'."""
+    """Test that the gap g_t is at least f(x_t) - min f over a convex M' that contains x_t."""
     parts = {}
     count = trial.choose_by_effort(3, 20)
     for seed in trial.seeds(count, "problems"):
@@ -59,9 +56,9 @@ def check_local_gap_bound(trial: Trial) -> Evidence:
 
 
 def _decide_gap_bound(trial: Trial, problem: Any, inside: Callable[[Any], bool]) -> Decision:
-    """Decide f(x_t) <= g_t on one run of a problem with minimum 0 over M'.
+    """Decide whether f(x_t) <= g_t in one run, on a problem whose minimum over M' is 0.
 
-    `inside` returns whether x_t is in M'. The slack is that of `descent`.
+    `inside` returns whether x_t is in M'. Rounding errors up to 1e-13 f(x_0) are allowed.
     """
     ratios = []
     first = problem.value(problem.start())

@@ -22,36 +22,42 @@ _STEPS = 30
 
 
 class CurvatureAndSuboptimality(NamedTuple):
-    """A curvature bound C >= C_f of a problem, and h0 = f(x_0) - min f."""
+    """Curvature bound C >= C_f of a problem, and initial suboptimality h0 = f(x_0) - min f."""
 
     C: float
     h0: float
 
 
 def instance_constants(problem: IndefiniteQuadratic) -> CurvatureAndSuboptimality:
-    """Return the constants C and h0 of the bounds."""
+    """Return C and h0, the constants in the bounds of the theorem."""
     return CurvatureAndSuboptimality(
         curvature_bound(problem), problem.value(problem.start_point) - problem.minimum_value
     )
 
 
 def min_decrease(gap: float, C: float) -> float:
-    """Return min{g^2/(2C), g - (C/2) [g > C]}, the least decrease of f in a step (9)."""
+    """Return min{g^2/(2C), g - (C/2) [g > C]}, the lower bound (9) of the decrease in a step.
+
+    g is `gap`.
+    """
     return min(gap * gap / (2.0 * C), gap - (C / 2.0 if gap > C else 0.0))
 
 
 def decrease_ratio_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
-    """Return 1, the upper bound of the promised over the actual decrease of a step."""
+    """Return 1, the bound of the decrease promised by (9) divided by the actual decrease."""
     return 1.0
 
 
 def min_gap_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
-    """Return max{2 h0, C}/sqrt(t+1), the bound of the least gap up to step t (theorem 1, (6))."""
+    """Return max{2 h0, C}/sqrt(t+1), the bound (6) of the smallest gap up to step t."""
     return max(2.0 * c.h0, c.C) / math.sqrt(t + 1.0)
 
 
 def sharper_min_gap_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
-    """Return the sharper bound (15): h0/(t+1) + C/2 while t+1 <= 2 h0/C, else as (6)."""
+    """Return the sharper bound (15) of the smallest gap up to step t.
+
+    It is h0/(t+1) + C/2 while t+1 <= 2 h0/C, and sqrt(2 h0 C/(t+1)) for larger t.
+    """
     h0, C = c.h0, c.C
     if t + 1.0 <= 2.0 * h0 / C:
         return h0 / (t + 1.0) + C / 2.0
@@ -62,10 +68,10 @@ def sharper_min_gap_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float
 
 
 def quadratic(rng: np.random.Generator, d: int, slope: float) -> IndefiniteQuadratic:
-    """Return a random non-convex quadratic on the simplex of d vertices, from the highest one.
+    """Return a random non-convex quadratic on the simplex, from the vertex with the largest f.
 
-    With two vertices, (9) and (15) are attained exactly. `slope` is the size of the linear part: it
-    takes h0 from far below C to far above C.
+    With d = 2 vertices, the bounds (9) and (15) are attained exactly. `slope` is the size of the
+    linear part: the tested sizes give h0 far below C and far above C.
     """
     return random_on_simplex(rng, d, slope)
 
@@ -79,14 +85,14 @@ QUADRATICS = tuple(
 
 
 def rule_parameters(c: CurvatureAndSuboptimality, *, rule: str) -> dict[str, Any]:
-    """Return the parameters of a run by a step rule."""
+    """Return the parameters of a run with a step rule: `step`, `curvature` and `iterations`."""
     return {"step": rule, "curvature": c.C, "iterations": _STEPS}
 
 
 def ratio_of_promised_to_actual_decrease(problem: IndefiniteQuadratic, x: Any, y: Any) -> float:
-    """Return the decrease promised by (9) over the actual one, up to rounding.
+    """Return the decrease promised by (9) divided by the decrease from x to y.
 
-    The rounding allowed is 1e-14 of the size of f.
+    A rounding error of 1e-14 of the size of f is added to the actual decrease.
     """
     size = 1e-14 * (1.0 + abs(problem.minimum_value) + problem.value(problem.start_point))
     promised = min_decrease(gap_at(problem, x), curvature_bound(problem))
@@ -143,10 +149,10 @@ CLAIMS = (DESCENT, THEOREM1)
 
 
 class RoundedGradientLO(OverriddenOracles):
-    """A problem whose LO minimises over a gradient that is rounded to one digit."""
+    """Faulty linear minimisation that uses a coarsely rounded gradient."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return the vertex for g rounded to multiples of a third of its largest entry."""
+        """Return the vertex for g rounded to thirds of its largest entry in modulus."""
         size = float(np.abs(g).max()) / 3.0
         result: Point = self._original.lo(np.round(g / size) if size > 0.0 else g)
         return result

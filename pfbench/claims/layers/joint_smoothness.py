@@ -1,9 +1,9 @@
 """Smoothness in a norm of several layers: it needs the second derivatives of pairs of layers.
 
-L_lm = max |H_lm x_m|_* over |x_m| <= 1, H_lm the second derivative in layers l and m. In the norm
-max |x_l|/rho_l, L is at most the sum of rho_l rho_m L_lm. The L_ll alone bound nothing: f = x y has
-L_11 = L_22 = 0 and L = 2 rho_1 rho_2. For a convex quadratic of p layers L is at most p times the
-sum of rho_l^2 L_ll, as for (x_1 + ... + x_p)^2/2.
+Let L_lm = max |H_lm x_m|_* over |x_m| <= 1, where H_lm is the second derivative in the layers l
+and m. In the norm max |x_l|/rho_l, L is at most the sum of rho_l rho_m L_lm. The L_ll alone give
+no bound of L: f = x y has L_11 = L_22 = 0 and L = 2 rho_1 rho_2. For a convex quadratic of p
+layers, L is at most p times the sum of rho_l^2 L_ll. This is attained by (x_1 + ... + x_p)^2/2.
 """
 
 import math
@@ -35,9 +35,10 @@ ROUNDING = 1e-9
 
 
 def make_positive() -> NormedProblem:
-    """Return a quadratic with a positive Hessian, whose L_lm are attained at one point: L = 85.25.
+    """Return x'Hx/2 with positive H, two layers, and L = 85.25.
 
-    The layers have two and three entries, l-infinity norms, and the radii 0.5 and 2.
+    The layers have two and three entries, l-infinity norms, and the radii 0.5 and 2. One point
+    attains all L_lm, so L equals the sum of rho_l rho_m L_lm.
     """
     rows = [
         [1.568, 0.968, 1.051, 1.605, 1.555],
@@ -79,7 +80,7 @@ SUMS = tuple(make_instance(make_sum, p=p) for p in (2, 3, 5))
 
 
 def check_joint_smoothness(trial: Trial) -> Evidence:
-    """Compare the stated smoothness with the largest |Hx|_* over vertices x of the ball."""
+    """Test that the stated smoothness equals the largest |Hx|_* over vertices x of the ball."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -101,7 +102,7 @@ def check_joint_smoothness(trial: Trial) -> Evidence:
 
 
 def check_own_steps(trial: Trial) -> Evidence:
-    """Compare f after a step of |grad_l f|/L_ll in each layer with (p - 1)^2 f."""
+    """Test that f is multiplied by (p - 1)^2 if each layer l makes a step |grad_l f|/L_ll."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -126,7 +127,7 @@ def check_own_steps(trial: Trial) -> Evidence:
 
 
 def make_network(W_2: float) -> TwoLayerNetwork:
-    """Return (W_2 tanh(W_1) - 0.2)^2/2 at W_1 = 0.3."""
+    """Return (W_2 tanh(W_1) - 0.2)^2/2, a network of two numbers, with the start W_1 = 0.3."""
     return TwoLayerNetwork(
         features=np.ones((1, 1)),
         targets=np.full((1, 1), 0.2),
@@ -137,7 +138,10 @@ def make_network(W_2: float) -> TwoLayerNetwork:
 
 
 def check_dependence_on_other_layers(trial: Trial) -> Evidence:
-    """Compare the derivative in W_1 at two W_2 with its formula; the two differ."""
+    """Test that the derivative in W_1, at two values of W_2, agrees with its formula.
+
+    As the two derivatives differ, no constant of the first layer alone bounds the change.
+    """
     parts, slopes = {}, []
     for instance in trial.claim.instances:
         problem, W_2 = instance(), instance.parameters["W_2"]
@@ -159,7 +163,7 @@ def check_dependence_on_other_layers(trial: Trial) -> Evidence:
 
 
 def make_wide(norm: str) -> NormedProblem:
-    """Return a network with 40 rows, 4 inputs and 3 hidden units, on |W2| <= 1.5."""
+    """Return the loss of a network with 40 rows, 4 inputs and 3 hidden units, on |W_2| <= 1.5."""
     rng = np.random.default_rng(0)
     features = rng.standard_normal((40, 4)) / 2.0
     targets = np.tanh(features @ rng.standard_normal((4, 1)))
@@ -167,9 +171,10 @@ def make_wide(norm: str) -> NormedProblem:
 
 
 def make_narrow(norm: str) -> NormedProblem:
-    """Return a network with one number in each layer, one row of target 1000, on |W2| <= 0.01.
+    """Return the loss of a network with one weight in each layer, on |W_2| <= 0.01.
 
-    Its residual is so large that the second derivative in both layers is nearly all of L.
+    The only row has the target 1000. Its residual is so large that the mixed second derivative in
+    both layers is nearly all of L.
     """
     return _network(np.ones((1, 1)), np.full((1, 1), 1000.0), 1, 0.01, norm)
 
@@ -200,7 +205,7 @@ NETWORKS = (
 
 
 def check_network(trial: Trial) -> Evidence:
-    """Compare |grad f(x) - grad f(y)|_*/|x - y| with L, along directions that increase it."""
+    """Test |grad f(x) - grad f(y)|_*/|x - y| <= L, along directions that increase the ratio."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -288,10 +293,10 @@ CLAIMS = (JOINT, OWN_STEPS, COUPLED, NETWORK)
 
 
 class OwnConstantsAlone(OverriddenOracles):
-    """States the smoothness without the second derivatives of pairs of layers."""
+    """Faulty smoothness without the second derivatives of pairs of different layers."""
 
     def smoothness_in_norm(self, norm: Any) -> tuple[float, str]:
-        """Return the sum of rho_l^2 L_ll, or that of the network."""
+        """Return the sum of rho_l^2 L_ll, or its counterpart for the network."""
         problem = self._original.inner
         if isinstance(problem, LayeredQuadratic):
             rho = np.array([ball.radius for ball in norm.balls])
@@ -303,7 +308,7 @@ class OwnConstantsAlone(OverriddenOracles):
 
 
 class PairsOnce(OverriddenOracles):
-    """Counts each pair of layers once in the smoothness."""
+    """Faulty smoothness that counts each pair of different layers once, not twice."""
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str]:
         """Return the mean of the sums over l <= m and l = m."""
@@ -312,28 +317,28 @@ class PairsOnce(OverriddenOracles):
 
 
 class FirstLayerAlone(OverriddenOracles):
-    """Moves the first layer alone."""
+    """Faulty linear minimisation that moves only the first layer."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser, 0 in all layers but the first."""
+        """Return the minimiser of <g, v> with zeros in all layers but the first."""
         v = np.array(self._original.lo(g))
         v[self._original.norm.balls[0].shape[0] :] = 0.0
         return v
 
 
 class HalfAsFar(OverriddenOracles):
-    """Moves each layer half as far."""
+    """Faulty linear minimisation that moves each layer half as far."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return half the minimiser."""
+        """Return half the minimiser of <g, v>."""
         return 0.5 * self._original.lo(g)
 
 
 class SecondLayerForgotten(OverriddenOracles):
-    """Computes the derivative in W_1 as if W_2 were 1."""
+    """Faulty gradient whose derivative in W_1 is computed as if W_2 were 1."""
 
     def gradient(self, x: Point) -> Gradient:
-        """Return the gradient, the part of W_1 without the factor W_2."""
+        """Return the gradient, with the derivative in W_1 divided by W_2."""
         g = np.array(self._original.gradient(x))
         g[0] /= x[1]
         return g

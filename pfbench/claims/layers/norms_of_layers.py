@@ -31,9 +31,10 @@ COMBINATIONS: Mapping[str, tuple[Any, Any]] = MappingProxyType(
 
 
 def make_layers(combination: str, lmo: str) -> NormedProblem:
-    """Return |x|^2/2 in a norm of three layers: spectral, Frobenius and l-infinity.
+    """Return |x|^2/2 with a norm that combines the norms of three layers.
 
-    Their radii are 0.7, 2 and 0.3.
+    The layers have the spectral, the Frobenius and the l-infinity norm, with the radii 0.7, 2 and
+    0.3.
     """
     text = f"spectral[radius=0.7,lmo={lmo}]*l2[radius=2]*linf[radius=0.3]"
     d = sum(map(math.prod, SHAPES))
@@ -64,10 +65,11 @@ def dual_norms_by_radius(ball: NormProduct, g: Floats) -> Floats:
 
 
 def iterate_points(rng: np.random.Generator, count: int) -> Iterator[Floats]:
-    """Yield points at which ratios of norms are extreme, and random points.
+    """Yield points at which ratios of norms are extreme, and then `count` random points.
 
-    The former have layers of rank one, with the lengths 1/rho_l, or of equal singular values or
-    entries, with the norms rho_l: all of them, or one.
+    At some extreme points each layer has a single nonzero entry, of size 1/rho_l. At the others
+    all singular values or entries of a layer are equal to rho_l. There are points with all three
+    layers, and points on which only one layer is not 0.
     """
     entry = [np.zeros(shape) for shape in SHAPES]
     for layer in entry:
@@ -83,7 +85,7 @@ def iterate_points(rng: np.random.Generator, count: int) -> Iterator[Floats]:
 
 
 def check_layer_norms(trial: Trial) -> Evidence:
-    """Compare a norm of layers, its constants and its minimisers with their definitions."""
+    """Test that a norm of layers, its constants and minimisers agree with their definitions."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -99,7 +101,7 @@ def check_layer_norms(trial: Trial) -> Evidence:
 def _deviations(
     ask: Any, reference: NormProduct, kind: str, points: list[Floats]
 ) -> dict[str, float]:
-    """Return the relative errors of what a ball states."""
+    """Return the relative errors of a ball's norms, minimisers and constants, by name."""
     combined, dual = COMBINATIONS[kind]
     norms = [float(combined(norms_by_radius(reference, x))) for x in points]
     duals = [float(dual(dual_norms_by_radius(reference, x))) for x in points]
@@ -158,56 +160,59 @@ CLAIMS = (NORMS,)
 
 
 class EveryLayerMoves(FaultyBallProblem):
-    """Moves every layer by its radius in each of the norms: the minimiser of the largest norm."""
+    """Faulty linear minimisation that moves every layer by its radius, for each norm.
+
+    This is right only for the norm that is the largest of the layers' norms.
+    """
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser over the product of the balls."""
+        """Return the minimiser of <g, v> over the product of the layers' balls."""
         return NormProduct(self._original.norm.balls).lo_zero_if_undetermined(g)
 
 
 class EqualWeights(FaultyBallProblem):
-    """Moves every layer by the same share of its radius."""
+    """Faulty linear minimisation that moves every layer by the same share of its radius."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser over the product of the balls, over the root of their number."""
+        """Return the minimiser over the product of m balls, divided by sqrt(m)."""
         balls = self._original.norm.balls
         return NormProduct(balls).lo_zero_if_undetermined(g) * len(balls) ** -0.5
 
 
 class WithoutRadii(FaultyBallProblem):
-    """Forgets the radii of the layers in the dual norm."""
+    """Faulty dual norm that ignores the radii of the layers."""
 
     class Ball(FaultyBallProblem.Ball):
-        """A ball whose dual norm has radii 1."""
+        """Ball whose dual norm is computed as if all radii were 1."""
 
         def dual_norm(self, g: Gradient) -> float:
-            """Return the dual norm of the layers divided by their radii."""
+            """Return the dual norm of g, after each layer is divided by its radius."""
             layers = zip(self._original.split(g), RADII, strict=True)
             parts = [layer.ravel() / radius for layer, radius in layers]
             return float(self._original.dual_norm(np.concatenate(parts)))
 
 
 class ZetaOfOneLayer(FaultyBallProblem):
-    """Takes the largest rho_l zeta_l as the zeta of each norm."""
+    """Faulty constant zeta: the largest rho_l zeta_l of a layer, for each norm."""
 
     class Ball(FaultyBallProblem.Ball):
-        """A ball whose zeta is that of one layer."""
+        """Ball whose constant zeta is that of one layer."""
 
         @property
         def zeta(self) -> float:
-            """Return the largest rho_l zeta_l."""
+            """Largest rho_l zeta_l over the layers l."""
             return float(max(ball.radius * ball.zeta for ball in self._original.balls))
 
 
 class ProductsOfMovedLayer(FaultyBallProblem):
-    """Counts no product of the layers that do not move in the norm that is a sum."""
+    """Faulty count of matrix products, which omits the layers that do not move."""
 
     class Ball(FaultyBallProblem.Ball):
-        """A ball that counts the products of its last layer."""
+        """Ball that counts only the matrix products of its last layer."""
 
         @property
         def matrix_products_per_lmo(self) -> int:
-            """Return the products of the last layer."""
+            """Number of matrix products in a linear minimisation over the last layer."""
             return int(self._original.balls[-1].matrix_products_per_lmo)
 
 

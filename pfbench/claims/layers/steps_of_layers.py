@@ -42,9 +42,10 @@ NORM = "spectral[lmo={lmo}]*linf[radius=0.5]"
 
 
 def make_square(lmo: str) -> NormedProblem:
-    """Return <U, x>^2/2 from <U, x> = 5: U has an isometry of shape (2, 3) and three ones.
+    """Return <U, x>^2/2 from a point with <U, x> = 5, for points x of two layers.
 
-    The exact minimiser is along U, so that every step attains the bound.
+    The layers of U are a (2, 3) identity and a (3, 1) matrix of ones. The exact minimiser is along
+    U, so that every step attains the bound.
     """
     layers = Layers.from_arrays({"W1": np.eye(2, 3), "W2": np.ones((3, 1))})
     u = layers.vector
@@ -62,7 +63,7 @@ def make_network(norm: str) -> NormedProblem:
 
 
 def smoothness(problem: NormedProblem) -> float:
-    """Return L along a run of `HORIZON` steps of length `STEP`."""
+    """Return a smoothness constant L valid along a run of `HORIZON` steps of length `STEP`."""
     if isinstance(problem.inner, LayeredQuadratic):
         bound = problem.inner.smoothness_in_norm(problem.norm)
         assert bound is not None
@@ -74,12 +75,16 @@ def smoothness(problem: NormedProblem) -> float:
 
 
 def max_increase(L: float, eta: float, lower: float, upper: float, error: float) -> float:
-    """Return eta (lo + hi) |e|_* + L eta^2 hi^2/2, the bound of the sum of a step."""
+    """Return eta (lo + hi) |e|_* + L eta^2 hi^2/2, a bound of one step's increase of f.
+
+    It bounds f(x^+) - f(x) + eta lo |grad f(x)|_*. The arguments `lower`, `upper` and `error` are
+    lo, hi and |e|_*.
+    """
     return eta * (lower + upper) * error + L * (eta * upper) ** 2 / 2.0
 
 
 def check_descent(trial: Trial, *, parameters: dict[str, Any]) -> Evidence:
-    """Compare f(x^+) - f(x) + eta lo |grad f(x)|_* with its bound in each step."""
+    """Test the bound of f(x^+) - f(x) + eta lo |grad f(x)|_* in each step of each run."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -133,46 +138,46 @@ CLAIMS = (MUON, NESTEROV, SCION, SIGNS)
 
 
 class Longer(WeightDecayAlgorithm):
-    """Makes steps eight times as long."""
+    """Faulty update with steps that are eight times as long."""
 
     def update(self, x: Point, v: Point) -> Point:
-        """Return x + 8 gamma lmo(d)."""
+        """Return x + 8 gamma v, where v is the minimiser lmo(d)."""
         return x + 8.0 * self.step * v
 
 
 class Shorter(WeightDecayAlgorithm):
-    """Makes steps a quarter as long."""
+    """Faulty update with steps that are a quarter as long."""
 
     def update(self, x: Point, v: Point) -> Point:
-        """Return x + gamma lmo(d)/4."""
+        """Return x + gamma v/4, where v is the minimiser lmo(d)."""
         return x + 0.25 * self.step * v
 
 
 class LongerMuon(Longer, Muon):
-    """Makes steps eight times as long."""
+    """Faulty Muon with steps that are eight times as long."""
 
 
 class ShorterMuon(Shorter, Muon):
-    """Makes steps a quarter as long."""
+    """Faulty Muon with steps that are a quarter as long."""
 
 
 class ShorterNesterov(Shorter, MuonNesterov):
-    """Makes steps a quarter as long."""
+    """Faulty Muon with Nesterov's momentum, with steps that are a quarter as long."""
 
 
 class ShorterScion(Shorter, USCG):
-    """Makes steps a quarter as long."""
+    """Faulty uSCG with steps that are a quarter as long."""
 
 
 class ShorterSigns(Shorter, Signum):
-    """Makes steps a quarter as long."""
+    """Faulty Signum with steps that are a quarter as long."""
 
 
 class FirstLayerMuon(Muon):
-    """Moves the first layer alone."""
+    """Faulty Muon that moves only the first layer."""
 
     def update(self, x: Point, v: Point) -> Point:
-        """Return x + gamma lmo(d), with the other layers of x."""
+        """Return x + gamma v in the first layer, and x in the other layers."""
         moved = np.arange(len(x)) < 6
         return x + self.step * np.where(moved, v, 0.0)
 

@@ -1,4 +1,4 @@
-"""li2019 corollary 3: the gap inside an outer iteration, and (30), which implies it."""
+"""li2019 corollary 3: the gap inside an outer iteration, and (30), which implies the corollary."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from pfbench.verification.units import VALUE, formula
 
 
 def inner_gap_bound(L: float, squared: float, k: int) -> float:
-    """Return 8 L D_t^2/(k (k+1)), the bound of f(y_k) - f(theta_hat); `squared` is D_t^2."""
+    """Return 8 L D_t^2/(k (k+1)), the bound of f(y_k) - f(theta_hat); D_t^2 is `squared`."""
     return 8.0 * L * squared / (k * (k + 1.0))
 
 
@@ -31,7 +31,11 @@ _CHAIN = make_instance(quadratics.nesterov_chain, d=60)
 
 
 def check(trial: Trial) -> Evidence:
-    """Check f(y_k) - f(theta_hat) <= 8 L D_t^2/(k(k+1)), also with other N and D_1."""
+    """Test f(y_k) - f(theta_hat) <= 8 L D_t^2/(k(k+1)), also with other N and D_1.
+
+    N is the number of inner iterations, and D_t the bound of the distance at the start of the
+    outer iteration t.
+    """
     T, d = trial.choose_by_effort(5, 9), trial.choose_by_effort(64, 256)
     kappas = trial.choose_by_effort((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
     parts = {}
@@ -62,10 +66,11 @@ def check(trial: Trial) -> Evidence:
 def _inner_gap_to_bound_ratios(
     trial: Trial, problem: quadratics.KnownQuadratic, N: int
 ) -> list[float]:
-    """Run one outer iteration of N inner ones with D_1 = |theta_0 - theta_hat|; return ratios.
+    """Return (f(y_k) - f(theta_hat))/bound for each of N inner iterations of one run.
 
-    The corollary needs neither strong convexity nor the theorem's N. With sigma_hat = 2
-    delta0/D_1^2, the schedule has this D_1.
+    The run makes one outer iteration with D_1 = |theta_0 - theta_hat|. The corollary needs neither
+    strong convexity nor the theorem's N. The parameter sigma_hat = 2 delta0/D_1^2 makes the
+    schedule use this D_1.
     """
     start = problem.start()
     L, delta0 = problem.constants(start).L_f, problem.value(start)
@@ -118,8 +123,8 @@ def inner_gap_bound_by_30(
 ) -> float:
     """Return the bound (30) with the parameters of corollary 3, as printed or changed.
 
-    `squared` is D_t^2, and `begin` is |x_0 - theta_hat|^2. `first` is the factor of beta_1, `noise`
-    that of the variances. With `weighted`, gamma_i eta_i replaces eta_i.
+    D_t^2 is `squared`, and |x_0 - theta_hat|^2 is `begin`. The factor of beta_1 is `first`, and
+    the factor of the variances is `noise`. With `weighted`, gamma_i eta_i replaces eta_i.
     """
     total = 0.0
     for i in range(1, k + 1):
@@ -146,10 +151,10 @@ _READINGS: Mapping[str, Mapping[str, Any]] = {
 def examine_weights_of_30(
     effort: str, seed: int, *, printed: Mapping[str, Any] | None = None
 ) -> ExaminationEvidence:
-    """Check whether (30) with the parameters of corollary 3 gives (32) at every k <= N.
+    """Examine whether (30) with the parameters of corollary 3 implies (32) for all k <= N.
 
-    (32) is 8 L D_t^2/(k(k+1)). The corrected (30) gives it, and bounds f(y_k) - f(theta_hat) along
-    a run of CGS.
+    The bound (32) is 8 L D_t^2/(k(k+1)). The corrected (30) implies (32). It also bounds f(y_k) -
+    f(theta_hat) along a run of conditional gradient sliding.
     """
     rng = stream(seed, "(30)")
     problem = quadratics.face_of_simplex(rng, 32, 10.0)
@@ -165,7 +170,7 @@ def examine_weights_of_30(
     ]
 
     def maximise(form: Mapping[str, Any]) -> float:
-        """Return the largest ratio of one form of (30) to (32)."""
+        """Return the largest ratio of the bound (30), in one form, to the bound (32)."""
         return max(
             inner_gap_bound_by_30(k, L, N, squared, squared, **form)
             / inner_gap_bound(L, squared, k)

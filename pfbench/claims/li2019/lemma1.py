@@ -36,7 +36,7 @@ def make_isotropic_regression(
     """Return matrix regression on n = ratio d isotropic Gaussian rows: Sigma_x = I, xi = 1.
 
     With a sensing variance the loss is (8), else (7). The check tests the worst directions of rank
-    1, 2 and d that a search finds, as random directions need no tau at all.
+    1, 2 and d that a search finds. In random directions, lemma 1 holds even with tau = 0.
     """
     data = draw_synthetic_sensing(
         seed=seed,
@@ -58,10 +58,11 @@ _LOSSES = {
 
 
 def check(trial: Trial) -> Evidence:
-    """Check lemma 1 in the worst directions found, for both losses, with c <= 4.
+    """Test lemma 1 with c <= 4 for both losses, in the worst directions that a search finds.
 
-    The curvature is lambda_min/4 for loss 7, and lambda_min/8 for loss 8. A claim that holds means
-    that the search found no counterexample. As c is pfbench's, the verdict is *holds* at best.
+    The curvature is lambda_min/4 for the loss (7), and lambda_min/8 for the loss (8). The verdict
+    *holds* means that the search found no counterexample. No better verdict is given, because the
+    limit of c is pfbench's.
     """
     parts = {}
     for d, ratio, seed in iterate_dimensions_ratios_and_seeds(trial):
@@ -76,7 +77,7 @@ def check(trial: Trial) -> Evidence:
 
 
 def iterate_dimensions_ratios_and_seeds(trial: Trial) -> Iterator[tuple[int, int, int]]:
-    """Yield triples of d, n/d and a seed."""
+    """Yield triples of a dimension d, a ratio n/d, and a seed of the data."""
     for d in trial.choose_by_effort((10, 16), (10, 16, 24)):
         for ratio in trial.choose_by_effort((4, 10, 16, 40, 160), (4, 10, 16, 40, 160, 640)):
             if ratio * d**3 < trial.choose_by_effort(10**6, 10**7):
@@ -86,11 +87,11 @@ def iterate_dimensions_ratios_and_seeds(trial: Trial) -> Iterator[tuple[int, int
 def constants_needed_by_direction_rank(
     trial: Trial, problem: MatrixRegression, ratio: int, seed: int, alpha: float
 ) -> list[float]:
-    """Return the c that lemma 1 needs with curvature alpha in the worst directions found.
+    """Return the constant c that lemma 1 needs in the worst direction of each rank.
 
-    There is one number each for directions of rank 1, of rank 2 and of any rank (only rank 1 where
-    `ratio` = n/d is above 40). The curvature along V is (1/2) <grad f(V) - grad f(0), V>, by the
-    problem's own oracle.
+    The ranks are 1, 2 and d, or only 1 where `ratio` = n/d is above 40. The curvature along V is
+    (1/2) <grad f(V) - grad f(0), V>, from the gradients under test. It is compared with `alpha`
+    |V|^2.
     """
     tested: Any = problem
     backend = trial.subject.problem_under_test(tested).open(np.random.default_rng(seed))
@@ -124,10 +125,10 @@ LEMMA1 = Claim(
 
 
 class HalfGradient(OverriddenOracles):
-    """Leaves the factor 1/2 of the square in the gradient."""
+    """Faulty gradient with an additional factor 1/2."""
 
     def gradient(self, x: Point) -> Any:
-        """Return half of the gradient."""
+        """Return half of the gradient at x."""
         return 0.5 * self._original.gradient(x)
 
 
@@ -135,16 +136,17 @@ class HalfGradient(OverriddenOracles):
 
 
 def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> ExaminationEvidence:
-    """Find the c that lemma 1 needs for loss 7 with `printed` and with 1/4 times lambda_min.
+    """Compute the c that lemma 1 needs for the loss (7) with `printed` and with 1/4 lambda_min.
 
-    One c in tau = c d/n must serve all n. In the worst rank-one directions found with lambda_min/2,
-    the needed c grows by more than a factor 2 from the least n/d to the largest; with lambda_min/4
-    it falls to 0.
+    In tau = c d/n, the same c must be enough for all n. For the curvature lambda_min/2, the needed
+    c grows by more than a factor 2 from the smallest n/d to the largest. For lambda_min/4 the
+    needed c falls to 0. Both statements are about the worst rank-one directions that a search
+    finds.
     """
     ratios = (10, 40, 160) if effort == "quick" else (10, 40, 160, 640)
 
     def list_required_constants(alpha: float, sizes: Sequence[tuple[int, int]]) -> list[float]:
-        """Return the needed c for each pair of d and n/d."""
+        """Return the c that lemma 1 needs for each pair of d and n/d."""
         return [
             find_worst_direction(
                 make_isotropic_regression(seed, d=d, ratio=r).data, alpha, starts=2, seed=seed
@@ -154,7 +156,7 @@ def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> 
         ]
 
     def growth(results: list[float]) -> float:
-        """Return the last number over the first, divided by 2; 0 if the first is 0."""
+        """Return the last number divided by twice the first; 0 if the first is not positive."""
         return results[-1] / results[0] / 2.0 if results[0] > 0.0 else 0.0
 
     sizes = [(10, ratio) for ratio in ratios]

@@ -1,4 +1,4 @@
-"""li2019 section 4, theorem 1 for non-convex f: measured, as its proof (G.1) is broken."""
+"""li2019 section 4, theorem 1 for non-convex f: tested by runs, as its proof (G.1) is broken."""
 
 import math
 from collections.abc import Callable
@@ -37,10 +37,10 @@ from pfbench.verification.units import VALUE, formula, power_product
 
 
 def nonconvex_quadratic(rng: np.random.Generator, kappa: float, d: int = 256) -> KnownQuadratic:
-    """Return a non-convex problem with L/sigma_hat = kappa.
+    """Return a non-convex quadratic on the l1 ball of R^d with L/sigma_hat = kappa.
 
-    It is `make_restricted_quadratic` with one blind direction and s = 1, so that L = max(1, excess)
-    and sigma_hat = 1 - 8 (1 + excess)/d.
+    It is `make_restricted_quadratic` with one direction of negative curvature and a minimiser with
+    one nonzero entry. So L = max(1, excess) and sigma_hat = 1 - 8 (1 + excess)/d.
     """
     share = 8.0 / d
     excess = kappa * (1.0 - share) / (1.0 + kappa * share)
@@ -58,9 +58,10 @@ _CONDITIONED = make_instance(nonconvex_quadratic, kappa=500.0)
 
 
 def check(trial: Trial) -> Evidence:
-    """Measure the halving of the gap, LO against 1/epsilon, and FO against L/sigma_hat.
+    """Test that the gap halves, and the exponents of two call counts.
 
-    FO are counted to a target.
+    The linear minimisations must grow at most as 1/epsilon. The full gradients until a target must
+    grow at most as the square root of L/sigma_hat.
     """
     T, count = trial.choose_by_effort(9, 10), trial.choose_by_effort(6, 20)
     halved: dict[str, Decision] = {}
@@ -68,7 +69,10 @@ def check(trial: Trial) -> Evidence:
     seeds = trial.seeds(MOST_SEEDS, "problems")
 
     def row(i: int) -> tuple[Floats, list[float]]:
-        """Return LO at the end of each t on the last family, and FO for each L/sigma_hat."""
+        """Return the linear minimisations by t, and the full gradients by L/sigma_hat.
+
+        The linear minimisations are counted on the last problem family.
+        """
         rng, lo = np.random.default_rng(seeds[i]), np.zeros(T)
         for family in _CURVED_DOWN:
             p = family.parameters
@@ -103,7 +107,7 @@ def check(trial: Trial) -> Evidence:
 
 
 def _full_gradients_to_halvings(trial: Trial, tested: SolvedProblem, halvings: int) -> float:
-    """Return the number of full gradients until the gap is delta0 2^-halvings, or infinity."""
+    """Return the full gradients until the gap is at most delta0 2^-halvings; else infinity."""
     target = tested.constants.delta * 2.0**-halvings
     for _, _, step in follow_inner_iterations(trial, tested, halvings):
         if tested.gap(step.state.x) <= target:
@@ -135,11 +139,12 @@ NONCONVEX = Claim(
 def examine_reversed_inequality(
     effort: str, seed: int, *, sign: float = 1.0
 ) -> ExaminationEvidence:
-    """Test (69), which bounds f(theta_hat) - f(theta) from above.
+    """Examine (69), which bounds f(theta_hat) - f(theta) from above.
 
-    Restricted strong convexity bounds it from below. The points are random ones and theta_hat of a
-    problem with eps_stat > 0. A ratio is 1 plus the largest excess of one side over the other, in
-    units of sigma_hat eps_stat^2. (69) has `sign` = 1.
+    Restricted strong convexity bounds f(theta_hat) - f(theta) from below instead. The inequality
+    is evaluated at theta_hat and at random points, on a problem with eps_stat > 0. Each ratio is 1
+    plus the largest excess of one side over the other, in units of sigma_hat eps_stat^2. With
+    `sign` = 1 the inequality is (69) as printed.
     """
     rng = stream(seed, "(69)")
     problem = make_biased_minimiser_problem(64, 1, 0.5)
@@ -166,7 +171,7 @@ def examine_reversed_inequality(
 
 
 def _random_l1_ball_point(problem: KnownQuadratic, rng: np.random.Generator) -> Floats:
-    """Return a random point of the l1 ball."""
+    """Return a random point of the l1 ball: a random convex combination of four vertices."""
     vertices = [problem.set.random_vertex(rng) for _ in range(4)]
     return np.asarray(rng.dirichlet(np.ones(4)) @ np.array(vertices))
 
@@ -179,18 +184,19 @@ def _strong_convexity_slack(problem: KnownQuadratic, x: Floats) -> float:
 
 
 def _convexity_violation(problem: KnownQuadratic, z: Floats, y: Floats) -> float:
-    """Return f(z) + <grad f(z), y - z> - f(y), at most 0 where f is convex."""
+    """Return f(z) + <grad f(z), y - z> - f(y), which is at most 0 for convex f."""
     return problem.value(z) + float(problem.gradient(z) @ (y - z)) - problem.value(y)
 
 
 def examine_missing_convexity(
     effort: str, seed: int, *, towards_minimiser: bool = False
 ) -> ExaminationEvidence:
-    """Test (45), which G.1 uses: f(z) + <grad f(z), y - z> <= f(y) between z_k and y_{k-1}.
+    """Examine (45): f(z) + <grad f(z), y - z> <= f(y), which the proof G.1 uses.
 
-    f has negative curvature along a direction w. (45) fails between feasible z and y with y - z
-    along w. Toward theta_hat it holds, even with (sigma_hat/2)|z - theta_hat|^2 added. A ratio is 1
-    plus the excess in units of |y - z|^2; along a run of CGS, in units of delta0.
+    The proof uses it for z = z_k and y = y_{k-1}. The test function has negative curvature along a
+    direction w. So (45) fails between feasible points z and y = z + w. For y = theta_hat it holds,
+    even with (sigma_hat/2)|z - theta_hat|^2 added. Each ratio is 1 plus the violation divided by
+    |y - z|^2, or by delta0 along a run of conditional gradient sliding.
     """
     rng = stream(seed, "G.1")
     problem = make_restricted_quadratic(rng, 64, 1, 1, excess=1.0)
@@ -214,9 +220,9 @@ def examine_missing_convexity(
 
 
 def _max_convexity_violation_of_cgs(problem: KnownQuadratic, rng: np.random.Generator) -> float:
-    """Return the largest `_convexity_violation` from z_k to y_{k-1} in six restarts of CGS.
+    """Return the largest `_convexity_violation` from z_k to y_{k-1} in a run, divided by delta0.
 
-    It is in units of delta0.
+    The run makes six restarts of conditional gradient sliding.
     """
     constants = problem.constants(problem.start())
     algorithm = CGS.theory(constants.delta / 64.0, constants)
@@ -230,17 +236,18 @@ def _max_convexity_violation_of_cgs(problem: KnownQuadratic, rng: np.random.Gene
 def examine_stray_factor(
     effort: str, seed: int, *, last_factor: Callable[[float], float] = lambda L: L
 ) -> ExaminationEvidence:
-    """Test (74): 64 L delta0/(N (N+1) 2^t sigma_hat) <= L delta0/2^t.
+    """Examine (74): 64 L delta0/(N (N+1) 2^t sigma_hat) <= L delta0/2^t.
 
-    N = ceil(8 sqrt(L/sigma_hat)). The first L is right, but the last is not: (74) fails for L below
-    64 kappa/(N (N+1)). `last_factor` is the last factor as a function of L.
+    Here N = ceil(8 sqrt(L/sigma_hat)). The factor L on the left is right, but the factor L on the
+    right is not: (74) fails for L below 64 kappa/(N (N+1)). `last_factor` is the factor on the
+    right as a function of L.
     """
     rng = stream(seed, "(74)")
     L = 10.0 ** rng.uniform(-4.0, 4.0, size=200)
     kappa = 10.0 ** rng.uniform(0.0, 4.0, size=200)
 
     def max_ratio(L: Floats, N: Floats) -> float:
-        """Return the largest ratio of the left side to the right side."""
+        """Return the largest ratio of the left side of (74) to its right side."""
         return float(
             np.max(64.0 * kappa / (N * (N + 1.0)) / np.array([last_factor(item) for item in L]))
         )

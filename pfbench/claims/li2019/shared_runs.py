@@ -31,12 +31,12 @@ STRONG = "restricted strong convexity with sigma_hat > 0"
 
 
 def inner_iteration_count(L: float, sigma_hat: float) -> int:
-    """Return N_t = ceil(8 sqrt(L/sigma_hat)), the inner iterations in each outer one."""
+    """Return N_t = ceil(8 sqrt(L/sigma_hat)), the inner iterations of each outer iteration."""
     return math.ceil(8.0 * math.sqrt(L / sigma_hat) * (1.0 - 1e-12))
 
 
 def restart_count(delta0: float, epsilon: float) -> int:
-    """Return ceil(log2(delta0/epsilon)), the outer iterations to accuracy epsilon."""
+    """Return ceil(log2(delta0/epsilon)), the outer iterations until the accuracy epsilon."""
     return math.ceil(math.log2(delta0 / epsilon) * (1.0 - 1e-12))
 
 
@@ -46,7 +46,7 @@ def compute_halved_gap_bound(delta0: float, t: int) -> float:
 
 
 def compute_squared_distance_bound(delta0: float, sigma_hat: float, t: int) -> float:
-    """Return D_t^2 = 4 delta0 2^-t/sigma_hat, at least |theta_{t-1} - theta_hat|^2."""
+    """Return D_t^2 = 4 delta0 2^-t/sigma_hat, a bound of |theta_{t-1} - theta_hat|^2."""
     return 4.0 * delta0 * 2.0**-t / sigma_hat
 
 
@@ -63,15 +63,19 @@ _SHAPES: Mapping[str, Callable[..., quadratics.KnownQuadratic]] = {
 
 
 def quadratics_by_minimiser_location(d: int, kappa: float) -> Mapping[str, Instance]:
-    """Return strongly convex quadratics, L/sigma_hat = kappa, by location of the minimiser."""
+    """Return strongly convex quadratics with L/sigma_hat = kappa, by the minimiser's location.
+
+    The keys describe the location in words, such as "interior of the l2 ball".
+    """
     return {name: make_instance(build, d=d, kappa=kappa) for name, build in _SHAPES.items()}
 
 
 def matrix_regression(seed: int = 0) -> MatrixRegression:
-    """Return matrix regression over the nuclear ball with more rows than entries.
+    """Return matrix regression over the nuclear-norm ball with more rows than entries.
 
-    So it is strongly convex, sigma_hat is the least eigenvalue, and eps_stat = 0. It is the only
-    problem of these claims whose points are matrices and whose linear minimisation is inexact.
+    So f is strongly convex, sigma_hat is the least eigenvalue of the Hessian, and eps_stat = 0. Of
+    the test problems for li2019, only this one has matrices as points and inexact linear
+    minimisation.
     """
     data = draw_synthetic_sensing(seed=seed, rows=8, columns=8, rank=2, n=160, spike=1.0)
     return MatrixRegression(data, data.ball, tolerance=1e-10)
@@ -83,7 +87,7 @@ REGRESSION = make_instance(matrix_regression)
 
 @dataclass(frozen=True)
 class SolvedProblem:
-    """Problem whose least value is known.
+    """Problem whose minimum value is known.
 
     Attributes
     ----------
@@ -101,21 +105,21 @@ class SolvedProblem:
 
     @property
     def N(self) -> int:
-        """Number N_t of inner iterations of each outer one."""
+        """Number N_t of inner iterations in each outer iteration."""
         return inner_iteration_count(self.constants.L_f, self.constants.sigma_hat)
 
     def compute_squared_distance_bound(self, t: int) -> float:
-        """Return D_t^2."""
+        """Return D_t^2, a bound of |theta_{t-1} - theta_hat|^2 on this problem."""
         return compute_squared_distance_bound(self.constants.delta, self.constants.sigma_hat, t)
 
 
 def from_quadratic(problem: quadratics.KnownQuadratic) -> SolvedProblem:
-    """Return the `SolvedProblem` of a quadratic with known minimiser and least value 0."""
+    """Return the `SolvedProblem` of a quadratic with known minimiser and minimum value 0."""
     return SolvedProblem(problem, problem.constants(problem.start()), problem.value)
 
 
 def from_regression(problem: MatrixRegression) -> SolvedProblem:
-    """Return the `SolvedProblem` of matrix regression, whose least value is computed."""
+    """Return the `SolvedProblem` of matrix regression, whose minimum value is computed."""
     lower, start = problem.theta_hat(tolerance=1e-9).value, problem.start()
     constants = replace(problem.constants(start), delta=problem.value(start) - lower)
     return SolvedProblem(problem, constants, lambda x: problem.value(x) - lower)
@@ -128,7 +132,11 @@ def make_solved_families(
     kappas: Sequence[float],
     seeds: int = 1,
 ) -> dict[str, SolvedProblem]:
-    """Return, for each seed, quadratics of every shape, a singular one, and matrix regression."""
+    """Return test problems by name, a set of them for each of `seeds` seeds.
+
+    A set has a strongly convex quadratic for each minimiser location and kappa, one with a
+    singular Hessian, and matrix regression.
+    """
     problems = {}
     for i, seed in enumerate(trial.seeds(seeds, "problems"), 1):
         rng = np.random.default_rng(seed)
@@ -148,9 +156,9 @@ def make_solved_families(
 def follow_inner_iterations(
     trial: Trial, tested: SolvedProblem, restarts: int, seed: int = 0, **overrides: Any
 ) -> Iterator[tuple[int, int, StepRecord]]:
-    """Follow a run of the theorem's schedule; yield outer t, inner k, and the step.
+    """Yield outer index t, inner index k and step of each inner iteration of a run.
 
-    `overrides` replace parameters of the schedule.
+    The run has the theorem's schedule, except for the parameters in `overrides`.
 
     Raises
     ------
@@ -172,7 +180,7 @@ def follow_inner_iterations(
 
 
 def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
-    """Decide f(theta_t) - f(theta_hat) <= delta0 2^-t, t = 1 .. T."""
+    """Decide whether f(theta_t) - f(theta_hat) <= delta0 2^-t for t = 1 .. T, in one run."""
     return decide_inequality(
         [
             bound_ratio(
@@ -188,18 +196,18 @@ def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
 
 
 def bound_ratio(measured: float, bound: float) -> float:
-    """Return measured over bound; infinite if `measured` is not finite."""
+    """Return measured/bound; infinity if `measured` is not finite."""
     return measured / bound if math.isfinite(measured) else math.inf
 
 
 def decide_exact_count(measured: int, claimed: int) -> Decision:
-    """Decide that a count equals the claimed one: neither of their two ratios exceeds 1."""
+    """Decide whether a count equals the claimed count."""
     ratios = [measured / claimed, claimed / measured if measured else math.inf]
     return decide_inequality(ratios, rounding=0.0)
 
 
 def combine_with_largest_ratio(parts: Mapping[str, Decision]) -> Decision:
-    """Return the decision of `combine_instances`, with only the largest ratio as its numbers."""
+    """Return the combined decision on instances, with only the largest ratio as its numbers."""
     joined = combine_instances(parts)
     ratio = max(part.measured["ratio"] for part in parts.values())
     measured = {"checks": float(len(parts)), "ratio": ratio}
@@ -209,7 +217,7 @@ def combine_with_largest_ratio(parts: Mapping[str, Decision]) -> Decision:
 def statistical_error_squared(
     tau: float, sigma_hat: float, compatibility: float, outside: float, size: float, length: float
 ) -> float:
-    """Return eps_stat^2, with the corrected constant 8.
+    """Return the squared statistical error eps_stat^2, with the corrected constant 8.
 
     Parameters
     ----------
@@ -228,12 +236,13 @@ def statistical_error_squared(
 
 
 def make_biased_minimiser_problem(d: int, support: int, share: float) -> KnownQuadratic:
-    """Return a problem on the l1 ball whose minimiser is off the truth along a flat line.
+    """Return a problem on the l1 ball with a minimiser theta_hat that is not the true parameter.
 
     The Hessian is I - d w w' with w' = (+-1/d, ...), so that sigma = 1 and tau = 1/(2 d), exactly.
-    The truth has `support` equal entries and l1 norm 1 - share; theta_hat = truth - share w has l1
-    norm 1. eps_stat is positive, and the claim binds: truth + share w is in the ball and near the
-    start. It differs from theta_hat only along w, where f is flat.
+    The true parameter theta* has `support` equal entries and the l1 norm 1 - share. The minimiser
+    theta_hat = theta* - share w has the l1 norm 1. So eps_stat is positive. The point theta* +
+    share w is in the ball and near the start. It differs from theta_hat only along w, where f is
+    nearly flat. So runs come near the bound of |theta - theta_hat|.
 
     Parameters
     ----------
@@ -253,6 +262,6 @@ def make_biased_minimiser_problem(d: int, support: int, share: float) -> KnownQu
 
 
 def error_squared_of_biased_minimiser(d: int, support: int, share: float) -> float:
-    """Return eps_stat^2 of `make_biased_minimiser_problem`."""
+    """Return eps_stat^2 of the problem `make_biased_minimiser_problem`."""
     sigma_hat, length = 1.0 - 8.0 * support / d, share / math.sqrt(d)
     return statistical_error_squared(0.5 / d, sigma_hat, math.sqrt(support), 0.0, share, length)

@@ -1,4 +1,4 @@
-"""li2019 theorem 1 and (27): the distance from theta_hat at a small gap, by eps_stat."""
+"""li2019 theorem 1 and (27): at a small gap, eps_stat bounds the distance from theta_hat."""
 
 import math
 from dataclasses import replace
@@ -37,7 +37,7 @@ _SPARSE = {
 
 
 def check(trial: Trial) -> Evidence:
-    """Check |y - theta_hat|^2 <= 4 eps_stat^2 at all points with a small gap.
+    """Test |y - theta_hat|^2 <= 4 eps_stat^2 at all points y of a run with a small gap.
 
     A gap is small if it is at most sigma_hat eps_stat^2. The last point must have a small gap.
     """
@@ -67,9 +67,11 @@ def check(trial: Trial) -> Evidence:
 def _final_gap_ratio_and_distance_ratios(
     trial: Trial, problem: KnownQuadratic, squared_error: float
 ) -> tuple[float, list[float]]:
-    """Run to the gap sigma_hat eps_stat^2; return the last gap over it, and distance ratios.
+    """Return the final gap and the squared distances of a run, each divided by its unit.
 
-    The distance ratios are |y - theta_hat|^2/eps_stat^2 at all points with at most that gap.
+    The unit of the gap is sigma_hat eps_stat^2, and the run is scheduled to reach it. The squared
+    distances |y - theta_hat|^2 are those at all points y with at most this gap. Their unit is
+    eps_stat^2.
     """
     tested, target = from_quadratic(problem), problem.sigma_hat * squared_error
     ratios = [0.0]
@@ -117,16 +119,17 @@ _WIDE = 256
 
 
 def _statistical_error_squared_as_printed(share: float) -> float:
-    """Return eps_stat^2 of `make_biased_minimiser_problem`, s = 1, with the printed constants."""
+    """Return eps_stat^2 of `make_biased_minimiser_problem` by the printed formula, for s = 1."""
     size, length = 2.0 * share, share / math.sqrt(_WIDE)
     return 0.5 / _WIDE * (size + length) ** 2 / (1.0 - 8.0 / _WIDE)
 
 
 def _make_problem_and_flat_point(share: float, gap: float) -> tuple[KnownQuadratic, Floats]:
-    """Return `make_biased_minimiser_problem`, s = 1, and a distant point with this gap.
+    """Return `make_biased_minimiser_problem` for s = 1, and a point far from its minimiser.
 
-    From the minimiser, the point lies across the flat line, and then along the nonzero entry of the
-    truth, towards 0, as far as the gap allows.
+    The point has the gap `gap`. From the minimiser, one reaches it by a move along the direction
+    in which f is nearly flat. A second move shrinks the nonzero entry of the true parameter as far
+    as the gap allows.
     """
     problem = make_biased_minimiser_problem(_WIDE, 1, share)
     w = scipy.linalg.hadamard(_WIDE)[-1] / _WIDE
@@ -141,15 +144,16 @@ def _make_problem_and_flat_point(share: float, gap: float) -> tuple[KnownQuadrat
 
 
 def _compute_squared_distance(share: float, gap: float) -> float:
-    """Return |theta - theta_hat|^2 at the point of `_make_problem_and_flat_point`."""
+    """Return |theta - theta_hat|^2 at the point theta of `_make_problem_and_flat_point`."""
     problem, point = _make_problem_and_flat_point(share, gap)
     return float(np.sum((point - problem.minimiser) ** 2))
 
 
 def _max_squared_distance_of_cgs(share: float, gap: float) -> float:
-    """Return the largest |theta_t - theta_hat|^2, t = 1, 2, of CGS from the flat point.
+    """Return the largest |theta_t - theta_hat|^2 in a run of conditional gradient sliding.
 
-    Only points with at most the given gap count.
+    The run starts at the point of `_make_problem_and_flat_point` and makes two outer iterations.
+    Only points with a gap of at most `gap` count.
     """
     problem, point = _make_problem_and_flat_point(share, gap)
     problem = replace(problem, begin=point)
@@ -166,7 +170,7 @@ def _max_squared_distance_of_cgs(share: float, gap: float) -> float:
 def examine_squared_norm(
     effort: str, seed: int, *, is_corrected: bool = False
 ) -> ExaminationEvidence:
-    """Test (15), which bounds |theta - theta_hat|^2 by eps^2 where the gap is small.
+    """Examine (15), which bounds |theta - theta_hat|^2 by eps^2 where the gap is small.
 
     A gap is small if f(theta) - f(theta_hat) <= sigma_hat eps^2.
     """
@@ -197,7 +201,7 @@ def examine_squared_norm(
 
 
 def _ratio_of_squared_distance_to_bound(share: float) -> float:
-    """Return |theta - theta_hat|^2 over 4 eps_stat^2, with the factor 8 in eps_stat^2."""
+    """Return |theta - theta_hat|^2/(4 eps_stat^2), with the factor 8 in eps_stat^2."""
     error = error_squared_of_biased_minimiser(_WIDE, 1, share)
     return _compute_squared_distance(share, (1.0 - 8.0 / _WIDE) * error) / (4.0 * error)
 
@@ -205,7 +209,10 @@ def _ratio_of_squared_distance_to_bound(share: float) -> float:
 def examine_one_sided_square(
     effort: str, seed: int, *, is_corrected: bool = False
 ) -> ExaminationEvidence:
-    """Test (22): (15) with |theta - theta_hat| <= eps^2, a length against a squared length."""
+    """Examine (22), which prints |theta - theta_hat| <= eps^2 in place of the square in (15).
+
+    The left side of (22) is a length, but the right side is a squared length.
+    """
     share = float(stream(seed, "(22)").uniform(0.2, 0.6))
     printed, corrected = (
         _statistical_error_squared_as_printed(share),

@@ -1,4 +1,4 @@
-"""li2019 theorem 1: the gap halves at each restart; counts of full gradients and of LO."""
+"""li2019 theorem 1: the gap halves at each restart; counts of oracle calls."""
 
 import math
 from functools import partial
@@ -30,7 +30,7 @@ _SHAPES = shared_runs.quadratics_by_minimiser_location(d=64, kappa=100.0)
 
 
 def check_gap(trial: Trial) -> Evidence:
-    """Check f(theta_t) - f(theta_hat) <= delta0 2^-t after every outer iteration."""
+    """Test f(theta_t) - f(theta_hat) <= delta0 2^-t after every outer iteration t."""
     T, d = trial.choose_by_effort(8, 11), trial.choose_by_effort(64, 256)
     kappas = trial.choose_by_effort((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
     tested = shared_runs.make_solved_families(
@@ -57,7 +57,7 @@ GAP = _of_theorem1(
 
 
 def component_gradient_count(n: int, N: int, delta0: float, epsilon: float) -> int:
-    """Return n N_t ceil(log2(delta0/epsilon)), the SFO to accuracy epsilon."""
+    """Return n N_t ceil(log2(delta0/epsilon)), the component gradients to accuracy epsilon."""
     return n * N * shared_runs.restart_count(delta0, epsilon)
 
 
@@ -65,7 +65,7 @@ _NARROW = shared_runs.quadratics_by_minimiser_location(d=32, kappa=50.0)
 
 
 def check_fo(trial: Trial) -> Evidence:
-    """Check that accuracy epsilon is reached with exactly the claimed SFO."""
+    """Test that runs reach accuracy epsilon with exactly the claimed number of gradients."""
     kappas = trial.choose_by_effort((1.0, 50.0), (1.0, 10.0, 50.0, 1000.0))
     counts, gaps = {}, {}
     for name, tested in shared_runs.make_solved_families(
@@ -108,18 +108,18 @@ FO = _of_theorem1(
 
 
 def lo_first_term(L: float, D: float, sigma_hat: float, delta0: float, T: int) -> float:
-    """Return the first term of the bound of LO in T outer iterations: the LO at a face.
+    """Return the first term of the bound of the linear minimisations in T outer iterations.
 
-    It covers the LO beyond the second term.
+    This term must cover the linear minimisations that exceed the second term, as on faces.
     """
     N = shared_runs.inner_iteration_count(L, sigma_hat)
     return 288.0 * L * D**2 * 2.0**T / delta0 * (N**2 * sigma_hat / (64.0 * L))
 
 
 def lo_second_term(L: float, sigma_hat: float, T: int) -> float:
-    """Return the second term of the bound of LO in T outer iterations: 2 N_t T.
+    """Return 2 N_t T, the second term of the bound of the linear minimisations.
 
-    Half of it is one LO in each inner iteration.
+    Half of this term is one linear minimisation in each of N_t T inner iterations.
     """
     return 2.0 * shared_runs.inner_iteration_count(L, sigma_hat) * T
 
@@ -134,11 +134,13 @@ _STEEP = make_instance(quadratics.vertex_of_simplex, d=64, kappa=1.0, pull=1e6)
 
 
 def check_lo(trial: Trial) -> Evidence:
-    """Check that the LO of T outer iterations are at most the theorem's bound, term by term.
+    """Test that the linear minimisations of T outer iterations are at most the theorem's bound.
 
-    On faces the first term matters: it must cover the LO beyond the second term. Also, the LO
-    beyond one in each inner iteration must grow no faster than 1/epsilon, as this term does. At a
-    steep vertex the second term matters. The bound is attained nearly only if both terms are.
+    The two terms of the bound are tested separately. If the minimiser lies on a face, the first
+    term must cover the linear minimisations that exceed the second term. Also, the linear
+    minimisations beyond one in each inner iteration must grow no faster than 1/epsilon, as the
+    first term does. If the minimiser is a steep vertex, the second term is tested. A better
+    verdict than *holds* requires that both terms are nearly attained.
     """
     rng, d = trial.rng("problems"), trial.choose_by_effort(64, 512)
     faces = {name: face(rng, d=d) for name, face in _FACES.items()}
@@ -171,9 +173,10 @@ def check_lo(trial: Trial) -> Evidence:
 
 
 def _decide_lo_growth(trial: Trial) -> tuple[Decision, int]:
-    """Decide the growth in 1/epsilon of the LO beyond one per inner iteration; count the runs.
+    """Decide the exponent of 1/epsilon in the number of additional linear minimisations.
 
-    Return the decision and the number of runs.
+    Those beyond one in each inner iteration are additional. Return the decision and the number of
+    runs.
     """
     lengths = trial.choose_by_effort(range(4, 12), range(4, 14))
     problem = _SIMPLEX(trial.rng("growth"))
@@ -187,7 +190,7 @@ def _decide_lo_growth(trial: Trial) -> tuple[Decision, int]:
 
 
 def _lo_calls_of_schedule(trial: Trial, problem: quadratics.KnownQuadratic, T: int) -> int:
-    """Return the LO of the schedule with T outer iterations."""
+    """Return the number of linear minimisations in a scheduled run with T outer iterations."""
     c = shared_runs.from_quadratic(problem).constants
     return trial.run(problem, trial.make_scheduled(c.delta * 2.0**-T, c)).counts.lo
 
@@ -209,10 +212,10 @@ LO = _of_theorem1(
 
 
 class LargeVertices(OverriddenOracles):
-    """The linear minimisation answers for a set that is 1.5 times as large."""
+    """Faulty linear minimisation over a set that is 1.5 times as large."""
 
     def lo(self, g: Any) -> Point:
-        """Return 1.5 times the vertex."""
+        """Return 1.5 times the vertex that minimises <g, v>."""
         v = self._original.lo(g)
         return 1.5 * (v if isinstance(v, np.ndarray) else v.matrix())
 

@@ -15,21 +15,21 @@ from pfbench.verification.units import NUMBER, SQUARE, VALUE, formula
 
 
 def batch_size(L: float, L_max: float, sigma_hat: float) -> int:
-    """Return m = 5200 N_t L_max/sigma_hat, rounded up (convex components)."""
+    """Return the batch m = 5200 N_t L_max/sigma_hat, rounded up, for convex components."""
     return math.ceil(
         5200.0 * shared_runs.inner_iteration_count(L, sigma_hat) * L_max / sigma_hat * (1.0 - 1e-12)
     )
 
 
 def component_gradient_count(n: int, N: int, m: int, T: int) -> int:
-    """Return T (n + 2 m N_t), the SFO of T outer iterations."""
+    """Return T (n + 2 m N_t), the component gradients in T outer iterations."""
     return T * (n + 2 * m * N)
 
 
 def variance_bound(L: float, squared: float, N: int, k: int) -> float:
-    """Return L^2 D_t^2/(N_t (k+1)^2), the bound of E|v_k - grad f(z_k)|^2 (52).
+    """Return L^2 D_t^2/(N_t (k+1)^2), the bound (52) of E|v_k - grad f(z_k)|^2.
 
-    `squared` is D_t^2.
+    D_t^2 is `squared`.
     """
     return L**2 * squared / (N * (k + 1.0) ** 2)
 
@@ -52,7 +52,7 @@ _of_storc = partial(
 
 
 def _make_well_conditioned_problems(trial: Trial) -> dict[str, shared_runs.SolvedProblem]:
-    """Return problems with L/sigma_hat <= 25, on which the theorem's batch is affordable."""
+    """Return problems with L/sigma_hat <= 25, for which the theorem's batch is affordable."""
     rng, d = trial.rng("problems"), trial.choose_by_effort(32, 128)
     problems = {
         f"{shape}, L/sigma_hat={kappa:g}": shared_runs.from_quadratic(
@@ -70,7 +70,7 @@ def _make_well_conditioned_problems(trial: Trial) -> dict[str, shared_runs.Solve
 
 
 def check_gap(trial: Trial) -> Evidence:
-    """Check E f(theta_t) - f(theta_hat) <= delta0 2^-t, and the SFO of the schedule."""
+    """Test E f(theta_t) - f(theta_hat) <= delta0 2^-t, and the number of component gradients."""
     T, runs = trial.choose_by_effort(6, 10), RUNS
     means, counts = {}, {}
     for name, tested in _make_well_conditioned_problems(trial).items():
@@ -113,7 +113,7 @@ THM2 = _of_storc(
 
 
 def check_variance(trial: Trial) -> Evidence:
-    """Check E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2), averaged over k for each t."""
+    """Test E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2), averaged over k for each t."""
     runs, parts = RUNS, dict[str, Decision]()
     for name, tested in _make_well_conditioned_problems(trial).items():
         # LO grow like 2^T, except where the minimiser is easy to find.
@@ -129,9 +129,9 @@ def check_variance(trial: Trial) -> Evidence:
 def decide_mean_variances(
     trial: Trial, name: str, tested: shared_runs.SolvedProblem, T: int, runs: int, **overrides: Any
 ) -> dict[str, Decision]:
-    """Return, for each t <= T, the decision on the mean over k of the error over its bound.
+    """Return, for each t <= T, the decision on the mean over k of squared error/bound.
 
-    `overrides` replace parameters of the theorem's schedule.
+    The runs have the theorem's schedule, except for the parameters in `overrides`.
     """
     L, N = tested.constants.L_f, tested.N
     ratios = np.zeros((runs, T, N))

@@ -43,12 +43,15 @@ EXACT = LmoQuality(1.0, 1.0)
 
 
 def noise_factor(beta1: float, beta2: float) -> float:
-    """Return V, the limit of the sum of squares of the weights of z_1, ..., z_t in e_t."""
+    """Return V, the limit for large t of the sum of squared weights of z_1, ..., z_t in e_t.
+
+    The error e_t = N_t - grad f(W_t) contains a weighted sum of the gradient errors z_k.
+    """
     return (1.0 - beta1 * beta2) ** 2 + (beta1 * beta2) ** 2 * (1.0 - beta1) / (1.0 + beta1)
 
 
 def compute_step(K: float, L: float, delta: float, beta1: float, beta2: float) -> float:
-    """Return the eta with the smallest bound for lo = hi = 1."""
+    """Return the step eta with the smallest bound by pfbench without noise, for lo = hi = 1."""
     return math.sqrt(2.0 * delta / (K * L * (1.0 + 4.0 * beta1 * beta2 / (1.0 - beta1))))
 
 
@@ -63,7 +66,10 @@ def compute_bound(
     beta2: float,
     quality: LmoQuality,
 ) -> float:
-    """Return the bound of pfbench; `initial` is |grad f(W_1)|_*, `noise` is sqrt(r) sigma."""
+    """Return pfbench's bound of the mean of |grad f(W_t)|_* over a run of K steps.
+
+    The initial |grad f(W_1)|_* is `initial`, sqrt(r) sigma is `noise`, and (lo, hi) is `quality`.
+    """
     lo, hi = quality
     bias = beta1 * beta2 * (L * eta * hi + initial / K) / (1.0 - beta1)
     error = bias + math.sqrt(noise_factor(beta1, beta2)) * noise
@@ -81,7 +87,10 @@ def compute_printed_bound(
     beta1: float,
     beta2: float,
 ) -> float:
-    """Return (5) for the polar factor itself; `initial` is the Frobenius norm of grad f(W_1)."""
+    """Return the printed bound (5), which is for the exact polar factor.
+
+    The Frobenius norm of grad f(W_1) is `initial`.
+    """
     weight = math.sqrt(1.0 - beta1) + math.sqrt(2.0 * beta1 * (1.0 - beta1 * beta2) * (1.0 - beta2))
     start = 2.0 * beta2 * math.sqrt(r) * initial / (K * (1.0 - beta1))
     drift = eta * L_f * r * (2.0 * beta2 / (1.0 - beta1) + 0.5)
@@ -92,7 +101,10 @@ def compute_printed_bound(
 
 
 def check_bounds(trial: Trial) -> Evidence:
-    """Compare the mean along each run, or over runs, with both bounds."""
+    """Test that the mean of |grad f(W_t)|_* over a run is at most pfbench's and the printed bound.
+
+    With noise, the mean over runs is tested.
+    """
     parts: dict[str, Decision] = {}
     runs = 0
     for instance, beta in product(trial.claim.instances, BETAS):

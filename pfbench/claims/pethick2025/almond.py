@@ -1,9 +1,9 @@
 """Averaging minimisers in place of gradients: Almond stops where uSCG continues.
 
 Noise of 3 tau with probability 1/4 and of -tau with 3/4 has mean 0 and median -tau. Averaged signs
-settle where the *median* of the gradient is 0: at |grad f| = tau = sigma/sqrt(3), for every alpha
-and however small the step (ours). The source's own bound has the term 2 zeta sigma, which no step
-size reduces.
+settle where the *median* of the stochastic gradient is 0. This is at |grad f| = tau =
+sigma/sqrt(3), for every alpha and however small the step. This statement is pfbench's. The
+source's own bound has the term 2 zeta sigma, which no step size reduces.
 """
 
 import math
@@ -31,12 +31,12 @@ _SEEDS = 3
 
 
 def compute_averaged_sign_floor(sigma: float) -> float:
-    """Return tau = sigma/sqrt(3), the |grad f| at which averaged signs settle."""
+    """Return tau = sigma/sqrt(3), the |grad f| near which runs with averaged signs stay."""
     return sigma / math.sqrt(3.0)
 
 
 def make_skewed_noise_problem(K: int) -> HorizonProblem:
-    """Return x^2/2 from 3 tau with noise whose median is not its mean."""
+    """Return x^2/2 from 3 tau with skewed noise: mean 0, and median -tau."""
     noise = ((3.0 * TAU,), *((-TAU,),) * 3)
     return HorizonProblem.from_problem(
         vector_quadratic("linf", weights=(1.0,), begin=(3.0 * TAU,), noise=noise), K
@@ -44,9 +44,10 @@ def make_skewed_noise_problem(K: int) -> HorizonProblem:
 
 
 def check_settling_distance(trial: Trial) -> Evidence:
-    """Compare where both methods settle: mean |grad f(x_k)| over the second half of a run.
+    """Test the mean |grad f(x_k)| over the second half of runs of Almond and of uSCG.
 
-    Between runs this mean varies by some hundredths of tau; the two limits differ by half of tau.
+    Almond must stay near tau, and uSCG must come below 0.4 tau. The mean varies by some hundredths
+    of tau between runs, and its limits for the two methods differ by half of tau.
     """
     parts, numbers = {}, {}
     (item,) = trial.claim.instances
@@ -106,7 +107,7 @@ CLAIMS = (ALMOND_FLOOR,)
 
 
 class SymmetricNoise(OverriddenOracles):
-    """Noise of plus and minus tau, in equal parts, whose median is its mean."""
+    """Faulty batch gradient with the noise tau or -tau, each for half of the samples."""
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
         """Return the gradient plus or minus tau, by the parity of the sample."""

@@ -1,9 +1,10 @@
 """The errors of averaged gradients in pethick2025: lemmas D.2, D.3, D.4, D.6 and D.7.
 
-u_k = E|d_k - grad f(x_k)|_2^2, for each k. The sharper bounds (ours) add noise and bias by
-Minkowski's inequality: the noise of an average of independent gradients, and the bias of steps of
-equal length. Each is attained: where f is affine, and along a straight path. The claims
-methods-run-uscg and methods-run-scg test the exact law behind D.2.
+Let u_k = E|d_k - grad f(x_k)|_2^2. The "sharper" bounds of sqrt(u_k) are pfbench's. They add a
+noise term and a bias term by Minkowski's inequality. The noise term is that of an average of
+independent gradients; it is attained where f is affine. The bias term is that of steps of equal
+length; it is attained along a straight path. The claims methods-run-uscg and methods-run-scg test
+the exact law of the error, from which D.2 follows.
 """
 
 import math
@@ -34,7 +35,10 @@ ALPHA = 0.3
 def constant_alpha_bound_printed(
     k: float, alpha: float, L_f: float, s: float, sigma: float
 ) -> float:
-    """Return lemma D.3 as printed; s = rho_2 gamma is the longest step."""
+    """Return the bound of sqrt(u_k) in lemma D.3 as printed.
+
+    The longest step is s = rho_2 gamma.
+    """
     noise = math.sqrt(alpha) + math.pow(1.0 - alpha / 2.0, k / 2.0)
     return math.sqrt(2.0) * L_f * s / alpha + noise * sigma
 
@@ -42,7 +46,7 @@ def constant_alpha_bound_printed(
 def scg_constant_alpha_bound_printed(
     k: float, alpha: float, L_f: float, s: float, sigma: float
 ) -> float:
-    """Return lemma D.6 as theorem 5.6 uses it; s = D_2 gamma."""
+    """Return the bound of sqrt(u_k) in lemma D.6, in the form of theorem 5.6; s = D_2 gamma."""
     noise = math.sqrt(2.0 * alpha) + math.pow(1.0 - alpha / 2.0, k / 2.0)
     return 2.0 * L_f * s / alpha + noise * sigma
 
@@ -50,19 +54,22 @@ def scg_constant_alpha_bound_printed(
 def constant_alpha_bound_sharper(
     k: float, alpha: float, L_f: float, s: float, sigma: float
 ) -> float:
-    """Return the sum of the bias of steps of length s and of the average's noise (ours)."""
+    """Return pfbench's bound of sqrt(u_k): a bias from steps of length s, and averaged noise."""
     left = math.pow(1.0 - alpha, k - 1.0)
     bias = L_f * s * (1.0 - alpha) / alpha * (1.0 - left)
     return bias + sigma * math.sqrt((alpha + left**2 * (2.0 - 2.0 * alpha)) / (2.0 - alpha))
 
 
 def vanishing_alpha_bound_printed(k: float, L_f: float, reach: float, sigma: float) -> float:
-    """Return the square root of the bound of lemmas D.4 and D.7; reach = rho_2, for SCG D_2."""
+    """Return the square root of the bound of u_k in lemmas D.4 and D.7.
+
+    `reach` is rho_2, and for SCG it is D_2.
+    """
     return math.sqrt((4.0 * sigma**2 + 8.0 * (L_f * reach) ** 2) / math.sqrt(k))
 
 
 def vanishing_alpha_bound_sharper(k: float, L_f: float, s: float, sigma: float) -> float:
-    """Return sigma k^(-1/4) + L_2 s (sqrt(k) - 1), a bound of sqrt(u_k) (ours)."""
+    """Return sigma k^(-1/4) + L_2 s (sqrt(k) - 1), pfbench's bound of sqrt(u_k)."""
     return sigma * math.pow(k, -0.25) + L_f * s * (math.sqrt(k) - 1.0)
 
 
@@ -70,12 +77,18 @@ def vanishing_alpha_bound_sharper(k: float, L_f: float, s: float, sigma: float) 
 
 
 def recursion_bound_printed(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
-    """Return the bound of u_k in lemma D.2 as printed; u = u_(k-1) and alpha = alpha_k."""
+    """Return the bound of u_k by u_(k-1) in lemma D.2 as printed.
+
+    u_(k-1) is `u`, and alpha_k is `alpha`.
+    """
     return (1.0 - alpha / 2.0) * u + 2.0 * (L_f * s) ** 2 / alpha + (alpha * sigma) ** 2
 
 
 def recursion_bound_sharper(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
-    """Return the bound of u_k by Young's inequality with weights 1/(1-alpha), 1/alpha (ours)."""
+    """Return pfbench's bound of u_k by u_(k-1), from Young's inequality.
+
+    Its weights are 1/(1-alpha) and 1/alpha. u_(k-1) is `u`, and alpha_k is `alpha`.
+    """
     bias = ((1.0 - alpha) * L_f * s) ** 2 / alpha
     return (1.0 - alpha) * u + bias + (alpha * sigma) ** 2
 
@@ -84,7 +97,9 @@ def recursion_bound_sharper(u: float, alpha: float, L_f: float, s: float, sigma:
 
 
 def mean_squared_errors(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:
-    """Return u_1 .. u_K, the mean over all draws; with one component, nothing is drawn.
+    """Return u_k = E|d_k - grad f(x_k)|_2^2 for k = 1 .. K, the mean over all draws; shape (K,).
+
+    With one component there are no draws, and one run is enough.
 
     Raises
     ------
@@ -108,7 +123,7 @@ def mean_squared_errors(trial: Trial, problem: HorizonProblem, algorithm: Any) -
 def check_errors(
     trial: Trial, *, is_alpha_constant: bool, is_constrained: bool, printed: Callable[..., float]
 ) -> Evidence:
-    """Compare sqrt(u_k) with its bounds at each k."""
+    """Test that sqrt(u_k) is at most the printed and the sharper bound at each k."""
     parts = {}
     for instance in trial.claim.instances:
         result, reach, numbers = _measure_errors(
@@ -135,7 +150,10 @@ def check_errors(
 
 
 def check_error_recursion(trial: Trial, *, is_constrained: bool) -> Evidence:
-    """Compare each u_k with its bounds by u_(k-1), for constant alpha and alpha_k = k^(-1/2)."""
+    """Test that u_k is at most its bounds by u_(k-1).
+
+    The momentum is a constant alpha, or alpha_k = k^(-1/2).
+    """
     parts = {}
     for instance in trial.claim.instances:
         for constant in (True, False):
@@ -160,9 +178,9 @@ def check_error_recursion(trial: Trial, *, is_constrained: bool) -> Evidence:
 def _measure_errors(
     trial: Trial, problem: HorizonProblem, *, is_alpha_constant: bool, is_constrained: bool
 ) -> tuple[Floats, float, dict[str, float]]:
-    """Return u_1 .. u_K, reach, and the numbers L_f, sigma and s = reach gamma.
+    """Return the mean squared errors u_1 .. u_K, the length `reach`, and constants by name.
 
-    `reach` is the longest step at gamma = 1.
+    `reach` is the longest step for gamma = 1. The constants are L_f, sigma and s = reach gamma.
     """
     c = norm_constants(problem)
     step = c["K"] ** -0.75

@@ -12,19 +12,22 @@ from pfbench.verification.units import GRADIENT, Unit, formula
 def descent_bound(
     K: float, gamma: float, L: float, rho: float, delta: float, zeta: float, error: float
 ) -> float:
-    """Return Delta/(rho gamma K) + L rho gamma/2 + 2 zeta error, the bound of lemma D.1."""
+    """Return Delta/(rho gamma K) + L rho gamma/2 + 2 zeta error, the bound of lemma D.1.
+
+    It bounds the mean of |grad f(x_k)|_* over K iterations.
+    """
     return delta / (rho * gamma * K) + L * rho * gamma / 2.0 + 2.0 * zeta * error
 
 
 def constant_step_parameters(c: Numbers, alpha: float) -> Numbers:
-    """Return alpha and the step gamma = K^(-1/2) of theorems 5.4 and 5.6."""
+    """Return the parameters of theorems 5.4 and 5.6: alpha, and the step gamma = K^(-1/2)."""
     return {"alpha": alpha, "step": c["K"] ** -0.5}
 
 
 def vanishing_step_parameters(c: Numbers) -> Numbers:
-    """Return the step gamma = K^(-3/4) of theorems 5.5 and 5.7.
+    """Return the parameters of theorems 5.5 and 5.7: the step gamma = K^(-3/4).
 
-    No alpha is given, so that alpha_k = k^(-1/2).
+    The method then uses its default momentum alpha_k = k^(-1/2).
     """
     return {"step": c["K"] ** -0.75}
 
@@ -37,10 +40,10 @@ def theorem_claim(
     alpha: float = 0.0,
     **report: Any,
 ) -> Claim:
-    """Return the claim of a theorem: the bound as printed, and a sharper one.
+    """Return the claim of a theorem, with the bound as printed and a sharper one.
 
-    Both bound the mean of `quantity`, in units of `unit`. `alpha` is the constant momentum; with 0
-    it vanishes as k^(-1/2). `report` are further arguments of `Claim`.
+    Both bounds are on the mean of `quantity`, whose unit is `unit`. `alpha` is the constant
+    momentum; 0 stands for alpha_k = k^(-1/2). `report` has further arguments of `Claim`.
     """
     fixed, vanishing = {"alpha": alpha} if alpha else {}, "alpha_k = k^(-1/2), gamma = K^(-3/4)"
     return Claim(

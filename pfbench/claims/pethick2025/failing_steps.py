@@ -1,7 +1,7 @@
 """Steps of pethick2025's proofs that fail as we read them; its theorems hold.
 
-The text was read in a machine-made copy. So each step is *doubtful* until it is compared with the
-print.
+The text was read in a machine-made copy. So each of these errata is *doubtful* until the step is
+compared with the printed paper.
 """
 
 import math
@@ -23,9 +23,9 @@ _LONG = 2_000
 
 
 def examine_power_recursion(effort: str, seed: int) -> ExaminationEvidence:
-    """Test D.9 on u_k = (1-beta) u_(k-1) + eta at k = 2.
+    """Examine the bound D.9 on the recursion u_k = (1-beta) u_(k-1) + eta at k = 2.
 
-    beta = 0.5, eta = 0.01 and u_1 = 1.
+    Here beta = 0.5, eta = 0.01 and u_1 = 1.
     """
     beta, eta, first = 0.5, 0.01, 1.0
     u, limit = (1.0 - beta) * first + eta, eta / beta
@@ -37,9 +37,9 @@ def examine_power_recursion(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def max_recursion_ratio(first: float) -> float:
-    """Return the largest u_k sqrt(k)/c of u_k = (1 - 1/(2 sqrt(k))) u_(k-1) + c/k.
+    """Return the largest u_k sqrt(k) of the recursion u_k = (1 - 1/(2 sqrt(k))) u_(k-1) + 1/k.
 
-    `first` is u_1, and c = 1.
+    u_1 is `first`.
     """
     u, upper = first, first
     for k in range(2, _LONG):
@@ -49,7 +49,7 @@ def max_recursion_ratio(first: float) -> float:
 
 
 def examine_maximum_recursion(effort: str, seed: int) -> ExaminationEvidence:
-    """Test D.10 from u_1 = 4 c; it holds for u_1 up to 3.523 c and from 8.243 c on."""
+    """Examine the bound D.10 from u_1 = 4 c; it holds for u_1 <= 3.523 c and u_1 >= 8.243 c."""
     value = max_recursion_ratio(4.0)
     starts = (*np.linspace(0.0, 3.523, 36), *np.linspace(8.243, 20.0, 36))
     retained = max(max_recursion_ratio(float(start)) / max(float(start), 4.0) for start in starts)
@@ -61,7 +61,10 @@ def examine_maximum_recursion(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def examine_halved_limit(effort: str, seed: int) -> ExaminationEvidence:
-    """Compare the limit of D.2's recursion with the eta/beta of D.3's proof."""
+    """Compare the limit of the recursion in D.2 with the limit that the proof of D.3 states.
+
+    The true limit is twice the stated one.
+    """
     L, s, sigma = 1.0, 1.0, 1.0
     eta = 2.0 * (L * s) ** 2 / ALPHA + ALPHA**2 * sigma**2
     u = 0.0
@@ -74,9 +77,10 @@ def examine_halved_limit(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def examine_young_weights(effort: str, seed: int) -> ExaminationEvidence:
-    """Test step (e) of D.2: the largest (1 + 2/alpha)(1 - alpha) over 1 - alpha/2.
+    """Examine step (e) in the proof of D.2: (1 + 2/alpha)(1 - alpha) <= 1 - alpha/2.
 
-    The corrected step has alpha/2 in place of 2/alpha.
+    The corrected step has alpha/2 in place of 2/alpha. Each ratio is the left side over the right
+    side, the largest over alpha.
     """
     alphas = np.linspace(0.01, 0.99, 99)
     printed = (1.0 + 2.0 / alphas) * (1.0 - alphas) / (1.0 - alphas / 2.0)
@@ -93,9 +97,9 @@ def examine_young_weights(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def examine_longest_step(effort: str, seed: int) -> ExaminationEvidence:
-    """Test D.8: compare the steps of Almond with alpha rho gamma/(1-alpha).
+    """Examine D.8: a step of Almond is at most alpha rho gamma/(1-alpha) long.
 
-    They are those on x^2/2 from far away.
+    The steps are those of runs on x^2/2 from far away.
     """
     step, ratios = 0.1, {}
     problem = make_distant_parabola(20, 100.0)
@@ -112,7 +116,7 @@ def examine_longest_step(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def examine_divided_bound(effort: str, seed: int) -> ExaminationEvidence:
-    """Test (13): compare oscillation around 0 with L rho gamma/(2 n) and L rho gamma/2."""
+    """Examine (13): its term L rho gamma/(2 n) should be L rho gamma/2, as a run shows."""
     K = 400
     step = K**-0.5
     problem = make_oscillation_parabola(K, step)

@@ -1,7 +1,7 @@
-"""The geometry of norm balls: one constant in place of two, and a gradient bound by gap.
+"""The geometry of norm balls: one constant in place of two, and a bound of |grad f|_* by the gap.
 
 Pethick et al. 2025 use both rho_2/rho and zeta. They are the same number: both are the maximum of
-<x, v> over |x| <= 1 and |v|_2 <= 1, taken in either order (ours).
+<x, v> over |x| <= 1 and |v|_2 <= 1. This remark is pfbench's.
 """
 
 import math
@@ -41,7 +41,8 @@ _PAIRS = 40
 def make_vector_problem(norm: str) -> NormedProblem:
     """Return sum h_j x_j^2/2 with h = (1, 2, 3, 4) in a vector norm.
 
-    In the l-infinity norm its smoothness is the sum of the h_j, attained at every vertex.
+    In the l-infinity norm, the smoothness constant is the sum of the h_j, which every vertex
+    attains.
     """
     return vector_quadratic(norm, weights=(1.0, 2.0, 3.0, 4.0), begin=(1.0, -1.0, 1.0, -1.0))
 
@@ -49,7 +50,7 @@ def make_vector_problem(norm: str) -> NormedProblem:
 def make_matrix_problem(norm: str) -> NormedProblem:
     """Return |A W|^2/2, W of shape (3, 5), in a matrix norm.
 
-    In the spectral norm its smoothness is |A|_F^2, as A has no more columns than W.
+    In the spectral norm, the smoothness constant is |A|_F^2, as A has no more columns than W.
     """
     A = np.random.default_rng(5).standard_normal((4, 3))
     begin = np.eye(3, 5)
@@ -68,7 +69,7 @@ def make_matrix_problem(norm: str) -> NormedProblem:
 def blocks() -> NormedProblem:
     """Return |x|^2/2 in a product norm of three balls with different radii.
 
-    The blocks have the spectral norm, the largest column norm, and the l-infinity norm.
+    The three blocks of x have the spectral norm, the largest column norm, and the l-infinity norm.
     """
     balls = (
         norm_ball("spectral[radius=2]", (2, 3)),
@@ -91,9 +92,10 @@ EVERY = (
 
 
 def iterate_extremal_points(ball: NormBall, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield points at which ratios of norms are extreme, and random points.
+    """Yield points at which ratios of norms are extreme, and then random points.
 
-    The former are single entries, isometries and vertices.
+    The extreme points have a single nonzero entry, are isometries, have equal entries, or are
+    vertices.
     """
     balls = ball.balls if isinstance(ball, NormProduct) else (ball,)
     for number in range(len(balls)):
@@ -116,7 +118,7 @@ def _single_entry_array(shape: tuple[int, ...]) -> Floats:
 
 
 def _isometry(shape: tuple[int, ...]) -> Floats:
-    """Return an isometry of this shape if it is a matrix, else a single entry."""
+    """Return a matrix with ones on the diagonal; for a vector shape, one with a single 1."""
     return _single_entry_array(shape) if len(shape) == 1 else np.eye(shape[0], shape[1])
 
 
@@ -124,10 +126,10 @@ def _isometry(shape: tuple[int, ...]) -> Floats:
 
 
 def check_ball_geometry(trial: Trial) -> Evidence:
-    """Compare a ball's constants, dual norm, minimisation and projection with definitions.
+    """Test a ball's constants, dual norm, minimisation and projection against definitions.
 
-    The constants are zeta, rho_2 and omega. The points are random ones, vertices, single entries
-    and isometries, at which the extremes are attained.
+    The constants are zeta, rho_2 and omega. They are tested at random points, vertices, points
+    with a single nonzero entry, and isometries. The latter attain the extremes.
     """
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
@@ -139,9 +141,9 @@ def check_ball_geometry(trial: Trial) -> Evidence:
 
 
 def _decide_ball(oracles: Any, reference: NormBall, rng: np.random.Generator) -> Decision:
-    """Decide all that the claim states of one ball.
+    """Decide whether the constants and operations of one ball agree with their definitions.
 
-    `reference` is the correct ball: it gives the points and the norm.
+    `reference` is the correct ball. Its norm is used, and the points are drawn from it.
     """
     ball, points = oracles.norm, list(iterate_extremal_points(reference, rng))
     gradients = [*points, *(rng.standard_normal(reference.shape) for _ in range(_PAIRS))]
@@ -174,16 +176,16 @@ def _max_finite(numbers: Iterator[float]) -> float:
 
 
 def max_inner(ball: NormBall, x: Floats) -> float:
-    """Return the largest <x, v> over |v| <= 1, by a vertex that attains it."""
+    """Return the largest <x, v> over |v| <= 1, computed at a vertex that attains the maximum."""
     v = ball.lo(x)
     return -float(np.vdot(x, v if isinstance(v, np.ndarray) else v.matrix())) / ball.radius
 
 
 def _minimality_error(oracles: Any, ball: NormBall, g: Floats) -> float:
-    """Return the error of lmo(g): in its value or in its norm, whichever is larger.
+    """Return the error of the minimiser lmo(g), in its value or in its norm.
 
-    The first is the relative error of <g, lmo(g)> against -rho |g|_*, the second the excess of
-    |lmo(g)| over rho.
+    The error in value is the relative difference between <g, lmo(g)> and -rho |g|_*. The error in
+    norm is the relative excess of |lmo(g)| over rho. The larger of the two is returned.
     """
     v = oracles.lo(g)
     missed = float(np.vdot(g, v)) / (ball.radius * max_inner(ball, g)) + 1.0
@@ -192,9 +194,9 @@ def _minimality_error(oracles: Any, ball: NormBall, g: Floats) -> float:
 
 
 def _free_entry_error(oracles: Any, ball: NormBall) -> float:
-    """Return the largest entry of the minimiser that should be 0 but is not, over the radius.
+    """Return the largest entry of lmo(g) that should be 0, divided by the radius.
 
-    Entries should be 0 where a single-entry gradient leaves them undetermined. For the gradient 0
+    If g has a single nonzero entry, the entries that g leaves undetermined should be 0. For g = 0
     all entries should be 0.
     """
     results = [float(np.abs(oracles.lo(np.zeros(ball.shape))).max())]
@@ -204,9 +206,9 @@ def _free_entry_error(oracles: Any, ball: NormBall) -> float:
 
 
 def _projection_condition_violation(ball: Any, reference: NormBall, y: Floats) -> float:
-    """Return the violation of the two conditions of a projection by p = project(y).
+    """Return the relative violation of the projection conditions by p = project(y).
 
-    They are |p| <= rho and rho |y - p|_* <= <y - p, p>.
+    The conditions are |p| <= rho and rho |y - p|_* <= <y - p, p>.
     """
     p = ball.project(y)
     size = reference.radius * float(np.linalg.norm(y)) + 1e-300
@@ -218,14 +220,14 @@ def _projection_condition_violation(ball: Any, reference: NormBall, y: Floats) -
 def gradient_dual_norm_bound(L: float, gap: float) -> float:
     """Return sqrt(2 L gap), the bound of |grad f(x)|_* for an L-smooth f bounded below.
 
-    A step (|grad f|_*/(L rho)) lmo(grad f) decreases f by |grad f|_*^2/(2L), and not below min f
-    (ours).
+    The gap is f(x) - min f. A step (|grad f|_*/(L rho)) lmo(grad f) decreases f by at least |grad
+    f|_*^2/(2L), and f cannot fall below min f.
     """
     return math.sqrt(2.0 * L * gap)
 
 
 def check_dual_norm_bound(trial: Trial) -> Evidence:
-    """Compare |grad f(x)|_* with its bound at random points and along vertices."""
+    """Test |grad f(x)|_* <= sqrt(2 L gap) at random points and at vertices."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -278,71 +280,77 @@ CLAIMS = (GEOM, DUAL_GAP)
 
 
 class FaultyBallProblem(OverriddenOracles):
-    """A problem with a faulty ball; its linear minimisation is that of the faulty ball."""
+    """Base class of problems with a faulty ball, which also determines the linear minimisation."""
 
     class Ball(OverriddenOracles):
-        """A ball of which a subclass changes one part."""
+        """Base class of faulty balls; a subclass changes one property or method."""
 
     @property
     def norm(self) -> Any:
-        """The faulty ball."""
+        """Faulty ball in place of the problem's ball."""
         return self.Ball(self._original.norm)
 
     def lo(self, g: Gradient) -> Point:
-        """Return the faulty ball's minimiser."""
+        """Return the minimiser of <g, v> over the faulty ball."""
         return self.norm.lo_zero_if_undetermined(g)
 
 
 class ZetaOne(FaultyBallProblem):
-    """Takes zeta = 1, which holds for the Euclidean ball only."""
+    """Faulty constant zeta = 1, which is right for the Euclidean ball only."""
 
     class Ball(FaultyBallProblem.Ball):
-        """A ball with zeta = 1."""
+        """Ball that states zeta = 1."""
 
         zeta = 1.0
 
 
 class DiameterForRadius(FaultyBallProblem):
-    """Takes the Euclidean diameter D_2 instead of the radius rho_2."""
+    """Faulty constant zeta from the Euclidean diameter D_2, not the radius rho_2."""
 
     class Ball(FaultyBallProblem.Ball):
-        """A ball whose zeta is that of its diameter."""
+        """Ball that states twice the true zeta."""
 
         @property
         def zeta(self) -> float:
-            """Return D_2/rho = 2 rho_2/rho."""
+            """Ratio D_2/rho = 2 rho_2/rho, twice the true zeta."""
             return 2.0 * float(self._original.zeta)
 
 
 class JointlyScaledRows(FaultyBallProblem):
-    """Divides the whole gradient by its length, not each row or singular value by its own."""
+    """Faulty minimisation that divides the whole gradient by its length.
+
+    The right minimisation divides each row or singular value by its own length.
+    """
 
     class Ball(FaultyBallProblem.Ball):
-        """A ball that divides the whole gradient by one length."""
+        """Ball whose minimiser is the gradient divided by its Euclidean length."""
 
         def lo_zero_if_undetermined(self, g: Gradient) -> Point:
-            """Return -radius g/|g|_2."""
+            """Return -radius g/|g|_2, and 0 for g = 0."""
             size = float(np.linalg.norm(g))
             return -self.radius * g / size if size else 0.0 * g
 
 
 class SignOfZero(FaultyBallProblem):
-    """Takes sgn(0) = 1 and completes singular vectors: a vertex even for the gradient 0."""
+    """Faulty minimisation with sgn(0) = 1 and completed singular vectors.
+
+    So it returns a vertex even for the gradient 0.
+    """
 
     def lo(self, g: Gradient) -> Point:
-        """Return the vertex that the set of the same shape returns."""
+        """Return the vertex of the ball that minimises <g, v>."""
         v = self._original.norm.lo(g)
         return v if isinstance(v, np.ndarray) else v.matrix()
 
 
 class BoundForNorm(FaultyBallProblem):
-    """Takes the upper bound zeta |g|_2 instead of the dual norm |g|_*."""
+    """Faulty dual norm: the upper bound zeta |g|_2 instead of |g|_*."""
 
     class Ball(FaultyBallProblem.Ball):
-        """A ball whose dual norm is the upper bound zeta |g|_2."""
+        """Ball that states zeta |g|_2 as the dual norm."""
 
         def dual_norm(self, g: Gradient) -> float:
-            """Return zeta |g|_2, the bound of the dual norm."""
+            """Return zeta |g|_2, an upper bound of the dual norm."""
             return float(self._original.zeta * np.linalg.norm(g))
 
 

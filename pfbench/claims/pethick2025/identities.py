@@ -1,7 +1,7 @@
 """Identities of pethick2025: Signum, Muon and normalised steps are uSCG; decay is SCG.
 
-A further claim bounds the distance that both methods travel. With one component nothing is drawn,
-so methods that draw differently have the same iterates.
+A further claim bounds the distance that uSCG and SCG travel. The problems have one component, so
+nothing is drawn. So methods that would draw in different ways have the same iterates.
 """
 
 from functools import partial
@@ -38,12 +38,12 @@ ALPHA, STEP, DECAY = 0.3, 0.5, 0.4
 
 
 def iterates(trial: Trial, problem: Any, algorithm: Any) -> Floats:
-    """Return x_2, x_3, ... of a run."""
+    """Return the iterates x_2, x_3, ... of a run, stacked along the first axis."""
     return np.array([np.array(step.state.x) for step in trial.follow(problem, algorithm)])
 
 
 def decide_identical_paths(parts: dict[str, tuple[Floats, Floats]]) -> Evidence:
-    """Decide that the two paths of each pair are equal."""
+    """Decide whether the two sequences of iterates in each pair are equal, up to rounding."""
     decided = {}
     for name, (result, expected) in parts.items():
         shaped = result.shape == expected.shape
@@ -60,7 +60,7 @@ def decide_identical_paths(parts: dict[str, tuple[Floats, Floats]]) -> Evidence:
 
 
 def check_is_uscg(trial: Trial, *, begin: str) -> Evidence:
-    """Compare the iterates with those of uSCG with the same weight.
+    """Test that the iterates equal those of uSCG with the same averaging weight.
 
     `begin` selects the initial momentum of uSCG: d_0 = 0 or d_1 = g.
     """
@@ -75,7 +75,10 @@ def check_is_uscg(trial: Trial, *, begin: str) -> Evidence:
 
 
 def check_decay_is_scg(trial: Trial) -> Evidence:
-    """Compare each step of uSCG with decay with a step of SCG over the ball of radius rho/mu."""
+    """Test that each step of uSCG with weight decay mu is a step of SCG.
+
+    SCG steps over the ball of radius rho/mu.
+    """
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -91,7 +94,10 @@ def check_decay_is_scg(trial: Trial) -> Evidence:
 
 
 def check_signum_on_diagonals(trial: Trial) -> Evidence:
-    """Compare Q'W_k P with the diagonal matrix of Signum's x_k, on the sum of the f_j."""
+    """Test that Muon's W_k, rotated to Q'W_k P, is the diagonal matrix of Signum's x_k.
+
+    Signum runs on the sum of h_j x_j^2/2, with the weights h_j of the matrix problem.
+    """
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -110,19 +116,19 @@ def check_signum_on_diagonals(trial: Trial) -> Evidence:
 
 
 def ball_radius_bound(rho: float) -> float:
-    """Return rho, the bound of |x_k| for SCG."""
+    """Return rho, the bound of |x_k| for SCG over a ball of radius rho."""
     return rho
 
 
 def travel_bound(rho: float, gammas: float) -> float:
-    """Return rho times the sum of all step sizes, the bound of |x_k - x_1| for uSCG."""
+    """Return rho times the sum `gammas` of all step sizes, the bound of |x_k - x_1| for uSCG."""
     return rho * gammas
 
 
 def check_distance(trial: Trial, *, is_constrained: bool) -> Evidence:
-    """Compare |x_k| with rho if constrained, else |x_k - x_1| with rho gamma (k - 1).
+    """Test |x_k| <= rho if `is_constrained`, else |x_k - x_1| <= rho gamma (k - 1).
 
-    The distances are in the norm of the problem.
+    The distances are measured in the norm of the problem.
     """
     parts = {}
     for instance in trial.claim.instances:

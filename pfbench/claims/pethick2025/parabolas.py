@@ -1,4 +1,4 @@
-"""Instances on which the bounds of pethick2025 bind, and others on which they only hold."""
+"""Problems on which bounds of pethick2025 are nearly attained, and others for variety."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -17,9 +17,10 @@ from pfbench.verification.instruments.normed_quadratics import HorizonProblem, v
 
 
 def make_distant_parabola(K: int, begin: float) -> HorizonProblem:
-    """Return x^2/2 from far away: all steps lead toward 0, and shorter ones do not reach it.
+    """Return x^2/2 from so far away that all steps lead toward 0.
 
-    All terms of the bound but Delta/(rho gamma K) are small, and the mean |x| is half the distance.
+    Shorter steps do not reach 0. All terms of the bound but Delta/(rho gamma K) are small, and the
+    mean |x| is half the initial distance.
     """
     return HorizonProblem.from_problem(vector_quadratic("linf", weights=(1.0,), begin=(begin,)), K)
 
@@ -27,25 +28,31 @@ def make_distant_parabola(K: int, begin: float) -> HorizonProblem:
 def make_oscillation_parabola(K: int, step: float) -> HorizonProblem:
     """Return x^2/2 from half a step: with exact gradients |x| is constant.
 
-    So the term L rho gamma/2 of the bound binds.
+    So the term L rho gamma/2 of the bound is attained.
     """
     return make_distant_parabola(K, 0.5 * step)
 
 
 def make_two_point_noise_parabola(K: int, size: float) -> HorizonProblem:
-    """Return x^2/2 from `size` with noise +-`size`: without averaging, signs walk randomly."""
+    """Return x^2/2 from `size` with noise +-`size`: without averaging, signs walk randomly.
+
+    "Signs" are the steps of a sign method.
+    """
     problem = vector_quadratic("linf", weights=(1.0,), begin=(size,), noise=((size,), (-size,)))
     return HorizonProblem.from_problem(problem, K)
 
 
 def make_pure_noise_problem(K: int) -> HorizonProblem:
-    """Return 0 with noise of plus or minus 1: the error of an average is that of its noise."""
+    """Return f = 0 with noise of plus or minus 1; an averaged gradient is averaged noise."""
     problem = vector_quadratic("linf", weights=(0.0,), begin=(0.0,), noise=((1.0,), (-1.0,)))
     return HorizonProblem.from_problem(problem, K)
 
 
 def make_linf_quadratic(K: int) -> HorizonProblem:
-    """Return a quadratic of ten variables with normal noise, over l-infinity: zeta = sqrt(10)."""
+    """Return a quadratic of ten variables with normal noise and the l-infinity norm.
+
+    Its constant zeta is sqrt(10).
+    """
     rng = np.random.default_rng(3)
     noise = make_noise("normal", 0.5, (10,), 16, rng).tolist()
     weights = [0.1 * j for j in range(1, 11)]
@@ -54,14 +61,14 @@ def make_linf_quadratic(K: int) -> HorizonProblem:
 
 
 def make_spectral_least_squares(K: int) -> HorizonProblem:
-    """Return |A W - B|^2/2, W of shape (3, 5), with normal noise, over the spectral norm."""
+    """Return |A W - B|^2/2, W of shape (3, 5), with normal noise and the spectral norm."""
     rng = np.random.default_rng(7)
     noise = make_noise("normal", 0.5, (3, 5), 16, rng)
     return _matrix_quadratic(K, "spectral", rng.standard_normal((4, 3)) / 2.0, noise, rng)
 
 
 def line_instance(K: int) -> HorizonProblem:
-    """Return (x - 1)^2/2 on [-1, 1] from -1: steps lead to 1, and shrink on the way there.
+    """Return (x - 1)^2/2 on [-1, 1] from -1, on which steps lead to 1 and shrink near it.
 
     With shorter steps, or only 1/gamma steps, a run ends far from 1.
     """
@@ -69,7 +76,7 @@ def line_instance(K: int) -> HorizonProblem:
 
 
 def noisy_cube_instance(K: int) -> HorizonProblem:
-    """Return a quadratic of four variables on a cube, normal noise; its centre is outside."""
+    """Return a quadratic on a cube in R^4 with normal noise, whose centre is outside the cube."""
     noise = make_noise("normal", 0.5, (4,), 16, np.random.default_rng(3))
     weights, centre = np.array([0.1, 0.4, 0.7, 1.0]), np.array([0.5, -0.2, 1.5, 2.0])
     return _cube_quadratic(K, weights, centre, noise)
@@ -78,7 +85,7 @@ def noisy_cube_instance(K: int) -> HorizonProblem:
 def distant_centre_instance(K: int, size: float) -> HorizonProblem:
     """Return (x - 100)^2/2 on [-1, 1] from -1, with noise of plus or minus `size`.
 
-    All steps go in one direction.
+    All steps lead toward 1.
     """
     noise = np.array([[size], [-size]]) if size else np.zeros((1, 1))
     return _cube_quadratic(K, np.ones(1), np.full(1, 100.0), noise)
@@ -94,7 +101,10 @@ def _cube_quadratic(K: int, weights: Floats, centre: Floats, noise: Floats) -> H
 
 
 def make_noiseless_least_squares(K: int, norm: str) -> HorizonProblem:
-    """Return |A W - B|^2/2, W of shape (3, 5), without noise: momentum is the only error."""
+    """Return |A W - B|^2/2 without noise, W of shape (3, 5), in a norm.
+
+    So the momentum alone causes the error of the gradient estimate.
+    """
     rng = np.random.default_rng(7)
     return _matrix_quadratic(K, norm, rng.standard_normal((4, 3)), np.zeros((1, 3, 5)), rng)
 
@@ -102,7 +112,7 @@ def make_noiseless_least_squares(K: int, norm: str) -> HorizonProblem:
 def _matrix_quadratic(
     K: int, norm: str, A: Floats, noise: Floats, rng: np.random.Generator
 ) -> HorizonProblem:
-    """Return |A W - B|^2/2 from 0, with a random normal B."""
+    """Return |A W - B|^2/2 from W = 0, with a random normal B of shape (4, 5)."""
     shape, B = (3, 5), rng.standard_normal((4, 5))
     plain = MatrixLeastSquares(
         set=WholeMatrices(shape), start_point=np.zeros(shape), noise=noise, A=A, B=B
@@ -111,7 +121,7 @@ def _matrix_quadratic(
 
 
 class RotatedQuadratic(FiniteSum):
-    """f(W) = the sum of h_j t_j^2/2, t_j = (Q'WP)_jj, over the spectral norm.
+    """Sum of h_j t_j^2/2 with t_j = (Q'WP)_jj, a function of a matrix W, in the spectral norm.
 
     Attributes
     ----------
@@ -135,30 +145,30 @@ class RotatedQuadratic(FiniteSum):
 
     @property
     def norm(self) -> NormBall:
-        """The spectral norm."""
+        """Spectral norm of matrices of shape (d, d)."""
         return norm_ball("spectral", (len(self.weights),) * 2)
 
     def rotate_back(self, W: Floats) -> Floats:
-        """Return Q'WP for one matrix W, or for each of several."""
+        """Return Q'WP for one matrix W, or for each matrix of a stack."""
         return np.asarray(self._Q.T @ W @ self._P)
 
     def start(self) -> Floats:
-        """Return Q diag(t) P'."""
+        """Return the start Q diag(t) P', shape (d, d)."""
         return np.asarray(self._Q @ np.diag(self.start_point) @ self._P.T)
 
     def value(self, x: Floats) -> float:
-        """Return f(W)."""
+        """Return the sum of h_j t_j^2/2 at the matrix x."""
         t = np.diag(self.rotate_back(x))
         return 0.5 * float(np.asarray(self.weights) @ (t * t))
 
     def gradient(self, x: Floats) -> Floats:
-        """Return Q diag(h_j t_j) P'."""
+        """Return the gradient Q diag(h_j t_j) P', shape (d, d)."""
         slopes = np.asarray(self.weights) * np.diag(self.rotate_back(x))
         return np.asarray(self._Q @ np.diag(slopes) @ self._P.T)
 
 
 def make_rotated_instance(K: int) -> RotatedQuadratic:
-    """Return a quadratic of the singular values alone: Muon's steps are those of signs.
+    """Return a quadratic of the singular values, on which Muon's steps are sign steps.
 
     The singular vectors Q and P do not change along a run.
     """

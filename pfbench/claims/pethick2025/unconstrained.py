@@ -1,7 +1,7 @@
 """Lemma D.1 and theorems 5.4 and 5.5 of pethick2025: uSCG, by the mean of |grad f(x_k)|_*.
 
-"printed" is the bound as we read it, with the constants of its proof; "sharper" is ours. Both use
-one constant zeta where the paper has rho_2/rho and zeta.
+The "printed" bound is the one that we read in the paper, with the constants of its proof. The
+"sharper" bound is pfbench's. Both use one constant zeta, where the paper has rho_2/rho and zeta.
 """
 
 import math
@@ -38,7 +38,7 @@ def constant_alpha_bound_printed(
     sigma: float,
     delta: float,
 ) -> float:
-    """Return the bound of theorem 5.4 as printed, gamma = K^(-1/2)."""
+    """Return the bound of mean |grad f(x_k)|_* in theorem 5.4 as printed, gamma = K^(-1/2)."""
     shrunk = math.sqrt(1.0 - alpha / 2.0)
     noise = (math.sqrt(alpha) + shrunk / (K * (1.0 - shrunk))) * sigma
     error = math.sqrt(2.0) * L_f * rho * zeta / (alpha * math.sqrt(K)) + noise
@@ -55,7 +55,7 @@ def constant_alpha_bound_sharper(
     sigma: float,
     delta: float,
 ) -> float:
-    """Return the bound of theorem 5.4 with separate bias and noise of the average (ours)."""
+    """Return pfbench's bound for theorem 5.4, with separate terms for bias and noise."""
     noise = (math.sqrt(alpha / (2.0 - alpha)) + 1.0 / (alpha * K)) * sigma
     error = L_f * rho * zeta * (1.0 - alpha) / (alpha * math.sqrt(K)) + noise
     return descent_bound(K, math.pow(K, -0.5), L, rho, delta, zeta, error)
@@ -64,9 +64,9 @@ def constant_alpha_bound_sharper(
 def vanishing_alpha_bound_printed(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return the bound of theorem 5.5 as printed, for gamma from K^(-3/4)/2 to K^(-3/4).
+    """Return the bound of mean |grad f(x_k)|_* in theorem 5.5 as printed.
 
-    alpha_k = k^(-1/2).
+    It holds for gamma from K^(-3/4)/2 to K^(-3/4), with alpha_k = k^(-1/2).
     """
     root = math.sqrt(4.0 * sigma**2 + 8.0 * (L_f * rho * zeta) ** 2)
     first = 2.0 * delta + 8.0 / 3.0 * (2.0 * rho * zeta) * root
@@ -76,9 +76,10 @@ def vanishing_alpha_bound_printed(
 def vanishing_alpha_bound_sharper(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return the bound of theorem 5.5 with a sharper bound of the errors (ours).
+    """Return pfbench's bound for theorem 5.5, by a sharper bound of the errors.
 
-    It is sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1), gamma = K^(-3/4).
+    The errors satisfy sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1), with gamma =
+    K^(-3/4).
     """
     error = 4.0 / 3.0 * sigma + 2.0 / 3.0 * L_f * rho * zeta
     return (delta / rho + 2.0 * zeta * error) / math.pow(K, 0.25) + L * rho / (
@@ -90,11 +91,12 @@ def vanishing_alpha_bound_sharper(
 
 
 def check_descent_lemma(trial: Trial) -> Evidence:
-    """Compare the mean of |grad f(x_k)|_* with the bound of lemma D.1, using observed errors.
+    """Test mean |grad f(x_k)|_* <= the bounds of lemma D.1, with the errors observed in a run.
 
-    The sharper bound has the mean of |lambda_k|_* in place of zeta |lambda_k|_2. The printed bound
-    has the root of a mean square, which is larger than both. So the bounds hold in each run, not
-    only on average.
+    The error is lambda_k = d_k - grad f(x_k). The sharper bound has the mean of |lambda_k|_*, and
+    the printed bound as tested has zeta times the mean of |lambda_k|_2. The paper has the root of
+    a mean square instead, which is larger than both. So the bounds hold in each run, not only on
+    average.
     """
     ratios: dict[str, list[float]] = {}
     for instance in trial.claim.instances:

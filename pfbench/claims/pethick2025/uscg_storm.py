@@ -1,8 +1,9 @@
-"""uSCG along STORM's estimate: the mean of |grad f(x_k)|_* decreases as K^(-1/3) (ours).
+"""uSCG along STORM's estimate: the mean of |grad f(x_k)|_* decreases as K^(-1/3).
 
-Steps are rho_2 gamma long, and alpha = L_ms rho_2 gamma/sigma. With a first batch of one, the law
-of STORM's error gives sqrt(u_k) <= sqrt(2 L_ms rho_2 gamma sigma) + (1 - alpha)^(k-1) sigma. Lemma
-D.1 of pethick2025 gives the other terms. gamma minimises the sum of the first and the third term.
+This statement is pfbench's. Steps are rho_2 gamma long, and alpha = L_ms rho_2 gamma/sigma. With a
+first batch of one sample, the exact law of STORM's error gives sqrt(u_k) <= sqrt(2 L_ms rho_2
+gamma sigma) + (1 - alpha)^(k-1) sigma. Lemma D.1 of pethick2025 gives the other terms of the
+bound. The step gamma minimises the sum of the first and the third term.
 """
 
 import math
@@ -26,7 +27,7 @@ def storm_step(K: float, L_ms: float, rho: float, zeta: float, sigma: float, del
 
 
 def storm_parameters(c: Numbers) -> Numbers:
-    """Return the step gamma, alpha, and a first batch of one."""
+    """Return the parameters of a run: the step gamma, alpha, and a first batch of one sample."""
     names = ("K", "L_ms", "rho", "zeta", "sigma", "delta")
     step = storm_step(**{name: c[name] for name in names})
     alpha = min(1.0, c["L_ms"] * c["rho"] * c["zeta"] * step / c["sigma"])
@@ -36,10 +37,10 @@ def storm_parameters(c: Numbers) -> Numbers:
 def storm_bound(
     K: float, L: float, L_ms: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return the bound of the mean of |grad f(x_k)|_* in K iterations.
+    """Return the bound of the mean of |grad f(x_k)|_* over K iterations.
 
-    It is Delta/(rho gamma K) + L rho gamma/2 + 2 zeta [sqrt(2 L_ms s sigma) + sigma/(alpha K)] with
-    s = rho_2 gamma. Where alpha is capped at 1, the bound of the error is at least sigma.
+    It is Delta/(rho gamma K) + L rho gamma/2 + 2 zeta [sqrt(2 L_ms s sigma) + sigma/(alpha K)]
+    with s = rho_2 gamma. If alpha is capped at 1, the term of the error is at least sigma.
     """
     gamma = storm_step(K, L_ms, rho, zeta, sigma, delta)
     s = rho * zeta * gamma

@@ -28,16 +28,16 @@ _FLOOR = 1e-11
 def suboptimality_bound(
     h0: float, L_f: float, sigma_hat: float, rho: float, D: float, t: int
 ) -> float:
-    """Return the bound after t steps, half of which contract the gap.
+    """Return the bound of f(x_t) - min f after t steps, at least half of which contract it.
 
-    rho is the pyramidal width, sigma_hat the modulus of strong convexity.
+    rho is the pyramidal width, and sigma_hat the modulus of strong convexity.
     """
     shrinks = min(0.5, sigma_hat * (rho / D) ** 2 / (4.0 * L_f))
     return h0 * (1.0 - shrinks) ** -(-t // 2)
 
 
 def check_contraction(trial: Trial) -> Evidence:
-    """Compare f(x_t) - min f with its bound from the first vertex on."""
+    """Test that f(x_t) - min f is at most its bound, from the first vertex on."""
     parts: dict[str, Decision] = {}
     for instance in INSTANCES:
         problem = instance()

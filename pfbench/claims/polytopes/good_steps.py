@@ -39,9 +39,10 @@ _FLOOR = 1e-11
 def contraction_factor(
     L_f: float, sigma_hat: float, rho: float, D: float, *, smoothness_multiple: float
 ) -> float:
-    """Return 1 - min(1/2, mu delta^2/(quantity L M^2)).
+    """Return 1 - min(1/2, mu delta^2/(c L M^2)), the factor of f - min f in a good step.
 
-    rho is the width delta, sigma_hat the modulus mu, and D the diameter M.
+    The factor c is `smoothness_multiple`, the width delta is `rho`, the modulus of strong
+    convexity mu is `sigma_hat`, and the diameter M is `D`.
     """
     return 1.0 - min(0.5, sigma_hat * (rho / D) ** 2 / (smoothness_multiple * L_f))
 
@@ -49,7 +50,8 @@ def contraction_factor(
 def suboptimality_bound(spread: float, sigma_hat: float, rho: float) -> float:
     """Return <g, a - w>^2/(2 mu delta^2), an upper bound of f(x) - min f.
 
-    `spread` is <g, a - w>, sigma_hat is mu, and rho is the width delta.
+    <g, a - w> is `spread`, the modulus of strong convexity mu is `sigma_hat`, and the pyramidal
+    width delta is `rho`.
     """
     return spread**2 / (2.0 * sigma_hat * rho**2)
 
@@ -57,9 +59,9 @@ def suboptimality_bound(spread: float, sigma_hat: float, rho: float) -> float:
 def check_good_steps(
     trial: Trial, *, smoothness_multiple: float, counts_good_steps: bool
 ) -> Evidence:
-    """Compare each step of each run with its bound.
+    """Test each step of each run: f(x) - min f before it, and the decrease of f.
 
-    With `counts_good_steps`, also check that at least half of the steps are good.
+    With `counts_good_steps`, also test that at least half of the steps are good.
     """
     parts: dict[str, Decision] = {}
     for instance in INSTANCES:

@@ -23,10 +23,10 @@ TRIANGLE = np.array([[0.0, 1.0], [-1.0, 0.0], [1.0, 0.0]])
 
 
 def triangle(along: float, below: float) -> IndefiniteQuadratic:
-    """Return |x - z|^2/2 on the triangle (0, 1), (-1, 0), (1, 0), from its tip.
+    """Return |x - z|^2/2 on the triangle (0, 1), (-1, 0), (1, 0), from its tip (0, 1).
 
-    z = (along, -below) lies below an inner point of the lower edge. So the minimiser is (along, 0),
-    and only the tip is off its face.
+    The point z = (along, -below) lies below the lower edge. So the minimiser is (along, 0), and
+    all vertices but the tip are on its face.
     """
     z = np.array([along, -below])
     lower = 0.5 * below**2 - 0.5 * float(z @ z)
@@ -37,7 +37,7 @@ def triangle(along: float, below: float) -> IndefiniteQuadratic:
 
 
 def open_loop_bound(constants: Constants, parameters: Any, t: int) -> float:
-    """Return 8 L D^2/(3(t+3)), for t >= 1."""
+    """Return 8 L D^2/(3(t+3)), the bound of f(x_t) - min f for t >= 1."""
     return 8.0 * constants.L_f * constants.D**2 / (3.0 * (t + 3.0))
 
 
@@ -73,9 +73,11 @@ _OPEN = {"step": "open-loop", "offset": 4.0}
 
 
 def settling_step(L_f: float, D: float, kappa: float) -> int:
-    """Return S = 16 L^2 D^4/(3 kappa^2), at least 1; from S on, LO answers are on the face.
+    """Return S = 16 L^2 D^4/(3 kappa^2), at least 1, from which minimisers are on the face.
 
-    kappa is strict complementarity: the least <grad f(x*), v - x*> of a vertex off the face.
+    All linear minimisations from step S on return vertices of the face that contains x*. kappa is
+    the constant of strict complementarity: the least <grad f(x*), v - x*> over vertices v off the
+    face.
     """
     return max(1, math.ceil(16.0 * L_f**2 * D**4 / (3.0 * kappa**2) * (1.0 - 1e-12)))
 
@@ -83,11 +85,12 @@ def settling_step(L_f: float, D: float, kappa: float) -> int:
 def face_bound(
     t: int, S: int, L_f: float, sigma_hat: float, D: float, G: float, beta: float
 ) -> float:
-    """Return K/((t+2)(t+3)), the bound of h_t for t >= S.
+    """Return K/((t+2)(t+3)), the bound of h_t = f(x_t) - min f for t >= S.
 
-    beta is the distance of x* from the boundary of its face, G the largest |grad f|. The weight off
-    the face decreases as t^-4, and V >= h + beta |P grad f|, P onto the directions of the face. So
-    (t+3)(t+2) h_t grows only where h_t <= 32 L^2 D^4/(beta^2 mu (t+4)^2).
+    beta is the distance of x* from the boundary of its face, and G the largest |grad f|. The total
+    weight of vertices off the face decreases as t^-4. The gap is V >= h + beta |P grad f|, where P
+    projects onto the directions of the face. So (t+3)(t+2) h_t grows only where h_t <= 32 L^2
+    D^4/(beta^2 mu (t+4)^2).
     """
     size = L_f * D**2
     early = 8.0 * size * (S + 2.0) / 3.0
@@ -103,7 +106,7 @@ STEEP = (
 
 
 def check_after_transient(trial: Trial, *, T: int) -> Evidence:
-    """Compare f(x_t) - min f with its bound from step S on; check that LO stay on the edge."""
+    """Test f(x_t) - min f <= its bound from step S on, and that minimisers stay on the edge."""
     parts: dict[str, Decision] = {}
     for instance in STEEP:
         problem, along, below = (
@@ -164,7 +167,7 @@ _STALLS = -1.3
 
 
 def slope(trial: Trial, problem: IndefiniteQuadratic, parameters: dict[str, Any], T: int) -> float:
-    """Return the slope of log h_t against log t over the last decade of T steps."""
+    """Return the slope of log(f(x_t) - min f) against log t over the last decade of T steps."""
     steps = trial.follow(problem, trial.make(iterations=T, **parameters))
     h = np.array([suboptimality(problem, step.state.x) for step in steps])
     t = np.arange(1, len(h) + 1)
@@ -173,12 +176,15 @@ def slope(trial: Trial, problem: IndefiniteQuadratic, parameters: dict[str, Any]
 
 
 def open_loop_decay(t: int) -> float:
-    """Return t^-2, which is, up to a constant, the share of h_1 left after t open-loop steps."""
+    """Return t^-2, the decay of f(x_t) - min f with open-loop steps, up to a constant."""
     return float(t) ** -2
 
 
 def check_separation(trial: Trial, *, lengths: tuple[int, int]) -> Evidence:
-    """Compare the slopes of the open loop and of line search on each triangle."""
+    """Test the slopes of log(f - min f) for the open loop and for line search, on triangles.
+
+    The open loop must decrease f - min f nearly as t^-2, and line search only about as t^-1.
+    """
     parts: dict[str, Decision] = {}
     for instance in INSTANCES:
         problem = instance()

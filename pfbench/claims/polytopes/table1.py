@@ -1,9 +1,9 @@
 """Exponents on polytopes, claimed and measured: active-set methods, plain Frank-Wolfe.
 
-f is strongly convex, and its minimiser lies inside a facet. With away and pairwise steps, LO grow
-in order as the logarithm of 1/epsilon; plain Frank-Wolfe with line search needs 1/epsilon on the
-cube. Counts start at a point with a small gap, as the phase before has no rate. Nothing is drawn,
-so each exponent is a single number.
+f is strongly convex, and its minimiser lies inside a facet. With away and pairwise steps, the
+linear minimisations grow as the logarithm of 1/epsilon. Plain Frank-Wolfe with line search needs a
+number that grows as 1/epsilon on the cube. Counts start at a point with a small gap, because the
+methods have no proved rate before. Nothing is drawn, so each exponent is a single number.
 """
 
 import math
@@ -48,10 +48,11 @@ def calls_to_reduce(
     starting_fraction: float,
     **overrides: Any,
 ) -> list[float]:
-    """Return the LO until the gap is each fraction in `target_fractions` of a reference gap.
+    """Return the linear minimisations until f - min f is each target fraction of a reference gap.
 
-    The reference gap is `starting_fraction` of the gap f - min f after the first step. LO until it
-    is reached are not counted. A fraction that is never reached gives infinity.
+    The reference gap is `starting_fraction` of f - min f after the first step. Linear
+    minimisations before the reference gap is reached are not counted. A target that is never
+    reached gives infinity.
     """
     L = float(np.linalg.eigvalsh(problem.A)[-1])
     algorithm = trial.make(iterations=_LONGEST, **(overrides or {"smoothness": L}))
@@ -71,7 +72,7 @@ def calls_to_reduce(
 
 
 def check_logarithmic_calls(trial: Trial) -> Evidence:
-    """Fit LO in ln(1/epsilon) on each polytope."""
+    """Test that linear minimisations grow at most linearly in ln(1/epsilon), on each polytope."""
     x, parts = -np.log(_LOGARITHMIC), dict[str, Decision]()
     for instance in POLYTOPES:
         fit = fit_exponent(
@@ -82,7 +83,7 @@ def check_logarithmic_calls(trial: Trial) -> Evidence:
 
 
 def check_zigzag_calls(trial: Trial) -> Evidence:
-    """Fit LO in 1/epsilon on the cube."""
+    """Test that the linear minimisations grow at most as 1/epsilon on the cube."""
     spent = calls_to_reduce(trial, CUBE(), _POWERS, 1e-1, step="line-search")
     fit = fit_exponent(1.0 / _POWERS, spent, least_decades=0.99)
     subject = f"LO in 1/epsilon: {CUBE.name}"

@@ -1,7 +1,7 @@
 """condg (qu2018 algorithm 2): its stopping rule, its cost, its distance to the exact prox.
 
-It is Frank-Wolfe with line search on <l, x> + |x - u|^2/(2 lambda), from u, until its gap is at
-most eta.
+condg applies Frank-Wolfe with line search to <l, x> + |x - u|^2/(2 lambda). It starts at u and
+stops when the Frank-Wolfe gap is at most eta.
 """
 
 from collections.abc import Callable
@@ -30,16 +30,16 @@ The differences are of numbers of size 1 to 20 and at least 1e-5, so eleven digi
 def make_centred_simplex_quadratic(d: int) -> IndefiniteQuadratic:
     """Return |x - c|^2/2 on the simplex of d vertices, c its centre; the start is a vertex.
 
-    With lambda = 1, the first prox is the minimiser of f, spread over the whole face. For d of at
-    least 6/eta, the inner steps are as many as the geometry allows.
+    With lambda = 1, the first prox is the minimiser of f, which is inside the whole simplex. For d
+    >= 6/eta, condg needs the largest number of inner steps that the diameter allows.
     """
     return spread_on_simplex(d)
 
 
 def make_tilted_simplex_quadratic(d: int, offset: float) -> IndefiniteQuadratic:
-    """Return |x - c|^2/2 plus a tilt in x_0 on the simplex of d vertices; u is the first one.
+    """Return |x - c|^2/2 plus `offset` x_0 on the simplex; the start u is the vertex e_0.
 
-    The prox is spread over all other vertices, so it is far from u.
+    The prox is a mean of all other vertices, so it is far from u.
     """
     return spread_on_simplex(d, offset)
 
@@ -62,7 +62,7 @@ Measured = Callable[[CondgCall, int], float]
 
 
 def relative_inner_gap(call: CondgCall, lo_calls: int) -> float:
-    """Return the inner gap at the returned point, over eta."""
+    """Return the inner Frank-Wolfe gap at the point that condg returned, divided by eta."""
     g = call.l + (call.answer - call.u) / call.lam
     return (float(g @ call.answer) - call.problem.minimum(g)[0]) / call.eta
 
@@ -74,15 +74,16 @@ def relative_prox_distance(call: CondgCall, lo_calls: int) -> float:
 
 
 def relative_lo_calls(call: CondgCall, lo_calls: int) -> float:
-    """Return the number of LO calls over its bound."""
+    """Return the number of linear minimisations of a condg call, divided by its bound."""
     return lo_calls / max_calls(call.problem.set.diameter, call.lam, call.eta)
 
 
 def collect_condg_calls(trial: Trial, option: int) -> dict[str, list[tuple[CondgCall, int]]]:
-    """Return the condg calls of runs of ncgs, by problem, each with its number of LO.
+    """Return the condg calls in runs of ncgs, by problem, each with its linear minimisations.
 
-    u is theta_md, and l the gradient there. For option II, these are the calls that make theta_ag.
-    The number of LO of one call is known for option I only.
+    The arguments of condg are u = theta_md and the gradient l at u. For option II, these are the
+    calls that return theta_ag. Only for option I is the number of linear minimisations of one call
+    known.
     """
     d = trial.choose_by_effort(200, 1000)
     cases: list[tuple[str, Any, float, float]] = []
@@ -113,7 +114,7 @@ def collect_condg_calls(trial: Trial, option: int) -> dict[str, list[tuple[Condg
 
 
 def check_ratio(trial: Trial, *, ratio: Measured, options: tuple[int, ...] = (1, 2)) -> Evidence:
-    """Test that a ratio of condg is at most 1 in every call, over all families."""
+    """Test that `ratio`, a quantity of condg over its bound, is at most 1 in every call."""
     parts = {}
     calls = 0
     for option in options:

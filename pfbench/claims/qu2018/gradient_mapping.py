@@ -30,15 +30,15 @@ from pfbench.verification.statistics import (
 
 
 def mapping_sq(problem: Problem, x: Floats, g: Floats, lam: float) -> float:
-    """Return the squared gradient mapping |x - prox(x - lam g)|^2/lam^2."""
+    """Return |G|^2 for the gradient mapping G = (x - prox(x - lam g))/lam."""
     return float(np.sum((x - problem.prox(x, g, lam)) ** 2)) / lam**2
 
 
 def minimiser_distance_and_norm(problem: IndefiniteQuadratic) -> tuple[float, float]:
     """Return |theta_0 - theta*| and |theta*|, or upper bounds if theta* is not known.
 
-    On a box theta* is its far corner in the first coordinate. Else the bounds are the diameter D
-    and the largest norm M.
+    On a box, theta* is the end of the first coordinate. On other sets the bounds are the diameter
+    D and the largest norm M.
     """
     box = problem.set
     if isinstance(box, Box):
@@ -48,11 +48,11 @@ def minimiser_distance_and_norm(problem: IndefiniteQuadratic) -> tuple[float, fl
 
 
 def momentum_reach(N: int) -> float:
-    """Return the reach of N iterations of option II on a slope g, in units of beta g.
+    """Return the distance that N iterations of option II need on f = -g x, in units of beta g.
 
-    It is the larger of theta_md_N + 1 and theta_{N-1}. On f = -g x without an end, theta moves by
-    lambda_k g = (k/2) beta g, and theta_ag to one beta g beyond theta_md. So with this much room
-    every mapping is still g.
+    On an interval of this length, every gradient mapping equals the gradient -g. In iteration k,
+    theta moves by lambda_k g = (k/2) beta g, and theta_ag is beta g beyond theta_md. The distance
+    is the larger of theta_md_N + 1 and theta_{N-1}.
     """
     theta = ag = md = 0.0
     for k in range(1, N + 1):
@@ -62,10 +62,10 @@ def momentum_reach(N: int) -> float:
 
 
 def make_momentum_slope(N: int) -> IndefiniteQuadratic:
-    """Return a slope whose end N iterations with momentum just reach.
+    """Return a linear function on an interval whose end N iterations with momentum just reach.
 
-    So every gradient mapping equals the constant gradient, and the bound binds for small N. For
-    larger N, theta_md_N is far before the end, and |G|^2 is far below the bound.
+    So every gradient mapping equals the constant gradient, and the bound is nearly attained for
+    small N. For larger N, theta_md_N is far before the end, and |G|^2 is far below the bound.
     """
     return make_quadratic_linear_along_box(1.0, momentum_reach(N) / 2.0, 1e4)
 
@@ -79,10 +79,12 @@ GOOD = 48
 
 @dataclass(frozen=True)
 class RunCost:
-    """Cost of one run: SFO until |G|^2 <= epsilon, all SFO, and all LO.
+    """Cost of one run in component gradients and linear minimisations, and its |G|^2/epsilon.
 
-    `min_ratio` and `mean` are the least and the mean |G|^2/epsilon; the mean is that of the
-    declared output.
+    `sfo_to_target` are the component gradients until |G|^2 <= epsilon. `sfo` and `lo` are the
+    component gradients and linear minimisations of the whole run. `min_ratio` and `mean` are the
+    least and the mean |G|^2/epsilon. The mean is the expectation for an output drawn as the method
+    declares.
     """
 
     sfo_to_target: float
@@ -103,11 +105,11 @@ def run_and_measure_cost(
     weighted: bool = False,
     max_iterations_to_target: float = math.inf,
 ) -> RunCost:
-    """Run a schedule and measure its cost.
+    """Return the cost of one run of an algorithm, measured up to its end or up to the target.
 
-    The run goes to its end or, if `max_iterations_to_target` is finite, to the target or that
-    number of iterations. |G|^2 is taken at the points of the gradients. With `weighted`, the mean
-    has weights k (k+1).
+    The run stops early only if `max_iterations_to_target` is finite: at the target, or after that
+    number of iterations. |G|^2 is computed at the points of the gradients. With `weighted`, the
+    mean has weights k (k+1).
     """
     ratios: list[float] = []
     to_target = math.inf
@@ -135,9 +137,10 @@ def decide_call_exponent(
     claimed: float,
     initial_seeds: int,
 ) -> Decision:
-    """Decide the exponent of x in one kind of calls.
+    """Decide whether one kind of calls grows with x at most with the claimed exponent.
 
-    `subject` names the field of `RunCost`; `initial_seeds` is the number of seeds at first.
+    `subject` names the field of `RunCost`, and `initial_seeds` is the number of seeds at the first
+    look.
     """
 
     def counts(seeds: int) -> Floats:
@@ -155,7 +158,10 @@ Sample = Callable[[int], tuple[float, float, float]]
 def check_means_and_exact_counts(
     trial: Trial, samples: Mapping[str, Sample], max_samples: int
 ) -> Evidence:
-    """Decide that means are at most their bounds in expectation, if SFO counts are exact."""
+    """Test means against their bounds in expectation, and counts of component gradients.
+
+    The counts must equal the claimed ones.
+    """
     parts, counts, runs = {}, {}, 0
     for name, sample in samples.items():
 
@@ -179,7 +185,7 @@ def check_means_and_exact_counts(
 
 @dataclass(frozen=True)
 class ScheduleSweep:
-    """The schedule for epsilon over two decades, on one problem per seed.
+    """Runs of a schedule for several epsilon over two decades, on one problem for each seed.
 
     Attributes
     ----------
@@ -203,11 +209,11 @@ class ScheduleSweep:
 
     @property
     def accuracy_divisors(self) -> Floats:
-        """Divisors of the largest epsilon."""
+        """Numbers by which the largest epsilon is divided, shape (accuracies,)."""
         return np.geomspace(1.0, 100.0, self.trial.choose_by_effort(4, 8))
 
     def runs_by_seed(self, factor: float = 1.0) -> SeedRows[int, list[RunCost]]:
-        """Return the runs by seed; the steps follow from `factor` times L."""
+        """Return the costs of the runs by seed; step sizes are those for `factor` times L."""
         trial, multiples = self.trial, self.accuracy_divisors
         seeds = trial.seeds(MOST_SEEDS, "problems")
         draws = np.reshape(trial.seeds(MOST_SEEDS * multiples.size, "runs"), (MOST_SEEDS, -1))
@@ -234,10 +240,11 @@ class ScheduleSweep:
     def decide_best_of_grid(
         self, rows: SeedRows[int, list[RunCost]], claimed: float
     ) -> dict[str, Decision]:
-        """Decide the exponent of SFO to the target of the best schedule of the grid.
+        """Decide the exponent of the component gradients to the target, with tuned step sizes.
 
-        `rows` are the runs of the theorem's schedule. The result is empty for quick effort, and for
-        a subject without the parameter `smoothness`, which has no such grid.
+        For each run the best schedule of a small grid counts; `rows` are the runs of the theorem's
+        schedule. The result is empty for quick effort, and for a method without the parameter
+        `smoothness`, which has no such grid.
         """
         if self.trial.effort == "quick":
             return {}
@@ -264,10 +271,12 @@ Decisions = dict[str, Decision]
 def decide_exponents(
     sweeps: Mapping[str, ScheduleSweep], seeds: int, claimed: float
 ) -> tuple[Decisions, Decisions, Decisions, int]:
-    """Decide, by family, the exponents of 1/epsilon in SFO and LO, and that outputs are good.
+    """Decide the exponents of 1/epsilon in two kinds of calls, and that outputs are good.
 
-    The exponent of SFO to the target is `claimed`, on the l1 ball also after tuning; that of LO is
-    2. Return the decisions on SFO, on LO and on outputs, and the number of runs.
+    The component gradients to the target must have the exponent `claimed`, on the l1 ball also
+    after tuning. The linear minimisations must have the exponent 2. An output is good if the mean
+    of |G|^2 over it is at most epsilon. The result has the decisions on both kinds of calls and on
+    outputs, each by problem family, and the number of runs.
     """
     sfo, lo, output, runs = Decisions(), Decisions(), Decisions(), 0
     for name, sweep in sweeps.items():

@@ -44,16 +44,16 @@ def option1_min_bound(L: float, delta: float, N: int) -> float:
 
 
 def option1_mean_bound(L: float, delta: float, N: int) -> float:
-    """Return (16 L Delta + 28 L)/(3N), a sharp bound of the mean over k of |G|^2 (option I)."""
+    """Return (16 L Delta + 28 L)/(3N), the bound of the mean over k of |G|^2 (option I)."""
     return (16.0 * L * delta + 28.0 * L) / (3.0 * N)
 
 
 def option2_min_bound(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
-    """Return the bound of min_k |G|^2 of theorem 1, option II, eta = chi = 1/N.
+    """Return the bound of min_k |G|^2 in theorem 1, option II, for eta = chi = 1/N.
 
-    `first` is |theta_0 - theta*|, `norm` is |theta*|; upper bounds are allowed for both. The
+    |theta_0 - theta*| is `first`, and |theta*| is `norm`; upper bounds are allowed for both. The
     theorem prints the mapping at theta_{k-1} with the gradient at theta_md_k. Here the mapping is
-    at theta_md_k, as theorem 2, the same result with noise, prints it.
+    at theta_md_k. This agrees with theorem 2, the same result with noise.
     """
     return (
         192.0 * L * L * first**2 / (N * N * (N + 1.0))
@@ -63,7 +63,7 @@ def option2_min_bound(L: float, ell: float, first: float, norm: float, M: float,
 
 
 def option2_mean_bound(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
-    """Return the bound of the weighted mean of |G|^2 of theorem 1, option II, eta = chi = 1/N.
+    """Return the bound of the weighted mean of |G|^2 for option II, with eta = chi = 1/N.
 
     The weights are proportional to k (k+1).
     """
@@ -81,7 +81,8 @@ def option2_mean_bound(L: float, ell: float, first: float, norm: float, M: float
 def make_scaled_simplex_quadratic(d: int, rise: float) -> indefinite.IndefiniteQuadratic:
     """Return rise |x - c|^2 on the simplex, c its centre; the start is a vertex.
 
-    Each prox is spread over a face, so that condg uses up its tolerance.
+    Each exact prox is the mean of many vertices, so that the gap at condg's result is near its
+    tolerance.
     """
     problem, factor = indefinite.spread_on_simplex(d), 2.0 * rise
     return replace(
@@ -93,9 +94,9 @@ def make_scaled_simplex_quadratic(d: int, rise: float) -> indefinite.IndefiniteQ
 
 
 def make_slope_reached_at_end(N: int) -> indefinite.IndefiniteQuadratic:
-    """Return a slope whose end is just reached by the last of N steps beta.
+    """Return a linear function on a box whose end the last of N steps beta just reaches.
 
-    So every gradient mapping equals the constant gradient, and the bound binds.
+    So every gradient mapping equals the constant gradient, and the bound is nearly attained.
     """
     return indefinite.make_quadratic_linear_along_box(1.0, N / 2.0, 1000.0)
 
@@ -104,7 +105,7 @@ def chain(T: int) -> ZeroChain:
     """Return the zero chain of T links, scaled so that L = 1 and eps is proportional to 1/T.
 
     Delta is at most 1, so mu^2 = l/(12 T), and D is fixed. No point is near the target before the
-    last link is known, so that FO to the target binds.
+    last link is found. So no method needs fewer full gradients, up to a constant.
     """
     mu = math.sqrt(chain_smoothness() / (12.0 * T))
     return ZeroChain(horizon=T, columns=T + 1, smoothness=1.0, mu=mu)
@@ -122,7 +123,10 @@ SMALL = make_instance(indefinite.random_on_l1_ball, d=20, n=1, rise=0.3)
 
 
 def _make_random_problems(trial: Trial) -> dict[str, Any]:
-    """Return random non-convex finite sums on the l1 ball, and least squares on a face."""
+    """Return random non-convex finite sums on the l1 ball, and a least-squares problem.
+
+    The minimiser of the latter is inside a face of the simplex.
+    """
     families: dict[str, Any] = {}
     for i, seed in enumerate(trial.seeds(trial.choose_by_effort(2, 10), "problems")):
         families[f"non-convex on the l1 ball, {i}"] = NONCONVEX(np.random.default_rng(seed))
@@ -159,7 +163,7 @@ def check_option1(trial: Trial) -> Evidence:
 
 
 def _decide_all_zero(differences: list[float]) -> Decision:
-    """Decide that differences, relative to D, are 0 up to rounding."""
+    """Decide whether all differences, relative to the diameter D, are 0 up to rounding."""
     largest = max(differences)
     return decide_exact(
         largest <= 1e-9, "They coincide.", "They are different points.", {"difference": largest}
@@ -197,9 +201,10 @@ def check_option2(trial: Trial) -> Evidence:
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test FO and LO of the schedule for eps, and that it reaches |G|^2 <= eps.
+    """Test the growth of full gradients and linear minimisations in 1/eps for the schedule.
 
-    The runs on the zero chain stop at the target; those on the l1 ball run to their end.
+    Runs on the zero chain stop at the target. Runs on the l1 ball go to their end, and must reach
+    |G|^2 <= eps.
     """
     divisor = trial.choose_by_effort(5.0, 10.0)
 
@@ -242,9 +247,10 @@ def check_rate(trial: Trial) -> Evidence:
 
 
 def _run_to_target(trial: Trial, T: int) -> RunCost:
-    """Run option I with its schedule until |G|^2 <= eps = (mu/l)^2 on a chain of T links.
+    """Return the cost of option I until |G|^2 <= eps = (mu/l)^2 on a chain of T links.
 
-    About 80 iterations are needed for each link; a run with more than 120 counts as censored.
+    About 80 iterations are needed for each link. A run with more than 1000 + 120 T iterations
+    counts as censored.
     """
     problem = CHAIN(T=T)
     epsilon = (problem.mu / chain_smoothness()) ** 2

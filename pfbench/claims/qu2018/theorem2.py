@@ -29,7 +29,10 @@ from pfbench.verification.units import LENGTH, SQUARE, formula
 def stochastic_mapping_bound(
     L: float, ell: float, first: float, norm: float, M: float, sigma2: float, N: int
 ) -> float:
-    """Return the bound of the mean E|g|^2, g the stochastic mapping (theorem 2, derived)."""
+    """Return the bound of the weighted mean of E|g|^2, g the stochastic gradient mapping.
+
+    It is theorem 2 with constants that pfbench derived.
+    """
     return (
         384.0 * L * L * first**2 / (N * (N + 1.0) * (N + 2.0))
         + 96.0 * L * ell * (norm**2 + M * M) / (N + 2.0)
@@ -45,7 +48,7 @@ def stochastic_mapping_bound(
 def make_noisy_ball_quadratic(d: int, n: int, radius: float, noise: float) -> IndefiniteQuadratic:
     """Return |x|^2/2 on an l2 ball, from its boundary, with gradient noise of norm `noise`.
 
-    Near the ball's centre, what remains of the stochastic mapping is noise.
+    Near the ball's centre the stochastic mapping consists of noise alone.
     """
     return noisy_ball(d, n, radius, noise=noise)
 
@@ -61,9 +64,10 @@ SMALL_NOISE = make_instance(make_noisy_ball_quadratic, d=3, n=6, radius=4.0, noi
 
 
 def check_weighted_mean(trial: Trial) -> Evidence:
-    """Test the weighted mean of |g(theta_md_k, G_k, beta)|^2, and SFO.
+    """Test the weighted mean of the squared stochastic mapping, and the component gradients.
 
-    g is the stochastic mapping.
+    The stochastic gradient mapping is g(theta_md_k, G_k, beta), where G_k is the gradient
+    estimate.
     """
     long = trial.choose_by_effort(200, 600)
     samples = {
@@ -102,7 +106,10 @@ def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) ->
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test SFO and LO of the schedule for eps, and that |G|^2 of its output has a mean <= eps."""
+    """Test the growth of both kinds of calls in 1/eps, and that outputs have a mean |G|^2 <= eps.
+
+    The calls are component gradients and linear minimisations, with the schedule for eps.
+    """
 
     def sweep(problem: Instance, first: int) -> ScheduleSweep:
         def max_tolerance(c: Constants) -> float:

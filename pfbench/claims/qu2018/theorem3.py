@@ -37,12 +37,15 @@ from pfbench.verification.units import SQUARE, formula
 
 
 def uniform_output_bound(L: float, delta: float, T: int) -> float:
-    """Return 18 L (Delta+1)/T, the bound of E|G|^2 at a uniform output (theorem 3)."""
+    """Return 18 L (Delta+1)/T, the bound of E|G|^2 at a uniformly drawn output (theorem 3)."""
     return 18.0 * L * (delta + 1.0) / T
 
 
 def component_gradient_count(n: int, batch: int, period: int, T: int) -> int:
-    """Return (T/m)(n + 2bm), the component gradients of T iterations; m divides T."""
+    """Return (T/m)(n + 2bm), the component gradients in T iterations; m divides T.
+
+    m is `period`, and b is `batch`.
+    """
     return T // period * (n + 2 * batch * period)
 
 
@@ -52,28 +55,29 @@ def component_gradient_count(n: int, batch: int, period: int, T: int) -> int:
 def make_spread_ball_quadratic(
     d: int, n: int, radius: float, noise: float, spread: float
 ) -> indefinite.IndefiniteQuadratic:
-    """Return |x|^2/2 on an l2 ball, from its boundary, whose components differ.
+    """Return |x|^2/2 on an l2 ball, from its boundary, as a mean of unequal components.
 
-    Their gradients differ by `noise`, which the snapshot cancels, and their Hessians by `spread`,
-    which leaves an error in the estimate.
+    The component gradients differ by `noise`, which the snapshot cancels. The component Hessians
+    differ by `spread`, which leaves an error in the estimate.
     """
     return indefinite.noisy_ball(d, n, radius, noise=noise, spread=spread)
 
 
 def make_slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
-    """Return a slope with equal components whose end is just reached by the last of T steps.
+    """Return a linear function with equal components on a box, reached by the last of T steps.
 
-    The steps are 1/(3L). So every gradient mapping equals the constant gradient.
+    The step size is 1/(3L). Every gradient mapping equals the constant gradient, as the end of the
+    box is just reached.
     """
     return indefinite.make_quadratic_linear_along_box(1.0, T / 3.0, 1000.0, n=8)
 
 
 def make_opposed_curvature_problem(T: int, n: int) -> indefinite.IndefiniteQuadratic:
-    """Return -g x on an interval that is T steps g/3 long.
+    """Return f(x) = -g x on an interval that is T steps of length g/3 long.
 
-    It is the mean of -g x + x^2/2 and -g x - x^2/2. |G|^2 = g^2 = 3000/T all the way (L = 1, Delta
-    = 1000). So only the end has a smaller |G|^2, and errors of the estimate make the steps there
-    longer or shorter.
+    f is the mean of -g x + x^2/2 and -g x - x^2/2. Everywhere but at the end |G|^2 = g^2 = 3000/T,
+    with L = 1 and Delta = 1000. So only the end has a smaller |G|^2, and errors of the estimate
+    change the lengths of the steps.
     """
     g = math.sqrt(3000.0 / T)
     length, signs = T * g / 3.0, np.resize([1.0, -1.0], n)
@@ -127,9 +131,11 @@ def _make_mean_sample(trial: Trial, problem: indefinite.IndefiniteQuadratic, T: 
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test SFO to the target in eps and n, all LO in eps, and the mean |G|^2 of outputs.
+    """Test the growth of calls in 1/eps and n, and the mean |G|^2 of outputs.
 
-    The growth of SFO as n^(2/3) is by schedule: an iteration costs that much, whatever it does.
+    Component gradients are counted to the target, and linear minimisations in the whole run. The
+    growth of the component gradients as n^(2/3) is determined by the schedule: an iteration costs
+    that much in any case.
     """
     iterations = trial.choose_by_effort(9, 12)
 
@@ -170,7 +176,10 @@ def check_rate(trial: Trial) -> Evidence:
 
 
 def _run_along_slope(trial: Trial, problem: indefinite.IndefiniteQuadratic, seed: int) -> RunCost:
-    """Run the schedule to |G|^2 <= 0.9 of its value on the slope, which only the end has."""
+    """Return the cost of the scheduled run until |G|^2 <= 0.9 of its value on the slope.
+
+    Only the end of the slope has so small a |G|^2.
+    """
     constants = problem.constants(problem.start())
     epsilon = 0.9 * float(problem.b @ problem.b)
     algorithm = trial.make_scheduled(epsilon, constants)
@@ -181,7 +190,10 @@ def _run_along_slope(trial: Trial, problem: indefinite.IndefiniteQuadratic, seed
 
 
 def _decide_output_quality(trial: Trial, sizes: Sequence[int]) -> tuple[Decision, int]:
-    """Decide that outputs are good on average over all n; return it and the number of runs."""
+    """Decide whether outputs are good on average over all n; return the number of runs, too.
+
+    An output is good if the mean of |G|^2 over it is at most epsilon.
+    """
     means = []
     for seed in trial.seeds(trial.choose_by_effort(GOOD // len(sizes), 20), "n"):
         for n in sizes:

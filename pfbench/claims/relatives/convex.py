@@ -40,47 +40,59 @@ Error = Callable[..., float]
 
 
 def one_sfw_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
-    """Return (2 sigma^2 + 8 L^2 D^2)/(t+1)."""
+    """Return (2 sigma^2 + 8 L^2 D^2)/(t+1), the bound of E|e_t|^2 for one-sfw."""
     return (2.0 * sigma2 + 8.0 * (L * D) ** 2) / (t + 1.0)
 
 
 def momentum_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
-    """Return ((sigma + 2.06 L D)/(t+1)^(1/3))^2."""
+    """Return ((sigma + 2.06 L D)/(t+1)^(1/3))^2, the bound of E|e_t|^2 for momentum-sfw."""
     return float((math.sqrt(sigma2) + 2.06 * L * D) ** 2 / (t + 1.0) ** (2.0 / 3.0))
 
 
 def page_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
-    """Return (2-p)/(pb) (L D gamma_t)^2, gamma_t = 2/(t+s)."""
+    """Return (2-p)/(pb) (L D gamma_t)^2, the bound of E|e_t|^2 for page-fw-convex.
+
+    The step is gamma_t = 2/(t+s).
+    """
     b, p, s = PAGED["batch"], PAGED["refresh"], PAGED["delay"]
     return (2.0 - p) / (p * b) * (2.0 * L * D / (t + s)) ** 2
 
 
 def spider_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
-    """Return (4 L D/(t+2))^2."""
+    """Return (4 L D/(t+2))^2, the bound of E|e_t|^2 for spider-fw-convex."""
     return (4.0 * L * D / (t + 2.0)) ** 2
 
 
 def one_sfw_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
-    """Return (4/3) D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1)."""
+    """Return the bound of E f(x_T) - min f for one-sfw.
+
+    It is (4/3) D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1).
+    """
     error = 4.0 / 3.0 * D * math.sqrt(2.0 * sigma2 + 8.0 * (L * D) ** 2)
     return error / math.sqrt(T) + 2.0 * L * D**2 / (T + 1.0)
 
 
 def momentum_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
-    """Return (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1)."""
+    """Return the bound of E f(x_T) - min f for momentum-sfw.
+
+    It is (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1).
+    """
     error = 1.2 * D * (math.sqrt(sigma2) + 2.06 * L * D)
     return float(error / T ** (1.0 / 3.0)) + 2.0 * L * D**2 / (T + 1.0)
 
 
 def page_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
-    """Return ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)), C = L D^2 (1/2 + sqrt((2-p)/(pb)))."""
+    """Return the bound of E f(x_T) - min f for page-fw-convex.
+
+    It is ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)) with C = L D^2 (1/2 + sqrt((2-p)/(pb))).
+    """
     b, p, s = PAGED["batch"], PAGED["refresh"], PAGED["delay"]
     C = L * D**2 * (0.5 + math.sqrt((2.0 - p) / (p * b)))
     return ((s - 1.0) * (s - 2.0) * h0 + 4.0 * C * T) / ((T + s - 1.0) * (T + s - 2.0))
 
 
 def spider_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
-    """Return 10 L D^2/(T+1)."""
+    """Return 10 L D^2/(T+1), the bound of E f(x_T) - min f for spider-fw-convex."""
     return 10.0 * L * D**2 / (T + 1.0)
 
 
@@ -91,9 +103,9 @@ def check_errors_and_final_value(
     final_value_bound: Error,
     parameters: dict[str, Any],
 ) -> Evidence:
-    """Compare the mean over t of |e_t|^2 over its bound, and the final gap, with their bounds.
+    """Test the squared errors e_t and the final f(x_T) - min f against bounds, in expectation.
 
-    Both are compared in expectation. The final gap is f(x_T) - min f.
+    The errors are tested by the mean over t of |e_t|^2 divided by its bound.
     """
     (item,) = trial.claim.instances
     problem = item.example()
@@ -126,7 +138,7 @@ def check_errors_and_final_value(
 
 
 def check_returned_iterate(trial: Trial) -> Decision:
-    """Decide that the schedule returns the last iterate, for which its bound holds."""
+    """Decide whether the schedule returns the last iterate, for which its bound holds."""
     problem = trial.claim.instances[0].example()
     c = problem.constants(problem.start())
     output = getattr(trial.make_scheduled(c.delta, c), "output", "last")

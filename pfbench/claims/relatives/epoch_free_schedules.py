@@ -34,7 +34,10 @@ from pfbench.verification.units import GRADIENT, NUMBER, SQUARE, VALUE, formula
 
 
 def storm_parameters(c: Constants, *, T: int) -> dict[str, Any]:
-    """Return the best gamma for long runs, alpha = L gamma D/sigma and b0 = 1/alpha."""
+    """Return the parameters of storm-fw: the best gamma for long runs, alpha and b0.
+
+    Here alpha = L gamma D/sigma and b0 = 1/alpha.
+    """
     sigma = math.sqrt(c.sigma2)
     gamma = (2.0 * c.delta**2 / (c.L * sigma * c.D**3 * T * T)) ** (1.0 / 3.0)
     alpha = c.L * gamma * c.D / sigma
@@ -43,7 +46,7 @@ def storm_parameters(c: Constants, *, T: int) -> dict[str, Any]:
 
 
 def storm_gap_bound(c: Constants, parameters: Any) -> float:
-    """Return h0/(T gamma) + L D^2 gamma/2 + D sqrt(2 L gamma D sigma)."""
+    """Return h0/(T gamma) + L D^2 gamma/2 + D sqrt(2 L gamma D sigma), a bound of the mean gap."""
     gamma: float = parameters.step
     error = math.sqrt(2.0 * c.L * gamma * c.D * math.sqrt(c.sigma2))
     descent = c.delta / (parameters.iterations * gamma) + c.L * c.D**2 * gamma / 2.0
@@ -77,14 +80,14 @@ SMALL = 0.02
 
 
 def nfwu_parameters(c: Constants, *, kind: type[NFWU]) -> dict[str, Any]:
-    """Return the schedule for epsilon = `SMALL` sqrt(L h0)/0.3."""
+    """Return the parameters of a method's schedule for epsilon = `SMALL` sqrt(L h0)/0.3."""
     nfwu = kind.theory(SMALL * math.sqrt(c.L * c.delta) / 0.3, c)
     names = ("iterations", "step", "batch", "refresh", "alpha", "snapshot")
     return {name: getattr(nfwu, name) for name in names if hasattr(nfwu, name)}
 
 
 def nfwu_gap_bound(c: Constants, parameters: Any) -> float:
-    """Return 2 epsilon D, epsilon = L D gamma."""
+    """Return 2 epsilon D, the bound of the mean gap, with epsilon = L D gamma."""
     return float(2.0 * c.L * c.D**2 * parameters.step)
 
 
@@ -116,12 +119,12 @@ UPDATES = (
 
 
 def compute_squared_error_limit(epsilon: float) -> float:
-    """Return epsilon^2/4, the limit of E|g_t - grad f(x_t)|^2."""
+    """Return epsilon^2/4, the required bound of E|g_t - grad f(x_t)|^2."""
     return epsilon**2 / 4.0
 
 
 def check_squared_error(trial: Trial, *, kind: type[NFWU]) -> Evidence:
-    """Compare the mean over t of E|g_t - grad f(x_t)|^2 with its limit."""
+    """Test that the mean over t of E|g_t - grad f(x_t)|^2 is at most epsilon^2/4."""
     (item,) = trial.claim.instances
     problem = item()
     c = problem.constants(problem.start())
@@ -164,12 +167,15 @@ ERRORS = tuple(_error_claim(kind) for kind in (NFWUPAGE, NFWULSVRG, NFWUSTORM))
 
 
 def prox_page_parameters(c: Constants, *, T: int) -> dict[str, Any]:
-    """Return eta = 1/(4L), b = sqrt n, p = b/(n + b), where c = 1."""
+    """Return the parameters of prox-page: eta = 1/(4L), b = sqrt n, p = b/(n + b).
+
+    With these, the constant c of the error is 1.
+    """
     return {"iterations": T, **shared_instances.PAGED, "step": 1.0 / (4.0 * c.L)}
 
 
 def prox_page_mapping_bound(c: Constants, parameters: Any) -> float:
-    """Return 4 h0/(eta T), which is 16 L h0/T."""
+    """Return 4 h0/(eta T), which is 16 L h0/T, the bound of the mean |G_eta|^2."""
     return float(4.0 * c.delta / (parameters.step * parameters.iterations))
 
 
@@ -222,17 +228,17 @@ CONVEX = (
 
 
 def convex_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
-    """Return the parameters N, L_f and D."""
+    """Return the parameters of cgs-convex: N = `steps`, L_f and D."""
     return {"iterations": steps, "smoothness": c.L_f, "diameter": c.D}
 
 
 def convex_suboptimality_bound(c: Constants, parameters: Any, t: int) -> float:
-    """Return 15 L D^2/(2(t+1)(t+2))."""
+    """Return 15 L D^2/(2(t+1)(t+2)), the bound of f(x_t) - min f for cgs-convex."""
     return 15.0 * c.L_f * c.D**2 / (2.0 * (t + 1.0) * (t + 2.0))
 
 
 def convex_lo_bound(c: Constants, parameters: Any) -> float:
-    """Return 9N(N+1) + N, the bound of LO in N steps.
+    """Return 9N(N+1) + N, the bound of the linear minimisations in N steps.
 
     The k-th step needs at most 6 beta D^2/eta = 18 k, and one more.
     """

@@ -60,13 +60,13 @@ FEW = (
 def variance_bound(L: float, distance: float, batch: int) -> float:
     """Return L^2 |x - y|^2/b, the bound of E|g_t - g_{t-1} - (grad f(x) - grad f(y))|^2.
 
-    `distance` is |x - y|.
+    |x - y| is `distance`.
     """
     return (L * distance) ** 2 / batch
 
 
 def check_error_law(trial: Trial) -> Evidence:
-    """Compare mean and mean square of the second estimate over all batches with the law."""
+    """Test the mean and the mean square error of the second estimate, over all batches."""
     parts, runs = dict[str, Decision](), 0
     for instance in trial.claim.instances:
         problem = instance()
@@ -114,7 +114,7 @@ LAW = Claim(
 
 
 def sliding_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
-    """Return the sizes of `shared_instances.sliding_parameters`, with the mean of the L_i.
+    """Return the sizes of `shared_instances.sliding_parameters`, with the mean of the L_i as L.
 
     Components are drawn in proportion to their L_i.
     """
@@ -123,14 +123,17 @@ def sliding_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
 
 
 def sharper_mapping_bound(c: Constants, parameters: Any) -> float:
-    """Return (1+s)^2/(1/2 - s) L (h0/N + eta) + 2 (1 + 1/s) L eta, s = sqrt(T/b) < 1/2."""
+    """Return pfbench's bound of the mean of |G|^2, with s = sqrt(T/b) < 1/2.
+
+    It is (1+s)^2/(1/2 - s) L (h0/N + eta) + 2 (1 + 1/s) L eta.
+    """
     s, eta = math.sqrt(parameters.period / parameters.batch), parameters.tolerance
     moves = (1.0 + s) ** 2 / (0.5 - s) * (c.delta / parameters.iterations + eta)
     return float(c.L_mean * (moves + 2.0 * (1.0 + 1.0 / s) * eta))
 
 
 def gradient_mapping_sq(problem: Any, x: Any) -> float:
-    """Return |G|^2, G = L (x - P(x - grad f(x)/L)) with the mean of the L_i for L."""
+    """Return |G|^2 for G = L (x - P(x - grad f(x)/L)), with the mean of the L_i as L."""
     return shared_instances.compute_squared_gradient_mapping(
         problem, x, problem.constants(problem.start()).L_mean
     )
@@ -164,14 +167,20 @@ SLIDING = Claim(
 
 
 def frank_wolfe_parameters(c: Constants, *, T: int) -> dict[str, Any]:
-    """Return b = q = sqrt n, and the gamma that minimises the bound with 1/2 + c = 3/2."""
+    """Return the parameters of spider-fw: b = q = sqrt n, and the step gamma.
+
+    gamma minimises the bound of the mean gap with 1/2 + c = 3/2.
+    """
     gamma = math.sqrt(c.delta / (1.5 * c.L_mean * c.D**2 * T))
     sizes = {"iterations": T, "batch": ROOT, "period": ROOT}
     return {**sizes, "step": gamma, **BY_SMOOTHNESS}
 
 
 def mean_gap_bound(c: Constants, parameters: Any, *, error_factor: float | None = None) -> float:
-    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma; `error_factor` is c, by default sqrt((q-1)/b)."""  # noqa: E501
+    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, a bound of the mean gap.
+
+    The constant c is `error_factor`, by default sqrt((q-1)/b).
+    """
     gamma: float = parameters.step
     deviation = (
         math.sqrt((parameters.period - 1) / parameters.batch)
@@ -207,7 +216,7 @@ ACCURACY = 2.0
 
 
 def uniform_draw_parameters(c: Constants) -> dict[str, Any]:
-    """Return the schedule of uniform draws, whose L is the root mean square of the L_i."""
+    """Return the parameters for uniform draws, which depend on sqrt(mean of the L_i^2)."""
     return get_parameters(SpiderFW.theory(ACCURACY, c))
 
 

@@ -1,8 +1,9 @@
 """The inner loops of sliding match their source: line search up to the first gap <= eta.
 
-Each call is recomputed from its start as the source states, and its LO are counted. A loop that
-goes on beyond the first such gap keeps all guarantees but costs more, which the verdict states. A
-loop that stops before it loses the guarantee, and a loop with other steps is another method.
+Each call is recomputed from its start as the source states, and its linear minimisations are
+counted. A loop that goes on beyond the first such gap keeps all guarantees but costs more, which
+the verdict states. A loop that stops before loses the guarantee. A loop with other steps is
+another method.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +33,10 @@ MORE_WORK = "Not the source's count: more work, same guarantee"
 
 
 def iterate_convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
-    """Yield the calls of `cgs-convex`: x+ follows from y+ = (1 - gamma) y + gamma x+."""
+    """Yield the condg calls of `cgs-convex`, each with its number of linear minimisations.
+
+    The result x+ of condg is recovered from the next iterate y+ = (1 - gamma) y + gamma x+.
+    """
     c = problem.constants(problem.start())
     x = y = problem.start()
     algorithm = trial.make(iterations=_STEPS, smoothness=c.L_f, diameter=c.D)
@@ -45,7 +49,10 @@ def iterate_convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
 
 
 def iterate_recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
-    """Yield the calls of `ncgs-spider`: x+ = condg(G, x, 1/L, eta)."""
+    """Yield the condg calls of `ncgs-spider`, each with its number of linear minimisations.
+
+    Each call is x+ = condg(G, x, 1/L, eta).
+    """
     arguments = sliding_parameters(problem.constants(problem.start()), steps=_STEPS)
     lam, eta = 1.0 / arguments["smoothness"], arguments["tolerance"]
     for x, step in trial.follow_with_previous_point(problem, trial.make(**arguments)):
@@ -54,7 +61,7 @@ def iterate_recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
 
 
 def check_lo_of_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[Call]]) -> Evidence:
-    """Compare the number of LO in each call with that of the source's condg."""
+    """Test that each condg call makes as many linear minimisations as the source's condg."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         pairs = list(calls(trial, instance()))

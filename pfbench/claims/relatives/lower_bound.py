@@ -1,9 +1,10 @@
 """n/2 component gradients are not enough for a method that stays in their span.
 
-f_i(x) = <b_i, x> + L |x|^2/2 with orthogonal b_i, |b_i|^2 = 2 L Delta n, from x_0 = 0, where f(x_0)
-- min f = Delta. A point in the span of k of the b_i has |grad f(x)|^2 >= 2 L Delta (n-k)/n, since
-each b_i orthogonal to it contributes |b_i|^2/n^2. So |grad f(x)| < sqrt(L Delta) needs more than
-n/2 component gradients. This holds in spans, and not for methods that move elsewhere.
+Let f_i(x) = <b_i, x> + L |x|^2/2 with orthogonal b_i, |b_i|^2 = 2 L Delta n. Runs start at x_0 =
+0, where f(x_0) - min f = Delta. A point in the span of k of the b_i has |grad f(x)|^2 >= 2 L Delta
+(n-k)/n, since each b_i orthogonal to it contributes |b_i|^2/n^2. So |grad f(x)| < sqrt(L Delta)
+needs more than n/2 component gradients. This holds only for methods whose points are in the span
+of the gradients that they queried.
 """
 
 import math
@@ -22,9 +23,9 @@ _SEEN = 1e-12
 
 
 def orthogonal_sum(n: int, smoothness: float = 1.0, rise: float = 1.0) -> IndefiniteQuadratic:
-    """Return n components with orthogonal slopes in R^n, from 0; L = smoothness, Delta = rise.
+    """Return n components with orthogonal slopes in R^n, L = `smoothness`, Delta = `rise`.
 
-    The slopes are rotated, so that no coordinate belongs to a single one.
+    The start is 0. The slopes are randomly rotated, so that no slope is along a coordinate axis.
     """
     size = math.sqrt(2.0 * smoothness * rise * n)
     basis = np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))[0]
@@ -37,12 +38,12 @@ def orthogonal_sum(n: int, smoothness: float = 1.0, rise: float = 1.0) -> Indefi
 
 
 def gradient_norm_floor(L: float, delta: float, n: int, k: int) -> float:
-    """Return sqrt(2 L Delta (n-k)/n), a lower bound of |grad f| in the span of k components."""
+    """Return sqrt(2 L Delta (n-k)/n), a lower bound of |grad f| in the span of k slopes."""
     return math.sqrt(2.0 * L * delta * max(n - k, 0) / n)
 
 
 def count_seen_components(problem: IndefiniteQuadratic, x: Floats) -> int:
-    """Return the number of b_i along which a point has a part."""
+    """Return the number of slopes b_i along which a point has a nonzero component."""
     slopes = problem.noise + problem.b
     path = slopes @ x / (slopes * slopes).sum(axis=1)
     size = 1.0 / (problem.n * problem.A[0, 0])  # the minimiser has -1/(n L) of each
@@ -56,7 +57,10 @@ INSTANCES = (
 
 
 def check_lower_bound(trial: Trial) -> Evidence:
-    """Follow a method for n component gradients, and check each of its points."""
+    """Test each point of a run of n component gradients against the lower bound of |grad f|.
+
+    Each point must also be in the span of the component gradients queried so far.
+    """
     decisions: dict[str, Decision] = {}
     for instance in INSTANCES:
         problem = instance()

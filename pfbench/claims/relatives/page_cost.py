@@ -1,9 +1,10 @@
 """The cheapest batch and probability of PAGE: b = 1 and p = 2/n, not b = sqrt n.
 
-A step of PAGE costs n with probability p, else 2b. The largest step size of its lemma needs T = (1
-+ sqrt(1 + 4 c^2)) L h0/epsilon^2 steps, c^2 = (1-p)/(pb). So the expected cost is a number for each
-b and p. At b = 1 and p = 2/n it is 4 (1 + sqrt(2n)) L h0/epsilon^2 beyond the first gradient. The
-published sizes b = sqrt n and p = b/(n+b) cost at least 1.6 times as much, in fewer steps.
+A step of PAGE costs n component gradients with probability p, and 2b otherwise. With the largest
+step size of its lemma it needs T = (1 + sqrt(1 + 4 c^2)) L h0/epsilon^2 steps, c^2 = (1-p)/(pb).
+So b and p determine the expected cost. At b = 1 and p = 2/n it is 4 (1 + sqrt(2n)) L h0/epsilon^2
+beyond the first gradient. The published sizes b = sqrt n and p = b/(n+b) cost at least 1.6 times
+as much, in fewer steps.
 """
 
 import math
@@ -26,23 +27,29 @@ NEAR = 1.01
 
 
 def step_count(batch: int, refresh: float, L_delta_over_eps_sq: float) -> float:
-    """Return T = (1 + sqrt(1 + 4 c^2)) L h0/epsilon^2, the number of steps."""
+    """Return T = (1 + sqrt(1 + 4 c^2)) L h0/epsilon^2, the number of steps of PAGE."""
     return L_delta_over_eps_sq * (1.0 + math.sqrt(1.0 + 4.0 * page_error_constant(batch, refresh)))
 
 
 def mean_sfo(n: int, batch: int, refresh: float, L_delta_over_eps_sq: float) -> float:
-    """Return the expected SFO, n + (T-1)(pn + 2b(1-p))."""
+    """Return n + (T-1)(pn + 2b(1-p)), the expected component gradients of T steps."""
     T = step_count(batch, refresh, L_delta_over_eps_sq)
     return n + (T - 1.0) * (refresh * n + 2.0 * batch * (1.0 - refresh))
 
 
 def min_mean_sfo(n: int, L: float, delta: float, epsilon: float) -> float:
-    """Return n + 4 (1 + sqrt(2n)) L h0/epsilon^2, the expected SFO at b = 1 and p = 2/n."""
+    """Return n + 4 (1 + sqrt(2n)) L h0/epsilon^2, the expected cost at b = 1 and p = 2/n.
+
+    The cost is the number of component gradients.
+    """
     return n + 4.0 * (1.0 + math.sqrt(2.0 * n)) * L * delta / epsilon**2
 
 
 def step_costs(trial: Trial, batch: int, refresh: float) -> tuple[set[int], set[int]]:
-    """Return the observed SFO of steps with a full gradient, and of the others, with n = 64."""
+    """Return the component gradients of steps with a full gradient, and of the other steps.
+
+    They are observed in a run with n = 64; each result is the set of the counts.
+    """
     algorithm = trial.make(iterations=60, batch=batch, refresh=refresh, step=0.1)
     heads, tails, before = set[int](), set[int](), 0
     for step in trial.follow(INSTANCE(), algorithm, seed=1):
@@ -53,7 +60,10 @@ def step_costs(trial: Trial, batch: int, refresh: float) -> tuple[set[int], set[
 
 
 def check_cheapest_sizes(trial: Trial) -> Evidence:
-    """Compare costs over batches and probabilities; the cost of a step is counted in a run."""
+    """Test that b = 1 and p = 2/n have nearly the least cost over a grid of b and p.
+
+    The cost of a single step is counted in runs.
+    """
     n, parts = INSTANCE().n, dict[str, Decision]()
     for batch, refresh in ((1, 0.2), (8, 1 / 9)):
         heads, tails = step_costs(trial, batch, refresh)

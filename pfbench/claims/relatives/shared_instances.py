@@ -21,9 +21,9 @@ PAGED = {"batch": BATCH, "refresh": BATCH / (N + BATCH)}
 def make_signed_curvature_problem(radius: float = 0.0, spread: float = 1.0) -> IndefiniteQuadratic:
     """Return f_i(x) = x'(A + t_i I)x/2, t_i = spread or -spread, A diagonal from 0.05 to 0.3.
 
-    With spread = 1, L_f = 0.3 is far below L_ms = 1.04: components pull to both sides, and the
-    estimates err by a third of the distance moved. With a radius the set is the l2 ball, and the
-    start is on its boundary.
+    With spread = 1, L_f = 0.3 is far below L_ms = 1.04, because the component gradients nearly
+    cancel. So the estimates err by a third of the distance moved. With a positive radius the set
+    is the l2 ball, and the start is on its boundary.
     """
     d = 4
     A = np.diag(np.linspace(0.05, 0.3, d))
@@ -36,12 +36,12 @@ def make_signed_curvature_problem(radius: float = 0.0, spread: float = 1.0) -> I
 def make_unequal_smoothness_problem(
     n: int = N, ratio: float = 1000.0, opposed: bool = False
 ) -> IndefiniteQuadratic:
-    """Return f_i(x) = x'(A + t_i I)x/2 on the unit ball of R^4 with one large L_i.
+    """Return f_i(x) = x'(A + t_i I)x/2 on the unit ball of R^4, one with a large constant L_i.
 
-    It is `ratio` times the least. The other components pull to both sides as in
+    The large L_i is `ratio` times the least. For the other components t_i = +-1, as in
     `make_signed_curvature_problem`; the large one adds to A. With n = 256 the mean of the L_i is
-    4.8, and their root mean square 59. With `opposed` the large component has a twin that pulls
-    against it, so that f is nearly flat.
+    4.8, and their root mean square 59. With `opposed`, a second large component has the opposite
+    t_i, so that f is nearly flat.
     """
     a = np.linspace(0.05, 0.3, 4)
     t = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
@@ -61,13 +61,13 @@ SPACE, BALL = (
 
 
 def compute_squared_gradient_norm(problem: Any, x: Any) -> float:
-    """Return |grad f(x)|^2."""
+    """Return the squared Euclidean norm |grad f(x)|^2."""
     g = problem.gradient(np.asarray(x))
     return float(g @ g)
 
 
 def gap(problem: Any, x: Any) -> float:
-    """Return the Frank-Wolfe gap V(x)."""
+    """Return the Frank-Wolfe gap of a problem at x."""
     g = problem.gradient(np.asarray(x))
     return float(g @ x) - float(problem.minimum(g)[0])
 
@@ -78,29 +78,29 @@ def suboptimality(problem: Any, x: Any) -> float:
 
 
 def gradient_mapping_sq_with_multiple(problem: Any, x: Any, *, smoothness_multiple: float) -> float:
-    """Return |G|^2, G = L' (x - P(x - grad f(x)/L')) with L' = smoothness_multiple L_ms."""
+    """Return |G|^2 for G = L' (x - P(x - grad f(x)/L')), L' = smoothness_multiple L_ms."""
     return compute_squared_gradient_mapping(
         problem, x, smoothness_multiple * problem.constants(problem.start()).L_ms
     )
 
 
 def compute_squared_gradient_mapping(problem: Any, x: Any, L: float) -> float:
-    """Return |G|^2, G = L (x - P(x - grad f(x)/L))."""
+    """Return |G|^2 for the gradient mapping G = L (x - P(x - grad f(x)/L))."""
     x = np.asarray(x)
     G = L * (x - problem.set.project(x - problem.gradient(x) / L))
     return float(G @ G)
 
 
 def sliding_parameters(c: Constants, *, steps: int, root: int = BATCH) -> dict[str, Any]:
-    """Return T = sqrt n, b = 10 T, and an eta that adds an eighth to the bound.
+    """Return the parameters of ncgs-spider: N = `steps`, T = sqrt n, b = 10 T, and eta.
 
-    N is `steps`, and sqrt n is `root`.
+    eta is so small that it adds only an eighth to the bound. sqrt n is `root`.
     """
     sizes = {"iterations": steps, "period": root, "batch": 10 * root}
     return {**sizes, "smoothness": c.L, "tolerance": c.delta / (12.0 * steps)}
 
 
 def sliding_mapping_bound(c: Constants, parameters: Any) -> float:
-    """Return 16 L h0/N + 24 L eta, where L is the parameter `smoothness`."""
+    """Return 16 L h0/N + 24 L eta, the bound of the mean |G|^2; L is `smoothness`."""
     upper = 16.0 * c.delta / parameters.iterations + 24.0 * parameters.tolerance
     return float(parameters.smoothness * upper)

@@ -1,7 +1,8 @@
 """Mean squared gradients of PAGE, L-SVRG and ZeroSARAH, and mean gaps of Frank-Wolfe.
 
-The bounds are pfbench's: sum E|g_t - grad f(x_t)|^2 <= c^2 L^2 sum E|x_t - x_{t-1}|^2 by the exact
-conditional laws, and descent along g_t. They hold for every step size that the lemma allows.
+The bounds are pfbench's. They follow from the descent along g_t and from sum E|g_t - grad
+f(x_t)|^2 <= c^2 L^2 sum E|x_t - x_{t-1}|^2, by the exact conditional laws of the errors. They hold
+for every step size that the lemma allows.
 """
 
 import math
@@ -26,7 +27,7 @@ from pfbench.verification.units import SQUARE, VALUE
 
 
 def compute_sharp_step(c2: float, c: Constants) -> float:
-    """Return the largest step with eta^2 L^2 c^2 + eta L_f <= 1, L = L_ms."""
+    """Return the largest step eta with eta^2 L^2 c^2 + eta L_f <= 1, for L = L_ms."""
     return 2.0 / (c.L_f + math.sqrt(c.L_f**2 + 4.0 * c2 * c.L_ms**2))
 
 
@@ -36,21 +37,24 @@ def gradient_sq_bound(constants: Constants, parameters: Any) -> float:
 
 
 def page_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
-    """Return b = sqrt n, p = b/(n + b) and 0.8 of the sharp step for c = 1.
+    """Return the parameters of page: b = sqrt n, p = b/(n + b), and a step.
 
-    With that step runs vary less.
+    The step is 0.8 times the largest allowed step for c = 1; with it runs vary less.
     """
     return {"iterations": T, **PAGED, "step": 0.8 * compute_sharp_step(1.0, constants)}
 
 
 def lsvrg_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
-    """Return p = 1/2, b = 16, c^2 = 2(1-p)(2-p)/(p^2 b) and the sharp step."""
+    """Return the parameters of lsvrg: p = 1/2, b = 16, and the largest allowed step.
+
+    Here c^2 = 2(1-p)(2-p)/(p^2 b).
+    """
     c2 = 2.0 * 0.5 * 1.5 / (0.25 * 16)
     return {"iterations": T, "batch": 16, "refresh": 0.5, "step": compute_sharp_step(c2, constants)}
 
 
 def zerosarah_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
-    """Return b = sqrt n, lambda = q/2 and the sharp step of its c^2."""
+    """Return the parameters of zerosarah: b = sqrt n, lambda = q/2, and the largest step."""
     q = 1.0 - (1.0 - 1.0 / N) ** BATCH
     lam = q / 2.0
     c2 = (2.0 + (1.0 - q) * (2.0 - q)) / (lam * (2.0 - lam) * BATCH)
@@ -105,14 +109,14 @@ _STEPS = 300
 
 
 def frank_wolfe_parameters(constants: Constants, *, name: str) -> dict[str, Any]:
-    """Return the sizes of a method, with the step gamma = sqrt(h0/((1/2 + c) L D^2 T))."""
+    """Return the batch sizes of a method, and the step gamma = sqrt(h0/((1/2 + c) L D^2 T))."""
     sizes, c = SIZES[name]
     gamma = math.sqrt(constants.delta / ((0.5 + c) * constants.L * constants.D**2 * _STEPS))
     return {**sizes, "iterations": _STEPS, "step": gamma}
 
 
 def mean_gap_bound(constants: Constants, parameters: Any, *, c: float) -> float:
-    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma."""
+    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, the bound of the mean gap."""
     curvature = (0.5 + c) * constants.L * constants.D**2
     gamma: float = parameters.step
     return float(constants.delta / (parameters.iterations * gamma) + curvature * gamma)

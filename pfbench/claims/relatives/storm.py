@@ -20,7 +20,7 @@ LENGTH_OF_RUN = 10**6
 def coefficients_w_and_M(
     L: float, G: float, delta: float, sigma: float, b: int, T: int
 ) -> tuple[float, float]:
-    """Return the coefficients w and M of the bounds."""
+    """Return the coefficients w and M that occur in the printed and the corrected bound."""
     k = b * G ** (2.0 / 3.0) / L
     c = 28.0 * L**2 + G**2 / (7.0 * L * k**3)
     w = max((4.0 * L * k) ** 3, 2.0 * G**2, (c * k / (4.0 * L)) ** 3)
@@ -45,9 +45,9 @@ def compute_corrected_bound(
 
 
 def examine_scaling(effort: str, seed: int) -> ExaminationEvidence:
-    """Compute the bounds with f in units of 1e-3, 1 and 1e3.
+    """Compute both bounds with f multiplied by 1e-3, 1 and 1e3.
 
-    A correct bound of |grad f| scales as f does.
+    A correct bound of |grad f| is multiplied by the same number.
     """
 
     def scale_gradient(source: object, factor: float, sigma: float) -> float:
@@ -83,7 +83,7 @@ ERRATA = (THEOREM,)
 
 
 def check_output_law(trial: Trial) -> Evidence:
-    """Decide that the output is drawn uniformly if the parameter `output` is not given."""
+    """Test that the output is drawn uniformly if the parameter `output` is not given."""
     (slope,) = trial.claim.instances
     decision = trial.decide_uniform_output(slope(), alpha=0.8, floor=2.0)
     return Evidence(decision, {"outside": 0.0}, trial.choose_by_effort(100, 400))

@@ -1,13 +1,18 @@
-"""Claimed and measured orders of the calls of each relative.
+"""Claimed and measured orders of the calls of each method in `relatives`.
 
-A schedule is made for an accuracy epsilon. A run stops where its theorem's guarantee is met. That
-is where the mean over the iterates so far, which is the expectation of an output drawn among them,
-is at most the bound; for convex f, where the last iterate is. On |x|^2/2 no step gains more than
-descent guarantees. So the sum of the measure is f(x_0) - min f over the step, for any number of
-steps: the schedules bind, and a method that spends more, or makes smaller steps, needs more calls.
+A method's schedule for an accuracy epsilon is run until the theorem's guarantee is met. For convex
+f, that is when f(x_t) - min f at the last iterate is at most the bound. For other f, it is when
+the mean of the measure over the iterates so far is at most the bound. This mean is the expectation
+of an output drawn among them.
 
-Delta shrinks as a power of epsilon, and is divided out: every bound for non-convex f is O(Delta).
-The cost of a step is the schedule's formula, so exponents of n are by schedule.
+On |x|^2/2 no step decreases f by more than the theory guarantees. So the sum of the measure is
+f(x_0) - min f over the step size, for any number of steps. So the schedules need nearly as many
+steps as their theorems allow. A method that queries more, or makes smaller steps, needs more
+calls.
+
+Delta shrinks as a known power of epsilon, which the fit divides out: every bound for non-convex f
+is O(Delta). The schedule determines the cost of a step, so the exponents of n follow from the
+schedule alone.
 """
 
 import math
@@ -61,10 +66,10 @@ def make_bowl_problem(
     spread: float = 0.5,
     bounded: bool = True,
 ) -> IndefiniteQuadratic:
-    """Return |x|^2/2 on the unit ball of R^4, or on R^4.
+    """Return |x|^2/2 on the unit ball of R^4, or on R^4 if not `bounded`.
 
-    f(x_0) - min f = size epsilon^shrink. Components differ by slopes of length `noise`, and by
-    +-spread |x|^2/2.
+    At the start, f(x_0) - min f = size epsilon^shrink. Components differ by linear terms with
+    slopes of length `noise`, and by +-spread |x|^2/2.
     """
     problem = noisy_ball(4, n, 1.0, noise, spread)
     begin = np.full(4, math.sqrt(size * epsilon**shrink / 2.0))
@@ -74,10 +79,11 @@ def make_bowl_problem(
 def make_ball_slope_problem(
     epsilon: float = 0.1, n: int = 256, *, noise: float
 ) -> IndefiniteQuadratic:
-    """Return a slope of 2 epsilon over the unit ball of R^(n/2), from its highest point.
+    """Return a linear function of slope 2 epsilon on the unit ball of R^(n/2), from its maximum.
 
-    Component gradients differ from it by `noise`, each pair along an axis of its own. So an
-    estimate shows the direction of descent only once its error is about epsilon.
+    Each component gradient differs from the mean by a vector of length `noise`, each pair of
+    components along an axis of its own. So an estimate shows the direction of descent only once
+    its error is about epsilon.
     """
     d = n // 2
     problem = noisy_ball(d, n, 1.0, noise)
@@ -110,13 +116,16 @@ _CUBES = (126, 512, 1728, 5832, 13_824)
 def accuracies_over_decades(
     largest: float, count: float = 2.0, points: int = 5
 ) -> tuple[float, ...]:
-    """Return accuracies over two decades, or over fewer where calls grow fast."""
+    """Return `points` accuracies from `largest` downward, over `count` decades.
+
+    Fits use fewer than two decades where the number of calls grows fast.
+    """
     return tuple(largest * np.logspace(0.0, -count, points))
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableRow:
-    """Claim about one method, and the problems and sizes of its fits.
+    """Claimed orders of one method's calls, with the problems and sizes of the fits.
 
     Attributes
     ----------
@@ -147,7 +156,7 @@ class TableRow:
 
     @property
     def orders(self) -> dict[str, tuple[float, float]]:
-        """Exponents of 1/epsilon and of n, by the kind of calls."""
+        """Claimed exponents of 1/epsilon and of n, by the kind of calls."""
         return {
             k: (power, self.exponent_in_n if k == "SFO" else 0.0)
             for k, power in self.powers.items()
@@ -155,13 +164,13 @@ class TableRow:
 
     @property
     def delta_power_of_epsilon(self) -> float:
-        """Power of epsilon as which Delta shrinks; it is divided out."""
+        """Exponent a with Delta proportional to epsilon^a; fits divide this factor out."""
         return 0.0 if self.uses_last_iterate else float(self.family.parameters.get("shrink", 1.0))
 
 
 @dataclass(frozen=True, eq=False)
 class FittedCase:
-    """A problem, made once for all seeds, with an accuracy.
+    """Problem for one accuracy and n, on which the calls of one method are counted.
 
     Attributes
     ----------
@@ -180,23 +189,23 @@ class FittedCase:
 
     @cached_property
     def problem(self) -> Any:
-        """The problem of this accuracy and size."""
+        """Problem for this accuracy and n; all seeds share it."""
         return self.row.family(self.epsilon, **self.sizes)
 
     @cached_property
     def constants(self) -> Constants:
-        """The problem's constants at its start."""
+        """Constants of the problem at its start."""
         constants: Constants = self.problem.constants(self.problem.start())
         return constants
 
     @cached_property
     def guarantee(self) -> float:
-        """Guarantee of the claim's own method for its schedule, in the units of the measure."""
+        """Bound that the claim's method guarantees with its schedule, in units of the measure."""
         promise = self.trial.claim_algorithm.guarantee
         return float(promise.bound(self.epsilon, self.constants) ** (1.0 / promise.power))
 
     def calls(self, seed: int) -> dict[str, float]:
-        """Return the calls until the guarantee is met, by kind; infinite if it never is."""
+        """Return the calls of a run until the guarantee is met, by kind; else infinity."""
         algorithm = self.trial.make_scheduled(self.epsilon, self.constants)
         last, total = self.row.uses_last_iterate, 0.0
         for t, (x, step) in enumerate(
@@ -212,7 +221,10 @@ class FittedCase:
 
 
 def check_row(trial: Trial, *, row: TableRow) -> Evidence:
-    """Fit the calls until the guarantee is met, in 1/epsilon and, if the row has n, in n."""
+    """Test the exponents of the calls until the guarantee is met, in 1/epsilon and in n.
+
+    The exponent in n is tested only if the row has values of n.
+    """
     x = 1.0 / np.array(row.epsilons)
     seeds = trial.seeds(MOST_SEEDS, "runs")
     cases = [FittedCase(trial, row, epsilon) for epsilon in row.epsilons]

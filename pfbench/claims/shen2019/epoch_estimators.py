@@ -41,7 +41,7 @@ MEAN_SQUARED = "L_ms, L2_ms: mean-squared smoothness of gradients and Hessians"
 def error_law(
     estimator: str, j: float, eta: float, S: float, *, L: float, L2: float, sigma2: float
 ) -> float:
-    """Return the bound of E|g - grad f|^2 at distance j from the snapshot, j >= 1.
+    """Return the bound of E|g - grad f|^2, j >= 1 iterations after the snapshot.
 
     The bounds are those of section 4, with the constants that the integral form of the mean value
     theorem gives.
@@ -57,9 +57,10 @@ def error_law(
 
 
 def log_cosh(n: int, d: int, seed: int = 0) -> LogCosh:
-    """Return log cosh of the residuals of a linear model, with random rows, on a ball.
+    """Return the loss log cosh of a linear model on a ball, with random rows.
 
-    All constants in the schedules are known, and V starts not far below the schedules' bounds of V.
+    All constants in the schedules are known. The initial gap V is not far below the schedules'
+    bounds of V.
     """
     features, labels = draw_synthetic_rows(rows=n, columns=d, seed=seed)
     return LogCosh(features, labels, L2Ball(d, 2.0))
@@ -68,20 +69,20 @@ def log_cosh(n: int, d: int, seed: int = 0) -> LogCosh:
 def recovery(rows: int, columns: int, seed: int = 0) -> RobustMatrixRecovery:
     """Return robust recovery of a matrix of rank 2 in a nuclear-norm ball, as in section 6.
 
-    Its iterates are factored, so that methods run as they do at the paper's size. D is large
-    compared with V, so the bounds of V are far above V.
+    Its iterates are stored as factors, so that methods run as they do at the paper's size. D is
+    large compared with V, so the bounds of V are far above V.
     """
     data = draw_synthetic_entries(rows=rows, columns=columns, rank=2, density=0.6, seed=seed)
     return RobustMatrixRecovery(data, radius=20.0, sigma=1.0)
 
 
 def valley(estimator: str, g: float = 8.0) -> Valley:
-    """Return a slope of g epsilon down to a valley amid a segment; epsilon = L = 1.
+    """Return a segment on which f decreases with slope g epsilon to a valley; epsilon = L = 1.
 
-    Before the valley, the mean of V reaches half of its bound; a method that passes through the
+    Before the valley, the mean of V reaches half of its bound. A method that passes through the
     valley has V = g epsilon D to the end. In the valley, the sign of the estimate decides each
-    step: the components' derivatives differ by sigma for SG, and as fast as L or L2 allows for the
-    others.
+    step. For SG the components' derivatives differ by sigma. For the other estimators they differ
+    as fast as L or L2 allows.
     """
     L, way = 1.0, 40.0
     sigma, phase = (g, 0.5 * math.pi) if estimator not in ("svrg", "spiderg") else (25.0 * g, 0.0)
@@ -90,7 +91,7 @@ def valley(estimator: str, g: float = 8.0) -> Valley:
 
 
 def draw_family(trial: Trial, family: Instance) -> Any:
-    """Return a problem of one of the two families, with data drawn by the trial."""
+    """Return the log-cosh or the recovery problem, with data from a seed of the trial."""
     if family.build is recovery:
         return family(seed=trial.seeds(1, "recovery")[0])
     n, d = family.parameters["n"], family.parameters["d"]
@@ -98,11 +99,11 @@ def draw_family(trial: Trial, family: Instance) -> Any:
 
 
 def make_law_attaining_path(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath:
-    """Return signed bilinear and cubic components on a segment.
+    """Return a `ForcedPath` on which the estimator's error law holds with equality.
 
-    The path is forced, and each component attains L and L2 along it, with balanced signs. So the
-    error law of the estimator holds with equality, up to the weight by which a step shrinks the
-    rest of the segment.
+    All methods make the same steps along its segment, and each component attains L and L2 along
+    it. The equality is only up to the decreasing step length: each step shrinks the rest of the
+    segment.
     """
     if estimator == "sg":
         return ForcedPath(n, d, sigma=1.0, L=0.0, length=length)
@@ -110,7 +111,7 @@ def make_law_attaining_path(estimator: str, n: int, d: int, length: float = 1.0)
 
 
 def iterate_errors(problem: Problem, steps: Iterable[StepRecord]) -> Iterator[Floats]:
-    """Yield g_t - grad f(x_t) along a run.
+    """Yield the error g_t - grad f(x_t) of the estimate for each step of a run.
 
     Raises
     ------
@@ -124,7 +125,7 @@ def iterate_errors(problem: Problem, steps: Iterable[StepRecord]) -> Iterator[Fl
 
 
 def estimate_error(step: StepRecord, gradient: Floats) -> Floats:
-    """Return g_t - grad f(x_t) of a step; raise as `iterate_errors` does."""
+    """Return g_t - grad f(x_t) of a step; raise the errors of `iterate_errors`."""
     g = step.estimate
     if g.shape != gradient.shape:
         raise NotTestable(f"its estimate has shape {g.shape}, the gradient {gradient.shape}")
@@ -136,7 +137,11 @@ def estimate_error(step: StepRecord, gradient: Floats) -> Floats:
 
 
 def _is_normalised_or_scaled(g: Floats, gradient: Floats) -> bool:
-    """Return whether the minimised vector is no estimate: a multiple of g, or of length 1."""
+    """Return whether the minimised vector is a multiple of the gradient, or of length 1.
+
+    Then the vector is not the estimate itself. A vector of the gradient's length counts as the
+    estimate.
+    """
     length, true = float(np.linalg.norm(g)), float(np.linalg.norm(gradient))
     if abs(length - true) <= 1e-9 * true:
         return False
@@ -144,7 +149,7 @@ def _is_normalised_or_scaled(g: Floats, gradient: Floats) -> bool:
 
 
 def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> list[Floats]:
-    """Return g_t - grad f(x_t) for t < T.
+    """Return the errors g_t - grad f(x_t) of a run for all t < T.
 
     Raises
     ------
@@ -158,9 +163,10 @@ def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> li
 
 
 def decide_not_rejected(ratios: Sequence[float], subject: str = "(9)") -> Decision:
-    """Decide a bound that is met with equality, by an e-process that may reject it.
+    """Decide by an e-process whether a bound of a mean is rejected.
 
-    No confidence limit of a mean could lie below such a bound.
+    It is for bounds that are met with equality, below which no confidence limit of a mean could
+    lie.
 
     Parameters
     ----------
@@ -183,10 +189,11 @@ def decide_not_rejected(ratios: Sequence[float], subject: str = "(9)") -> Decisi
 
 
 def exact_mean_squared_errors(estimator: str, problem: ForcedPath, eta: float, p: int) -> Floats:
-    """Return E|g - grad f|^2 for S = 1 at j = 0 .. p-1 of NFWU from the start, shape (p,).
+    """Return E|g - grad f|^2 for a batch of 1, at j = 0 .. p-1 of the first epoch; shape (p,).
 
-    It is exact, as single draws are enumerated. Draws are independent and have mean 0, so the error
-    of a recursive estimate is the sum of the mean squares of its steps.
+    The errors are those of normalised Frank-Wolfe updates from the start. They are exact, as all
+    single draws are enumerated. Draws are independent and have mean 0, so the error of a recursive
+    estimate is the sum of the mean squares of its steps.
     """
     weight = eta / problem.length
     snapshot = x = problem.start()
@@ -205,7 +212,9 @@ def exact_mean_squared_errors(estimator: str, problem: ForcedPath, eta: float, p
 def single_draw_variance(
     problem: ForcedPath, x: Floats, y: Floats | None, hessian_point: Floats | None
 ) -> float:
-    """Return E|d_i - E d_i|^2 of single draws; the components repeat after 2 (d-1).
+    """Return the variance E|d_i - E d_i|^2 of single draws of a gradient or difference d_i.
+
+    The components of the problem repeat after 2 (d-1), so only these are enumerated.
 
     Parameters
     ----------

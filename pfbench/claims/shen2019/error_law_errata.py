@@ -30,7 +30,10 @@ _LOST = 10.0
 def examine_expected_lipschitz(
     effort: str, seed: int, *, squared: bool = False
 ) -> ExaminationEvidence:
-    """Test SVRG's law with L of (7), E|grad f_i(x)-grad f_i(y)| <= L|x-y|, on unequal rows."""
+    """Examine SVRG's error law with the L of (7), on rows of very unequal length.
+
+    In (7), E|grad f_i(x)-grad f_i(y)| <= L|x-y|, without squares.
+    """
     rng = stream(seed, "(7)")
     rows = _unequal_rows(rng)
     problem = LeastSquares(rows, rng.standard_normal(len(rows)), L2Ball(1, 1.0))
@@ -54,9 +57,10 @@ def examine_expected_lipschitz(
 def examine_expected_hessian_lipschitz(
     effort: str, seed: int, *, squared: bool = False
 ) -> ExaminationEvidence:
-    """Test CASVRG's law, even without the factor 1/4, with L2 of (8) on unequal rows.
+    """Examine CASVRG's error law with the L2 of (8), on rows of very unequal length.
 
-    L2 of (8) is sup|phi'''| E|a|^3. The longest row is where phi''' is largest.
+    The law is tested even without the factor 1/4. For this problem, the L2 of (8) is sup|phi'''|
+    E|a|^3. The longest row is where phi''' is largest.
     """
     rng = stream(seed, "(8)")
     rows = _unequal_rows(rng)
@@ -79,7 +83,7 @@ def examine_expected_hessian_lipschitz(
 
 
 def _unequal_rows(rng: np.random.Generator) -> Floats:
-    """Return 200 numbers, shape (200, 1), one of which is much larger than the others."""
+    """Return 200 numbers, of which one is much larger than the others; shape (200, 1)."""
     rows = rng.uniform(0.05, 0.1, (200, 1))
     rows[int(rng.integers(200))] = 1.0
     return rows
@@ -100,10 +104,11 @@ def examine_second_moment(
     *,
     printed: Callable[[Constants], float] = _compute_squared_norm_diameter,
 ) -> ExaminationEvidence:
-    """Compare E|grad f_i|^2, and the error of a single sample, with L^2 D^2 and sigma^2.
+    """Examine whether L^2 D^2 bounds E|grad f_i|^2, and sigma^2 the error of one sample.
 
-    f_i(x) = log cosh(x - b_i) with b_1 = -b_2 >= 3 on |x| <= 0.1: f is stationary at 0, but no f_i
-    is stationary in C. On |x| <= 0.001 no constant factor helps.
+    The components are f_i(x) = log cosh(x - b_i) with b_1 = -b_2 >= 3 on |x| <= 0.1. So f is
+    stationary at 0, but no f_i is stationary in the set. On |x| <= 0.001 even a large constant
+    factor does not make L^2 D^2 a bound.
     """
     b = float(stream(seed, "3.1").uniform(3.0, 4.0))
     moment, spread, constants = _measure_moments(b, 0.1)
@@ -129,7 +134,7 @@ def examine_second_moment(
 def _measure_moments(b: float, radius: float) -> tuple[float, float, Constants]:
     """Return the largest E|grad f_i|^2 and E|grad f_i - grad f|^2, and the constants.
 
-    The largest are over five points.
+    The largest are taken over five points of the set.
     """
     problem = LogCosh(np.ones((2, 1)), np.array([b, -b]), L2Ball(1, radius))
     slopes = [
@@ -146,11 +151,12 @@ def _measure_moments(b: float, radius: float) -> tuple[float, float, Constants]:
 def examine_missing_increment(
     effort: str, seed: int, *, with_increment: bool = False
 ) -> ExaminationEvidence:
-    """Search x-bar with grad f_i(x) - grad f_i(x~) = f_i''(x-bar) (x - x~), in one variable.
+    """Examine the mean value formula grad f_i(x) - grad f_i(x~) = f_i''(x-bar) (x - x~).
 
-    As printed, the factor x - x~ is missing. For two steps of 0.1 and every component, the ratio is
-    that of the left side to the nearest value of the right side on 1001 points of the segment. A
-    unit of length u turns the missing factor 1 into u.
+    It is tested in one variable. As printed, the factor x - x~ is missing. For each component and
+    two lengths of x - x~, a point x-bar is searched among 1001 points of the segment. The ratio is
+    that of the left side to the nearest right side. In units of length u, the missing factor 1
+    becomes u.
     """
     rng = stream(seed, "mean value")
     problem = LogCosh(rng.uniform(0.5, 1.5, (9, 1)), rng.uniform(-0.3, 0.3, 9), L2Ball(1, 1.0))
@@ -175,7 +181,7 @@ def examine_missing_increment(
 
 
 def _second_derivative(problem: LogCosh, item: Any, s: float) -> float:
-    """Return f_i''(s) of a problem with one variable."""
+    """Return the second derivative f_i''(s) of a component with one variable."""
     point = np.array([s])
     return float(problem.hessian(point).batch(item, np.array([s + 1.0]), point)[0])
 
@@ -183,7 +189,7 @@ def _second_derivative(problem: LogCosh, item: Any, s: float) -> float:
 def _ratio_to_nearest(number: float, values: Floats) -> float:
     """Return the ratio, at least 1, of a number to the nearest value of a continuous function.
 
-    `values` are samples of the function. All numbers are positive.
+    The function is given by samples, `values`. All numbers are positive.
     """
     return float(max(1.0, number / values.max(), values.min() / number))
 
@@ -193,10 +199,11 @@ def examine_mean_value(
 ) -> ExaminationEvidence:
     """Show that no single x-bar of a segment serves both entries of a gradient difference.
 
-    The function is f(x) = a x_1^3/3 + b x_2^q/q, from 0 to (s, t). Every point of the segment is
-    excluded: the residual at 10^4 of them exceeds its possible change between two of them. The
-    integral form holds. It gives |grad f(x)-grad f(x~)-Hess f(x~)(x-x~)| <= (L2/2)|x-x~|^2, hence
-    the 1/4 of CASVRG's law, and eta^2 (i-1/2) for step i of CASPIDERG.
+    The function is f(x) = a x_1^3/3 + b x_2^q/q, from 0 to (s, t). The residual at 10^4 points of
+    the segment exceeds the possible change of the residual between two of them. So every point is
+    excluded. The integral form of the mean value theorem holds. It gives |grad f(x)-grad
+    f(x~)-Hess f(x~)(x-x~)| <= (L2/2)|x-x~|^2. From this follow the factor 1/4 in CASVRG's law, and
+    eta^2 (i-1/2) for step i of CASPIDERG.
     """
     rng, q = stream(seed, "vector"), separable_power
     a, b = rng.uniform(0.5, 2.0, size=2)
@@ -238,7 +245,11 @@ def examine_mean_value(
 
 
 def _ratio_to_quarter_law_and_max_deviation() -> tuple[float, float]:
-    """Return the variance over the law with 1/4, and the largest deviation from (i-1/2)^2."""
+    """Return two numbers that test the integral form on a forced path.
+
+    They are the variance of CASVRG over its law with 1/4, and the largest relative deviation of
+    CASPIDERG's steps from eta^4 (i-1/2)^2.
+    """
     problem, eta, p = ForcedPath(2, 2, L=1.0, L2=1.0), 1e-3, 20
     points = [np.array([i * eta, 0.0]) for i in range(p + 1)]
     first = single_draw_variance(problem, points[p], points[0], points[0])

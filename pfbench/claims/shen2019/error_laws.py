@@ -60,7 +60,7 @@ _ROUNDING = 1e-13
 def slack_forced_path(estimator: str) -> ForcedPath:
     """Return a forced path on which the error is strictly below the law.
 
-    So a confidence limit of a sampled mean can lie below the law if draws cannot be enumerated.
+    If draws cannot be enumerated, a confidence limit of a sampled mean can thus lie below the law.
     """
     slopes = {"L": 1.0, "L2": 0.5}
     if estimator == "sg":
@@ -86,7 +86,7 @@ BELOW = {name: make_instance(slack_forced_path, estimator=name) for name in METH
 
 
 def check_law(trial: Trial, *, estimator: str) -> Evidence:
-    """Test the law as an inequality for each j, and its exponents in j, eta and S."""
+    """Test the error law for each j, and the exponents of the error in j, eta and S."""
     _, in_j, in_eta = LAWS[estimator]
     parts = {
         "inequality": _decide_inequality_in_j(trial, estimator),
@@ -99,11 +99,12 @@ def check_law(trial: Trial, *, estimator: str) -> Evidence:
 
 
 def _decide_inequality_in_j(trial: Trial, estimator: str) -> Decision:
-    """Compare the exact mean square with the law at every j.
+    """Decide whether the exact mean squared error is at most the law at every j.
 
-    All draws are taken from an orthogonal array. If an algorithm does not draw one of n each time,
-    its draws are enumerated, with few components. If that is impossible too, the draws are sampled,
-    on a path where the error is strictly below the law.
+    The draws are taken from an orthogonal array, so that the mean over it is exact. If an
+    algorithm does not draw one of n each time, all its draws are enumerated on a problem with few
+    components. If that is impossible too, the draws are sampled, on a path where the error is
+    strictly below the law.
     """
     problem = FEWEST[estimator]()
     algorithm = _make_algorithm(trial, problem, 2, 3, 3, 1e-6)
@@ -129,7 +130,10 @@ def _decide_inequality_in_j(trial: Trial, estimator: str) -> Decision:
 
 
 def _enumerate_bits(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
-    """Return mean square and law at each t of two epochs; each draw is one of 2^_BITS."""
+    """Return the mean squared error and the law at each t of two epochs; shapes (10,).
+
+    Each draw is one of 2^_BITS components, taken from an orthogonal array.
+    """
     S, p, T, eta = 3, 5, 10, 1e-6
     problem = FEW[estimator]()
     squares = [
@@ -140,7 +144,10 @@ def _enumerate_bits(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
 
 
 def _enumerate_draws(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
-    """Return mean square and law at each t of one epoch, over all sequences of draws."""
+    """Return the mean squared error and the law at each t of one epoch; shapes (3,).
+
+    The mean is over all sequences of draws.
+    """
     S, p, T, eta = 2, 3, 3, 1e-6
     problem = FEWEST[estimator]()
 
@@ -167,7 +174,7 @@ def _decide_sampled(trial: Trial, estimator: str) -> Decision:
 def _law_along_run(
     problem: ForcedPath, estimator: str, p: int, T: int, eta: float, S: int
 ) -> Floats:
-    """Return the law at each t < T; 0 at snapshots."""
+    """Return the bound of the law at each t < T, which is 0 at snapshots; shape (T,)."""
     constants = problem.constants(problem.start())
     numbers = {"L": constants.L_ms, "L2": constants.L2_ms, "sigma2": constants.sigma2}
     distances = [1 if estimator == "sg" else t % p for t in range(T)]
@@ -183,16 +190,16 @@ def _make_algorithm(
 def _error_norms_sq(
     trial: Trial, problem: ForcedPath, S: int, p: int, T: int, eta: float, **stream: Any
 ) -> Floats:
-    """Return |g_t - grad f(x_t)|^2 for t < T along the forced path; the first step is eta.
+    """Return |g_t - grad f(x_t)|^2 for t < T along the forced path; shape (T,).
 
-    `stream` is the argument `rng` or `seed` of `Trial.follow`.
+    The first step has the length eta. `stream` is the argument `rng` or `seed` of `Trial.follow`.
     """
     steps = trial.follow(problem, _make_algorithm(trial, problem, S, p, T, eta), **stream)
     return np.array([float(error @ error) for error in estimate_errors(problem, steps, T)])
 
 
 def _decide_exponent_in_j(trial: Trial, estimator: str) -> Decision:
-    """Fit the mean square against j on 4 <= j < p."""
+    """Decide the exponent of j in the mean squared error, fitted on 4 <= j < p."""
     T, first = 40, 4
     p = 1 if estimator == "sg" else T
     problem = MANY[estimator]()
@@ -209,7 +216,10 @@ def _decide_exponent_in_j(trial: Trial, estimator: str) -> Decision:
 def _decide_exponent_in_eta_or_S(
     trial: Trial, estimator: str, subject: str, claimed: float
 ) -> Decision:
-    """Fit the mean square, averaged over an epoch, against eta or S over two decades."""
+    """Decide the exponent of eta or S in the mean squared error, fitted over two decades.
+
+    The error is averaged over an epoch.
+    """
     problem = MANY[estimator]()
     p = 1 if estimator == "sg" else 8
     grid = (
@@ -234,7 +244,7 @@ def _decide_exponent_in_eta_or_S(
 def _decide_exponent(
     point: npt.ArrayLike, rows: SeedRows[Any, Any], claimed: float, **options: float
 ) -> Decision:
-    """Decide an exponent; it is inconclusive if an estimate has no error, as without draws."""
+    """Decide an exponent of the error; it is inconclusive if an error is exactly 0."""
     if not np.all(rows(1)):
         return Decision("inconclusive", "Without an error there is no exponent.", {}, None)
     return decide_exponent(make_fit_function(point, rows, **options), claimed, LAW_MARGIN)

@@ -27,7 +27,10 @@ SIZES = (7, 11, 40)
 
 
 def check_one_entry_hessian(trial: Trial) -> Evidence:
-    """Check that a component Hessian of matrix recovery has one entry, as its gradient has."""
+    """Test that component Hessians of matrix recovery have one nonzero entry, like gradients.
+
+    The number of component Hessians in a run is tested, too.
+    """
     problem = draw_family(trial, FAMILY)
     rng = trial.rng("points")
     answering = trial.subject.problem_under_test(problem)
@@ -68,10 +71,10 @@ ONE_NUMBER = Claim(
 
 
 class TwoEntryHessian(OverriddenOracles):
-    """A component Hessian has two entries, so that SSO and SFO no longer cost the same."""
+    """Faulty component Hessians with two nonzero entries, which cost more than a gradient."""
 
     def hessian(self, s: Any) -> "_SpreadHessian":
-        """Return Hessians that also reach the next component's entry."""
+        """Return component Hessians that also affect the next component's entry."""
         return _SpreadHessian(self._original.hessian(s))
 
 
@@ -87,11 +90,11 @@ class _SpreadHessian(OverriddenOracles):
 def examine_weight_of_section_6(
     effort: str, seed: int, *, printed: Callable[[int, int, float], float] = lambda p, T, D: p / T
 ) -> ExaminationEvidence:
-    """Check whether steps with weight p/T leave the ball in matrix recovery.
+    """Examine whether steps with the weight p/T leave the ball in matrix recovery.
 
     Other readings of the weight are tested, too. Steps start from 0, with p = 10 .. 50 and T = 20.
-    With full effort, the curvature-aided errors of the feasible readings are also measured at the
-    paper's size.
+    With full effort, the curvature-aided errors are also measured at the paper's size, for the
+    readings whose steps stay in the ball.
     """
     problem = RobustMatrixRecovery(
         draw_synthetic_entries(seed=seed, rows=30, columns=30, density=0.3)
@@ -122,7 +125,10 @@ def examine_weight_of_section_6(
 
 
 def _max_nuclear_norm(problem: RobustMatrixRecovery, weight: float) -> float:
-    """Return the largest nuclear norm in three steps X + weight (V - X) from 0, all dense."""
+    """Return the largest nuclear norm of X in three steps X + weight (V - X) from 0.
+
+    All matrices are dense, and computed by NumPy alone.
+    """
     data, X = problem.observations, np.zeros(problem.shape)
     largest = 0.0
     for _ in range(3):
@@ -150,7 +156,7 @@ def _casvrg_over_svrg_error(weight: float, p: int, seed: int) -> float:
 def examine_sum_or_mean(
     effort: str, seed: int, *, printed: Callable[[int], float] = lambda n: 1.0
 ) -> ExaminationEvidence:
-    """Compare V and L of (4), a sum without 1/n, with those of the mean that (1) defines."""
+    """Compare the gap and L of (4), a sum without 1/n, with those of the mean as in (1)."""
     mean = RobustMatrixRecovery(draw_synthetic_entries(seed=seed, rows=20, columns=20, density=0.5))
     total = replace(mean, scaling="sum")
     ratios = {
@@ -184,7 +190,7 @@ def _gap_at_zero(problem: RobustMatrixRecovery) -> float:
 
 
 def _gap_at_zero_by_components(mean: RobustMatrixRecovery) -> float:
-    """Return V at 0 of (1) with f_i = n psi, computed component by component."""
+    """Return the Frank-Wolfe gap at 0 for f_i = n psi in (1), from component gradients."""
     x = mean.start()
     slopes = [mean.n * mean.batch(np.array([i]), x) for i in range(mean.n)]
     g: Floats = np.mean(slopes, axis=0)
@@ -196,7 +202,7 @@ def _lipschitz(problem: RobustMatrixRecovery) -> float:
 
 
 def _objective_at_zero_as_printed(problem: RobustMatrixRecovery) -> float:
-    """Return (4) at 0 as printed, in NumPy."""
+    """Return the value at 0 of the objective (4) as printed, computed by NumPy alone."""
     z: Floats = problem.observations.values
     return float(np.sum(1.0 - np.exp(-(z**2) / (2.0 * problem.sigma))))
 

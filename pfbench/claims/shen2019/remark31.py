@@ -1,4 +1,4 @@
-"""Remark 3.1 of shen2019: the best of several runs, chosen by the full gap."""
+"""Remark 3.1 of shen2019: the best of several runs, chosen by the Frank-Wolfe gap."""
 
 import itertools
 import math
@@ -28,15 +28,16 @@ from pfbench.verification.units import GRADIENT, VALUE, formula, power_product
 
 
 def restart_count(probability_that_all_miss: float) -> int:
-    """Return the number k of runs: all miss with at most this probability.
+    """Return the number k of runs that all miss with at most the given probability.
 
-    A run misses if V is above twice its bound in expectation.
+    A run misses if its gap V is above twice the bound of E V, which has at most the probability
+    1/2.
     """
     return math.ceil(math.log2(1.0 / probability_that_all_miss))
 
 
 def gap_level_at_probability(epsilon: float, D: float) -> float:
-    """Return 4 epsilon D, which V of the chosen output may exceed with probability delta."""
+    """Return 4 epsilon D, which the gap of the chosen output exceeds with probability <= delta."""
     return 4.0 * epsilon * D
 
 
@@ -50,7 +51,7 @@ LEVEL = 1.5
 
 
 def check_best_of_runs(trial: Trial) -> Evidence:
-    """Check how often the chosen output misses 4 eps D, the choice itself, and its cost."""
+    """Test how often the chosen output has a gap above 4 eps D, the choice, and the cost."""
     problem, epsilon = VALLEY(), 1.0
     constants = problem.constants(problem.start())
     k = restart_count(PROBABILITY)
@@ -92,9 +93,10 @@ def check_best_of_runs(trial: Trial) -> Evidence:
 def _gap_ratios_of_successive_outputs(
     trial: Trial, problem: Problem, algorithm: Algorithm, seed: int
 ) -> list[float]:
-    """Return V of each output that a run announces over V of the previous one.
+    """Return the ratios of the gaps of successive outputs that a run yields.
 
-    The start is left out.
+    Each ratio is the gap of an output over the gap of the output before. The start does not count
+    as an output.
     """
     start = problem.start()
     results: list[float] = []
@@ -134,10 +136,11 @@ _ONE = "every output with X <= eps"
 def examine_failure_probability(
     effort: str, seed: int, *, level: float = 1.0
 ) -> ExaminationEvidence:
-    """Test remark 3.1: how often none of k = log2(1/delta) outputs has V <= level eps D.
+    """Examine remark 3.1: how often no output of k = log2(1/delta) runs has V <= level eps D.
 
-    delta = 1/8. The runs have exact gradients, on a slope slightly above eps that lasts for all T
-    iterations, with a valley near the start of a long segment. Corrected: runs for eps/10.
+    Here delta = 1/8. The runs have exact gradients. On the problem, a slope slightly above eps
+    lasts for all T iterations, and a valley is near the start of a long segment. The corrected
+    remark is about runs for the accuracy eps/10.
     """
     way = float(stream(seed, "remark 3.1").uniform(90.0, 100.0))
     epsilon, g = 1.0, 1.02

@@ -25,19 +25,19 @@ IN_N, IN_EPSILON = 1 / 3, 2.0
 
 
 def make_easy_log_cosh(n: int, seed: int = 0) -> LogCosh:
-    """Return log cosh of the residuals of a linear model with random rows, on a ball.
+    """Return the loss log cosh of a linear model on a ball in R^6, with n random rows.
 
     Every constant that the schedule takes is known, for n and epsilon over two decades. It is an
-    easy problem: the claimed exponents are no evidence for the proof.
+    easy problem: measured exponents below the claimed ones are no evidence for the proof.
     """
     return log_cosh(n, 6, seed)
 
 
 def make_stale_entries_path(n: int) -> ForcedPath:
-    """Return a segment along which every entry of the table ages at the same rate.
+    """Return a forced path along which every entry of the table ages at the same rate.
 
-    Its path is forced, and each component attains L along it. So the table's error is as large as
-    the entries' age allows.
+    Each component attains L along the path. So the table's error is as large as the entries' age
+    allows.
     """
     return ForcedPath(16 * max(1, round(n / 16)), 9)
 
@@ -47,9 +47,11 @@ PATH = make_instance(make_stale_entries_path, n=216)
 
 
 def check_sagafw_rate(trial: Trial) -> Evidence:
-    """Fit SFO to V <= eps V(x_0) with the claimed batch, beyond the n that fill the table.
+    """Test the exponents of the component gradients until V <= eps V(x_0).
 
-    The evidence also has the batch that the proof's error bound needs on the worst path.
+    The batch is the claimed one. The n component gradients that fill the table are not counted.
+    The evidence also has the exponent of the batch that the proof's error bound needs on the worst
+    path.
     """
     sizes = np.unique(np.logspace(1.4, 3.4, 8).round()).astype(int)
     shares = np.logspace(-2.3, -0.3, 8)
@@ -79,7 +81,10 @@ def check_sagafw_rate(trial: Trial) -> Evidence:
 
 
 def _sfo_beyond_table(trial: Trial, problem: LogCosh, share: float, seed: int) -> float:
-    """Return the SFO until V <= share V(x_0), without the n that fill the table; inf if never."""
+    """Return the component gradients until V <= share V(x_0), less the n that fill the table.
+
+    The result is infinite if the run ends before.
+    """
     x, constants = problem.start(), problem.constants(problem.start())
     g = problem.gradient(x)
     epsilon = share * float(g @ x - problem.minimum(g)[0])
@@ -89,7 +94,7 @@ def _sfo_beyond_table(trial: Trial, problem: LogCosh, share: float, seed: int) -
 
 
 def _smallest_batch(trial: Trial, n: int) -> float:
-    """Return the least batch for which the error stays below (L eta)^2 on the forced path."""
+    """Return the least batch for which the squared error is at most (L eta)^2 on a forced path."""
     problem = PATH(n=n)
     steps, eta = 4 * n, 1e-9
     low, high = 1, n

@@ -27,7 +27,7 @@ from pfbench.verification.units import GRADIENT, NUMBER, Formula, power_product
 
 @dataclass(frozen=True)
 class BatchAndPeriod:
-    """Batch S and period p."""
+    """Batch S and period p of an estimator."""
 
     S: int
     p: int
@@ -38,14 +38,14 @@ Schedule = Callable[[float, Constants], BatchAndPeriod]
 
 
 def compute_corrected_sizes(estimator: str, epsilon: float, constants: Constants) -> BatchAndPeriod:
-    """Return the S and p with which (9) holds, as the catalogue's algorithms take them."""
+    """Return the S and p with which (9) holds, as the catalogue's methods use them."""
     L = constants.smoothness("a schedule")
     sizes = METHODS[estimator].estimator_parameters(epsilon, L, constants)
     return BatchAndPeriod(sizes["batch"], sizes.get("period", 1))
 
 
 def compute_printed_sizes(estimator: str, epsilon: float, constants: Constants) -> BatchAndPeriod:
-    """Return the S and p of sections 3.1, 3.2 and 4 as printed; sigma^2 stands for G^2."""
+    """Return the S and p of sections 3.1, 3.2 and 4 as printed, with sigma^2 for G^2."""
     n, L, L2 = constants.n, constants.smoothness("a schedule"), float(constants.L2_ms)
     if estimator == "sg":
         return BatchAndPeriod(math.ceil(constants.sigma2 / epsilon**2), 1)
@@ -62,7 +62,10 @@ def compute_printed_sizes(estimator: str, epsilon: float, constants: Constants) 
 
 
 def _period_from_power(n: int, L: float, L2: float, epsilon: float, power: float) -> float:
-    """Return p = (L/(L2 epsilon))^power n^(power/2) of sections 4.1 (0.4) and 4.2 (0.5)."""
+    """Return the period p = (L/(L2 epsilon))^power n^(power/2) of section 4.
+
+    The power is 0.4 in section 4.1, and 0.5 in section 4.2.
+    """
     return float((L / (L2 * epsilon)) ** power * n ** (power / 2.0))
 
 
@@ -73,9 +76,9 @@ def error_over_limit(
     sizes: BatchAndPeriod,
     eta: float | None = None,
 ) -> Floats:
-    """Return E|g - grad f|^2 over epsilon^2/4 at j = 0 .. p-1; (9) holds if none is above 1.
+    """Return E|g - grad f|^2 over epsilon^2/4 at j = 0 .. p-1 of an epoch; shape (p,).
 
-    eta is epsilon/L by default.
+    Condition (9) holds if no ratio is above 1. The step eta is epsilon/L by default.
     """
     L = problem.constants(problem.start()).smoothness("a step")
     squares = exact_mean_squared_errors(estimator, problem, eta or epsilon / L, sizes.p)
@@ -85,7 +88,7 @@ def error_over_limit(
 def error_law_since_snapshot(
     estimator: str, j: int, epsilon: float, S: int, constants: Constants
 ) -> float:
-    """Return the error law at distance j with eta = epsilon/L."""
+    """Return the bound of the error law, j iterations after the snapshot, with eta = epsilon/L."""
     L, L2 = constants.smoothness("a law"), float(constants.L2_ms)
     return error_law(estimator, j, epsilon / L, S, L=L, L2=L2, sigma2=float(constants.sigma2))
 
@@ -105,7 +108,7 @@ _AT_MOST_1 = "L2 at most 1"
 def _error_ratios_by_reading(
     estimator: str, error_ratios_by_distance: Floats, S: int, n: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return the ratio of measured error to bound under each reading of "error".
+    """Return the ratio of the measured error to its bound under each reading of "error".
 
     Parameters
     ----------
@@ -153,7 +156,7 @@ _CASES: Mapping[str, tuple[float, str, ForcedPath]] = {
 def examine_condition_9(
     effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None
 ) -> ExaminationEvidence:
-    """Compare the error with epsilon^2/4, with S and p as printed and as corrected."""
+    """Compare the error with epsilon^2/4, for S and p as printed and as corrected."""
     epsilon, _, problem = _CASES[estimator]
     rng = stream(seed, f"(9) {estimator}")
     epsilon *= float(rng.uniform(0.8, 1.0))
@@ -175,7 +178,7 @@ def examine_condition_9(
 
 
 def _errata_of_9() -> Iterator[Erratum]:
-    """Yield the errata of those S and p with which the error exceeds eps^2/4."""
+    """Yield the errata of the printed S and p for which the error exceeds eps^2/4."""
     for name in _CASES:
         yield read_erratum(
             f"shen2019-(9)-{name}",
@@ -193,11 +196,12 @@ _SCALES = (1.0 / 16.0, 1.0, 16.0)
 def examine_sizes_under_scaling_of_f(
     effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None
 ) -> ExaminationEvidence:
-    """Measure the error for c f, whose L, L2 and eps are c times those of f, c = 1/16, 1, 16.
+    """Measure the error for c f with c = 1/16, 1, 16, whose L, L2 and eps are multiplied by c.
 
-    S and p must be the same for each c. The printed p treats L^-1/2 and the like as pure numbers,
-    and the error is then 1/L^2 times what it is for L = 1. As printed, it is to be at most eps^2.
-    In matrix recovery L = 1/sqrt n and L2 = 1.38/sqrt n: there the law gives the error over eps^2.
+    S and p should be the same for each c. The printed p treats L^-1/2 and the like as pure
+    numbers. So the error is 1/L^2 times what it is for L = 1. As printed, it should be at most
+    eps^2. In matrix recovery L = 1/sqrt n and L2 = 1.38/sqrt n; for these constants, the ratio of
+    the law to eps^2 is reported.
     """
     created = schedule or partial(compute_printed_sizes, estimator)
     n, rng = 4096, stream(seed, "4")
@@ -232,9 +236,9 @@ def examine_sizes_under_scaling_of_f(
 def examine_small_epsilon(
     effort: str, seed: int, *, schedule: Schedule | None = None
 ) -> ExaminationEvidence:
-    """Measure the error of section 4.1 for epsilon <= L/(L2 n^2), S = 1, L = 1 and L2 = 4.
+    """Measure the error of section 4.1 for epsilon <= L/(L2 n^2), with S = 1, L = 1 and L2 = 4.
 
-    With L2 = 1/4, p S is below n.
+    For L2 = 1/4, the product p S is below n instead.
     """
     created, rng = (schedule or partial(compute_printed_sizes, "casvrg"), stream(seed, "small"))
     problem = ForcedPath(32, 2, length=0.25, L=0.0, L2=4.0)
@@ -262,7 +266,7 @@ def examine_small_epsilon(
 
 
 def _period_formula(**powers: float) -> Formula:
-    """Return the formula of a period, which has no unit, from powers of constants."""
+    """Return the formula of a period, which has no unit, as a product of powers of constants."""
     return power_product(NUMBER, powers, eps=GRADIENT)
 
 

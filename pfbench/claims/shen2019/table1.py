@@ -1,4 +1,7 @@
-"""Table 1 of shen2019, and crossovers: SFO with the cheapest S and p for which (9) holds."""
+"""Table 1 of shen2019, and crossovers: the cost with the cheapest S and p for which (9) holds.
+
+The cost is the number of component gradients in an iteration.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,7 +34,7 @@ from pfbench.verification.units import GRADIENT, formula
 
 @dataclass(frozen=True)
 class MinimumCost:
-    """The least SFO per iteration for which (9) holds on the worst path.
+    """Least component gradients per iteration for which (9) holds on the worst path.
 
     Attributes
     ----------
@@ -49,11 +52,12 @@ class MinimumCost:
 def min_cost(
     estimator: str, n: int, epsilon: float, *, L: float = 1.0, L2: float = 1.0, sigma2: float = 1.0
 ) -> MinimumCost:
-    """Return the least SFO per iteration, over S and p, with E|g - grad f|^2 <= epsilon^2/4.
+    """Return the least cost over S and p for which E|g - grad f|^2 <= epsilon^2/4.
 
-    eta = epsilon/L; the error is largest at j = p-1. The cost first decreases and then increases in
-    p, up to the rounding of S. A fine geometric grid of p, refined around its best, finds the
-    least.
+    The cost is the number of component gradients in an iteration. The step is eta = epsilon/L, and
+    the error is largest at j = p-1. The cost first decreases and then increases in p, up to the
+    rounding of S. So a fine geometric grid of p, refined around its best point, finds the least
+    cost.
     """
     if estimator == "sg":
         S = math.ceil(4.0 * sigma2 / epsilon**2)
@@ -76,10 +80,11 @@ def min_cost(
 
 @dataclass(frozen=True)
 class PathCase:
-    """A method on the path where its law is attained, for n components and an accuracy.
+    """A method on the path where its error law is attained, for one n and one accuracy.
 
-    The least batch for which (9) holds is found from measured errors, and so is the period that
-    costs least with it. The law is used only for the period at which the search begins.
+    The least batch for which (9) holds is found from measured errors. The period with the least
+    cost is found from measured costs. The law is used only for the period at which the search
+    begins.
 
     Attributes
     ----------
@@ -97,7 +102,7 @@ class PathCase:
     epsilon: float
 
     def cheapest_period(self, seeds: Sequence[int]) -> int:
-        """Return the period with the least mean cost.
+        """Return the period with the least mean cost over some seeds.
 
         The period is multiplied or divided by `_STRIDE` while the cost decreases.
         """
@@ -116,16 +121,16 @@ class PathCase:
         return p
 
     def sfo_per_iteration(self, p: int, seed: int) -> float:
-        """Return the SFO per iteration with the least batch for which (9) holds.
+        """Return the component gradients per iteration, with the least batch for which (9) holds.
 
-        It is n at most, as the full gradient has no error.
+        The result is at most n, because a full gradient has no error.
         """
         return min(self._sfo_per_iteration_without_cap(p, seed), float(self.n))
 
     def _sfo_per_iteration_without_cap(self, p: int, seed: int) -> float:
-        """Return the SFO per iteration with the least batch for (9), which may exceed n.
+        """Return the component gradients per iteration for (9), which may exceed n.
 
-        If a batch S has the squared error r epsilon^2/4, the next one is r S, until r is near 1.
+        If a batch S has the squared error r epsilon^2/4, the next batch is r S, until r is near 1.
         """
         S = _FIRST
         for sample in np.random.SeedSequence(seed).generate_state(_TRIES):
@@ -139,10 +144,10 @@ class PathCase:
         return float(self.n)
 
     def sfo_and_error_ratio_of_epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
-        """Run one epoch; return SFO per iteration, and the error ratio at its end.
+        """Return the component gradients per iteration, and the final error ratio, of one epoch.
 
-        The error ratio is |g - grad f|^2 over epsilon^2/4. The path has p steps of length epsilon;
-        the segment is so long that they hardly shrink.
+        The error ratio is |g - grad f|^2 over epsilon^2/4. The path has p steps of length epsilon.
+        The segment is so long that the steps hardly shrink.
         """
         length = 1e6 * self.epsilon * p
         problem = self.path(n=self.n, length=length)
@@ -160,7 +165,7 @@ _FIRST, _TRIES = 16, 12
 
 
 def make_path_case(trial: Trial, path: Instance, n: float, epsilon: float) -> PathCase:
-    """Return a case with n rounded to a multiple of what the path needs."""
+    """Return the `PathCase` with n rounded to a multiple of what the path requires."""
     unit = 2 * (path.parameters["d"] - 1)
     return PathCase(trial, path, unit * max(1, round(n / unit)), float(epsilon))
 
@@ -201,7 +206,10 @@ GRIDS: Mapping[str, Mapping[str, tuple[Floats, float, float]]] = {
 
 
 def check_table_entry(trial: Trial, *, estimator: str) -> Evidence:
-    """Fit the counted SFO per iteration of the cheapest batch and period for which (9) holds."""
+    """Test the exponents of the cost with the cheapest batch and period for which (9) holds.
+
+    The cost is the number of component gradients in an iteration, counted in runs.
+    """
     parts, claimed, runs = {}, {}, 0
     for key, (grid, other, exponent) in GRIDS[estimator].items():
         seeds = trial.seeds(MOST_SEEDS + _FOR_PERIOD, key)
@@ -261,13 +269,16 @@ TABLE = {
 
 @dataclass(frozen=True)
 class Crossover:
-    """Below epsilon = factor (L^2/L2) n^power an estimator needs fewer SFO than SPIDERG."""
+    """Accuracy factor (L^2/L2) n^power below which an estimator costs less than SPIDERG.
+
+    The cost is counted in component gradients.
+    """
 
     factor: float
     power: float
 
     def epsilon(self, n: float, L: float = 1.0, L2: float = 1.0) -> float:
-        """Return the epsilon of the crossover with n components."""
+        """Return the accuracy epsilon of the crossover for n components."""
         return float(self.factor * L**2 / L2 * n**self.power)
 
 
@@ -276,7 +287,10 @@ CROSSOVERS = {"casvrg": Crossover(15.4, -0.75), "caspiderg": Crossover(6.4, -0.5
 
 
 def check_crossover(trial: Trial, *, estimator: str) -> Evidence:
-    """Compare counted SFO with SPIDERG's on both sides of the stated crossover."""
+    """Test that an estimator costs less than SPIDERG only below the stated crossover.
+
+    Both costs are component gradients, counted in runs on both sides of the crossover.
+    """
     spider = replace(trial, subject=replace(trial.subject, algorithm=METHODS["spiderg"]))
     parts, epsilons, runs = {}, {}, 0
     for n in trial.choose_by_effort((1e5,), (1e5, 1e6)):

@@ -39,14 +39,15 @@ from pfbench.verification.units import GRADIENT, SQUARE, VALUE, formula, power_p
 def mean_gap_bound(epsilon: float, D: float) -> float:
     """Return 2 eps D, the bound of the mean of E V(x_t) over t < T = L Delta/eps^2.
 
-    eta = eps/L. The paper's proof gives 2.5 eps D. Its two error terms can be joined: with v* =
-    argmin <grad f, v>, <grad f, v - x> <= -V + <grad f - g, v - v*>. This gives 2 eps D.
+    V is the Frank-Wolfe gap, and the step is eta = eps/L. The paper's proof gives 2.5 eps D. Its
+    two error terms can be joined. With v* = argmin <grad f, v>, <grad f, v - x> <= -V + <grad f -
+    g, v - v*>. This gives 2 eps D.
     """
     return 2.0 * epsilon * D
 
 
 def error_sq_bound(epsilon: float) -> float:
-    """Return the bound of E|grad f(x_t) - g_t|^2 that theorem 3.1 requires."""
+    """Return epsilon^2/4, the bound of E|grad f(x_t) - g_t|^2 that theorem 3.1 assumes."""
     return epsilon**2 / 4.0
 
 
@@ -64,10 +65,10 @@ VALLEYS = {name: make_instance(valley, estimator=name) for name in METHODS}
 
 
 def make_nearly_straight_path(estimator: str) -> ForcedPath:
-    """Return a segment so long that the steps of a few epochs hardly shrink.
+    """Return a forced path so long that the steps of a few epochs hardly shrink.
 
-    Each component attains L, and nearly L2, along it. So at the end of an epoch the error is nearly
-    what the law allows, and (9) is met with little to spare.
+    Each component attains L, and nearly L2, along the path. So at the end of an epoch the error is
+    nearly what the law allows, and (9) is nearly an equality.
     """
     if estimator == "sg":
         return ForcedPath(1024, 65, sigma=1.0, L=1e-3, length=8.0)
@@ -78,7 +79,11 @@ PATHS = {name: make_instance(make_nearly_straight_path, estimator=name) for name
 
 
 def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
-    """Decide the mean of V over t in the valley, given (9) there and on the worst path."""
+    """Test the mean of V over t in the valley, on condition that (9) holds.
+
+    V is the Frank-Wolfe gap. Condition (9) is tested in the valley, on problem families and on the
+    worst path.
+    """
     part, conditions, runs = _decide_in_valley(trial, estimator)
     for name, family in FAMILIES.items():
         try:
@@ -92,9 +97,10 @@ def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
 
 
 def _decide_in_valley(trial: Trial, estimator: str) -> tuple[Decision, dict[str, Decision], int]:
-    """Decide the mean of V in the valley; return it, decisions on (9), and a number of runs.
+    """Return the decision on the mean of V in the valley, those on (9), and the number of runs.
 
-    (9) is decided for all t, and for each j = p-1.
+    (9) is decided for the mean over all t, and for the mean over the last iterations of epochs, j
+    = p-1.
     """
     problem, epsilon = VALLEYS[estimator](), 1.0
     constants = problem.constants(problem.start())
@@ -132,7 +138,7 @@ _RANGE = 2.0
 
 
 def _decide_on_family(trial: Trial, name: str, problem: Problem) -> dict[str, Decision]:
-    """Decide the mean of V, and (9), on one family."""
+    """Return the decisions on the mean of V and on (9), for one problem of a family."""
     constants = problem.constants(problem.start())
     epsilon = SHARE * constants.L * constants.D
     algorithm = trial.make_scheduled(epsilon, constants)
@@ -169,7 +175,7 @@ def mean_gap_and_squared_error(
 
 
 def _decide_on_path(trial: Trial, estimator: str) -> Decision:
-    """Compare the schedule's error with epsilon^2/4 where the law is attained, at j = p-1."""
+    """Decide whether the schedule's error at j = p-1 is at most epsilon^2/4 on the worst path."""
     problem = PATHS[estimator]()
     constants = problem.constants(problem.start())
     epsilon = 1e-3
@@ -221,10 +227,11 @@ _CONSTANT = "a constant of ten"
 def examine_missing_diameter(
     effort: str, seed: int, *, printed: Callable[[float, float], float] = lambda eps, D: 5.0 * eps
 ) -> ExaminationEvidence:
-    """Run NFWU by the theorem on segments of several lengths D; compare mean V with bounds.
+    """Compare the mean of V with bounds with and without D, on segments of several lengths D.
 
-    V decreases from 3 eps D as exp(-eps t/(L D)), so its mean over T = 3 L D/eps is 0.95 eps D. In
-    units of D, L becomes L D^2, and eps becomes eps D; those runs have length 1.
+    The runs use the theorem's schedule. V decreases from 3 eps D as exp(-eps t/(L D)), so its mean
+    over T = 3 L D/eps is 0.95 eps D. With lengths in units of D, L becomes L D^2, and eps becomes
+    eps D; those runs are on a segment of length 1.
     """
     rng, epsilon = stream(seed, "(10)"), 0.1
     over: dict[str, list[float]] = {"printed": [], "corrected": [], _UNITS: [], _LATER: []}
@@ -244,7 +251,7 @@ def examine_missing_diameter(
 
 
 def _gaps_of_run(epsilon: float, L: float, D: float, seed: int) -> Floats:
-    """Return V at x_0 .. x_T of the theorem's run on a segment of length D, shape (T+1,)."""
+    """Return V at x_0 .. x_T of the theorem's run on a segment of length D; shape (T+1,)."""
     problem = ForcedPath(128, 65, L=L, length=D, gradient_slope=3.0 * epsilon)
     algorithm = NFWUSPIDERG.theory(epsilon, problem.constants(problem.start()))
     return compute_gaps_along_run(

@@ -1,6 +1,7 @@
 """Theorem 5.1 of shen2019: a lower bound on LO calls, by a resisting oracle.
 
-The resisting oracle is imported on first use, so that claims are listed without it.
+The module of the resisting oracle is imported on first use, so that listing the claims does not
+import it.
 """
 
 import math
@@ -19,15 +20,16 @@ from pfbench.verification.units import VALUE, formula
 
 
 def gap_floor(D: float) -> float:
-    """Return the lower bound of V(x_t) before T LO calls: 0.08 R, R = D/2."""
+    """Return 0.08 R, R = D/2, the lower bound of V(x_t) before T linear minimisations."""
     return GAP * D
 
 
 def resisting_chain(T: int) -> ZeroChain:
     """Return the zero chain, whose directions a resisting oracle chooses as it answers.
 
-    No answer reveals a direction before it must, so each LO call finds at most one. No method can
-    be faster, and exact line search needs hardly more calls than the bound on the rescaled family.
+    The oracle reveals directions as late as possible, so each linear minimisation finds at most
+    one. No method can be faster. Exact line search needs hardly more calls than the bound on the
+    rescaled family.
     """
     from pfbench.resisting.resisting_oracle import make_resisting_chain
 
@@ -38,7 +40,10 @@ CHAIN = make_instance(resisting_chain, T=10)
 
 
 def check_lower_bound(trial: Trial) -> Evidence:
-    """Certify the bound before T calls; compare calls on the rescaled family with T(eps)."""
+    """Certify the gap before T calls for each method, and test calls on the rescaled family.
+
+    On the rescaled family, the number of calls is compared with the bound T(eps).
+    """
     from pfbench.resisting import certify, run_family
     from pfbench.resisting.rescaled_family import max_epsilon
 
@@ -74,7 +79,7 @@ def check_lower_bound(trial: Trial) -> Evidence:
 
 
 def _contestants(trial: Trial, T: int) -> list[Any]:
-    """Return the algorithms that the theorem covers, or the one under test."""
+    """Return the deterministic methods that the theorem covers, or only the method under test."""
     from pfbench.resisting import Contestant, list_contestants, make_contestant
 
     if trial.subject.algorithm is None:
@@ -109,7 +114,10 @@ LOWER_BOUND = Claim(
 
 
 def _gradient_descent_limit(problem: ZeroChain) -> Floats:
-    """Return the limit of gradient descent, whose points are not determined by LO outputs."""
+    """Return the limit point of gradient descent from 0, up to a small gradient.
+
+    Linear minimisations do not determine the points of gradient descent.
+    """
     x = np.zeros(problem.columns)
     for _ in range(20_000):
         g = problem.gradient(x)
@@ -122,11 +130,11 @@ def _gradient_descent_limit(problem: ZeroChain) -> Floats:
 def examine_internal_queries(
     effort: str, seed: int, *, target: Callable[[ZeroChain], Floats] = _gradient_descent_limit
 ) -> ExaminationEvidence:
-    """Find a stationary point z by internal queries, then ask for two LO outputs with mean z.
+    """Find a stationary point z by internal queries, and reach it by two linear minimisations.
 
-    x_0 = 0, x_1 = u_0 and x_2 = (u_0 + u_1)/2 satisfy (14), whatever the hidden directions are.
-    With the condition on queries, Frank-Wolfe against the resisting oracle keeps V >= 0.04 D before
-    T.
+    The two linear minimisations return u_0 and u_1 with the mean z. The points x_0 = 0, x_1 = u_0
+    and x_2 = (u_0 + u_1)/2 satisfy (14), whatever the hidden directions are. If internal queries
+    are forbidden, Frank-Wolfe against the resisting oracle keeps V >= 0.04 D before T.
     """
     from pfbench.resisting import certify, make_contestant
     from pfbench.resisting.resisting_oracle import make_resisting_chain
@@ -172,11 +180,11 @@ def _gap_after_two_steps(
 
 
 def examine_shifted_indices(effort: str, seed: int, *, shift: int = 0) -> ExaminationEvidence:
-    """Test 7.1 along a run: v_k orthogonal to x_0 .. x_k, and <x_t, v_T> = 0 for t <= T.
+    """Examine 7.1 along a run: v_k orthogonal to x_0 .. x_k, and <x_t, v_T> = 0 for t <= T.
 
-    The run is Frank-Wolfe with weights 2/(k + 3) from 0; x_k is its point after k LO calls. As
-    corrected, v_k is orthogonal to x_0 .. x_{k-1}, and t < T. `shift` lowers the printed last
-    index.
+    The run is Frank-Wolfe with weights 2/(k + 3) from 0; x_k is its point after k linear
+    minimisations. As corrected, v_k is orthogonal to x_0 .. x_{k-1}, and t < T. `shift` is
+    subtracted from the printed last index.
     """
     T = 6
     V = random_directions(2 * T + 1, T, seed)
@@ -208,7 +216,7 @@ def examine_shifted_indices(effort: str, seed: int, *, shift: int = 0) -> Examin
 
 
 def _direction_coordinates_along_run(problem: ZeroChain, x: Floats) -> Floats:
-    """Return |<v_k, x_t>|/R for t <= T of Frank-Wolfe from a point, shape (T, T+1)."""
+    """Return |<v_k, x_t>|/R for t <= T in a Frank-Wolfe run from x; shape (T, T+1)."""
     points = [x]
     for k in range(problem.horizon):
         v = problem.set.lo(problem.gradient(points[k]))

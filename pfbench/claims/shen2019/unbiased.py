@@ -25,7 +25,7 @@ from pfbench.verification.statistics import LEVEL, Decision, decide_exact, mean_
 
 
 def enumerable_logistic(rng: np.random.Generator) -> NonconvexLogistic:
-    """Return a random smooth sum of so few components that all batches can be enumerated.
+    """Return logistic regression with so few components that all batches can be enumerated.
 
     Its gradient changes along the path, so a gradient taken at another point is detected.
     """
@@ -43,9 +43,10 @@ _ROUNDING = 1e-10
 
 
 def check_unbiased(trial: Trial, *, estimator: str) -> Evidence:
-    """Enumerate all draws: the conditional mean is the gradient, and snapshots are exact.
+    """Test by enumeration that each conditional mean of the estimate is the gradient.
 
-    The past is what the algorithm has yielded, so the algorithm may draw when and how it likes.
+    At snapshots, the estimate itself must be the gradient. The past consists of what the algorithm
+    has yielded, so the algorithm may draw when and how it likes.
     """
     problem = FAMILY(trial.rng("data"))
     settings = [(1, 2)] if estimator == "sg" else [(3, 3), (2, 4)]
@@ -91,14 +92,14 @@ def check_unbiased(trial: Trial, *, estimator: str) -> Evidence:
 
 @dataclass(frozen=True)
 class _PointAndError:
-    """The point x_t and the error g_t - grad f(x_t) of iteration t."""
+    """Point x_t and error g_t - grad f(x_t) of iteration t."""
 
     x: Floats
     error: Floats
 
 
 def _is_full_gradient(estimator: str, t: int, p: int) -> bool:
-    """Return whether the estimate of iteration t is a full gradient."""
+    """Return whether the estimate of iteration t is a full gradient, as at a snapshot."""
     return estimator != "sg" and t % p == 0
 
 
@@ -109,7 +110,10 @@ def _make_algorithm(trial: Trial, p: int, T: int) -> Algorithm:
 def _points_and_errors(
     trial: Trial, problem: Problem, p: int, T: int, **stream: Any
 ) -> list[_PointAndError]:
-    """Return the points of a run with errors; `stream` is `rng` or `seed` of `Trial.follow`."""
+    """Return the points of a run, each with the error of the gradient estimate.
+
+    `stream` is the argument `rng` or `seed` of `Trial.follow`.
+    """
     steps = list(trial.follow(problem, _make_algorithm(trial, p, T), **stream))
     points = [problem.start(), *(step.state.x for step in steps)]
     return [
@@ -130,9 +134,10 @@ def _error_increment(path_points: Sequence[_PointAndError], t: int, estimator: s
 def _max_mean_increment(
     weighted_runs: Sequence[tuple[float, list[_PointAndError]]], t: int, estimator: str
 ) -> float:
-    """Return the largest entry of the conditional means of `_error_increment`.
+    """Return the largest entry, in modulus, of the conditional means of `_error_increment`.
 
-    `weighted_runs` has the probability and the points of each run.
+    `weighted_runs` has the probability and the points of each run. Means are conditional on the
+    past.
     """
     chances: dict[Any, float] = defaultdict(float)
     sums: dict[Any, Any] = defaultdict(float)
@@ -147,10 +152,10 @@ def _max_mean_increment(
 
 
 def _check_sampled_means(trial: Trial, problem: Problem, estimator: str) -> Evidence:
-    """Test the means of sampled draws, if draws cannot be enumerated.
+    """Test the means of sampled draws, for an algorithm whose draws cannot be enumerated.
 
-    Each coordinate at each iteration of an epoch has a t-test, and they share the level. At
-    snapshots every error must be 0.
+    Each coordinate at each iteration of an epoch has a t-test, and the level is divided among the
+    tests. At snapshots every error must be 0.
     """
     p, T = (1, 1) if estimator == "sg" else (3, 4)
     points = [
@@ -186,7 +191,7 @@ def _check_sampled_means(trial: Trial, problem: Problem, estimator: str) -> Evid
 
 
 def _p_value(column: Floats) -> float:
-    """Return the p-value of mean 0; 1 if the mean is 0 up to rounding."""
+    """Return the p-value of a t-test for the mean 0; 1 if the mean is 0 up to rounding."""
     if abs(float(column.mean())) <= _ROUNDING:
         return 1.0
     if not float(np.ptp(column)) > 0.0:

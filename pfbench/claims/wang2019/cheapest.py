@@ -1,7 +1,8 @@
 """Smallest cost of a recursive method if its batch decides whether it converges.
 
-On the turning bowl, each batch and each epoch length is tried, and the cheapest counts. So the
-exponent of n is the method's, and not that of the formula from which its schedule takes them.
+On the turning bowl, each batch and each epoch length of a grid is tried, and the cheapest run
+counts. So the exponent of n is the method's, and not that of the formula from which its schedule
+takes batch and epoch length.
 """
 
 import itertools
@@ -32,11 +33,12 @@ PERIODS = (1, 2)
 
 
 def turning(n: int = 400, curvature: float = 4.0, d: int = 64) -> RotatingBowl:
-    """Return a bowl with L = 1 on which the gradient decays slowly and estimates err.
+    """Return a bowl with L = 1 on which the gradient decays slowly and errors last.
 
-    With steps 1/2, the gradient decays e-fold in 2/curvature times sqrt n steps. An error of the
-    estimate remains until the next reference gradient, and the bowl turns it into a gradient. So
-    with a batch far below sqrt n, or much longer epochs, no run comes near the minimum.
+    With step size 1/2, the gradient shrinks by the factor e in (2/curvature) sqrt n steps. An
+    error of the estimate remains until the next reference gradient, and the bowl turns it into a
+    gradient. So with a batch far below sqrt n, or much longer epochs, no run comes near the
+    minimum.
     """
     mu = curvature / math.sqrt(n)
     return RotatingBowl(n, mu, tau=math.sqrt(1.0 - mu * mu), d=d)
@@ -46,9 +48,10 @@ TURNING = make_instance(turning)
 
 
 def fit_min_sfo_exponent_in_n(trial: Trial, curvature: float) -> tuple[Exponent, int]:
-    """Fit, in n, the least SFO to |G| <= epsilon over batches and epochs; count the runs.
+    """Fit the exponent of n in the least component gradients until |G| <= epsilon.
 
-    The fit divides out L Delta/epsilon^2, the theorem's number of steps.
+    The least is taken over batches and epoch lengths. The fit divides out L Delta/epsilon^2, the
+    theorem's number of steps.
 
     Parameters
     ----------
@@ -90,7 +93,10 @@ def _epsilon(problem: RotatingBowl) -> float:
 
 
 def _min_sfo_to_target(trial: Trial, problem: RotatingBowl, seed: int) -> float:
-    """Return the least SFO to the target over batches and epoch lengths; inf if never."""
+    """Return the least component gradients to the target over batches and epoch lengths.
+
+    The result is infinite if no run reaches the target.
+    """
     epsilon, root = _epsilon(problem), math.isqrt(problem.n)
     constants, lower = problem.constants(problem.start()), math.inf
     for period, batch in itertools.product(PERIODS, BATCHES):
@@ -104,7 +110,10 @@ def _min_sfo_to_target(trial: Trial, problem: RotatingBowl, seed: int) -> float:
 def calls_to_target(
     trial: Trial, problem: Problem, algorithm: Algorithm, epsilon: float, seed: int, max_sfo: float
 ) -> float:
-    """Return the SFO until |G| <= epsilon; inf after `max_sfo`, or if the gradient grows."""
+    """Return the component gradients until |G| <= epsilon.
+
+    The result is infinite if a run has spent `max_sfo` of them before, or if |G| grows too much.
+    """
     square = mapping_sq_function(problem)
     lost = _LOST**2 * square(problem.start())
     for step in trial.follow(problem, algorithm, seed=seed):

@@ -1,8 +1,9 @@
 """The estimate of SpiderBoost: exact once in each epoch, and its error law in between.
 
-e_k = v_k - grad f(x_k). With a new draw of S in each iteration, the conditional mean of |e_k|^2 is
-|e_{k-1}|^2 + (tau^2/S) |x_k - x_{k-1}|^2, where tau is the variation of the components' differences
-(Fang et al. 2018, lemma 1). On the turning bowl this is an equality at every step.
+The error is e_k = v_k - grad f(x_k). With a new draw of S components in each iteration, the
+conditional mean of |e_k|^2 is |e_{k-1}|^2 + (tau^2/S) |x_k - x_{k-1}|^2. Here tau is the variation
+of the components' differences (Fang et al. 2018, lemma 1). On the turning bowl this is an equality
+at every step.
 """
 
 import itertools
@@ -25,9 +26,9 @@ BOWL: Instance = make_instance(TURNING.build, n=64, curvature=2.0, d=8)
 
 
 def decide_error_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict[str, Decision]:
-    """Decide that one of q successive estimates is exact, and that errors grow by the law.
+    """Decide whether each epoch has an exact estimate, and whether errors grow by the law.
 
-    The result is empty if the subject does not show its estimates.
+    The result is empty if the method under test does not yield its estimates.
 
     Parameters
     ----------
@@ -86,20 +87,23 @@ def _errors_and_squared_steps(
 
 
 def _max_streak(flags: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> int:
-    """Return the length of the longest streak of true flags."""
+    """Return the length of the longest run of consecutive true flags."""
     lengths = [len(list(group)) for flag, group in itertools.groupby(flags) if flag]
     return max(lengths, default=0)
 
 
 def decide_law_with_explicit_schedule(trial: Trial, step: float) -> dict[str, Decision]:
-    """Decide the error law for the subject with S = q = sqrt n and an explicit step."""
+    """Decide the error law for the method under test with S = q = sqrt n and a given step."""
     root = math.isqrt(BOWL().n)
     algorithm = trial.make(batch=root, period=root, iterations=8 * root, step=step)
     return decide_error_law(trial, algorithm, root, root)
 
 
 def decide_law_with_own_schedule(trial: Trial) -> dict[str, Decision]:
-    """Decide the error law for the subject with its own schedule; see `decide_error_law`."""
+    """Decide the error law for the method under test with its own schedule.
+
+    The result is that of `decide_error_law`.
+    """
     problem, root = BOWL(), math.isqrt(BOWL().n)
     constants = problem.constants(problem.start())
     epsilon = math.sqrt(4.0 * constants.L * float(constants.delta) / (8.0 * root))

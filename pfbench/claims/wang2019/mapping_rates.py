@@ -1,10 +1,11 @@
 """The rates of wang2019: exponents of the calls until |G| <= epsilon.
 
-lambda = 1/(2L) for all methods, with the schedule of each method's theorem. The problems are a long
-slope, where the steps are as many as the theorem says; the finite-sum chain, where that holds for
-every method; and robust regression, which is easy. On these, the cost of a step is the schedule's
-formula, however the samples are used. So an exponent that this cost decides is by schedule. Only on
-the turning bowl, where batch and epoch length are free, can it bind.
+G is the gradient mapping with lambda = 1/(2L). Each method runs with the schedule of its theorem.
+On a long slope, a run needs as many steps as the theorem says. On the finite-sum chain, every
+method needs that many. Robust regression is easy. On these problems, the cost of a step is the
+schedule's formula, however the samples are used. So an exponent that this cost determines follows
+from the schedule. Only on the turning bowl, where batch and epoch length are chosen freely, is it
+evidence about the method.
 """
 
 import math
@@ -56,11 +57,11 @@ def long_slope_problem(
     steps: float,
     shrink: float,
 ) -> ConstantSlopeProblem:
-    """Return a slope of 2 epsilon, half of it the penalty's, that takes about `steps` steps.
+    """Return a linear function plus penalty with total slope 2 epsilon, `steps` steps long.
 
-    Its length is drawn between one and two times that, and its phase is drawn too, so that seeds
-    differ. The number of steps grows as the theorem's, epsilon^-2, and the claim binds: the only
-    way down is step by step.
+    Half of the slope is the penalty's. The length is drawn between one and two times `steps`, and
+    the phase is drawn too, so that seeds differ. The number of steps grows as epsilon^-2, as in
+    the theorem, because no run can move down faster. So the claimed rate is nearly attained.
 
     Parameters
     ----------
@@ -89,14 +90,14 @@ def long_slope_problem(
 
 
 def _decrease_per_step(stride: float, epsilon: float) -> float:
-    """Return the decrease of f + h in one step on a long slope."""
+    """Return the decrease of f + h in one step on a long slope, where h is the penalty."""
     return 4.0 * stride * epsilon**2
 
 
 def robust(seed: int = 0) -> RobustRegression:
     """Return robust regression on 64 rows in 4 variables with an l1 penalty.
 
-    It is easy: every method needs far fewer calls than its rate allows.
+    It is an easy problem: every method needs far fewer calls than its rate allows.
     """
     features, labels = draw_synthetic_rows(rows=64, columns=4, seed=seed)
     return RobustRegression(features, labels, WholeSpace(4), penalty=L1Penalty(0.01))
@@ -116,13 +117,13 @@ Given = Callable[[float, Constants], Mapping[str, Any]]
 
 
 def no_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return no parameters."""
+    """Return an empty dictionary of parameters."""
     return {}
 
 
 @dataclass(frozen=True, kw_only=True)
 class RateCase:
-    """Claim about one method, and the problems of its fits.
+    """Claimed exponents of one method, with the problems and sizes of the fits.
 
     Attributes
     ----------
@@ -175,19 +176,25 @@ class RateCase:
 
     @property
     def slope_instance(self) -> Instance:
-        """Slopes of the fits in 1/epsilon; those of the fit in n do not shrink."""
+        """Instance of the long slopes of the fits in 1/epsilon.
+
+        In the fit in n, Delta does not shrink with epsilon.
+        """
         fixed = {name: getattr(self, name) for name in ("n", "sigma", "stride", "steps", "shrink")}
         return make_instance(long_slope_problem, **fixed)
 
     @property
     def instances(self) -> tuple[Instance, ...]:
-        """Problems of the fits, the slopes first; regression and chain have full effort only."""
+        """Instances of the fits, the slopes first.
+
+        Robust regression and the finite-sum chain are used with full effort only.
+        """
         rest = (_ROBUST,) if self.size else ()
         bowl = (cheapest.TURNING,) if self.curvature else ()
         return (self.slope_instance, *bowl, *rest, *((_CHAIN,) if self.chain else ()))
 
     def complexity(self, method: str) -> Complexity:
-        """Return the exponents as the complexity of a method."""
+        """Return the claimed exponents as the `Complexity` of a method."""
         return complexity(method, MAPPING, SFO=(self.sfo, self.size), PO=self.po)
 
 
@@ -201,9 +208,10 @@ _FACTORS = (1.0, 2.0, 4.0)
 
 
 def check_rates(trial: Trial, cases: Sequence[RateCase]) -> Evidence:
-    """Fit the calls until |G| <= epsilon on slopes and the bowl; with full effort on others.
+    """Test the exponents of the calls until |G| <= epsilon.
 
-    Each exponent is decided over all families: it is near its bound if one of them binds.
+    Slopes and the turning bowl are used with each effort, and other families with full effort. The
+    verdict on an exponent is *attained* if the exponent is near its bound on at least one family.
     """
     parts: dict[str, Decision] = {}
     claimed: dict[str, float] = {}
@@ -237,7 +245,7 @@ _Family = Callable[[Trial, RateCase], _FitsAndRunCount]
 
 
 def _list_family_fits(trial: Trial, case: RateCase) -> list[_Family]:
-    """Return the functions that fit a case, each on its family of problems."""
+    """Return the functions that fit the exponents of a case, one for each problem family."""
     families: list[_Family] = [_fit_exponents_on_slopes]
     if case.curvature:
         families.append(_fit_exponents_on_bowl)
@@ -251,9 +259,9 @@ def _list_family_fits(trial: Trial, case: RateCase) -> list[_Family]:
 
 
 def _fit_exponents_on_bowl(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit a case in n on the turning bowl, by its cheapest batch and epoch length.
+    """Fit the exponent in n on the turning bowl, with the cheapest batch and epoch length.
 
-    Nothing is fitted for a subject whose schedule takes neither.
+    No exponent is fitted for a method whose schedule takes neither batch nor epoch length.
     """
     try:
         exponent, runs = cheapest.fit_min_sfo_exponent_in_n(trial, case.curvature or 1.0)
@@ -263,7 +271,7 @@ def _fit_exponents_on_bowl(trial: Trial, case: RateCase) -> _FitsAndRunCount:
 
 
 def _fit_exponents_on_slopes(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit a case on slopes: in 1/epsilon at one n, and in n at one epsilon."""
+    """Fit the exponents on slopes: in 1/epsilon at one n, and in n at one epsilon."""
     seeds = trial.seeds(MOST_SEEDS, f"slopes {case.sfo} {case.n}")
     rows = SeedRows(
         lambda s: [_sfo_and_po_on_slope(trial, case, e, case.n, s) for e in case.epsilons], seeds
@@ -288,7 +296,7 @@ def _fit_exponents_on_slopes(trial: Trial, case: RateCase) -> _FitsAndRunCount:
 def _sfo_and_po_on_slope(
     trial: Trial, case: RateCase, epsilon: float, n: int, seed: int
 ) -> tuple[float, float]:
-    """Return the SFO and PO calls to |G| <= epsilon on a long slope."""
+    """Return the component gradients and proximal calls until |G| <= epsilon on a long slope."""
     problem = case.slope_instance(np.random.default_rng(seed), epsilon, n=n)
     steps = problem.gap / _decrease_per_step(case.stride, epsilon)
     return _sfo_and_po_to_target(
@@ -299,7 +307,10 @@ def _sfo_and_po_on_slope(
 def _fit_in_epsilon(
     case: RateCase, calls_of_seeds: Callable[[int], Any], shrink: float = 0.0
 ) -> _Fits:
-    """Fit the exponents in 1/epsilon of SFO and PO to calls of shape (seeds, epsilons, 2)."""
+    """Fit the exponents of 1/epsilon in the component gradients and in the proximal calls.
+
+    `calls_of_seeds` returns both numbers of calls, shape (seeds, epsilons, 2).
+    """
     x = 1.0 / np.array(case.epsilons)
 
     def fit_kind(kind: int) -> Callable[[int], Exponent]:
@@ -314,10 +325,10 @@ def _fit_in_epsilon(
 
 
 def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit a case on robust regression: with the theorem's step, and with the best of a grid."""
+    """Fit the exponents on robust regression, with the theorem's step and with a tuned step."""
 
     def row(seed: int) -> Floats:
-        """Return the SFO and PO calls of a seed, shape (epsilons, factors, 2)."""
+        """Return both numbers of calls for one seed, shape (epsilons, factors, 2)."""
         problem = _ROBUST(seed)
         first = 0.5 * math.sqrt(mapping_sq_function(problem)(problem.start()))
         calls = np.empty((len(case.epsilons), len(_FACTORS), 2))
@@ -331,7 +342,7 @@ def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCou
     rows = SeedRows(row, trial.seeds(MOST_SEEDS, "robust regression"))
 
     def best(seeds: int) -> Floats:
-        """Return the calls with the factor that is the best for the first seeds."""
+        """Return the calls with the factor that is the best on average for the first seeds."""
         result, first = np.array(rows(seeds)), np.array(rows(SEEDS))
         chosen = first[..., 0].mean(axis=0).argmin(axis=1)
         return result[:, np.arange(len(chosen)), chosen]
@@ -344,9 +355,9 @@ def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCou
 
 
 def _fit_exponents_on_finite_sum_chain(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit a case in n on the finite-sum chain; the epsilon of each chain is divided out.
+    """Fit the exponent in n on the finite-sum chain; the epsilon of each chain is divided out.
 
-    The batches hardly matter here: seeds give nearly equal counts, so a few of them are enough.
+    The batches hardly matter here. Seeds give nearly equal counts, so a few seeds are enough.
     """
     sizes = tuple(k * k for k in (3, 4, 6, 8, 11, 16, 22, 30))
     problems = [_CHAIN(n=n) for n in sizes]
@@ -372,9 +383,10 @@ def _sfo_and_po_to_target(
     factor: float = 1.0,
     upper: float = math.inf,
 ) -> tuple[float, float]:
-    """Return SFO and PO until |G| <= epsilon at the points of which the output is drawn.
+    """Return the component gradients and proximal calls until |G| <= epsilon.
 
-    Both are infinite if the run never gets there.
+    G is taken at the points among which the output is drawn. Both numbers are infinite if the run
+    never reaches the target.
     """
     constants = problem.constants(problem.start())
     accuracy = epsilon**2 if case.is_squared else epsilon

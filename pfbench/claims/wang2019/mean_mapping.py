@@ -33,9 +33,10 @@ Bound = Callable[[float, float, int], float]
 def check_mean_mapping(
     trial: Trial, bound: Bound, problems: Mapping[str, tuple[Instance, int]]
 ) -> Evidence:
-    """Decide that the mean over t < K of |G(x_t)|^2 is at most its bound on every problem.
+    """Test that the mean over t < K of |G(x_t)|^2 is at most its bound on every problem.
 
-    Conditions are the calls, a uniform draw of the output, and the law of the estimate's error.
+    Conditions are the number of calls, a uniform draw of the output, and the law of the estimate's
+    error.
     """
     parts, runs = {}, 0
     calls: list[float] = []
@@ -60,9 +61,9 @@ def check_mean_mapping(
 def _decide_on_problem(
     trial: Trial, name: str, problem: Problem, K: int, bound: Bound, calls: list[float]
 ) -> tuple[Decision, int]:
-    """Decide the mean on one problem; return the decision and the number of runs.
+    """Return the decision on the mean of |G|^2 on one problem, and the number of runs.
 
-    The ratios to the claimed calls are appended to `calls`.
+    The ratios of the counts to the claimed counts are appended to `calls`.
     """
     constants = problem.constants(problem.start())
     upper = bound(constants.L, constants.delta, K)
@@ -87,16 +88,17 @@ def _decide_on_problem(
 
 
 def _ratios_to_claimed_calls(problem: Problem, counts: Counts, K: int) -> list[float]:
-    """Return the ratios of the counts to the claimed ones.
+    """Return the ratios of the counts to the claimed counts, which must not exceed 1.
 
-    These are n ceil(K/q) + 2S(K - ceil(K/q)) SFO, and K PO, from above and below.
+    Claimed are n ceil(K/q) + 2S(K - ceil(K/q)) component gradients, and K proximal calls. For
+    proximal calls, the inverse ratio is returned too, so that they must be equal.
     """
     ratios = [_sfo_ratio(problem, counts, K)]
     return ratios if problem.unconstrained else [*ratios, counts.po / K, K / max(counts.po, 1)]
 
 
 def _sfo_ratio(problem: Problem, counts: Counts, K: int) -> float:
-    """Return SFO over the claimed SFO of K steps."""
+    """Return the component gradients divided by those claimed for K steps."""
     n, root = problem.n, math.sqrt(problem.n)
     epochs = -(-K // math.floor(root))
     return counts.sfo / (n * epochs + 2 * math.ceil(root) * (K - epochs))

@@ -32,9 +32,9 @@ def noiseless_model(
 ) -> LinearModel:
     """Return a linear model on n rows of norm `scale`, whose labels have no noise.
 
-    So inf f is 0 and Delta is known, except for the logistic loss. With a correct estimate the
-    measured mean is well below the bound. An error of the estimate shows here, as the components
-    differ.
+    So inf f is 0 and Delta is known, except for the logistic loss. With a correct estimate, the
+    measured mean of |G|^2 is well below the bound. An error of the estimate raises this mean, as
+    the components differ.
     """
     logistic = kind is NonconvexLogistic
     features, labels = draw_synthetic_rows(logistic, rows=n, columns=d, seed=seed, noise=0.0)
@@ -48,7 +48,7 @@ def noiseless_model(
 
 
 def draw_instance(trial: Trial, model: Instance) -> Any:
-    """Return the problem of an instance; the trial draws the rows of a `noiseless_model`."""
+    """Return the problem of an instance; a seed of the trial determines random rows."""
     if model.build is not noiseless_model:
         return model()
     parameters = model.parameters
@@ -60,7 +60,7 @@ def draw_instance(trial: Trial, model: Instance) -> Any:
 def chain(n: int, links: int) -> FiniteSumChain:
     """Return the finite-sum chain with `links` links on each of n blocks; L = 1, Delta <= 1.
 
-    It binds for every method: a call reveals one more link of one block, and |grad f| stays above
+    No method is fast on it: a call reveals one more link of one block, and |grad f| stays above
     the chain's epsilon until half of the links are known.
     """
     longest = FiniteSumChain(n, 1e-4).length
@@ -73,7 +73,10 @@ def chain(n: int, links: int) -> FiniteSumChain:
 def make_scheduled_algorithm(
     trial: Trial, constants: Constants, K: int, epsilon: float
 ) -> Algorithm:
-    """Return the subject with its own schedule for epsilon, or with the theorem's of K steps."""
+    """Return the method under test with its own schedule for the accuracy epsilon.
+
+    A method without a schedule gets the parameters of the theorem for K steps.
+    """
     if hasattr(trial.algorithm, "theory"):
         return trial.make_scheduled(epsilon, constants)
     root = math.sqrt(constants.n)
@@ -83,7 +86,7 @@ def make_scheduled_algorithm(
 
 
 def mapping_sq_function(problem: Problem) -> Callable[[Any], float]:
-    """Return the function x -> |G(x)|^2 of a problem, lambda = 1/(2L)."""
+    """Return the function x -> |G(x)|^2 of a problem, for the gradient mapping with 1/(2L)."""
     lam = 1.0 / (2.0 * problem.constants(problem.start()).L)
 
     def square(x: Any) -> float:
@@ -94,7 +97,7 @@ def mapping_sq_function(problem: Problem) -> Callable[[Any], float]:
 
 
 def output_point(state: State) -> Any:
-    """Return the point of this iteration from which the output is drawn."""
+    """Return the point of an iteration that is drawn if the output is drawn there."""
     if state.output is not None:
         return state.output
     return state.x if state.at is None else state.at

@@ -34,8 +34,8 @@ _PATIENCE = 100
 def regression(seed: int = 0, *, kind: type[LinearModel]) -> LinearModel:
     """Return a regression on 64 rows in 6 variables, with new data for each pair of runs.
 
-    Its minimum is sharp, as residuals are small: steps that do not shrink with the gradient never
-    come near it.
+    The residuals are small, so f is steep near its minimum. Steps that do not shrink with the
+    gradient never come near it.
     """
     return kind(*draw_synthetic_rows(rows=64, columns=6, seed=seed), WholeSpace(6))
 
@@ -47,12 +47,13 @@ _REGRESSIONS = {
 
 
 def check(trial: Trial) -> Evidence:
-    """Compare SFO with SPIDER's over paired runs at epsilon, and convergence far below it.
+    """Test that SpiderBoost needs no more calls than SPIDER, and converges far below epsilon.
 
-    At epsilon SPIDER is the better form of its source (option 2, which shortens its steps where the
-    estimate is small). Below epsilon it is the form with steps of one length (option 1), with four
-    times the iterations that SpiderBoost needed. If SPIDER does not reach the target, the ratio of
-    calls is censored: an upper bound, which is reported separately and decides nothing.
+    The calls are component gradients in paired runs. At epsilon, SPIDER is the better form of its
+    source (option 2, which shortens its steps where the estimate is small). Below epsilon it is
+    the form with steps of one length (option 1), with four times the iterations that SpiderBoost
+    needed. If SPIDER does not reach the target, the ratio of calls is only an upper bound. Such a
+    ratio is reported separately and decides nothing.
     """
     parts: dict[str, Decision] = {}
     conditions: dict[str, Decision] = {}
@@ -85,10 +86,11 @@ def check(trial: Trial) -> Evidence:
 def _sfo_ratios_and_spider_success(
     trial: Trial, problem: Problem, seed: int
 ) -> tuple[float, float, float]:
-    """Return the two ratios of SFO, and whether SPIDER reached the target below epsilon.
+    """Return two ratios of component gradients, and 1 if SPIDER reached epsilon/`_BELOW`.
 
-    A ratio is infinite if SpiderBoost fails. If SPIDER fails, the second ratio is an upper bound,
-    with all the calls of SPIDER's run.
+    The ratios are those of SpiderBoost to SPIDER, to epsilon and to epsilon/`_BELOW`. A ratio is
+    infinite if SpiderBoost fails. If SPIDER fails, the second ratio is an upper bound, with all
+    the calls of SPIDER's run, and the third number is 0.
     """
     constants = problem.constants(problem.start())
     epsilon = 0.1 * float(np.linalg.norm(problem.gradient(problem.start())))
@@ -116,7 +118,7 @@ def _run_to_gradient_norm(
     seed: int,
     budget: Budget | None = None,
 ) -> Run:
-    """Run until |grad f(x_t)| <= target."""
+    """Return the run of an algorithm, stopped when |grad f(x_t)| <= target."""
 
     def measure(_: Problem, state: State) -> float:
         g = problem.gradient(state.x)

@@ -14,7 +14,7 @@ from pfbench.verification import Claim
 def _row_claim(
     name: str, rate: str, *cases: RateCase, expected_seconds: tuple[float | None, float]
 ) -> Claim:
-    """Return the claim of a row; `cases` are its cases, the finite sum's first.
+    """Return the claim of one row of the table; the case of finite sums is the first.
 
     `expected_seconds` are the quick and the full duration in seconds.
     """
@@ -41,23 +41,26 @@ def _row_claim(
 
 
 def best_batch_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return b = n^(2/3), which the rate needs; the catalogue's is at most epsilon^(-4/3)."""
+    """Return the batch b = n^(2/3), which the rate requires.
+
+    The batch of the catalogue's schedule is at most epsilon^(-4/3).
+    """
     return {"batch": math.ceil(constants.n ** (2 / 3) * (1.0 - 1e-12))}
 
 
 def online_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return the parameters that select the online form."""
+    """Return the parameters that select the online form of a method."""
     return {"online": True}
 
 
 def online_spider_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return B = 16 sigma^2/epsilon^2 in place of n, and S = q = sqrt B."""
+    """Return the parameters B = 16 sigma^2/epsilon^2 in place of n, and S = q = sqrt B."""
     root = round(4.0 * math.sqrt(constants.sigma2) / epsilon)
     return {"snapshot": root * root, "batch": root, "period": root}
 
 
 def sigma_parameter_from_L_max(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return sigma = L_max."""
+    """Return the parameter sigma = L_max."""
     return {"sigma": constants.L_max}
 
 

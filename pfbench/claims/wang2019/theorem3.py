@@ -25,7 +25,7 @@ _CONSTANT = make_instance(ConstantSlopeProblem, n=16, g=1e-3, gap=3e-5, weight=1
 
 
 def check_call_rate(trial: Trial) -> Evidence:
-    """Check the growth of the calls, on condition of the stated momentum and error law."""
+    """Test the growth of the calls, on condition of the stated momentum and error law."""
     evidence = check_rates(trial, (_RATE,))
     conditions = {
         "momentum": decide_if_momentum_is_admissible(trial),
@@ -36,11 +36,11 @@ def check_call_rate(trial: Trial) -> Evidence:
 
 
 def decide_if_momentum_is_admissible(trial: Trial) -> Decision:
-    """Decide whether a run on a constant slope has an admissible momentum.
+    """Decide whether a method's momentum is one that the theorem allows.
 
-    In units of beta times the slope, the distance moved must lie between k and an upper limit.
-    Every choice of lambda_k that the theorem allows lies between them, as z_k grows with each
-    lambda_k.
+    The run is on a constant slope. In units of beta times the slope, the distance moved after k
+    steps must lie between k and an upper limit. Every choice of lambda_k that the theorem allows
+    gives such a distance, as z_k grows with each lambda_k.
     """
     q, K = 4, 24
     problem = _CONSTANT()

@@ -36,13 +36,13 @@ STEPS = {
 
 
 def open_loop_step(step: str, offset: float, t: int) -> float:
-    """Return eta_t of a step rule, t = 0, 1, ..."""
+    """Return the step size eta_t = g(t)/(t + g(t)) of a step rule, t = 0, 1, ..."""
     g = 2.0 + math.log(t + 1.0) if step == "log-adaptive" else offset
     return g / (t + g)
 
 
 def suboptimality_bound(c: Any, a: Any, t: int) -> float:
-    """Return L D^2 eta_{t-1}, the bound of h_t for t >= 1."""
+    """Return L D^2 eta_{t-1}, the bound of f(x_t) - min f for t >= 1."""
     return float(c.L_f * c.D**2 * open_loop_step(a.step, a.offset, t - 1))
 
 
@@ -51,7 +51,7 @@ def suboptimality_bound(c: Any, a: Any, t: int) -> float:
 
 @dataclass(frozen=True)
 class GrowthConstants:
-    """Constants of an instance on a ball.
+    """Constants of the bound on a ball: h_0 = f(x_0) - min f, and kappa = L r/lambda.
 
     Attributes
     ----------
@@ -66,7 +66,10 @@ class GrowthConstants:
 
 
 def make_half_square_outside(length: float) -> IndefiniteQuadratic:
-    """Return |x - z|^2/2 on the unit ball of R^3 from 0, with |z| = 1 + lambda = `length`."""
+    """Return |x - z|^2/2 on the unit ball of R^3, with |z| = 1 + lambda = `length`.
+
+    The start is a point of the sphere.
+    """
     z = np.array([0.6 * length, 0.0, -0.8 * length])
     lower = 0.5 * (length - 1.0) ** 2 - 0.5 * length**2
     start = np.array([0.0, 1.0, 0.0])
@@ -74,19 +77,19 @@ def make_half_square_outside(length: float) -> IndefiniteQuadratic:
 
 
 def growth_constants(problem: IndefiniteQuadratic) -> GrowthConstants:
-    """Return h_0, exact, and kappa = 1/lambda; L = r = 1."""
+    """Return the exact h_0 = f(x_0) - min f, and kappa = 1/lambda, as L = r = 1."""
     slack = float(np.linalg.norm(problem.b)) - 1.0
     return GrowthConstants(suboptimality(problem, problem.start_point), 1.0 / slack)
 
 
 def growth_bound(c: GrowthConstants, a: Any, t: int) -> float:
-    """Return h_0 times the product of 1 - eta_s + kappa eta_s^2 over s < t."""
+    """Return h_0 times the product of 1 - eta_s + kappa eta_s^2 over s < t, a bound of h_t."""
     steps = [open_loop_step(a.step, a.offset, s) for s in range(t)]
     return c.initial * math.prod(1.0 - eta + c.kappa * eta**2 for eta in steps)
 
 
 def settings(iterations: int) -> dict[str, dict[str, Any]]:
-    """Return the parameters of each step rule."""
+    """Return the parameters of each step rule by label, with a number of iterations."""
     return {label: rule | {"iterations": iterations} for label, rule in STEPS.items()}
 
 
