@@ -71,7 +71,7 @@ Most = Callable[..., float]
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """Check of a bound; see `bound`."""
+    """Check that a measured quantity is at most its bound; see `bound`."""
 
     kind: ClassVar[str] = "bound"
     takes: ClassVar[tuple[float, float]] = (5.0, 20.0)
@@ -85,16 +85,16 @@ class Bound:
     is_pooled: bool
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Check the bound on every instance, at the stated horizon and at longer ones.
+        """Test the bound on every instance, at the stated number of steps and at larger ones.
 
-        Bounds of a step are not tested at longer horizons: runs that converge meet rounding, and
-        its size in a step is unknown.
+        Bounds of a single step are tested only at the stated number of steps: in longer runs the
+        steps become so small that rounding errors of unknown size matter.
         """
         settings = () if self.statistic == "step" else self.settings.values()
         return decide_at_growing_horizons(trial, settings, self.decide)
 
     def decide(self, trial: Trial) -> Evidence:
-        """Check the bound on every instance at one horizon."""
+        """Test the bound on every instance at one number of steps."""
         in_every_run = self.statistic in _EACH
         parts, runs = (
             self._decide_every_run(trial) if in_every_run else self._decide_expectation(trial)
@@ -112,7 +112,7 @@ class Bound:
         return Evidence(decision, {"ratio": 1.0}, runs)
 
     def check(self, trial: Trial) -> None:
-        """Raise if the claim cannot be tested, before any run.
+        """Raise an error before any run if the claim cannot be tested.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Bound:
                 as_function(problem, self.quantity)(problem.start())
 
     def _bound(self, bounds: Most, case: MethodOnProblem, t: int, lower: float = 0.0) -> float:
-        """Return a bound for a case, at t if it depends on t, but at least `lower`."""
+        """Return the value of a bound, at t if it depends on t, but at least `lower`."""
         reported = (case.constants, case.parameters, *((t,) if self.statistic in _EACH else ()))
         value = max(float(bounds(*reported)), lower)
         if not 0.0 < value < math.inf:
@@ -140,16 +140,16 @@ class Bound:
         return value
 
     def _rounding_level(self, trial: Trial, case: MethodOnProblem) -> float:
-        """Return the value below which a measured number is rounding; 0 at the stated horizon.
+        """Return the value below which a measured number may be rounding; 0 for short runs.
 
-        A bound that decreases geometrically soon falls below this value on longer runs.
+        A bound that decreases geometrically falls below this value on long runs.
         """
         if trial.horizon_multiple == 1 or is_count(self.quantity):
             return 0.0
         return _ROUNDING * abs(as_function(case.problem, self.quantity)(case.problem.start()))
 
     def max_ratio(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
-        """Return the largest ratio of measured value to bound in one run, over all bounds and t."""
+        """Return the largest measured value/bound in one run, over all bounds and t."""
         if self.statistic in _EACH:
             return max(
                 measured / self._bound(bound, case, t)
@@ -160,13 +160,13 @@ class Bound:
         return self._value_of_run(trial, case, seed) / lower
 
     def values(self, case: MethodOnProblem) -> dict[str, float]:
-        """Return the value of each bound on a case, by label; at t = 1 if it depends on t."""
+        """Return the value of each bound on a problem by label, at t = 1 if it depends on t."""
         return {label: self._bound(bound, case, 1) for label, bound in self.bounds.items()}
 
     # --- every run --------------------------------------------------------------------------------
 
     def _decide_every_run(self, trial: Trial) -> tuple[dict[str, dict[str, Decision]], int]:
-        """Return the decisions by instance and label, and the number of runs."""
+        """Return the decisions on each run by instance and label, and the number of runs."""
         results: dict[str, dict[str, list[float]]] = {}
         runs = 0
         for name, instance in iterate_instances(trial):
@@ -189,7 +189,7 @@ class Bound:
     def _measure_run(
         self, trial: Trial, case: MethodOnProblem, seed: int
     ) -> Iterator[tuple[int, float]]:
-        """Yield t and the measured value at t, for each t of one run."""
+        """Yield each t of one run with the measured quantity at t."""
         moves = islice(
             trial.follow_with_previous_point(case.problem, case.algorithm, seed), case.steps
         )
@@ -226,7 +226,7 @@ class Bound:
     def _decide_mean(
         self, trial: Trial, purpose: str, case: MethodOnProblem, bound: float
     ) -> tuple[Decision, int]:
-        """Return the decision on a mean over runs, and the number of runs."""
+        """Return the decision on the mean of the quantity over runs, and the number of runs."""
 
         def ratio(seed: int) -> float:
             return self._value_of_run(trial, case, seed) / bound
@@ -241,7 +241,7 @@ class Bound:
         return trial.decide_mean_sequentially(ratio, purpose=purpose, batch=_BATCH, limit=by_effort)
 
     def _value_of_run(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
-        """Return the measured quantity of one run."""
+        """Return the measured quantity of one run, such as its mean or its last value."""
         if is_count(self.quantity):
             *_, last = _collect_steps_with_previous_points(trial, case, seed)
             return float(last[1].counts().as_dict()[self.quantity])
@@ -255,10 +255,10 @@ class Bound:
         return float(np.mean([measured(x) for x in points]))
 
     def _decide_uniform_output(self, trial: Trial) -> dict[str, Decision]:
-        """Decide that the output is drawn uniformly, if the bound relies on that.
+        """Return the decision that the output is drawn uniformly, by name.
 
-        The bound relies on it if `statistic` is "mean" and the claim's method declares a uniform
-        output.
+        It is empty unless the bound needs this: `statistic` is "mean", and the claim's method
+        declares a uniform output.
         """
         if self.statistic != "mean" or getattr(trial.claim_algorithm, "output", "") != "uniform":
             return {}
@@ -271,8 +271,8 @@ class Bound:
 def _decide_mean_count(ratios: list[float]) -> Decision:
     """Decide a bound of the mean of counts, assuming that no count is above twice the bound.
 
-    A schedule often makes the counts of all runs equal to the bound. So if no run is above the
-    bound, the verdict is *holds*, from these runs alone.
+    A schedule often makes the counts of all runs equal to the bound. If no run is above the bound,
+    the verdict is therefore *holds*, however few the runs.
     """
     decision = decide_mean(ratios, 1.0, upper=2.0)
     inequality = decide_inequality(ratios)
@@ -284,7 +284,7 @@ def _decide_mean_count(ratios: list[float]) -> Decision:
 
 
 def _combine_labels(by_label: Mapping[str, Decision]) -> Decision:
-    """Return the decision on all labels of an instance."""
+    """Return the combined decision on all labels of one instance."""
     return by_label[""] if set(by_label) == {""} else combine_all(by_label)
 
 
@@ -295,7 +295,10 @@ def _join_labels(*labels: str) -> str:
 def _collect_steps_with_previous_points(
     trial: Trial, case: MethodOnProblem, seed: int
 ) -> list[Any]:
-    """Return the claimed number of steps of a run, each with the iterate before it."""
+    """Return the steps of a run, each with the iterate before it.
+
+    Their number is the claim's number of steps.
+    """
     moves = list(
         islice(trial.follow_with_previous_point(case.problem, case.algorithm, seed), case.steps)
     )

@@ -37,7 +37,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Past:
-    """Past on which an estimate's law may depend, with the error e = g - grad f(x).
+    """Past of a run on which the law of an error may depend, with the error e = g - grad f(x).
 
     Attributes
     ----------
@@ -61,20 +61,20 @@ class Past:
 
     @property
     def error_sq(self) -> float:
-        """|e_{t-1}|^2."""
+        """Squared norm |e_{t-1}|^2 of the previous error."""
         return cast(float, np.vdot(self.error, self.error))
 
     @property
     def step_sq(self) -> float:
-        """|x_t - x_{t-1}|^2."""
+        """Squared length |x_t - x_{t-1}|^2 of the last step."""
         return cast(float, np.vdot(self.step, self.step))
 
 
 @dataclass
 class ErrorGroup:
-    """Errors of one estimate after one past: total chance, and sums weighted by chances.
+    """Errors of one estimate given one past, as a total probability and weighted sums.
 
-    The numbers are floats, or of another arithmetic such as fractions.
+    The numbers are floats, or of another type such as fractions.
     """
 
     past: Past
@@ -83,7 +83,7 @@ class ErrorGroup:
     square: Any = 0.0
 
     def add(self, chance: Any, error: Any) -> None:
-        """Add an error with its chance."""
+        """Add an error with its probability."""
         self.chance += chance
         self.mean = self.mean + chance * error
         self.square += chance * np.vdot(error, error)
@@ -95,7 +95,7 @@ Law = Callable[[Any, Any, Past], Any]
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorLawCheck:
-    """Check of an error's law; see `error_law`."""
+    """Check of the mean and mean square of an error given the past; see `error_law`."""
 
     kind: ClassVar[str] = "law"
     takes: ClassVar[tuple[float, float]] = (0.5, 0.5)
@@ -106,7 +106,7 @@ class ErrorLawCheck:
     setting: ClaimSetting
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Check the law on every instance, by enumeration of all draws."""
+        """Test the error law on every instance, by enumeration of all draws."""
         parts, runs = dict[str, Decision](), 0
         for name, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
@@ -117,7 +117,7 @@ class ErrorLawCheck:
         return Evidence(combine_instances(parts), claimed, runs)
 
     def check(self, trial: Trial) -> None:
-        """Raise if the claim cannot be tested, as `Bound.check` does."""
+        """Raise an error before any run if the claim cannot be tested, as `Bound.check` does."""
         for _, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             check_fit(case)
@@ -126,7 +126,7 @@ class ErrorLawCheck:
             float(self.square(case.constants, case.parameters, past))
 
     def _decide_groups(self, case: MethodOnProblem, groups: list[ErrorGroup]) -> Decision:
-        """Decide the mean and the mean square of every estimate after every past."""
+        """Decide whether the conditional means and mean squares agree with the law."""
         scale = float(np.abs(case.problem.gradient(case.problem.start())).max()) or 1.0
         lower, reported = (ROUNDING * scale) ** 2, (case.constants, case.parameters)
         ratios, positive, deviation = [], [], 0.0
@@ -151,7 +151,7 @@ class ErrorLawCheck:
 
 
 def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> Decision:
-    """Decide mean squares over their law: at most 1, or equal to 1 if the law is exact."""
+    """Decide mean squares divided by their law: at most 1, or equal to 1 if it is exact."""
     decision = decide_inequality(ratios, ROUNDING)
     if not exact or decision.verdict == Verdict.VIOLATED:
         return decision
@@ -178,7 +178,10 @@ def _collect_errors(trial: Trial, case: MethodOnProblem) -> tuple[list[ErrorGrou
 def group_errors(
     outcomes: Iterable[tuple[Any, list[tuple[Past, Any, Any]]]],
 ) -> tuple[list[ErrorGroup], int]:
-    """Return the errors of runs with chances, grouped by past, and the number of runs."""
+    """Return the errors of runs grouped by past, and the number of runs.
+
+    `outcomes` has the probability of each run, with its pasts, errors and keys.
+    """
     groups: dict[tuple[int, Any], ErrorGroup] = {}
     count = 0
     for chance, observed in outcomes:
@@ -191,9 +194,10 @@ def group_errors(
 def iterate_pasts_and_errors(
     problem: Any, estimates: Iterable[tuple[Any, Any]]
 ) -> Iterator[tuple[Past, Any, Any]]:
-    """Yield the past of each estimate, its error, and all points and estimates before it.
+    """Yield the past of each estimate, its error, and a key of all that was before it.
 
-    `estimates` are pairs of the point where an estimate was formed, and the estimate.
+    `estimates` are pairs of the point where an estimate was formed, and the estimate. The key has
+    all earlier points and estimates, and the present point.
     """
     before = np.array(problem.start())
     error = np.zeros_like(np.asarray(problem.gradient(before)))
@@ -209,7 +213,7 @@ def iterate_pasts_and_errors(
 
 
 def _make_key(array: Any) -> Any:
-    """Return a hashable key of an array: rounded, unless its numbers are exact."""
+    """Return a hashable key of an array; floats are rounded, and exact numbers are not."""
     return tuple(array.ravel()) if array.dtype == object else rounding_key(array)
 
 

@@ -31,7 +31,7 @@ Formula = Callable[[Any, Any], Counts | Mapping[str, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class ExactCounts:
-    """Check of counts; see `counts`."""
+    """Check that the calls of a run equal the claimed counts; see `counts`."""
 
     kind: ClassVar[str] = "count"
     takes: ClassVar[tuple[float, float]] = (0.2, 0.2)
@@ -41,9 +41,10 @@ class ExactCounts:
     expected: bool
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Compare the counts of runs on every instance, with every setting and on longer runs.
+        """Test the counts of runs on every instance with every setting, and on longer runs.
 
-        Means over all draws are tested at the stated horizon only, since they need few steps.
+        Means over all draws are tested at the stated number of steps only, since they can be
+        enumerated for few steps.
         """
         settings = () if self.expected else self.settings.values()
         return decide_at_growing_horizons(trial, settings, self._decide)
@@ -67,7 +68,7 @@ class ExactCounts:
         return Evidence(combine_all(parts), claimed, len(parts))
 
     def check(self, trial: Trial) -> None:
-        """Raise if the claim cannot be tested, as `Bound.check` does."""
+        """Raise an error before any run if the claim cannot be tested, as `Bound.check` does."""
         for _, problem in iterate_problems(trial):
             for setting in self.settings.values():
                 case = setting.make_case(trial, problem)
@@ -75,7 +76,7 @@ class ExactCounts:
                 self._compute_claimed_counts(case)
 
     def _compute_claimed_counts(self, case: MethodOnProblem) -> dict[str, float]:
-        """Return the claimed counts, by kind."""
+        """Return the claimed counts by kind of call."""
         formula = self.formula(case.constants, case.parameters)
         statement = formula.as_dict() if isinstance(formula, Counts) else dict(formula)
         check_names("kind of call", statement, COUNTED)
@@ -84,7 +85,7 @@ class ExactCounts:
         return {kind: statement.get(kind, 0) for kind in kinds}
 
     def _measure_counts(self, trial: Trial, case: MethodOnProblem) -> dict[str, float]:
-        """Return the counts of one run, or their means over all draws."""
+        """Return the counts of one run by kind of call, or their means over all draws."""
         if not self.expected:
             seed = trial.seeds(1)[0]
             return dict(trial.run(case.problem, case.algorithm, seed=seed).counts.as_dict())
@@ -104,7 +105,7 @@ class ExactCounts:
 def _decide_counts(
     claimed: Mapping[str, float], observed: Mapping[str, float], expected: bool
 ) -> Decision:
-    """Decide that counts equal the claimed ones; means over all draws up to rounding."""
+    """Decide whether counts equal the claimed ones; means need to agree only up to rounding."""
     if not expected:
         return decide_equality(claimed, observed)
     wrong = [

@@ -40,13 +40,14 @@ def decide_at_growing_horizons(
 ) -> Evidence:
     """Return the evidence at the stated horizon and, while the claim holds, at longer ones.
 
-    Instances that depend on the horizon continue if the others take too long. Remaining seconds go
-    to runs on the instances of shorter horizons, the longest runs first.
+    The horizon is the number of steps of a run. Some instances depend on the horizon. They are
+    tested at longer horizons even if the other instances take too long. Remaining seconds go to
+    runs on the instances of shorter horizons, the longest runs first.
 
     Counted work, not the clock, determines the horizons, so they are the same on every machine.
-    Only a problem that is far slower than its counted work stops by the clock, and the reason says
-    so. A horizon that is undecided, without evidence against the claim, stops the growth and is not
-    reported as tested.
+    Only a problem that is far slower than its counted work is stopped by the clock, and the reason
+    says so. If the result at a horizon is inconclusive, without evidence against the claim, no
+    longer horizon is tested, and this one is not reported as tested.
     """
     other_process_time, evidence = process_time(), check(trial)
     horizons = [setting.horizon(trial.effort) for setting in settings]
@@ -93,7 +94,7 @@ def decide_at_growing_horizons(
 
 @dataclass
 class _HorizonTests:
-    """Decisions at longer horizons, the number of their runs, and their estimated seconds."""
+    """Decisions at longer horizons, with the number of runs and their estimated seconds."""
 
     check: Callable[[Trial], Evidence]
     seconds: float
@@ -105,9 +106,9 @@ class _HorizonTests:
     def try_horizon(self, name: str, trial: Trial, cost: float) -> bool:
         """Test a claim at a longer horizon; return whether the result is recorded.
 
-        It is not recorded if the cost exceeds the remaining seconds, if a tested horizon already
-        violates the claim, if the result is undecided, if the method or the claim's functions
-        raise, or if there is no instance.
+        It is not recorded in any of these cases: the cost exceeds the remaining seconds; a tested
+        horizon already violates the claim; the result is undecided; the method or the claim's
+        functions raise an error; there is no instance.
         """
         holds = all(Verdict(part.verdict).keeps_bound for part in self.parts.values())
         if not holds or self.spent + cost > self.seconds or not trial.claim.instances:
@@ -130,12 +131,15 @@ class _HorizonTests:
 
 
 def _horizon_multiples(limit: int) -> list[int]:
-    """Return the tested multiples of a horizon above 1, up to `limit`."""
+    """Return the multiples above 1 at which a horizon is tested, up to `limit`."""
     return [FACTOR**k for k in range(1, limit.bit_length()) if FACTOR**k <= limit]
 
 
 def split_by_horizon_dependence(claim: Claim) -> list[Claim]:
-    """Split a claim by its instances: those that depend on the horizon, and the others."""
+    """Return the claim on its instances that depend on the horizon, and on the others.
+
+    If all instances are of one kind, the list has only the claim itself.
+    """
     grows = [
         adapt_instance_to_longer_horizon(item, FACTOR**2) is not item for item in claim.instances
     ]
@@ -148,14 +152,14 @@ def split_by_horizon_dependence(claim: Claim) -> list[Claim]:
 
 
 def instance_names(claim: Claim) -> str:
-    """Return " on NAME, NAME" with the names of a claim's instances."""
+    """Return the text " on NAME, NAME" with the names of a claim's instances."""
     return f" on {', '.join(instance.name for instance in claim.instances)}"
 
 
 def select_shorter_horizon_instances(
     claim: Claim, longer_multiple: int, shorter_multiple: int
 ) -> Claim:
-    """Return the claim on its instances for a shorter horizon, if they differ."""
+    """Return the claim on its instances for a shorter horizon, if these differ from others."""
     instances = []
     for instance in claim.instances:
         multiples = (1, shorter_multiple, longer_multiple)
@@ -169,7 +173,7 @@ def select_shorter_horizon_instances(
 
 
 def _horizon_seconds(trial: Trial) -> float:
-    """Return the seconds that longer horizons may take."""
+    """Return the number of seconds that the tests at longer horizons may take."""
     subject = trial.subject
     is_fault = type(subject) is not Subject or isinstance(subject.algorithm, Fault)
     if trial.effort == "quick" and (is_fault or trial.claim.user_source is None):

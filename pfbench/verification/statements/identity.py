@@ -26,7 +26,7 @@ from pfbench.verification.trial import Trial
 
 @dataclass(frozen=True, kw_only=True)
 class IdentityCheck:
-    """Check of an identity; see `identity`."""
+    """Check that two methods have equal iterates or quantities; see `identity`."""
 
     kind: ClassVar[str] = "identity"
     takes: ClassVar[tuple[float, float]] = (0.5, 0.5)
@@ -39,7 +39,7 @@ class IdentityCheck:
     seeds: int
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Compare runs step by step on every instance."""
+        """Compare the runs of the two methods step by step on every instance."""
         parts = dict[str, Decision]()
         for name, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
@@ -58,7 +58,7 @@ class IdentityCheck:
         return Evidence(combine_all(parts), claimed, len(parts) * self.seeds)
 
     def check(self, trial: Trial) -> None:
-        """Raise if the claim cannot be tested, as `Bound.check` does."""
+        """Raise an error before any run if the claim cannot be tested, as `Bound.check` does."""
         for _, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             check_fit(case)
@@ -67,7 +67,7 @@ class IdentityCheck:
     def _iterate_relative_differences(
         self, trial: Trial, case: MethodOnProblem, seed: int
     ) -> Iterator[float]:
-        """Yield the relative difference of two runs at each step."""
+        """Yield the relative difference between the runs of the two methods at each step."""
         values = [
             self._values(trial, case, algorithm, seed)
             for algorithm in (
@@ -84,7 +84,7 @@ class IdentityCheck:
     def _values(
         self, trial: Trial, case: MethodOnProblem, algorithm: Any, seed: int
     ) -> Iterator[Any]:
-        """Yield each iterate, or the quantity at each iterate."""
+        """Yield the iterates of a run, or the quantity at each iterate, as arrays."""
         measured = (
             as_function(case.problem, self.quantity) if self.quantity is not None else np.array
         )

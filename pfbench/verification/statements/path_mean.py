@@ -1,7 +1,7 @@
 """Check of a bound of a mean over x_1 .. x_K, in the constants of a norm.
 
-An instance has its horizon as the attribute K. With one component nothing is drawn, and one run
-decides; otherwise the mean over runs decides.
+An instance has its number of steps as the attribute K. If the problem has one component, nothing
+is drawn, and one run decides. Otherwise the mean over runs decides.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,7 +28,10 @@ Numbers = dict[str, Any]
 
 
 def norm_constants(problem: Any) -> Numbers:
-    """Return K, L (norm to dual norm), L_f, rho, zeta, sigma and delta of an instance."""
+    """Return the constants of an instance by name: K, L, L_f, rho, zeta, sigma and delta.
+
+    L is the smoothness constant from the norm to the dual norm.
+    """
     c = problem.constants(problem.start())
     return {
         "K": problem.K,
@@ -42,14 +45,17 @@ def norm_constants(problem: Any) -> Numbers:
 
 
 def gradient_dual_norm(problem: Any, x: Floats) -> float:
-    """Return |grad f(x)|_*."""
+    """Return the dual norm |grad f(x)|_* of the gradient at x."""
     return float(problem.norm.dual_norm(problem.gradient(x)))
 
 
 def mean_gradient_norm_and_lmo_quality(
     trial: Trial, problem: Any, algorithm: Any, seed: int
 ) -> tuple[float, float, float]:
-    """Return the mean of |grad f(W_t)|_* of a run, with the least lo and the largest hi."""
+    """Return the mean of |grad f(W_t)|_* of a run, with the least lo and the largest hi.
+
+    At each step, <N, O> >= lo |N|_* and |O| <= hi for the estimate N and the minimiser O.
+    """
     measured, lo, hi = [], 1.0, 1.0
     ball: Any = problem.norm
     for x, step in trial.follow_with_previous_point(problem, algorithm, seed):
@@ -68,7 +74,10 @@ def decide_run_or_mean(
     purpose: str,
     limit: int,
 ) -> tuple[Decision, int]:
-    """Decide one run against a bound if nothing is drawn, else the mean over runs; count them."""
+    """Return the decision on one run or on the mean over runs, and the number of runs.
+
+    One run decides if the problem has one component, so that nothing is drawn.
+    """
     if problem.n == 1:
         return decide_inequality([measure_run(0) / bound]), 1
     return trial.decide_mean_sequentially(
@@ -77,7 +86,7 @@ def decide_run_or_mean(
 
 
 def gap(problem: Any, x: Floats) -> float:
-    """Return the Frank-Wolfe gap V(x), over the problem's set."""
+    """Return the Frank-Wolfe gap at x, over the problem's set."""
     g = problem.gradient(x)
     return float(np.vdot(g, x)) - float(problem.set.minimum(g)[0])
 
@@ -104,7 +113,7 @@ class PathMeanBound:
     parameters: Callable[[Numbers], Numbers]
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Check the bound on every instance."""
+        """Test each bound on every instance."""
         parts: dict[str, Decision] = {}
         runs = 0
         for instance in trial.claim.instances:

@@ -29,12 +29,12 @@ SUBOPTIMALITY = "suboptimality"
 
 
 def is_count(quantity: Quantity) -> bool:
-    """Return whether a quantity is a number of calls."""
+    """Return whether a quantity is the number of calls of a kind."""
     return isinstance(quantity, str) and quantity in COUNTED
 
 
 def as_function(problem: Problem, quantity: Quantity) -> Callable[[Any], float]:
-    """Return a quantity as a function of a point; intervals give their upper end.
+    """Return a quantity as a function of a point; an interval gives its upper end.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def count_calls_to_target(
     quantity: Quantity,
     target: float,
 ) -> float:
-    """Return the calls of a kind until a quantity is at most a target, or infinity."""
+    """Return the calls of one kind until a quantity is at most `target`; else infinity."""
     measured = as_function(case.problem, quantity)
 
     def measure(_: Problem, state: State) -> float:
@@ -104,11 +104,12 @@ _ITERATIONS = 20_000
 
 
 def minimum_value(problem: Any) -> float:
-    """Return an upper bound of min f over the set, which is exact up to `ACCURACY`.
+    """Return an upper bound of min f over the set, whose error is at most a small gap.
 
-    A convex f is nowhere below f(x) - max over u in C of <grad f(x), x - u>. So the value at a
-    point exceeds the minimum by at most the gap. Projected gradients run until the gap is small,
-    then pairwise Frank-Wolfe if that is not enough.
+    The gap is at most `ACCURACY` times the gap at the start. A convex f is nowhere below f(x) -
+    max over u in C of <grad f(x), x - u>. So the value at a point exceeds the minimum by at most
+    the gap. Projected gradient descent runs until the gap is small enough. If it does not succeed,
+    blended pairwise Frank-Wolfe runs.
 
     Raises
     ------
@@ -141,13 +142,13 @@ _least_value = lru_cache(maxsize=8)(_minimise)
 
 
 def _gap(problem: Any, x: Any) -> float:
-    """Return the Frank-Wolfe gap at x, at least 0."""
+    """Return the Frank-Wolfe gap at x, but at least 0."""
     g = problem.gradient(x)
     return max(0.0, float(np.vdot(g, x)) - float(problem.set.minimum(g)[1]))
 
 
 def _methods(problem: Any) -> Iterator[Any]:
-    """Yield the methods to try, with their parameters."""
+    """Yield the methods that try to find the minimum, with their parameters."""
     smoothness = problem.constants(problem.start()).L_f
     gradients: Any = ALGORITHMS["prox-gd"]
     pairwise: Any = ALGORITHMS["bpfw"]

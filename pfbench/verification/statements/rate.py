@@ -46,7 +46,7 @@ NO_EVIDENCE = (
 
 @dataclass(frozen=True, kw_only=True)
 class RateCheck:
-    """Check of a rate; see `rate`."""
+    """Check of an exponent in the number of calls to a target; see `rate`."""
 
     kind: ClassVar[str] = "rate"
     takes: ClassVar[tuple[float, float]] = (30.0, 30.0)
@@ -62,7 +62,7 @@ class RateCheck:
     by_schedule: bool
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Fit the exponent on every instance, one slope per seed."""
+        """Test the exponent on every instance, with one fitted slope per seed."""
         parts, runs = dict[str, Decision](), 0
         x = (
             np.array(self.values)
@@ -93,7 +93,7 @@ class RateCheck:
         return Evidence(decision, {f"exponent of {self.varied_parameter}": self.exponent}, runs)
 
     def check(self, trial: Trial) -> None:
-        """Raise if the claim cannot be tested, as `Bound.check` does."""
+        """Raise an error before any run if the claim cannot be tested, as `Bound.check` does."""
         for _, instance in iterate_instances(trial):
             case = self.make_case(trial, instance, self.values[0], 0)
             check_fit(case)
@@ -102,7 +102,10 @@ class RateCheck:
     def make_case(
         self, trial: Trial, instance: Instance, value: float, seed: int
     ) -> MethodOnProblem:
-        """Return the case with one value of the varied parameter, and one seed of the data."""
+        """Return the method on a problem for one value of the varied parameter.
+
+        `seed` determines the random data of the problem.
+        """
         if self.varied_parameter == EPSILON:
             report = {"epsilon": value} if "epsilon" in instance.parameter_names else {}
             return self.setting.make_case(
@@ -136,8 +139,8 @@ def rate(
 ) -> RateCheck:
     """Return the check that the calls to a target grow with at most an exponent.
 
-    One slope of log calls is fitted for each seed, and the exponent is their median over seeds; see
-    `decide_exponent`. An easy problem is no evidence for a rate: use instances on which every
+    One slope of log calls is fitted for each seed, and the exponent is the median of the slopes;
+    see `decide_exponent`. An easy problem is no evidence for a rate: use instances on which every
     method needs that many calls.
 
     Parameters

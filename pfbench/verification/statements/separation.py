@@ -39,7 +39,7 @@ from pfbench.verification.trial import Trial
 
 @dataclass(frozen=True, kw_only=True)
 class Separation:
-    """Check of a separation; see `separation`."""
+    """Check that one method needs fewer calls than another; see `separation`."""
 
     kind: ClassVar[str] = "separation"
     takes: ClassVar[tuple[float, float]] = (10.0, 10.0)
@@ -54,7 +54,7 @@ class Separation:
     seeds: int
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Compare the calls of paired runs on every instance."""
+        """Compare the calls of the two methods in paired runs on every instance."""
         parts, runs = dict[str, Decision](), 0
         for name, item in iterate_instances(trial):
 
@@ -79,7 +79,7 @@ class Separation:
         return Evidence(combine_instances(parts), {"calls over the other's": self.factor}, runs)
 
     def check(self, trial: Trial) -> None:
-        """Raise if the claim cannot be tested, as `Bound.check` does."""
+        """Raise an error before any run if the claim cannot be tested, as `Bound.check` does."""
         for _, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             check_fit(case)
@@ -88,7 +88,7 @@ class Separation:
             as_function(problem, self.measure)(problem.start())
 
     def _target(self, case: MethodOnProblem) -> float:
-        """Return the target on a case's problem."""
+        """Return the target value of the measure on a problem."""
         target = self.target(case.constants) if callable(self.target) else self.target
         if not 0.0 < target < math.inf:
             raise InputError(

@@ -42,7 +42,7 @@ _HORIZONS = ("T", "iterations")
 
 
 class ParameterNamespace(SimpleNamespace):
-    """Parameters as attributes, for the functions of a claim."""
+    """Parameters as attributes of an object, for the functions of a claim."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -87,7 +87,7 @@ class MethodOnProblem:
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimSetting:
-    """Setting of a claim: parameters of its method, and constants of the problem.
+    """Parameters of a claim's method, and constants of the problem.
 
     Attributes
     ----------
@@ -106,10 +106,11 @@ class ClaimSetting:
     constants: Callable[[Any], Any] | None = None
 
     def horizon(self, effort: str) -> tuple[str, int] | None:
-        """Return name and value of the parameter that can be set to any horizon, or None.
+        """Return name and value of the parameter that is the number of steps, or None.
 
-        It is the default of an argument `T` or `iterations` of a function, or `iterations` if no
-        other parameter is a number (which might have been chosen for that horizon).
+        The other parameters must not have been chosen for this number. If they come from a
+        function, the result is the integer default of its argument `T` or `iterations`. If they
+        are a mapping, the result is `iterations`, provided that no other parameter is a number.
         """
         full = self.full if effort == "full" else {}
         if callable(self.parameters):
@@ -124,7 +125,9 @@ class ClaimSetting:
         return next(((k, defaults[k]) for k in _HORIZONS if type(defaults.get(k)) is int), None)
 
     def make_case(self, trial: Trial, problem: Any, **overrides: Any) -> MethodOnProblem:
-        """Return the method instantiated for a problem; `overrides` are further parameters.
+        """Return a problem with the method instantiated for it.
+
+        `overrides` are parameters that replace those of the claim.
 
         Raises
         ------
@@ -167,7 +170,9 @@ class ClaimSetting:
 def label_settings(
     parameters: Given | Mapping[str, Given] | None, **overrides: Any
 ) -> dict[str, ClaimSetting]:
-    """Return settings by label ("" for a single one); `overrides` are other fields of them.
+    """Return settings by label; the label of a single setting is "".
+
+    `overrides` are values of the other fields of each setting.
 
     Raises
     ------
@@ -185,7 +190,7 @@ def label_settings(
 
 
 def has_schedule(method: Any) -> bool:
-    """Return whether a method defines a theorem's schedule."""
+    """Return whether a method defines a theorem's schedule, as the method `theory`."""
     own = getattr(method, "theory", None)
     return own is not None and getattr(own, "__func__", own) is not _NONE
 
@@ -205,7 +210,9 @@ def resolve_method(method: Any) -> Any:
 
 
 def make_other_method(method: Any, parameters: Given | None, case: MethodOnProblem) -> Algorithm:
-    """Return another method for a case; its parameters default to those of the claim.
+    """Return another method, instantiated for the problem of a case.
+
+    Its parameters are those of the claim, unless `parameters` is given.
 
     Raises
     ------
@@ -230,7 +237,9 @@ def instance_titles(claim: Claim) -> list[str]:
 
 
 def iterate_instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
-    """Yield the title and the instance, adapted to the trial's horizon, of each instance.
+    """Yield the title and the instance for each of the claim's instances.
+
+    The instances are adapted to the number of steps of the trial's runs.
 
     Raises
     ------
@@ -249,9 +258,10 @@ def iterate_instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
 
 
 def adapt_instance_to_longer_horizon(instance: Instance, horizon_multiple: int) -> Instance:
-    """Return an instance for a longer run, with its default `T` or `epsilon` adapted.
+    """Return an instance for longer runs, with its default `T` or `epsilon` adapted.
 
-    A right method reaches the accuracy in the first part of the run; the rest shows late faults.
+    A correct method reaches the accuracy in the first part of the run. The rest of the run may
+    show late faults.
     """
     parameters = inspect.signature(instance.build).parameters
     changed: dict[str, Any] = {}
@@ -265,12 +275,12 @@ def adapt_instance_to_longer_horizon(instance: Instance, horizon_multiple: int) 
 
 
 def is_random(trial: Trial, instance: Instance) -> bool:
-    """Return whether runs of the claim's method on an instance are random."""
+    """Return whether runs of the claim's method on an instance depend on random numbers."""
     return instance.varies or not getattr(trial.claim_algorithm, "deterministic", False)
 
 
 def draw_seeds(trial: Trial, instance: Instance, count: int) -> list[tuple[int, int]]:
-    """Return `count` pairs of seeds (data, run); a single pair if nothing is random."""
+    """Return `count` pairs (seed of the data, seed of the run); one pair if nothing is random."""
     if not is_random(trial, instance):
         return [(0, 0)]
     data, runs = (
@@ -281,7 +291,10 @@ def draw_seeds(trial: Trial, instance: Instance, count: int) -> list[tuple[int, 
 
 
 def iterate_problems(trial: Trial) -> Iterator[tuple[str, Any]]:
-    """Yield the name and a problem of each instance; random data depend on the trial."""
+    """Yield the name and one problem of each instance.
+
+    A seed of the trial determines random data.
+    """
     for name, instance in iterate_instances(trial):
         yield name, instance.build_seeded(trial.seeds(1, instance.stream_key)[0])
 
@@ -289,7 +302,9 @@ def iterate_problems(trial: Trial) -> Iterator[tuple[str, Any]]:
 def enumerate_outcomes(
     trial: Trial, case: MethodOnProblem, outcome: Callable[[Any], Outcome]
 ) -> Iterator[tuple[float, Outcome]]:
-    """Yield the chance and the outcome of every sequence of draws; see `enumerate_draws`.
+    """Yield the probability and the outcome of every sequence of draws of a method.
+
+    See `enumerate_draws`.
 
     Raises
     ------
@@ -308,7 +323,7 @@ def enumerate_outcomes(
 
 
 def check_fit(case: MethodOnProblem) -> None:
-    """Raise if the method of a case does not fit the problem.
+    """Raise an error if a problem lacks an oracle that the method requires.
 
     Raises
     ------
@@ -324,7 +339,7 @@ def check_fit(case: MethodOnProblem) -> None:
 
 
 def check_function(subject: str, function: Any, arguments: str) -> None:
-    """Raise if `function` cannot be called with arguments such as "c, a, t".
+    """Raise an error if `function` cannot be called with arguments such as "c, a, t".
 
     Raises
     ------
