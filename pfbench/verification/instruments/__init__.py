@@ -1,1 +1,1 @@
-"""Problems with exact constants on which claims are nearly attained; enumerable draws."""
+"""Test problems with exact constants, on which bounds are nearly attained; enumerable draws."""

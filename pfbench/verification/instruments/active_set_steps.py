@@ -32,10 +32,11 @@ class ActiveSetStep:
 
 
 class ActiveSetTracker:
-    """The active set of a method that started at a vertex, inferred from its iterates.
+    """Active set of a method that started at a vertex, inferred from its iterates.
 
-    Possible steps are toward w, away from a, from a to w, and from a to the vertex l with the least
-    <g, v>.
+    Let w be a minimiser of <g, v> over the polytope, and let a and l be the active vertices with
+    the largest and the least <g, v>. A step moves toward w, away from a, from a to w, or from a to
+    l.
 
     Parameters
     ----------

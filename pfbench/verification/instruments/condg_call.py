@@ -1,8 +1,9 @@
 """One call of condg, checked against exact line search.
 
-condg(l, u, lambda, eta) ends when the Frank-Wolfe gap of phi(x) = <l, x> + |x - u|^2/(2 lambda) is
-at most eta. This does not determine the result, so the gap of each result is recomputed. If the
-result is that of exact line search, the number of linear minimisations is determined, too.
+condg(l, u, lambda, eta) may return any point at which the Frank-Wolfe gap of phi(x) = <l, x> + |x
+- u|^2/(2 lambda) is at most eta. This does not determine the result, so the gap of each result is
+recomputed. If the result is that of exact line search, the number of linear minimisations is
+determined, too.
 """
 
 import math
@@ -26,13 +27,16 @@ within `_SAME`, their path is determined; beyond, an answer on the path is withi
 
 
 def max_calls(D: float, lam: float, eta: float) -> int:
-    """Return 1 + ceil(6 D^2/(lambda eta)), the most LO of a condg call (Jaggi 2013 theorem 2)."""
+    """Return 1 + ceil(6 D^2/(lambda eta)), the bound of linear minimisations in a condg call.
+
+    The bound follows from theorem 2 of Jaggi 2013.
+    """
     return 1 + math.ceil(6.0 * D * D / (lam * eta) * (1.0 - 1e-12))
 
 
 @dataclass(frozen=True)
 class CondgCall:
-    """One call of condg: its arguments l, u, lambda and eta, and its answer."""
+    """One call of condg: its arguments l, u, lambda and eta, and the point that it returned."""
 
     problem: FiniteSum
     l: Floats  # noqa: E741
@@ -43,21 +47,22 @@ class CondgCall:
 
     @property
     def relative_gap(self) -> float:
-        """The Frank-Wolfe gap at the answer, divided by eta."""
+        """Frank-Wolfe gap of phi at the returned point, divided by eta."""
         return self._gap(self.answer)[0] / self.eta
 
     @property
     def exact_line_search_calls(self) -> int | None:
-        """Linear minimisations that exact line search needs; None if it misses the answer.
+        """Number of linear minimisations that exact line search needs, or None.
 
-        An answer on the path of exact line search counts, even if it is not where the search must
-        stop. None is also returned if rounding decides the path, or if the path is too long.
+        It is known for a returned point on the path of exact line search, even if it is not where
+        the search must stop. It is None if the path misses the point or is too long, or if
+        rounding decides the path.
         """
         return self._replay[0]
 
     @property
     def is_answer_off_line_search_path(self) -> bool:
-        """Whether exact line search misses the answer: its phi falls below the answer's."""
+        """Whether exact line search misses the returned point, as phi gets smaller elsewhere."""
         return self._replay[1]
 
     @cached_property
@@ -95,7 +100,7 @@ class CondgCall:
 
     @property
     def max_calls(self) -> int:
-        """Maximum number of linear minimisations of this call; see the function `max_calls`."""
+        """Upper bound of the number of linear minimisations; see the function `max_calls`."""
         return max_calls(self.problem.set.diameter, self.lam, self.eta)
 
     def _slope(self, x: Floats) -> Floats:

@@ -16,8 +16,8 @@ from pfbench.sets import LinfBall
 class DoubleWell(SingleComponent):
     """f(x) = (x_0^2 - 1)^2/4 + sum over j >= 1 of w_j (x_j - c_j)^2/2 on the box [-2, 2]^d.
 
-    f is convex where |x_0| >= 1/sqrt(3). On each of these two parts its least value is 0, at
-    x_0 = 1 or -1 and x_j = c_j.
+    f is convex on each of the two parts where |x_0| >= 1/sqrt(3). On each part the minimum of f is
+    0, at x_0 = 1 or x_0 = -1, and x_j = c_j.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class DoubleWell(SingleComponent):
 
     @cached_property
     def set(self) -> LinfBall:
-        """The box."""
+        """Feasible set: the box [-2, 2]^d."""
         return LinfBall(self.begin.size, 2.0)
 
     def start(self) -> Floats:
@@ -46,11 +46,11 @@ class DoubleWell(SingleComponent):
         return self.begin.copy()
 
     def is_convex_near(self, x: Floats) -> bool:
-        """Return whether x is in one of the two convex parts."""
+        """Return whether x is in one of the two parts of the box where f is convex."""
         return bool(3.0 * x[0] ** 2 >= 1.0)
 
     def value(self, x: Floats) -> float:
-        """Return f(x)."""
+        """Return the objective value f(x)."""
         u = x[1:] - self.centre
         return float((x[0] ** 2 - 1.0) ** 2 / 4.0 + 0.5 * (self.weights @ (u * u)))
 
@@ -59,12 +59,12 @@ class DoubleWell(SingleComponent):
         return np.append(x[0] * (x[0] ** 2 - 1.0), self.weights * (x[1:] - self.centre))
 
     def hessian_operator(self, s: Floats) -> Operator:
-        """Return the Hessian at s, which is diagonal."""
+        """Return the Hessian at s, which is diagonal, as an operator."""
         diagonal = np.append(3.0 * s[0] ** 2 - 1.0, self.weights)
         return lambda v: diagonal * v
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants, exact: f'' in x_0 is 3 x_0^2 - 1, from -1 to 11."""
+        """Return the exact constants; f'' in x_0 is 3 x_0^2 - 1, from -1 to 11."""
         L = max(11.0, float(self.weights.max()))
         return Constants.from_derivations(
             n=(1, "f is one function"),

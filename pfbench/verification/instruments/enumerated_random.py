@@ -4,7 +4,7 @@ The streams are subclasses of `numpy.random.Generator`. A method may use any for
 `choice` with and without replacement or with probabilities, `permutation`, `permuted`, `shuffle`,
 `multinomial` and `spawn`. A single `random()` may only be compared, as in ``rng.random() < p``.
 Each draw is a sequence of choices among finitely many options. Any other draw (an array of
-`random`, `normal`, the raw bits) raises `NotEnumerable`; a check then samples.
+`random`, `normal`, the raw bits) raises `NotEnumerable`. Checks then use sampled draws instead.
 """
 
 import itertools
@@ -34,18 +34,18 @@ def rounding_key(array: Floats) -> bytes:
 
 
 class NotEnumerable(Exception):
-    """An algorithm drew random numbers in a way that cannot be enumerated."""
+    """Raised if an algorithm draws random numbers in a way that cannot be enumerated."""
 
 
 class NotRepeatable(NotEnumerable):
-    """An algorithm draws from its own random stream, so none of its runs can be repeated."""
+    """Raised if an algorithm draws from a random stream of its own, so no run can be repeated."""
 
 
 class EnumerableGenerator(np.random.Generator):
-    """A generator whose every draw is a choice among finitely many options.
+    """Random generator whose every draw is a choice among finitely many options.
 
-    A subclass decides which option is taken. A draw raises only `NotEnumerable`, even for arguments
-    that numpy refuses; a run on a generator of numpy shows whether it refuses them.
+    A subclass decides which option is taken. A draw raises only `NotEnumerable`, even for
+    arguments that NumPy rejects. A run with a NumPy generator shows whether NumPy rejects them.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,10 @@ class EnumerableGenerator(np.random.Generator):
 
     @abstractmethod
     def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
-        """Return one of 0 .. options-1; they are equally likely unless `chances` is given."""
+        """Return the index of the chosen option, from 0 to options-1.
+
+        All options are equally likely unless `chances` is given.
+        """
 
     def integers(
         self,
@@ -63,7 +66,7 @@ class EnumerableGenerator(np.random.Generator):
         dtype: Any = np.int64,
         endpoint: bool = False,
     ) -> Any:
-        """Return integers like `numpy.random.Generator.integers`, for a single range."""
+        """Return integers like `numpy.random.Generator.integers`, for scalar `low` and `high`."""
         first, end = (0, low) if high is None else (low, high)
         if not (np.ndim(first) == 0 and np.ndim(end) == 0):
             raise NotEnumerable("it draws integers from several ranges at once")
@@ -80,7 +83,10 @@ class EnumerableGenerator(np.random.Generator):
         axis: int = 0,
         shuffle: bool = True,
     ) -> Any:
-        """Return elements like numpy's `choice`; without replacement they are drawn one by one."""
+        """Return elements like `numpy.random.Generator.choice`.
+
+        Without replacement, the elements are drawn one by one.
+        """
         options = int(a) if np.ndim(a) == 0 else np.shape(a)[axis]
         count = _draw_count(size)
         if not replace:
@@ -113,7 +119,7 @@ class EnumerableGenerator(np.random.Generator):
         return out
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
-        """Shuffle like `numpy.random.Generator.shuffle`."""
+        """Shuffle x in place like `numpy.random.Generator.shuffle`."""
         k = np.shape(x)[axis]
         order = self._choose_distinct(k, k)
         if isinstance(x, np.ndarray):
@@ -122,7 +128,7 @@ class EnumerableGenerator(np.random.Generator):
             x[:] = [x[i] for i in order]
 
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
-        """Return counts like numpy's `multinomial`, for a single n and a single list of chances."""
+        """Return counts like `numpy.random.Generator.multinomial`, for one distribution."""
         if np.ndim(n) or np.ndim(pvals) != 1:
             raise NotEnumerable("it draws several multinomial laws at once")
         cells = list(_compositions(int(n), len(pvals)))
@@ -132,7 +138,7 @@ class EnumerableGenerator(np.random.Generator):
         return table[0] if size is None else table.reshape(*_shape(size), len(pvals))
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Return a `LazyUniform`, which can only be compared."""
+        """Return a `LazyUniform`, a uniform number that can only be compared."""
         if size is not None or out is not None:
             raise NotEnumerable("it draws an array with rng.random, which cannot be enumerated")
         return LazyUniform(self.choose)
@@ -143,7 +149,7 @@ class EnumerableGenerator(np.random.Generator):
 
     @property
     def bit_generator(self) -> Any:
-        """Raise `NotEnumerable`, as raw bits cannot be enumerated."""
+        """Property that raises `NotEnumerable`, as raw bits cannot be enumerated."""
         raise NotEnumerable("it takes rng.bit_generator, which cannot be enumerated")
 
     def __reduce__(self) -> Any:
@@ -162,10 +168,10 @@ class EnumerableGenerator(np.random.Generator):
 
 
 class LazyUniform:
-    """A number drawn uniformly from [0, 1), which can only be compared with numbers.
+    """Number drawn uniformly from [0, 1), which can only be compared with numbers.
 
-    Each comparison splits the interval that is still possible, and chooses the part that contains
-    the number. Any other operation fails.
+    Each comparison splits the interval of the values that are still possible, and chooses the part
+    that contains the number. Any other operation fails.
 
     Parameters
     ----------
@@ -211,7 +217,7 @@ for _name in dir(np.random.Generator):
 
 
 def _translate_errors(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a draw, so that invalid arguments raise `NotEnumerable`."""
+    """Return a draw that raises `NotEnumerable` in place of errors about its arguments."""
 
     def check_draw(self: EnumerableGenerator, *args: Any, **keywords: Any) -> Any:
         try:
@@ -228,10 +234,11 @@ for _name in ("integers", "choice", "permutation", "permuted", "shuffle", "multi
 
 
 class IndexReplayGenerator(EnumerableGenerator):
-    """A stream that draws given indices among n, in order.
+    """Random stream that draws a given sequence of indices from 0 .. n-1.
 
-    Any other draw raises `NotEnumerable`. With the rows of an `orthogonal_array`, means and mean
-    squares are exact, although only pairs of draws take all values.
+    Any other draw raises `NotEnumerable`. If one run is made with each row of an
+    `orthogonal_array`, means and mean squares over the runs are exact, although only pairs of
+    draws take all values.
     """
 
     def __init__(self, indices: npt.ArrayLike, n: int) -> None:
@@ -239,7 +246,7 @@ class IndexReplayGenerator(EnumerableGenerator):
         self._indices, self._n, self._position = np.asarray(indices, dtype=np.int64), n, 0
 
     def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
-        """Return the next of the given indices."""
+        """Return the next index of the given sequence."""
         if options != self._n or chances is not None:
             raise NotEnumerable(f"it draws one of {options}, not of {self._n}")
         if self._position == len(self._indices):
@@ -249,7 +256,10 @@ class IndexReplayGenerator(EnumerableGenerator):
 
 
 class _BranchGenerator(EnumerableGenerator):
-    """A stream that takes given choices, then always the first option, and records all."""
+    """Random stream that makes given choices, and then always the first option.
+
+    All choices are recorded.
+    """
 
     def __init__(self, value: Sequence[int], limit: int, unit: Any) -> None:
         super().__init__()
@@ -257,7 +267,7 @@ class _BranchGenerator(EnumerableGenerator):
         self.choices: list[tuple[int, int, Any]] = []
 
     def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
-        """Take the given option, else the first."""
+        """Return and record the given option, or the first option after the last given one."""
         position = len(self.choices)
         option = self._prefix[position] if position < len(self._prefix) else 0
         if position >= len(self._prefix):
@@ -269,7 +279,7 @@ class _BranchGenerator(EnumerableGenerator):
         return option
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Return a `LazyUniform` with chances in the arithmetic of the unit."""
+        """Return a `LazyUniform` whose probabilities have the number type of the unit."""
         super().random(size, dtype, out)
         return LazyUniform(self.choose, self._unit)
 
@@ -321,7 +331,10 @@ def _draw_count(size: Any) -> int:
 
 
 def _shape(size: Any) -> tuple[int, ...]:
-    """Return the shape given by a numpy `size`; raise TypeError or ValueError if invalid."""
+    """Return the shape that a NumPy argument `size` denotes.
+
+    Raise TypeError or ValueError if it is invalid.
+    """
     if size is None:
         return ()
     shape = tuple(index(k) for k in size) if np.iterable(size) else (index(size),)
@@ -335,7 +348,7 @@ def _reshape(resamples: npt.NDArray[Any], size: Any) -> Any:
 
 
 def _compositions(n: int, k: int) -> Iterator[tuple[int, ...]]:
-    """Yield all ways to write n as a sum of k counts."""
+    """Yield all tuples of k nonnegative counts whose sum is n."""
     if math.comb(n + k - 1, k - 1) > _MOST_OPTIONS:
         raise NotEnumerable(f"it draws {n} at once among {k}")
     for bars in itertools.combinations(range(n + k - 1), k - 1):
@@ -352,8 +365,8 @@ def orthogonal_array(bits: int, columns: int) -> npt.NDArray[np.int64]:
     """Return all rows (a + b t), t < columns, over the field of q = 2^bits elements.
 
     The shape is (q^2, columns) with columns <= q. Each pair of columns takes every pair of values
-    once. So the entries of a random row are uniform and pairwise independent, and a mean square
-    over the rows equals that over independent draws.
+    once. So the entries of a random row are uniform and pairwise independent. A mean square over
+    the rows therefore equals that over independent draws.
 
     Raises
     ------

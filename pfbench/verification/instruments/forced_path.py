@@ -1,4 +1,4 @@
-"""Problems that force a method's path, on which an estimator attains its error law."""
+"""Problems on which all methods make the same steps, and an estimator attains its error law."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ class Segment(ConvexHull):
         super().__init__(np.outer([0.0, length], np.eye(1, d)))
 
     def project(self, y: Floats) -> Floats:
-        """Return the nearest point of the segment."""
+        """Return the nearest point of the segment to y."""
         return np.clip(y, *self.vertices)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether x is on the segment, up to `tolerance` times its length."""
+        """Return whether x is on the segment, up to `tolerance` times the segment's length."""
         return bool(np.abs(np.asarray(x) - self.project(x)).max() <= tolerance * self.diameter)
 
 
@@ -84,20 +84,20 @@ class ForcedPath(FiniteSum):
 
     @cached_property
     def set(self) -> Segment:
-        """The segment."""
+        """Feasible set: the segment."""
         return Segment(self.d, self.length)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The parameters by name."""
+        """Parameters of the problem by name."""
         return MappingProxyType({"n": self.n, "d": self.d, "L": self.L, "L2": self.L2})
 
     def start(self) -> Floats:
-        """Return the point `begin` e_0."""
+        """Return the start point `begin` e_0, shape (d,)."""
         return np.asarray(self.begin * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants on the segment; that of the Hessians is for steps along it."""
+        """Return the constants on the segment; L2_ms is for steps along the segment."""
         r = np.linspace(0.0, self.length, 1001)
         slopes = np.abs(self.L + self.L2 * r - self.kappa * r * r / 2.0)
         curvatures = np.abs(self.L2 - self.kappa * r)
@@ -117,15 +117,15 @@ class ForcedPath(FiniteSum):
         )
 
     def component_smoothness(self) -> Floats:
-        """Return the L_i, which are all L_max, shape (n,)."""
+        """Return the smoothness constants L_i, which are all L_max; shape (n,)."""
         return np.full(self.n, self.constants(self.start()).L_max)
 
     def value(self, x: Floats) -> float:
-        """Return f(x) = -c r."""
+        """Return the objective value f(x) = -c r, with r = x_0."""
         return -self.gradient_slope * float(x[0])
 
     def gradient(self, x: Floats) -> Floats:
-        """Return grad f(x) = -c e_0, at a cost that does not grow with n."""
+        """Return grad f(x) = -c e_0, at a cost that does not grow with n; shape (d,)."""
         g = np.zeros(self.d)
         g[0] = -self.gradient_slope
         return g
@@ -137,13 +137,13 @@ class ForcedPath(FiniteSum):
         return g
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - grad f_i(y), computed without cancellation."""
+        """Return the sample mean of grad f_i(x) - grad f_i(y), computed without cancellation."""
         r, s = float(x[0]), float(y[0])
         change = self.L + self.L2 * (r + s) / 2.0 - self.kappa * (r * r + r * s + s * s) / 6.0
         return self._mean_of_signed_axes(sample, change * (r - s))
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return the component Hessians s_i h'(r) (e_0 e_k' + e_k e_0'), whose mean is 0."""
+        """Return the component Hessians s_i h'(r) (e_0 e_k' + e_k e_0') at s, whose mean is 0."""
         slope = self.h_derivative(float(s[0]))
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
@@ -156,19 +156,19 @@ class ForcedPath(FiniteSum):
         return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> "ForcedTable":
-        """Return a table of component gradients filled at x, with one number for each component."""
+        """Return a table of all component gradients at x, which stores one number for each."""
         return ForcedTable(self, float(x[0]))
 
     def h_derivative(self, r: float) -> float:
-        """Return h'(r)."""
+        """Return the derivative h'(r) = L + L2 r - kappa r^2/2."""
         return self.L + self.L2 * r - self.kappa * r * r / 2.0
 
     def h(self, r: Any) -> Any:
-        """Return h(r)."""
+        """Return h(r) = L r + L2 r^2/2 - kappa r^3/6."""
         return self.L * r + self.L2 * r * r / 2.0 - self.kappa * r**3 / 6.0
 
     def _mean_of_signed_axes(self, sample: Indices, factor: float) -> Floats:
-        """Return `factor` times the mean of s_i e_k(i) over the sample."""
+        """Return `factor` times the mean of s_i e_k(i) over the sample; shape (d,)."""
         indices, weights = weight_indices(sample)
         signs = 1.0 - 2.0 * (indices % 2)
         k = 1 + (indices // 2) % (self.d - 1)
@@ -176,7 +176,7 @@ class ForcedPath(FiniteSum):
 
 
 class ForcedTable:
-    """Table of the r at which each component's gradient was stored; 8 n bytes."""
+    """Table of the h(r) at which each component gradient was stored; it needs 8 n bytes."""
 
     def __init__(self, problem: ForcedPath, r: float) -> None:
         self._problem = problem
@@ -189,19 +189,19 @@ class ForcedTable:
 
     @property
     def mean(self) -> Floats:
-        """The mean of the stored gradients."""
+        """Mean of the stored gradients, shape (d,)."""
         g: Floats = self._sum / self._problem.n
         g[0] = -self._problem.gradient_slope
         return g
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - a_i over the sample."""
+        """Return the sample mean of grad f_i(x) minus the stored gradient; shape (d,)."""
         i, weights = weight_indices(sample)
         change = self._signs[i] * (self._problem.h(float(x[0])) - self._h[i]) * weights
         return np.asarray(np.bincount(self._k[i], change, minlength=self._problem.d))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Return the result of `difference`, and store the new gradients."""
+        """Store the sampled gradients at x; return the result of `difference` before."""
         difference = self.difference(sample, x)
         i = np.unique(weight_indices(sample)[0])
         h = self._problem.h(float(x[0]))

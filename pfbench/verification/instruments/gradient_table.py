@@ -9,7 +9,7 @@ from pfbench.base.sample import Indices, weight_indices
 
 
 class StoredGradients:
-    """Table of the last stored gradient of each component.
+    """Table of the gradient of each component that was stored last.
 
     Parameters
     ----------
@@ -29,16 +29,16 @@ class StoredGradients:
 
     @property
     def mean(self) -> Floats:
-        """The mean of the stored gradients."""
+        """Mean of the stored gradients, shape (d,)."""
         return np.atleast_1d(self._sum / len(self._table))
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - a_i over the sample."""
+        """Return the sample mean of grad f_i(x) minus the stored gradient; shape (d,)."""
         i, weights = weight_indices(sample)
         return np.atleast_1d(weights @ (self._gradients(i, x) - self._table[i]))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Return the result of `difference`, and store the new gradients."""
+        """Store the sampled gradients at x; return the result of `difference` before."""
         difference = self.difference(sample, x)
         i = np.unique(weight_indices(sample)[0])
         new = self._gradients(i, x)

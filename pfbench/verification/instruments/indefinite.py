@@ -26,7 +26,7 @@ _ENUMERATED = 10
 
 @dataclass(frozen=True, eq=False)
 class ConvexHull:
-    """The convex hull of a few points of R^d.
+    """Convex hull of a few points of R^d.
 
     Parameters
     ----------
@@ -51,12 +51,12 @@ class ConvexHull:
 
     @cached_property
     def diameter(self) -> float:
-        """The largest distance of two vertices."""
+        """Largest Euclidean distance of two vertices."""
         return float(np.linalg.norm(self.vertices[:, None] - self.vertices, axis=2).max())
 
     @cached_property
     def radius(self) -> float:
-        """The largest norm of a vertex."""
+        """Largest Euclidean norm of a vertex."""
         return float(np.linalg.norm(self.vertices, axis=1).max())
 
     def lo(self, g: Floats) -> Floats:
@@ -73,14 +73,17 @@ class ConvexHull:
         raise RefusedError("the hull of points has no projection: use a set that has one.")
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether x is a convex combination, up to `tolerance` times the diameter."""
+        """Return whether x is a convex combination of the vertices.
+
+        The tolerance is `tolerance` times the diameter.
+        """
         scale = max(self.diameter, self.radius)
         ones = np.full(len(self.vertices), scale)
         system, right = np.vstack([self.vertices.T, ones]), np.append(x, scale)
         return bool(scipy.optimize.nnls(system, right)[1] <= tolerance * scale)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a uniformly random vertex."""
+        """Return one of the vertices, drawn uniformly."""
         return np.array(self.vertices[int(rng.integers(len(self.vertices)))])
 
     def start(self) -> Floats:
@@ -90,10 +93,10 @@ class ConvexHull:
 
 @dataclass(frozen=True, eq=False)
 class IndefiniteQuadratic(FiniteSum):
-    """f_i(x) = <b + s_i, x> + x'(A + t_i I)x/2 over a set, the s_i and the t_i with mean 0.
+    """Mean of f_i(x) = <b + s_i, x> + x'(A + t_i I)x/2 over a set.
 
-    So f(x) = <b, x> + x'Ax/2, and the error of a batch gradient is the batch's mean of s_i + t_i x.
-    Its variance is known exactly.
+    The s_i and the t_i have the mean 0. So f(x) = <b, x> + x'Ax/2, and the error of a batch
+    gradient is the batch's mean of s_i + t_i x. The variance of this error is known exactly.
 
     Parameters
     ----------
@@ -157,7 +160,7 @@ class IndefiniteQuadratic(FiniteSum):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The sizes by name."""
+        """Parameters of the problem by name."""
         return MappingProxyType({"n": self.n, "d": self.b.size})
 
     def start(self) -> Floats:
@@ -188,16 +191,16 @@ class IndefiniteQuadratic(FiniteSum):
         )
 
     def component_smoothness(self) -> Floats:
-        """Return L_i, the largest |eigenvalue| of A + t_i I, shape (n,)."""
+        """Return L_i, the largest |eigenvalue| of A + t_i I; shape (n,)."""
         eigenvalues = np.linalg.eigvalsh(self.A)
         return np.asarray(np.maximum(eigenvalues[-1] + self._t, -eigenvalues[0] - self._t))
 
     def value(self, x: Floats) -> float:
-        """Return f(x)."""
+        """Return the objective value f(x)."""
         return float(self.b @ x + 0.5 * (x @ (self.A @ x)))
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x, shape (d,)."""
+        """Return the gradient of f at x, shape (d,)."""
         return np.asarray(self.b + self.A @ x)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
@@ -217,11 +220,11 @@ class IndefiniteQuadratic(FiniteSum):
 
 
 def curvature_upper_bound(vertices: Floats, A: Floats) -> float:
-    """Return an upper bound of C_f of x'Ax/2 over a hull; exact if A is positive semidefinite.
+    """Return an upper bound of the curvature constant C_f of x'Ax/2 over a hull.
 
-    C_f is the largest u'Au over differences u of two points. The bound replaces A by its positive
-    part on the span of all differences; the maximum of this convex function is attained at two
-    vertices.
+    It is exact if A is positive semidefinite. C_f is the largest u'Au over differences u of two
+    points. The bound replaces A by its positive part on the span of all differences. The maximum
+    of this convex function is attained at two vertices.
     """
     differences = (vertices[:, None] - vertices).reshape(-1, vertices.shape[1])
     _, sizes, rows = np.linalg.svd(differences, full_matrices=False)
@@ -234,9 +237,8 @@ def curvature_upper_bound(vertices: Floats, A: Floats) -> float:
 def minimum_on_simplex(A: Floats, b: Floats) -> float:
     """Return the minimum of <b, x> + x'Ax/2 on the simplex, by enumerating all 2^d faces.
 
-    The minimiser is the stationary point of the face in whose interior it lies (or another point
-    has the same value). Faces with a singular system are skipped, as their minimum is also on a
-    smaller face.
+    A minimiser lies in the interior of some face, and is a stationary point there. Faces with a
+    singular system are skipped, as their minimum is also attained on a smaller face.
     """
     d = b.size
     lowest = math.inf
@@ -273,7 +275,7 @@ def random_on_simplex(rng: np.random.Generator, d: int, slope: float) -> Indefin
 def transform_quadratic(
     problem: IndefiniteQuadratic, M: Floats, shift: Floats
 ) -> IndefiniteQuadratic:
-    """Return the quadratic z -> f(M z + shift) over the z with M z + shift in the hull."""
+    """Return the quadratic z -> f(M z + shift), on the z for which M z + shift is in the hull."""
     hull = problem.set
     assert isinstance(hull, ConvexHull)
     vertices: Floats = np.asarray(np.linalg.solve(M, (hull.vertices - shift).T).T, dtype=np.float64)
@@ -286,10 +288,10 @@ def transform_quadratic(
 def make_quadratic_linear_along_box(
     smoothness: float, steps_to_end: float, initial_gap: float, n: int = 1
 ) -> IndefiniteQuadratic:
-    """Return a quadratic that is linear along a box, so that gradient steps gain the least.
+    """Return a quadratic that is linear along a box, on which gradient steps gain the least.
 
-    f(x) = -g x_0 + L x_1^2/2 on [0, l] x [-1, 1], from the start 0, with l = N g/L and
-    g^2 = L Delta/N, N the number of steps. N steps of length g/L reach the end, where f = -Delta.
+    f(x) = -g x_0 + L x_1^2/2 on [0, l] x [-1, 1] with l = N g/L and g^2 = L Delta/N, from the
+    start 0. N steps of length g/L reach the end of the box, where f = -Delta.
 
     Parameters
     ----------
@@ -312,7 +314,7 @@ def make_quadratic_linear_along_box(
 def spread_on_simplex(d: int, offset: float = 0.0) -> IndefiniteQuadratic:
     """Return |x - 1/d|^2/2 + offset x_0 (up to a constant) on the simplex, from a vertex.
 
-    The minimiser has d positive entries (all but the first are positive if offset >= 1/d).
+    All d entries of the minimiser are positive, except that the first is 0 if offset >= 1/d.
     """
     b = np.full(d, -1.0 / d)
     b[0] += offset
@@ -322,9 +324,9 @@ def spread_on_simplex(d: int, offset: float = 0.0) -> IndefiniteQuadratic:
 def random_on_l1_ball(rng: np.random.Generator, d: int, n: int, rise: float) -> IndefiniteQuadratic:
     """Return a random finite sum on the unit l1 ball, scaled so that Delta = `rise`.
 
-    Before scaling, the Hessian has eigenvalues from -0.3 to 1, and the slope has entries of size
-    0.1. Delta is the upper bound f(start) + |b|_inf + 0.3/2, scaled. The start is the vertex with
-    the largest f.
+    Before scaling, the Hessian has eigenvalues from -0.3 to 1, and the linear part has entries of
+    size 0.1. Delta is the scaled upper bound f(start) + |b|_inf + 0.3/2. The start is the vertex
+    with the largest f.
     """
     basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
     A = (basis * np.linspace(-0.3, 1.0, d)) @ basis.T
@@ -342,9 +344,9 @@ def random_on_l1_ball(rng: np.random.Generator, d: int, n: int, rise: float) -> 
 def noisy_ball(
     d: int, n: int, radius: float, noise: float = 0.0, spread: float = 0.0
 ) -> IndefiniteQuadratic:
-    """Return |x|^2/2 on a ball, with s_i of norm `noise` and t_i = +-spread.
+    """Return |x|^2/2 on a ball, as a sum with s_i of norm `noise` and t_i = +-spread.
 
-    The start is on the boundary; n must be even.
+    Component i is <s_i, x> + (1 + t_i) |x|^2/2. The start is on the boundary, and n must be even.
     """
     s = np.zeros((n, d))
     signs: Floats = np.asarray(1.0 - 2.0 * (np.arange(n) % 2), dtype=np.float64)

@@ -15,7 +15,7 @@ from pfbench.sets.whole_space import WholeSpace
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LayeredQuadratic(FiniteSum):
-    """Function x'Hx/2 of several layers.
+    """Function x'Hx/2 of points x that consist of several layers.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class LayeredQuadratic(FiniteSum):
 
     @property
     def digest(self) -> str:
-        """Hash of all numbers."""
+        """Hash of all arrays and shapes that define the problem."""
         return content_digest(self.begin.shapes, self.H, self.blocks, self.begin.vector)
 
     def start(self) -> Layers:
@@ -49,22 +49,26 @@ class LayeredQuadratic(FiniteSum):
         return keep(self.begin)  # type: ignore[no-any-return]
 
     def value(self, x: Any) -> float:
-        """Return f(x)."""
+        """Return the objective value x'Hx/2."""
         return 0.5 * float(np.vdot(x, self.gradient(x)))
 
     def gradient(self, x: Any) -> Floats:
-        """Return Hx."""
+        """Return the gradient Hx, shape (d,)."""
         return np.asarray(self.H @ np.asarray(x))
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the sum of rho_l rho_m L_lm, for the norm max |x_l|/rho_l or a larger one."""
+        """Return the sum of rho_l rho_m L_lm, with its derivation in words.
+
+        It is the smoothness constant for the norm max |x_l|/rho_l, and an upper bound for larger
+        norms.
+        """
         if not isinstance(norm, NormProduct):
             return None
         rho = np.array([ball.radius for ball in norm.balls])
         return float(rho @ self.blocks @ rho), "the sum of rho_l rho_m L_lm"
 
     def constants(self, start: Any) -> Constants:
-        """Return n, D and L_f."""
+        """Return the constants n, D, L_f and delta."""
         L = float(np.abs(np.linalg.eigvalsh(self.H)).max())
         return Constants.from_derivations(
             n=(1, "stated"),

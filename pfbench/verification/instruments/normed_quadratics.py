@@ -18,7 +18,7 @@ def vector_quadratic(
     begin: Sequence[float],
     noise: Sequence[Sequence[float]] = (),
 ) -> NormedProblem:
-    """Return sum h_j x_j^2/2 with a norm; component i has the further term <s_i, x>.
+    """Return sum h_j x_j^2/2 with a norm; component i has the additional term <s_i, x>.
 
     Parameters
     ----------
@@ -43,20 +43,23 @@ def vector_quadratic(
 
 
 class HorizonProblem(NormedProblem):
-    """A problem with a norm, and the horizon K of its runs."""
+    """Problem with a norm, and the number K of iterations of its runs."""
 
     K: int
 
     @classmethod
     def from_problem(cls, problem: Any, K: int) -> "HorizonProblem":
-        """Return a normed problem with the horizon K added."""
+        """Return a problem with a norm, with the number K of iterations added."""
         created = cls(problem.inner, problem.norm)
         created.K = K
         return created
 
 
 def parabola(K: int) -> HorizonProblem:
-    """Return w^2/2 with W of shape (1, 1), from 1; it attains the bound 1.5 sqrt(L Delta/K)."""
+    """Return w^2/2 from w = 1, which attains the bound 1.5 sqrt(L Delta/K).
+
+    The points have shape (1, 1).
+    """
     return HorizonProblem.from_problem(
         _make_least_squares_problem(np.eye(1), np.zeros((1, 1)), np.ones((1, 1)), 0.0, "exact"), K
     )
@@ -65,8 +68,9 @@ def parabola(K: int) -> HorizonProblem:
 def least_squares(K: int, sigma: float, lmo: str = "exact", size: float = 1.0) -> HorizonProblem:
     """Return |A W - B|^2/2, W of shape (3, 5), from 0, with normal noise of deviation sigma.
 
-    With little or no noise, beta is capped at 0, and the bound is attained. B has normal entries
-    times `size`. The measured share of the bound depends mainly on sigma sqrt(r K)/sqrt(L Delta).
+    With little or no noise, beta is capped at 0, and the bound is attained. The entries of B are
+    normal numbers times `size`. The ratio of the measured quantity to the bound depends mainly on
+    sigma sqrt(r K)/sqrt(L Delta).
     """
     rng = np.random.default_rng(11)
     A, B = rng.standard_normal((6, 3)), size * rng.standard_normal((6, 5))

@@ -32,7 +32,7 @@ CALL_COSTS: Mapping[str, Callable[[int, int], tuple[tuple[int, int], ...]]] = {
 
 
 def sample_of_call(verb: str, arguments: Sequence[Any]) -> Any:
-    """Return the sample among the arguments of a call; None if it has none."""
+    """Return the sample of indices among the arguments of a call; None if it has none."""
     if verb in ("batch", "difference"):
         return arguments[0]
     # The point of the Hessians, or of the table, is the first argument.
@@ -40,10 +40,10 @@ def sample_of_call(verb: str, arguments: Sequence[Any]) -> Any:
 
 
 class OracleTally(ObservedBackend):
-    """A backend that counts the queries that reach it, and passes them on unchanged.
+    """Backend that counts the queries that reach it, and passes them on unchanged.
 
-    The tally is independent of the run's ledger: both differ if a method bypasses its oracles or
-    changes its counts.
+    The tally is independent of the run's ledger. The two differ if a method bypasses its oracles
+    or changes its counts.
 
     Attributes
     ----------
@@ -66,11 +66,11 @@ class OracleTally(ObservedBackend):
             self._record_query(verb, arguments)
 
     def _record_query(self, verb: str, arguments: tuple[Any, ...]) -> None:
-        """Record a query in a subclass; the base class records nothing."""
+        """Record a query, in a subclass; this base class does nothing."""
 
 
 class ComponentTally(OracleTally):
-    """A tally that also records which components were queried."""
+    """Tally that also records which components were queried."""
 
     def __init__(self, backend: Any) -> None:
         n = backend.n or 0  # a sampler has no components
@@ -79,7 +79,7 @@ class ComponentTally(OracleTally):
 
     @property
     def distinct_components(self) -> int:
-        """Number of distinct components queried; 0 where n exceeds ten million."""
+        """Number of distinct components queried; 0 if n exceeds ten million."""
         size = self.charged[FO] > 0 and self._distinct.size
         return int(self._distinct.size if size else self._distinct.sum())
 
@@ -92,7 +92,7 @@ class ComponentTally(OracleTally):
 
 
 class TalliedProblem(OverriddenOracles):
-    """A problem whose backend is tallied; `tally` is that of the run opened last."""
+    """Problem whose backend is tallied; `tally` is the tally of the latest run."""
 
     tally: ComponentTally
 

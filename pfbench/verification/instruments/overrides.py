@@ -1,4 +1,4 @@
-"""Wrappers of oracles and problems, by which a planted fault changes one verb."""
+"""Wrappers of oracles and problems, by which a planted fault changes one oracle."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,9 +7,9 @@ import numpy as np
 
 
 class OverriddenOracles:
-    """Wrapper of oracles, or of their answers, of which a subclass changes a verb.
+    """Wrapper of oracles, or of their answers, of which a subclass overrides a method.
 
-    The wrapped object is `_original`; all other verbs are passed on to it.
+    The wrapped object is `_original`. All other attributes are those of this object.
     """
 
     def __init__(self, reference: Any) -> None:
@@ -20,12 +20,12 @@ class OverriddenOracles:
 
 
 class OverriddenProblem(OverriddenOracles):
-    """A problem whose backend is ``answer(backend)`` of the original backend."""
+    """Problem whose backend is ``answer(backend)`` of the original backend."""
 
     def __init__(self, reference: Any, answer: Callable[[Any], Any]) -> None:
         super().__init__(reference)
         self._answer = answer
 
     def open(self, rng: np.random.Generator) -> Any:
-        """Return the changed backend."""
+        """Return the changed backend of a run."""
         return self._answer(self._original.open(rng))

@@ -23,11 +23,11 @@ from pfbench.verification.instruments.indefinite import ConvexHull, IndefiniteQu
 
 @dataclass(frozen=True, eq=False)
 class KnownQuadratic(ConstantHessians):
-    """f_i(x) = <c, u> + <a_i, u>^2/2 + shift |u|^2/2 with u = x - theta_hat, over a set of vectors.
+    """Mean of f_i(x) = <c, u> + <a_i, u>^2/2 + shift |u|^2/2, u = x - theta_hat, over a set.
 
-    f(theta_hat) = 0, so that f is the suboptimality itself, without cancellation. theta_hat is the
-    minimiser if -c is in the normal cone of the set there and f is convex, or if restricted strong
-    convexity makes it one.
+    The points are vectors. f(theta_hat) = 0, so that f is the suboptimality itself, without
+    cancellation. theta_hat is the minimiser if f is convex and -c is in the normal cone of the set
+    at theta_hat. Without convexity, restricted strong convexity may make it the minimiser.
 
     Parameters
     ----------
@@ -78,12 +78,12 @@ class KnownQuadratic(ConstantHessians):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
+        """Number of components, which is the number of rows a_i."""
         return len(self.rows)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The sizes by name."""
+        """Parameters of the problem by name."""
         return MappingProxyType({"n": self.n, "d": self.rows.shape[1]})
 
     def start(self) -> Floats:
@@ -92,12 +92,12 @@ class KnownQuadratic(ConstantHessians):
 
     @cached_property
     def hessian_matrix(self) -> Floats:
-        """The Hessian of f, shape (d, d)."""
+        """Hessian of f, shape (d, d)."""
         gram: Floats = self.rows.T @ self.rows / self.n
         return gram + self.shift * np.eye(len(gram))
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants, exact; delta is f(start) - f(theta_hat)."""
+        """Return the exact constants; delta is f(start) - f(theta_hat)."""
         squares = np.einsum("ij,ij->i", self.rows, self.rows)
         weights = (squares + 2.0 * self.shift) / self.n
         second = (self.rows.T * weights) @ self.rows
@@ -119,14 +119,14 @@ class KnownQuadratic(ConstantHessians):
         )
 
     def value(self, x: Floats) -> float:
-        """Return f(x), which is f(x) - f(theta_hat)."""
+        """Return f(x), which equals f(x) - f(theta_hat)."""
         u = x - self.minimiser
         products = self.rows @ u
         square = float(products @ products) / self.n + self.shift * float(u @ u)
         return float(self.slope @ u) + 0.5 * square
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x, shape (d,)."""
+        """Return the gradient of f at x, shape (d,)."""
         return self.slope + self.hessian_matrix @ (x - self.minimiser)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
@@ -134,7 +134,7 @@ class KnownQuadratic(ConstantHessians):
         return self.slope + self.difference(sample, x, self.minimiser)
 
     def apply_mean_hessian(self, sample: Indices | None, u: Floats) -> Floats:
-        """Return the mean of the component Hessians a_i a_i' + shift I times u, shape (d,)."""
+        """Return H u, shape (d,), H the sample's mean of a_i a_i' + shift I."""
         if sample is None:
             return np.asarray(self.hessian_matrix @ u)
         indices, weights = weight_indices(sample)
@@ -143,7 +143,7 @@ class KnownQuadratic(ConstantHessians):
 
 
 def rows_of_spectrum(rng: np.random.Generator, eigenvalues: Floats) -> Floats:
-    """Return random rows a_i, shape (d, d), whose mean of a_i a_i' has these eigenvalues."""
+    """Return random rows a_i, shape (d, d), whose mean of a_i a_i' has the given eigenvalues."""
     d = len(eigenvalues)
     basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
     mixing = np.linalg.qr(rng.standard_normal((d, d)))[0]
@@ -151,7 +151,7 @@ def rows_of_spectrum(rng: np.random.Generator, eigenvalues: Floats) -> Floats:
 
 
 def _log_spaced_eigenvalues(kappa: float, d: int) -> Floats:
-    """Return d eigenvalues from 1/kappa to 1, evenly on a logarithmic scale."""
+    """Return d numbers from 1/kappa to 1, evenly spaced on a logarithmic scale."""
     return np.geomspace(1.0 / kappa, 1.0, d)
 
 
@@ -161,10 +161,10 @@ def _log_spaced_eigenvalues(kappa: float, d: int) -> Floats:
 def vertex_of_simplex(
     rng: np.random.Generator, d: int, kappa: float, pull: float = 0.1
 ) -> KnownQuadratic:
-    """Return a quadratic whose minimiser is a vertex; `pull` is the slope's modulus there.
+    """Return a quadratic on the simplex whose minimiser is a vertex.
 
-    With a large slope, Frank-Wolfe finds the vertex at once, and later linear minimisations return
-    it.
+    The gradient there is -`pull` times the vertex. With a large `pull`, Frank-Wolfe finds the
+    vertex at once, and later linear minimisations return it.
     """
     first, second = np.eye(d)[:2]
     rows = rows_of_spectrum(rng, _log_spaced_eigenvalues(kappa, d))
@@ -174,7 +174,8 @@ def vertex_of_simplex(
 def face_of_simplex(rng: np.random.Generator, d: int, kappa: float) -> KnownQuadratic:
     """Return a quadratic whose minimiser is the centre of a face with d/2 vertices.
 
-    A method with linear minimisations needs every vertex of the face, and many repeatedly.
+    A method with linear minimisations needs every vertex of the face, and many of them several
+    times.
     """
     inside = (np.arange(d) < d // 2).astype(np.float64)
     slope = (0.1 / d) * (1.0 - inside)
@@ -184,9 +185,10 @@ def face_of_simplex(rng: np.random.Generator, d: int, kappa: float) -> KnownQuad
 
 
 def face_of_l1_ball(rng: np.random.Generator, d: int, kappa: float) -> KnownQuadratic:
-    """Return a quadratic whose minimiser is the centre of a face of the l1 ball with d/2 vertices.
+    """Return a quadratic whose minimiser is the centre of a face of the l1 ball.
 
-    Like `face_of_simplex`, this needs every vertex of the face.
+    The face has d/2 vertices. A method with linear minimisations needs every one of them, as for
+    `face_of_simplex`.
     """
     inside = (np.arange(d) < d // 2).astype(np.float64)
     rows = rows_of_spectrum(rng, _log_spaced_eigenvalues(kappa, d))
@@ -195,14 +197,17 @@ def face_of_l1_ball(rng: np.random.Generator, d: int, kappa: float) -> KnownQuad
 
 
 def boundary_of_l2_ball(rng: np.random.Generator, d: int, kappa: float) -> KnownQuadratic:
-    """Return a quadratic whose minimiser is a point of the sphere."""
+    """Return a quadratic on the unit ball whose minimiser is a point of the sphere."""
     normal = np.full(d, 1.0 / math.sqrt(d))
     rows = rows_of_spectrum(rng, _log_spaced_eigenvalues(kappa, d))
     return KnownQuadratic(L2Ball(d), rows, normal, -0.1 * normal, -np.eye(d)[0], 1.0 / kappa)
 
 
 def interior_of_l2_ball(rng: np.random.Generator, d: int, kappa: float) -> KnownQuadratic:
-    """Return a quadratic whose minimiser is the centre, from along its flattest directions."""
+    """Return a quadratic on the unit ball whose minimiser is the centre.
+
+    The start is displaced from the centre along the three flattest directions.
+    """
     rows = rows_of_spectrum(rng, _log_spaced_eigenvalues(kappa, d))
     flattest = np.linalg.eigh(rows.T @ rows)[1][:, :3]
     begin = np.asarray(flattest.sum(axis=1), dtype=np.float64) * (0.99 / math.sqrt(3.0))
@@ -210,7 +215,9 @@ def interior_of_l2_ball(rng: np.random.Generator, d: int, kappa: float) -> Known
 
 
 def nesterov_chain(d: int) -> KnownQuadratic:
-    """Return Nesterov's worst quadratic for first-order methods, inside an l2 ball; sigma_hat ~ 0.
+    """Return Nesterov's worst quadratic for first-order methods, inside an l2 ball.
+
+    Its least eigenvalue sigma_hat is nearly 0.
 
     References
     ----------
@@ -263,15 +270,16 @@ def make_restricted_quadratic(
 
 
 def suboptimality(problem: IndefiniteQuadratic, x: Any) -> float:
-    """Return f(x) - min f."""
+    """Return the suboptimality f(x) - min f."""
     return problem.value(np.asarray(x)) - problem.minimum_value
 
 
 def make_simplex_half_square(d: int) -> IndefiniteQuadratic:
     """Return |x|^2/2 on the simplex of d vertices; the start is a vertex.
 
-    x_t has at most t + 1 nonzero entries, so that f(x_t) >= 1/(2(t+1)), and C_f = 2. So for large d
-    no method that adds one vertex in each step gets below an eighth of the bound.
+    If a method adds one vertex in each step, x_t has at most t + 1 nonzero entries. So f(x_t) >=
+    1/(2(t+1)), while C_f = 2. So for large d no such method gets below an eighth of the bound 2
+    C_f/(t+2).
     """
     return IndefiniteQuadratic(
         ConvexHull(np.eye(d)), np.eye(d), np.zeros(d), np.eye(d)[0], 0.5 / d, 1.0
@@ -281,9 +289,9 @@ def make_simplex_half_square(d: int) -> IndefiniteQuadratic:
 def make_interval_quadratic(slope: float) -> IndefiniteQuadratic:
     """Return x^2/2 + slope x on [0, 1]; the start is 1, and C_f = 1.
 
-    With a small negative slope, the second step overshoots the minimiser by nearly 2/3, which is
-    0.44 of the bound. With a large positive slope h0 is far above C_f, and only a first step of 1
-    makes the run independent of h0.
+    With a small negative slope, the second step overshoots the minimiser by nearly 2/3. Then f -
+    min f is 0.44 of the bound. With a large positive slope, h0 is far above C_f, and only a first
+    step of 1 makes the run independent of h0.
     """
     ends, lower = ConvexHull(np.array([[0.0], [1.0]])), -0.5 * min(0.0, slope) ** 2
     return IndefiniteQuadratic(ends, np.eye(1), np.array([slope]), np.ones(1), lower, 1.0)

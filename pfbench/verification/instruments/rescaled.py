@@ -10,7 +10,7 @@ from pfbench.verification.units import STEP, Scaling
 
 
 class RescaledProblem(OverriddenProblem):
-    """The problem lambda f(x/mu) over mu C, answered by the oracles of f."""
+    """Problem lambda f(x/mu) over mu C, answered by the oracles of f over C."""
 
     def __init__(self, reference: Any, by: Scaling) -> None:
         super().__init__(reference, lambda backend: _RescaledBackend(backend, by))
@@ -18,11 +18,11 @@ class RescaledProblem(OverriddenProblem):
 
     @property
     def inner(self) -> Any:
-        """The problem f."""
+        """Original problem, f over C."""
         return self._original
 
     def start(self) -> Any:
-        """Return mu x_0."""
+        """Return the start mu x_0, where x_0 is the start of f."""
         return self._original.start() * self._by.x
 
     def constants(self, start: Any) -> Constants:
@@ -31,7 +31,7 @@ class RescaledProblem(OverriddenProblem):
 
     @property
     def set(self) -> Any:
-        """The set mu C, with its diameter and `contains`."""
+        """Feasible set mu C, with its diameter and the method `contains`."""
         return _ScaledSet(self._original.set, self._by)
 
 
@@ -47,7 +47,7 @@ class _ScaledSet(OverriddenOracles):
 
 
 def _is_point(item: Any) -> bool:
-    """Return whether an argument is a point, and not a sample."""
+    """Return whether an argument is a point, an array of floats, and not a sample of indices."""
     return isinstance(item, np.ndarray) and item.dtype.kind == "f"
 
 
@@ -74,11 +74,11 @@ class _RescaledBackend(OverriddenOracles):
 
     @property
     def mean(self) -> Any:
-        """The mean of a table."""
+        """Mean of the gradients in a table, in the scaled units."""
         return self._original.mean * self._g
 
     def value(self, x: Any) -> Any:
-        """Return lambda f(x/mu)."""
+        """Return the objective value lambda f(x/mu)."""
         return self._original.value(x / self._by.x) * self._by.f
 
     def lo(self, g: Any) -> Any:
@@ -86,16 +86,16 @@ class _RescaledBackend(OverriddenOracles):
         return self._original.lo(g / self._g) * self._by.x
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return the proximal map in the scaled units."""
+        """Return the proximal map of the rescaled problem at x."""
         return (
             self._original.prox(x / self._by.x, g / self._g, lam / self._by.factor(STEP))
             * self._by.x
         )
 
     def hessian(self, s: Any) -> Any:
-        """Return all component Hessians in the scaled units."""
+        """Return all component Hessians of the rescaled problem at s."""
         return _RescaledBackend(self._original.hessian(s / self._by.x), self._by)
 
     def table(self, x: Any) -> Any:
-        """Return a table in the scaled units."""
+        """Return a table of component gradients of the rescaled problem, filled at x."""
         return _RescaledBackend(self._original.table(x / self._by.x), self._by)

@@ -77,16 +77,16 @@ class RotatingBowl(FiniteSum):
 
     @cached_property
     def set(self) -> WholeSpace:
-        """The whole space."""
+        """Feasible set: the whole space R^d."""
         return WholeSpace(self.d)
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The parameters by name."""
+        """Parameters of the problem by name."""
         return MappingProxyType({"n": self.n, "mu": self.mu, "tau": self.tau, "sigma": self.sigma})
 
     def start(self) -> Floats:
-        """Return `radius` e_0, which every turn maps to another axis."""
+        """Return the start `radius` e_0, which every turn R_k maps to another axis."""
         return np.asarray(self.radius * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
@@ -103,7 +103,7 @@ class RotatingBowl(FiniteSum):
         )
 
     def value(self, x: Floats) -> float:
-        """Return f(x)."""
+        """Return the objective value f(x) = mu |x|^2/2."""
         return 0.5 * self.mu * float(x @ x)
 
     def gradient(self, x: Floats) -> Floats:
@@ -116,18 +116,18 @@ class RotatingBowl(FiniteSum):
         return self.mu * x + self.tau * self._sum_turns_by_weight(shares, x) + self.sigma * shares
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - grad f_i(y), computed without cancellation."""
+        """Return the sample mean of grad f_i(x) - grad f_i(y), computed without cancellation."""
         move = x - y
         return self.mu * move + self.tau * self._sum_turns_by_weight(
             self._sum_signed_weights_by_turn(sample), move
         )
 
     def table(self, x: Floats) -> StoredGradients:
-        """Return a table with every component gradient at x; 8 n d bytes."""
+        """Return a table with every component gradient at x; it needs 8 n d bytes."""
         return StoredGradients(self.n, self._gradients, x)
 
     def _gradients(self, i: Integers, x: Floats) -> Floats:
-        """Return the gradients of components at x, shape (i.size, d)."""
+        """Return the gradients at x of the components i, shape (i.size, d)."""
         signs, turns = self._signs_and_turns(i)
         g = self.mu * x + self.tau * signs[:, None] * x[self._xor[turns]]
         g[np.arange(i.size), turns] += self.sigma * signs
@@ -140,16 +140,16 @@ class RotatingBowl(FiniteSum):
         return np.asarray(axes[:, None] ^ axes)
 
     def _sum_turns_by_weight(self, shares: Floats, x: Floats) -> Floats:
-        """Return the sum over k of shares[k] R_k x."""
+        """Return the sum over k of shares[k] R_k x, shape (d,)."""
         return np.asarray(x[self._xor] @ shares)
 
     def _sum_signed_weights_by_turn(self, sample: Indices) -> Floats:
-        """Return the sum of the signed weights of each turn in a sample, shape (d,)."""
+        """Return, for each turn k, the sum of the sample's signed weights; shape (d,)."""
         indices, weights = weight_indices(sample)
         signs, turns = self._signs_and_turns(indices)
         return np.asarray(np.bincount(turns, signs * weights, minlength=self.d), dtype=np.float64)
 
     def _signs_and_turns(self, indices: Integers) -> tuple[Floats, Integers]:
-        """Return the signs s_i and the turns k of components."""
+        """Return the sign s_i and the turn k of each component i."""
         signs: Floats = np.asarray(1.0 - 2.0 * (indices % 2), dtype=np.float64)
         return signs, 1 + (indices // 2) % (self.d - 1)

@@ -1,6 +1,7 @@
 """A long slope, on which a method needs as many steps as its theorem says.
 
-`Valley` is the slope on a segment, on which errors of the estimate turn Frank-Wolfe the wrong way.
+`Valley` has such a slope on a segment, on which errors of the estimate turn Frank-Wolfe the wrong
+way.
 """
 
 import math
@@ -88,31 +89,31 @@ class ConstantSlopeProblem(FiniteSum):
 
     @property
     def set(self) -> FeasibleSet:
-        """The whole line."""
+        """Feasible set: the whole line."""
         return WholeSpace(1)
 
     @cached_property
     def penalty(self) -> L1Penalty | None:
-        """The penalty w |x|, None where w = 0."""
+        """Penalty w |x|; None if w = 0."""
         return L1Penalty(self.weight) if self.weight > 0.0 else None
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The parameters by name."""
+        """Parameters of the problem by name."""
         return MappingProxyType({"n": self.n, "g": self.g, "gap": self.gap, "sigma": self.sigma})
 
     @cached_property
     def max_curvature(self) -> float:
-        """Return a, the largest f''."""
+        """Largest second derivative a of f."""
         return self.L if self.sigma == 0.0 else self.L / math.sqrt(2.0)
 
     def start(self) -> Floats:
-        """Return the point with f + h = gap, up to an exponentially small part."""
+        """Return the point where f + h = gap, up to an exponentially small error."""
         bent = self.g * self.g * math.log(2.0) / self.max_curvature
         return np.array([(self.gap + bent) / (self.g + self.weight)])
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants, without those of bounded sets."""
+        """Return the constants, without those that need a bounded set."""
         a = self.max_curvature
         ratio = 0.0 if self.sigma == 0.0 else a / self.sigma
         return Constants(
@@ -127,17 +128,17 @@ class ConstantSlopeProblem(FiniteSum):
         )
 
     def value(self, x: Floats) -> float:
-        """Return f(x)."""
+        """Return the value f(x), without the penalty."""
         u = abs(self.max_curvature * float(x[0]) / self.g)
         height = u + math.log1p(math.exp(-2.0 * u)) - math.log(2.0)
         return self.g * self.g / self.max_curvature * height
 
     def gradient(self, x: Floats) -> Floats:
-        """Return f'(x), shape (1,)."""
+        """Return the derivative f'(x), shape (1,)."""
         return np.array([self._slope(float(x[0]))])
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of the sampled f_i'(x), shape (1,)."""
+        """Return the mean of f_i'(x) over the sample, shape (1,)."""
         r = float(x[0])
         return np.array([self._slope(r) + _mean_sign(sample) * self._spread(r)])
 
@@ -148,16 +149,16 @@ class ConstantSlopeProblem(FiniteSum):
         return np.array([self._slope(r) - self._slope(s) + _mean_sign(sample) * change])
 
     def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
-        """Return the proximal map of lam h at x - lam g."""
+        """Return the proximal map of lam h at x - lam g, for the penalty h; shape (1,)."""
         y = float(x[0]) - lam * float(g[0])
         return np.array([math.copysign(max(0.0, abs(y) - lam * self.weight), y)])
 
     def table(self, x: Floats) -> StoredGradients:
-        """Return a table with every f_i'(x); 8 n bytes."""
+        """Return a table with every derivative f_i'(x); it needs 8 n bytes."""
         return StoredGradients(self.n, self._derivatives, x)
 
     def _derivatives(self, i: Integers, x: Floats) -> Floats:
-        """Return f_i'(x) of components, shape (i.size,)."""
+        """Return the derivatives f_i'(x) of the components i, shape (i.size,)."""
         r = float(x[0])
         return np.asarray(self._slope(r) + (1.0 - 2.0 * (i % 2)) * self._spread(r))
 
@@ -174,12 +175,12 @@ class ConstantSlopeProblem(FiniteSum):
 class Valley(ConstantSlopeProblem):
     """`ConstantSlopeProblem` on a segment from beyond the minimiser 0 to the start.
 
-    The sign of the estimate decides which end linear minimisation returns, so an error as large as
-    f' turns the method the wrong way. f' is near g down to a distance g/L from 0. With g a few
-    epsilon, a method with a stale estimate leaves the valley on its other side, where the
-    Frank-Wolfe gap is g times the length of the segment. The slope before the valley takes about
-    the fraction epsilon/g of L Delta/epsilon^2 iterations, with gaps of about g D. This is half of
-    the mean 2 epsilon D that theorem 3.1 of shen2019 allows.
+    The sign of the estimate decides which end linear minimisation returns. So an error as large as
+    f' turns the method the wrong way. The derivative f' is near g down to a distance g/L from 0.
+    With g a few epsilon, a method with a stale estimate leaves the valley on its other side. There
+    the Frank-Wolfe gap is g times the length of the segment. The part before the valley takes
+    about the fraction epsilon/g of L Delta/epsilon^2 iterations, with gaps of about g D. The mean
+    gap is therefore half of 2 epsilon D, which theorem 3.1 of shen2019 allows.
 
     Parameters
     ----------
@@ -193,7 +194,7 @@ class Valley(ConstantSlopeProblem):
 
     @cached_property
     def set(self) -> Box:
-        """The segment."""
+        """Feasible set: the segment [-overshoot, start]."""
         return Box(1, np.array([-self.overshoot]), self.start())
 
     def constants(self, start: Floats) -> Constants:
@@ -202,7 +203,7 @@ class Valley(ConstantSlopeProblem):
         return replace(super().constants(start), D=length)
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return all f_i'' at s."""
+        """Return the second derivatives f_i'' of all components at s."""
         r = float(s[0])
         bent = self.max_curvature / math.cosh(self.max_curvature * r / self.g) ** 2
         wave = self.max_curvature * r / self.sigma + self.phase if self.sigma else math.pi / 2.0
@@ -215,7 +216,7 @@ class Valley(ConstantSlopeProblem):
 
 
 def _mean_sign(sample: Indices) -> float:
-    """Return the mean sign over a sample."""
+    """Return the mean of the signs s_i over a sample."""
     if isinstance(sample, np.ndarray):
         if sample.size == 0:
             raise InputError("the mean over an empty sample is not defined.")

@@ -25,7 +25,8 @@ def pyramidal_width(kind: str, d: int) -> float:
     """Return the pyramidal width of a polytope in R^d, d >= 2.
 
     The width is the least distance between a proper face F and the hull of the vertices outside F
-    (Pena, Rodriguez 2019). The values of the three polytopes are known; the tests recompute them.
+    (Pena, Rodriguez 2019). The values for the three polytopes are known in closed form, and the
+    tests recompute them.
     """
     if kind == "simplex":
         return 2.0 / math.sqrt(d) if d % 2 == 0 else 2.0 / math.sqrt(d - 1.0 / d)
@@ -35,9 +36,10 @@ def pyramidal_width(kind: str, d: int) -> float:
 def quadratic_on_facet(kind: str, d: int, kappa: float = 1.0, turn: int = 0) -> IndefiniteQuadratic:
     """Return a strongly convex quadratic whose minimiser lies inside a facet of a polytope.
 
-    f(x) = (x - p)'A(x - p)/2, up to a constant, with eigenvalues from 1/kappa to 1 in a random
-    basis of seed `turn`. The start is the first vertex. The minimiser p has last entry 0 on the
-    simplex and the cube; on the l1 ball it lies in the facet with all signs positive.
+    f(x) = (x - p)'A(x - p)/2, up to a constant, where A has eigenvalues from 1/kappa to 1 in a
+    random basis with seed `turn`. The start is the first vertex. On the simplex and the cube, the
+    last entry of the minimiser p is 0. On the l1 ball, p lies in the facet where all entries are
+    positive.
     """
     rng = np.random.default_rng(turn)
     weights = np.arange(d, 0.0, -1.0)
