@@ -1,4 +1,4 @@
-"""Source of one part of a program: its nodes, and its iterates and random streams."""
+"""Source code of one part of a program: its syntax nodes, iterates and random streams."""
 
 import ast
 import textwrap
@@ -38,14 +38,14 @@ _WITHIN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def callee_name(node: ast.AST) -> str:
-    """Return the last name of a call's function; empty if the node is not such a call."""
+    """Return the last part of the name of a called function; empty for other nodes."""
     if not isinstance(node, ast.Call):
         return ""
     return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
 
 
 def full_name(node: ast.AST | None) -> str:
-    """Return a name, or an attribute of self, as in the source; empty for other nodes."""
+    """Return a variable's name, or "self.NAME" for an attribute of self; empty for other nodes."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute) and full_name(node.value) == "self":
@@ -54,7 +54,7 @@ def full_name(node: ast.AST | None) -> str:
 
 
 class Code:
-    """Part of a program, with the queries and changes that operators need."""
+    """Source code of one part of a program, with the queries and changes that operators need."""
 
     def __init__(self, part: ProgramPart) -> None:
         self.part, self.node = part, part.node
@@ -65,20 +65,20 @@ class Code:
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        """Parent of each node."""
+        """Parent of each syntax node."""
         return {child: node for node in ast.walk(self.node) for child in ast.iter_child_nodes(node)}
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        """Nodes of the statements in order, without docstrings and annotations."""
+        """Syntax nodes of the statements in order, without docstrings and annotations."""
         return [node for statement in _body(self.node) for node in _walk(statement)]
 
     def nodes_of_type(self, *kinds: type[N]) -> Iterator[N]:
-        """Return the nodes of some types, in order."""
+        """Return an iterator over the nodes of the given types, in order."""
         return (node for node in self.nodes if isinstance(node, kinds))
 
     def calls(self, *names: str) -> "Iterator[ast.Call]":
-        """Return the calls of functions or methods with some names."""
+        """Return an iterator over the calls of functions or methods with the given names."""
         return (
             node for node in self.nodes if isinstance(node, ast.Call) and callee_name(node) in names
         )
@@ -90,7 +90,7 @@ class Code:
             yield node
 
     def find_replaced_expression(self, edit: Edit) -> ast.expr | None:
-        """Return the expression that an edit replaces; None if there is none."""
+        """Return the expression node that an edit replaces; None if there is none."""
         return next(
             (
                 node
@@ -101,7 +101,10 @@ class Code:
         )
 
     def is_repeated(self, node: ast.AST) -> bool:
-        """Return whether one call may execute a node several times: in a loop or inner function."""
+        """Return whether one call of the part may execute a node several times.
+
+        This is so for nodes in a loop or in an inner function.
+        """
         below = node
         for item in self.enclosing(node):
             if item is self.node:
@@ -125,9 +128,9 @@ class Code:
     # --- changes ---
 
     def replacement_change(self, node: Placed, after: str, *first: str) -> SourceChange:
-        """Return the change that replaces an expression by `after`.
+        """Return the change that replaces an expression by the text `after`.
 
-        The statement `first`, if any, is inserted before all others of the function.
+        The statements `first`, if any, are inserted before all others of the function.
         """
         return self._make_change(
             node, _make_edit(node, _parenthesise(after)), *map(self._prepend_edit, first)
@@ -147,7 +150,7 @@ class Code:
         return Edit(line, column, line, column, f"{statement}\n{' ' * column}")
 
     def _make_change(self, node: Placed, edit: Edit, *edits: Edit) -> SourceChange:
-        """Return a change, with the line around the node before and after it."""
+        """Return the change that applies some edits, with the node's line before and after it."""
         unit = node
         for item in (node, *self.enclosing(node)):
             is_block = isinstance(item, ast.stmt) and hasattr(item, "body")
@@ -159,7 +162,7 @@ class Code:
         )
 
     def dump_changed(self, edits: Sequence[Edit]) -> str:
-        """Return the dumped syntax tree of the function or class after some edits.
+        """Return the syntax tree of the edited function or class, as text.
 
         Raises
         ------
@@ -169,14 +172,14 @@ class Code:
         return ast.dump(ast.parse(textwrap.dedent(self._text_after_edits(self.node, edits))))
 
     def _line_after_edits(self, node: Placed, *edits: Edit) -> str:
-        """Return the edited text of a node in one line; only the first line of a block."""
+        """Return the edited text of a node in one line; of a block, only the first line."""
         text = self._text_after_edits(node, edits)
         if hasattr(node, "body"):
             text = text.partition("\n")[0]
         return " ".join(text.split())
 
     def _text_after_edits(self, node: Placed, edits: Sequence[Edit]) -> str:
-        """Return the edited lines of a function or class, or the edited text of another node."""
+        """Return the text of a node after some edits; of a function or class, whole lines."""
         edit = _make_edit(node, "")
         column = 0 if isinstance(node, Node) else edit.column
         lines = self._lines[edit.line - 1 : edit.end_line]
@@ -193,7 +196,7 @@ class Code:
 
     @cached_property
     def iterate_names(self) -> tuple[str, ...]:
-        """Names of the iterates: points of oracle calls, and their copies and updates."""
+        """Names of the iterates: points of oracle calls, their copies and their updates."""
         full_names = {
             full_name(call.args[position])
             for call in self.calls(*POINTS_OF)
@@ -213,7 +216,7 @@ class Code:
             full_names |= further
 
     def _iterate_names_sharing_points(self, points: set[str]) -> Iterator[str]:
-        """Yield the names that are assigned to or from one of `points`."""
+        """Yield the names to which one of `points` is assigned, or from which it is assigned."""
         for target, value in self.assignments:
             if isinstance(value, ast.Call) and callee_name(value) in _COPIES:
                 full_names = [full_name(node) for node in value.args]
@@ -229,7 +232,7 @@ class Code:
 
     @cached_property
     def assignments(self) -> "list[tuple[ast.expr, ast.expr]]":
-        """Pairs of an assignment's target and value."""
+        """Pairs of the target and the value of each assignment."""
         nodes = [
             (target, node.value)
             for node in self.nodes_of_type(ast.Assign)
@@ -248,7 +251,7 @@ class Code:
 
     @cached_property
     def stream_names(self) -> frozenset[str]:
-        """Names of the random streams."""
+        """Names of the variables that are random streams."""
         args = {
             arg.arg
             for arg in self._arguments
@@ -266,16 +269,16 @@ class Code:
 
     @property
     def argument_names(self) -> set[str]:
-        """Names of the arguments of all its functions."""
+        """Names of the arguments of all functions in the part."""
         return {arg.arg for arg in self._arguments}
 
     def visible_names(self, node: ast.AST) -> set[str]:
-        """Return the names that are bound in the functions around a node."""
+        """Return the names that are bound in the functions that enclose a node."""
         around = [node for node in self.enclosing(node) if isinstance(node, _WITHIN)]
         return set().union(*(_bound_names(item) for item in around)) if around else set()
 
     def iterate_reads(self, names: Sequence[str]) -> "Iterator[ast.expr]":
-        """Yield the nodes that read one of some names."""
+        """Yield the nodes that read a variable with one of the given names."""
         for node in self.nodes_of_type(ast.expr):
             if full_name(node) in names and isinstance(getattr(node, "ctx", None), ast.Load):
                 yield node
@@ -300,7 +303,7 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _bound_names(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
-    """Return the names that a function binds, without its inner functions."""
+    """Return the names that a function binds, except in its inner functions."""
     args = {node.arg for node in ast.walk(node.args) if isinstance(node, ast.arg)}
     waiting: list[ast.AST] = list(node.body) if isinstance(node.body, list) else []
     while waiting:
@@ -324,7 +327,10 @@ def _make_edit(node: Placed, after: str) -> Edit:
 
 
 def _parenthesise(expression: str) -> str:
-    """Return an expression, in parentheses if it may need them; as it is if it fails to parse."""
+    """Return an expression, in parentheses if it may need them.
+
+    Text that does not parse is returned unchanged.
+    """
     try:
         tree = ast.parse(expression, mode="eval").body
     except SyntaxError:

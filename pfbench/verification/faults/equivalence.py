@@ -1,9 +1,9 @@
-"""Equivalence of a faulty and the right method on small problems: same runs, or same law.
+"""Equivalence of a faulty and the correct method on small problems: same runs, or same law.
 
-A fault is *equivalent* if on every small problem all iterates, outputs, estimates, counts and
-schedule parameters equal those of the right method, up to rounding. It is also equivalent if they
-have the same law, by enumeration of all draws. A fault whose law cannot be enumerated is not
-equivalent.
+A fault is *equivalent* if the faulty method has the same iterates, outputs, estimates, counts and
+schedule parameters as the correct method. They are compared on several small problems, up to
+rounding. A fault is also equivalent if these have the same distribution, by enumeration of all
+draws. A fault whose distribution cannot be enumerated counts as not equivalent.
 """
 
 import inspect
@@ -127,7 +127,7 @@ class RunOutcome:
     numbers: np.ndarray[Any, np.dtype[np.float64]]
 
     def is_same(self, other: "RunOutcome") -> bool:
-        """Return whether two outcomes agree up to rounding."""
+        """Return whether two outcomes have equal words, and numbers that agree up to rounding."""
         return (
             self.words == other.words
             and self.numbers.shape == other.numbers.shape
@@ -141,7 +141,10 @@ class RunOutcome:
 
 
 def find_equivalence(fault: Fault) -> str:
-    """Return the kind of equivalence, "runs" or "law"; empty if not equivalent or undecided."""
+    """Return the kind of equivalence of a fault: "runs", "law", or "" if it is not equivalent.
+
+    The result is also empty if equivalence cannot be decided.
+    """
     right = fault.algorithm
     try:
         faulty = compile_fault(fault)
@@ -164,7 +167,10 @@ def _schedules_equal(method: Any, reference: Any) -> bool:
 
 
 def _runs_equal(method: Any, reference: Any, choice_index: int) -> bool:
-    """Return whether both runs agree for one choice of parameters, on all problems and seeds."""
+    """Return whether the runs of two methods agree for one choice of parameters.
+
+    The runs are compared on all small problems, with several seeds.
+    """
     keys = [(choice_index, p, seed) for p in range(2) for seed in _SEEDS]
     return all(_run(method, reference, *key).is_same(_run_cached(reference, *key)) for key in keys)
 
@@ -178,7 +184,7 @@ def _run_cached_schedules(algorithm: Any) -> list[RunOutcome]:
 
 
 def _iterate_schedule_outcomes(algorithm: Any) -> Iterator[RunOutcome]:
-    """Yield outcomes of `theory` on all inputs: the parameters, or the error it raises."""
+    """Yield, for each tested input, the parameters that `theory` returns or its error."""
     theory = getattr(algorithm, "theory", None)
     for constants in _CONSTANTS if theory else ():
         for epsilon in _EPSILONS:
@@ -208,7 +214,10 @@ def _run_cached(reference: Any, choice_index: int, problem_index: int, seed: int
 def _run(
     method: Any, reference: Any, choice_index: int, problem_index: int, seed: int
 ) -> RunOutcome:
-    """Run `method` with parameters and a problem that are chosen for the right method."""
+    """Return the outcome of a run of `method`.
+
+    Its parameters and its problem are chosen for the correct method.
+    """
     rng = np.random.default_rng(seed)
     return _observe_run(
         method, _parameter_choices(reference)[choice_index], _problem(reference, problem_index), rng
@@ -217,7 +226,7 @@ def _run(
 
 @lru_cache(maxsize=8)
 def _parameter_choices(reference: Any) -> tuple[Mapping[str, Any], ...]:
-    """Return the choices of parameters with which a method is run."""
+    """Return the choices of parameters with which the methods are run."""
     if not inspect.isclass(reference):
         return ({},)
     parameters = inspect.signature(reference).parameters
@@ -239,7 +248,10 @@ def _can_be_made(kind: Any, requested: Mapping[str, Any]) -> bool:
 
 @lru_cache(maxsize=8)
 def _problem(reference: Any, problem_index: int) -> Problem:
-    """Return a small problem that meets the algorithm's requirements: 0 convex, 1 not."""
+    """Return a small problem that meets the algorithm's requirements.
+
+    Its objective is convex for the index 0, and not convex for the index 1.
+    """
     features, labels = draw_synthetic_rows(rows=11, columns=4, seed=1 + problem_index)
     is_complete = "smooth" in getattr(reference, "requires", ())
     if problem_index == 0:
@@ -250,7 +262,7 @@ def _problem(reference: Any, problem_index: int) -> Problem:
 def _observe_run(
     algorithm: Any, requested: Mapping[str, Any], problem: Problem, rng: Any
 ) -> RunOutcome:
-    """Run an algorithm; return its states, counts, and the error that ended the run."""
+    """Return the outcome of a run: states, counts, and the error that ended it."""
     words: list[str] = []
     numbers: list[Any] = []
     ledger = Ledger(_BUDGET)
@@ -285,7 +297,7 @@ _TINY: tuple[Mapping[str, int], ...] = (
 
 
 def _laws_equal(method: Any, reference: Any, choice_index: int) -> bool:
-    """Return whether tiny runs with one choice of parameters have the same law."""
+    """Return whether the outcomes of tiny runs of two methods have the same distribution."""
     try:
         for p in range(2):
             sizes, law = _sizes_and_law(reference, choice_index, p)
@@ -297,7 +309,10 @@ def _laws_equal(method: Any, reference: Any, choice_index: int) -> bool:
 
 
 def _has_law(outcome: Callable[[Any], Values], law: Mapping[Values, float]) -> bool:
-    """Return whether outcomes have a law; stop at the first outcome that is too likely."""
+    """Return whether the outcomes of all sequences of draws have the given distribution.
+
+    Enumeration stops at the first outcome whose probability is too large.
+    """
     left = dict(law)
     for chance, visited in enumerate_draws(outcome, _MOST_SEQUENCES):
         left[visited] = left.get(visited, 0.0) - chance
@@ -310,7 +325,9 @@ def _has_law(outcome: Callable[[Any], Values], law: Mapping[Values, float]) -> b
 def _sizes_and_law(
     reference: Any, choice_index: int, problem_index: int
 ) -> tuple[Mapping[str, int], Mapping[Values, float]]:
-    """Return the first sizes in `_TINY` that can be enumerated, and the right method's law.
+    """Return the first sizes in `_TINY` whose runs can be enumerated, and the outcomes' law.
+
+    The law is that of the correct method: the probability of each outcome.
 
     Raises
     ------

@@ -26,7 +26,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class SourceChange:
-    """Change of a source: its edits, and the changed line before and after."""
+    """Change of a source file: its edits, and the changed line before and after."""
 
     edits: tuple[Edit, ...]
     line_before: str
@@ -62,7 +62,7 @@ class Fault:
 
     @property
     def algorithm_class(self) -> type:
-        """Class of the right algorithm."""
+        """Class of the correct algorithm."""
         kind: type = self.algorithm if inspect.isclass(self.algorithm) else type(self.algorithm)
         return kind
 
@@ -73,7 +73,7 @@ class Fault:
 
     @property
     def name(self) -> str:
-        """Name, unique among the faults of the method."""
+        """Name of the fault, unique among the faults of the method."""
         return f"{self.method} {self.function} {self.operator} {self.number}"
 
     @property
@@ -89,7 +89,7 @@ class Fault:
 
     @property
     def format(self) -> str:
-        """Operator, position, and the changed line before and after."""
+        """Operator and position of the fault, with the changed line before and after."""
         return f"{self.operator} at {self.location}: {self.change.line_before} -> {self.change.line_after}"  # noqa: E501
 
 
@@ -118,7 +118,7 @@ class AdmissibleFault:
     reason: str
 
     def covers(self, fault: Fault) -> bool:
-        """Return whether this entry applies to a fault."""
+        """Return whether this description applies to a fault."""
         return (
             (not self.methods or fault.method in self.methods)
             and fault.operator == self.operator
@@ -128,7 +128,7 @@ class AdmissibleFault:
 
 
 def apply_edits(source: str, edits: tuple[Edit, ...]) -> str:
-    """Return a source after some edits, which must not overlap."""
+    """Return the text of a source file after some edits, which must not overlap."""
     text = source.encode()
     starts = [0]
     for line in text.splitlines(keepends=True):

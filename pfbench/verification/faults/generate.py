@@ -26,8 +26,9 @@ from pfbench.verification.faults.reachability import list_reached_parts
 def generate_faults(algorithm: Any, *, late: bool = False) -> list[Fault]:
     """Return all generated faults of an algorithm, in the order of the source.
 
-    Operators change the functions that runs and the schedule reach: in the algorithms and
-    estimators of pfbench for a built-in method, in the user's modules for a user-defined one.
+    Operators change the functions that runs and the theorem's schedule call. For a built-in method
+    these are functions of pfbench's algorithms and estimators. For a user-defined method they are
+    functions of the user's modules.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def _check_recompilable(algorithm: Any, module: str) -> None:
 
 
 def sample_faults(faults: Sequence[Fault], limit: int) -> list[Fault]:
-    """Return at most `limit` of some faults, drawn without replacement from a fixed seed."""
+    """Return at most `limit` of the given faults, drawn without replacement from a fixed seed."""
     if len(faults) <= limit:
         return list(faults)
     chosen = np.random.default_rng(0).choice(len(faults), limit, replace=False)
@@ -89,7 +90,7 @@ def sample_faults(faults: Sequence[Fault], limit: int) -> list[Fault]:
 
 
 def _canonical_change(code: Code, change: SourceChange) -> str:
-    """Return the syntax tree of a changed part as text; empty if it does not parse."""
+    """Return the syntax tree of a changed part as text; empty if the part does not parse."""
     try:
         return code.dump_changed(change.edits)
     except SyntaxError:

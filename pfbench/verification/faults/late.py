@@ -1,10 +1,10 @@
 """Late forms of the operators: faults without effect on few components and iterations.
 
-A late form of an operator makes its change only after the line has been executed a number of times
-(of iterations, epochs, or steps of an inner loop). Further late operators store an index in too few
-bits, clip a long answer, or cut off an inner loop. Each threshold is drawn from the name of the
-operator and the text of the change, never from a line number or a module. So a threshold stays the
-same if other code moves.
+In its late form, an operator makes its change only after the line has been executed a number of
+times. The executions are those of iterations, epochs, or steps of an inner loop. Further late
+operators store an index in too few bits, clip long answers of oracles, or end an inner loop early.
+Each threshold is drawn from the name of the operator and the text of the change, never from a line
+number or a module. So a threshold stays the same if other code moves.
 """
 
 import ast
@@ -43,7 +43,7 @@ _ANSWERS = ("gradient", "batch", "difference", "replace")
 def _iterate_delayed_changes(
     code: Code, *, name: str, operator: Operator
 ) -> Iterator[SourceChange]:
-    """Yield the changes of an operator, each delayed by a number of executions."""
+    """Yield the changes of an operator, each in effect only after a number of executions."""
     for change in operator(code):
         first, *edits = change.edits
         node = code.find_replaced_expression(first)
@@ -73,7 +73,7 @@ def _truncate_bits_of_indices(code: Code) -> Iterator[SourceChange]:
 
 
 def _clip_answers(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that clip an answer at a multiple of the median norm so far."""
+    """Yield changes that clip an oracle's answer at a multiple of the median norm so far."""
     for node in code.calls(*_ANSWERS):
         if not is_non_oracle_call(node) and code.is_repeated(node):
             factor = _draw_threshold("late-clip", code.text(node), *_FACTORS)
@@ -82,7 +82,10 @@ def _clip_answers(code: Code) -> Iterator[SourceChange]:
 
 
 def _truncate_loops(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that end an inner loop, one that yields nothing, after some rounds."""
+    """Yield changes that end an inner loop after a number of rounds.
+
+    An inner loop is one that yields no state.
+    """
     for loop in code.nodes_of_type(ast.While):
         if not _contains_yield(loop):
             test = code.text(loop.test)
@@ -101,7 +104,7 @@ def _contains_yield(node: ast.AST) -> bool:
 
 
 def _draw_threshold(operator: str, text: str, low: float, high: float) -> float:
-    """Return the threshold of a change, drawn with a uniform logarithm from [low, high]."""
+    """Return the threshold of a change, drawn log-uniformly from [low, high]."""
     rng = np.random.default_rng(zlib.crc32(f"{operator} {text}".encode()))
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 

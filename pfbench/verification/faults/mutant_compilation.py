@@ -1,7 +1,8 @@
 """Compilation of a faulty variant from a changed source, without patching modules.
 
-The changed module is executed again under its own name, but outside of `sys.modules`. So are the
-modules of the same program that use its definitions. Every other import finds the right module.
+The changed module is executed again under its own name, but outside of `sys.modules`. The modules
+of the same program that use its definitions are executed again, too. Every other import finds the
+original modules.
 """
 
 import builtins
@@ -39,7 +40,7 @@ def mutable_program_modules(kind: type) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def module_source(module: str) -> str:
-    """Return the source of a module."""
+    """Return the source text of a module."""
     path = importlib.import_module(module).__file__
     assert path is not None
     return Path(path).read_text(encoding="utf-8")
@@ -47,15 +48,15 @@ def module_source(module: str) -> str:
 
 @lru_cache(maxsize=64)
 def compile_fault(fault: Fault) -> Any:
-    """Return the faulty variant of an algorithm, a class or an object as the algorithm is.
+    """Return the faulty variant of an algorithm: a class for a class, an object for an object.
 
-    Any exception here is caused by the fault: the variant cannot even be imported.
+    Any exception that is raised here is caused by the fault: the variant cannot even be imported.
     """
     return _compile_variant(fault.algorithm, fault.module, fault.change.edits)
 
 
 def compile_unchanged(algorithm: Any, module: str) -> Any:
-    """Return the algorithm compiled in the same way from the unchanged source."""
+    """Return the algorithm compiled like a faulty variant, but from the unchanged source."""
     return _compile_variant(algorithm, module, ())
 
 
@@ -78,7 +79,7 @@ def _compile_variant(algorithm: Any, module: str, edits: tuple[Edit, ...]) -> An
 
 @lru_cache(maxsize=64)
 def _modules_using(module: str, modules: frozenset[str]) -> frozenset[str]:
-    """Return a module and the modules of a program that use its definitions."""
+    """Return the names of a module and of those in `modules` that use its definitions."""
     names = {module}
     while True:
         further = {
@@ -106,7 +107,7 @@ class _FreshModules:
         self._builtins = {**vars(builtins), "__import__": self._import}
 
     def module(self, name: str) -> ModuleType:
-        """Return a module, re-executed if it is among those to execute again."""
+        """Return the re-executed module of a name, or the original if none is to be executed."""
         if name not in self._modules:
             return importlib.import_module(name)
         if name not in self._fresh_modules:
@@ -125,14 +126,14 @@ class _FreshModules:
     def _import(
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
-        """Import a module as `__import__` does, with the re-executed modules in place."""
+        """Import a module like `__import__`, with the re-executed modules in place."""
         module = builtins.__import__(name, globals, locals, fromlist, level)
         package = (globals or {}).get("__package__") or ""
         full = importlib.util.resolve_name("." * level + name, package) if level else name
         return self._view(full if fromlist else full.partition(".")[0], module)
 
     def _view(self, name: str, module: ModuleType) -> ModuleType:
-        """Return a view of a module in which the re-executed modules replace the originals."""
+        """Return a module in which the re-executed modules replace the original ones."""
         below = [module for module in self._modules if module.startswith(f"{name}.")]
         if name in self._modules:
             view = self.module(name)

@@ -1,7 +1,7 @@
 """Mutation operators: each yields the changes of one kind in a part of a program.
 
-They imitate mistakes in implementations of stochastic methods: a wrong point, an old reference, a
-batch that differs from the counted one, a term, a sign, a bound of a loop, a constant.
+They imitate mistakes in implementations of stochastic methods. Examples are a wrong point, an old
+reference, a batch that differs from the counted one, a wrong term, sign or constant.
 """
 
 import ast
@@ -35,17 +35,17 @@ _SWAPPED = {
 
 
 def change_point(code: Code) -> Iterator[SourceChange]:
-    """Replace a point by another one, except in reference and yielded points."""
+    """Yield changes that replace a point by another, except for reference and yielded points."""
     return _point_changes(code, lambda role: role not in ("State", *_REFERENCES))
 
 
 def change_reference_point(code: Code) -> Iterator[SourceChange]:
-    """Compute a full gradient, Hessians or a table at another point."""
+    """Yield changes that compute a full gradient, Hessians or a table at another point."""
     return _point_changes(code, _REFERENCES.__contains__)
 
 
 def change_yielded_point(code: Code) -> Iterator[SourceChange]:
-    """Yield another point, or swap the iterate and the point of its estimate."""
+    """Yield changes of the yielded point, or swaps of the iterate and the estimate's point."""
     yield from _point_changes(code, "State".__eq__)
     for state in code.calls("State"):
         if len(state.args) > 1:
@@ -71,7 +71,10 @@ def _point_changes(code: Code, function: Callable[[str], bool]) -> Iterator[Sour
 
 
 def change_renewal(code: Code) -> Iterator[SourceChange]:
-    """Change when a reference is renewed (too often, late, half as often), or freeze a table."""
+    """Yield changes of the iterations at which a reference is renewed, or that freeze a table.
+
+    A reference is renewed too often, one iteration late, or half as often.
+    """
     for node in code.nodes_of_type(ast.BinOp):
         if isinstance(node.op, ast.Mod):
             time, period = code.text(node.left), code.text(node.right)
@@ -91,7 +94,7 @@ def change_renewal(code: Code) -> Iterator[SourceChange]:
 
 
 def use_first_index(code: Code) -> Iterator[SourceChange]:
-    """Use only the first index of a batch, but count the whole batch."""
+    """Yield changes that use only the first index of a batch, but count the whole batch."""
     for node in code.calls("batch", "difference", "replace"):
         if len(node.args) > 1 and not is_non_oracle_call(node):
             sample = node.args[0]
@@ -101,7 +104,7 @@ def use_first_index(code: Code) -> Iterator[SourceChange]:
 
 
 def reuse_draws(code: Code) -> Iterator[SourceChange]:
-    """Use the first draw in all iterations, or each draw in two iterations."""
+    """Yield changes that use one draw in all iterations, or each draw in two iterations."""
     if isinstance(code.node, ast.ClassDef):
         return
     for node in _draws(code):
@@ -111,7 +114,7 @@ def reuse_draws(code: Code) -> Iterator[SourceChange]:
 
 
 def draw_without_replacement(code: Code) -> Iterator[SourceChange]:
-    """Draw a batch without replacement."""
+    """Yield changes that draw a batch without replacement."""
     for node in _draws(code):
         if callee_name(node) == "integers" and isinstance(node.func, ast.Attribute):
             texts = [ast.unparse(node) for node in (*node.args, *node.keywords)]
@@ -128,7 +131,7 @@ def draw_without_replacement(code: Code) -> Iterator[SourceChange]:
 
 
 def use_unseeded_stream(code: Code) -> Iterator[SourceChange]:
-    """Draw from a stream that does not depend on the seed."""
+    """Yield changes that draw from a stream that does not depend on the seed."""
     if isinstance(code.node, ast.ClassDef):
         return
     for name in sorted(code.stream_names):
@@ -137,7 +140,7 @@ def use_unseeded_stream(code: Code) -> Iterator[SourceChange]:
 
 
 def _draws(code: Code) -> Iterator[ast.Call]:
-    """Yield the calls that draw from a random stream of the part."""
+    """Yield the calls that draw from a random stream in a part."""
     for node in code.nodes_of_type(ast.Call):
         name, full_names = callee_name(node), [full_name(node) for node in node.args]
         receiver = full_name(getattr(node.func, "value", None))
@@ -151,7 +154,7 @@ def _draws(code: Code) -> Iterator[ast.Call]:
 
 
 def change_term(code: Code) -> Iterator[SourceChange]:
-    """Omit, double or halve a term of a sum."""
+    """Yield changes that omit, double or halve a term of a sum."""
     for node in code.nodes_of_type(ast.BinOp):
         if isinstance(node.op, ast.Add | ast.Sub) and not _is_counting(node):
             left, right = code.text(node.left), code.text(node.right)
@@ -170,7 +173,7 @@ def change_term(code: Code) -> Iterator[SourceChange]:
 
 
 def change_sign(code: Code) -> Iterator[SourceChange]:
-    """Swap plus and minus, or omit a unary minus."""
+    """Yield changes that swap plus and minus, or omit a unary minus."""
     for node in code.nodes_of_type(ast.BinOp):
         if isinstance(node.op, ast.Add | ast.Sub) and not _is_counting(node):
             left, right = code.text(node.left), code.text(node.right)
@@ -185,7 +188,7 @@ def change_sign(code: Code) -> Iterator[SourceChange]:
 
 
 def change_factor(code: Code) -> Iterator[SourceChange]:
-    """Double or halve a product, or the weight of a move."""
+    """Yield changes that double or halve a product, or the weight in a step."""
     for node in code.nodes_of_type(ast.BinOp):
         above = code.parents.get(node)
         if isinstance(node.op, ast.Mult | ast.Div) and not isinstance(above, ast.BinOp):
@@ -205,7 +208,7 @@ def _scale_changes(code: Code, node: ast.expr) -> Iterator[SourceChange]:
 
 
 def change_comparison(code: Code) -> Iterator[SourceChange]:
-    """Make a comparison strict or not strict, or negate a condition."""
+    """Yield changes that make a comparison strict or not strict, or negate a condition."""
     for node in code.nodes_of_type(ast.Compare):
         other = _SWAPPED.get(type(node.ops[0]))
         if other and len(node.ops) == 1:
@@ -225,7 +228,7 @@ def change_comparison(code: Code) -> Iterator[SourceChange]:
 
 
 def change_integer(code: Code) -> Iterator[SourceChange]:
-    """Change an integer, or the end of a range, by one."""
+    """Yield changes of an integer, or of the end of a range, by one."""
     for node in code.nodes_of_type(ast.Constant):
         if type(node.value) is int:
             yield code.replacement_change(node, str(node.value + 1))
@@ -238,7 +241,7 @@ def change_integer(code: Code) -> Iterator[SourceChange]:
 
 
 def change_constant(code: Code) -> Iterator[SourceChange]:
-    """Double or halve a floating-point constant."""
+    """Yield changes that double or halve a floating-point constant."""
     for node in code.nodes_of_type(ast.Constant):
         if type(node.value) is float and node.value:
             yield code.replacement_change(node, repr(2.0 * node.value))
@@ -246,7 +249,7 @@ def change_constant(code: Code) -> Iterator[SourceChange]:
 
 
 def change_tolerance(code: Code) -> Iterator[SourceChange]:
-    """Replace the tolerance of an inner method by its square root or ten times it."""
+    """Yield changes that replace an inner method's tolerance by its root, or by ten times it."""
     for node in code.nodes_of_type(ast.Name, ast.Attribute, ast.Call):
         name = callee_name(node) or getattr(node, "id", getattr(node, "attr", ""))
         around = code.parents.get(node)
@@ -261,7 +264,7 @@ def change_tolerance(code: Code) -> Iterator[SourceChange]:
 
 
 def change_schedule(code: Code) -> Iterator[SourceChange]:
-    """Halve or double a parameter of a theorem's schedule, or take its square root."""
+    """Yield changes that halve, double or take the root of a parameter of the schedule."""
     values = [
         keyword.value
         for call in code.nodes_of_type(ast.Call)
@@ -285,7 +288,7 @@ def change_schedule(code: Code) -> Iterator[SourceChange]:
 
 
 def change_output(code: Code) -> Iterator[SourceChange]:
-    """Declare another output rule."""
+    """Yield changes that declare another output rule of the method."""
     for target, value in code.assignments:
         for node in ast.walk(value) if full_name(target) == "output" else ():
             if isinstance(node, ast.Constant) and node.value in ("uniform", "weighted", "last"):
@@ -295,7 +298,7 @@ def change_output(code: Code) -> Iterator[SourceChange]:
 
 
 def bypass_one_oracle_call(code: Code) -> Iterator[SourceChange]:
-    """Make one oracle call bypass the ledger."""
+    """Yield changes that make one oracle call bypass the ledger, so that it is not counted."""
     for node in code.calls(*sorted(ORACLES)):
         if isinstance(node.func, ast.Attribute) and not is_non_oracle_call(node):
             value = node.func.value
@@ -303,7 +306,7 @@ def bypass_one_oracle_call(code: Code) -> Iterator[SourceChange]:
 
 
 def is_non_oracle_call(node: ast.Call) -> bool:
-    """Return whether a call is of a method of self, of NumPy or of `math`, not of an oracle."""
+    """Return whether a call is none of an oracle, but of self, of NumPy or of `math`."""
     receiver = getattr(node.func, "value", None)
     if receiver is None or isinstance(receiver, ast.Call):
         return True
@@ -311,7 +314,7 @@ def is_non_oracle_call(node: ast.Call) -> bool:
 
 
 def _is_counting(node: ast.BinOp) -> bool:
-    """Return whether a sum has an integer constant, which `change_integer` changes."""
+    """Return whether a sum contains an integer constant, which `change_integer` changes."""
     terms = (node.left, node.right)
     return any(isinstance(node, ast.Constant) and type(node.value) is int for node in terms)
 

@@ -12,7 +12,10 @@ from pfbench.base.sample import Sample
 
 
 def bypass_ledger(oracles: Any) -> Any:
-    """Return the uncounted backend of some oracles; other objects are returned unchanged."""
+    """Return the backend of some oracles, whose calls are not counted.
+
+    An object that is no bundle of oracles is returned unchanged.
+    """
     for name in ("_backend", "_hessian", "_table"):
         if hasattr(type(oracles), name):
             return getattr(oracles, name)
@@ -20,7 +23,7 @@ def bypass_ledger(oracles: Any) -> Any:
 
 
 def repeat_first_index(sample: Any) -> Any:
-    """Return a sample of the same size that repeats the first index."""
+    """Return a sample of the same size in which every index is the first index."""
     if isinstance(sample, Sample):
         return Sample(sample.indices[:1], np.array([len(sample)]))
     other_sample = np.asarray(sample)
@@ -30,7 +33,7 @@ def repeat_first_index(sample: Any) -> Any:
 
 
 def draw_distinct(rng: Any, n: Any, size: Any = None, **overrides: Any) -> Any:
-    """Return a sample without replacement; with replacement if there are too few indices."""
+    """Return indices drawn without replacement, or with replacement if there are too few."""
     if size is None or np.ndim(n) or overrides or int(np.prod(size)) > n:
         return rng.integers(n, size=size, **overrides)
     return rng.choice(n, size=size, replace=False)
@@ -42,7 +45,7 @@ def reuse_first_draw(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
 
 
 def repeat_draws(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
-    """Return each draw at two calls in a row."""
+    """Return each draw twice, at two successive calls."""
     if "drawn" in memory:
         return memory.pop("drawn")
     memory["drawn"] = draw()
@@ -50,21 +53,24 @@ def repeat_draws(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
 
 
 def scale_number(number: Any, factor: float) -> Any:
-    """Return a multiple of a number; integers stay integers, at least 1."""
+    """Return a multiple of a number; an integer stays an integer and at least 1."""
     if number is None or isinstance(number, bool | str):
         return number
     return max(1, round(number * factor)) if isinstance(number, int) else number * factor
 
 
 def sqrt_keeping_integers(number: Any) -> Any:
-    """Return the square root of a number; integers stay integers, at least 1."""
+    """Return the square root of a number; an integer stays an integer and at least 1."""
     if number is None or isinstance(number, bool | str):
         return number
     return max(1, round(math.sqrt(number))) if isinstance(number, int) else math.sqrt(number)
 
 
 def run_memory(method: Any, oracles: Any) -> dict[str, Any]:
-    """Return the dictionary that a method keeps during a run; a new run gets an empty one."""
+    """Return the dictionary in which a fault stores data during a run.
+
+    It is empty at the start of a run.
+    """
     last_run = vars(method).setdefault("_planted_memory", [None, {}])
     if last_run[0] is not oracles:
         last_run[:] = oracles, {}
@@ -73,20 +79,23 @@ def run_memory(method: Any, oracles: Any) -> dict[str, Any]:
 
 
 def has_passed_call_count(memory: dict[str, Any], times: int) -> bool:
-    """Count this call; return whether there were more than `times` calls."""
+    """Count this call, and return whether there were more than `times` calls."""
     memory["times"] = memory.get("times", 0) + 1
     return bool(memory["times"] > times)
 
 
 def truncate_to_bits(sample: Any, bits: int) -> Any:
-    """Return a sample with its indices truncated to some bits."""
+    """Return a sample whose indices are truncated to their lowest bits."""
     if isinstance(sample, Sample):
         return Sample(sample.indices % 2**bits, sample.counts)
     return np.asarray(sample) % 2**bits
 
 
 def clip_norm(memory: dict[str, Any], g: Any, median_multiple: float) -> Any:
-    """Return g, scaled down to a multiple of the median norm; the first 12 are kept."""
+    """Return g, scaled down to a multiple of the median norm so far, if it is longer.
+
+    The first 12 vectors are returned unchanged.
+    """
     if not isinstance(g, np.ndarray):
         return g
     norms = memory.setdefault("norms", [])
@@ -96,7 +105,7 @@ def clip_norm(memory: dict[str, Any], g: Any, median_multiple: float) -> Any:
 
 
 def limit_rounds(rounds: Iterable[Any], limit: int) -> Iterator[Any]:
-    """Return the first `limit` items of an iterable."""
+    """Return an iterator over the first `limit` items of an iterable."""
     return islice(iter(rounds), limit)
 
 

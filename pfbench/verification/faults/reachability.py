@@ -1,7 +1,8 @@
-"""Functions of a method's program that its runs and its theorem's schedule reach.
+"""Functions of a method's program that its runs and its theorem's schedule call.
 
-Functions are followed by name, from `run` and from `theory`. Overridden methods are not reached,
-nor are declarations of the method (its counts, its checks of parameters).
+A function is found by the names that occur in the source, from `run` and `theory` on. Overridden
+methods are not found. Neither are declarations of the method, such as its counts and the checks of
+its parameters.
 """
 
 import ast
@@ -41,7 +42,7 @@ class ProgramPart:
 
 
 def list_reached_parts(kind: type, modules: Collection[str]) -> list[ProgramPart]:
-    """Return the reached parts of a class's program, sorted by name."""
+    """Return the parts of a program that runs and schedule of a class call, sorted by name."""
     run, schedule = (_reachable_names(kind, modules, roots) for roots in (_RUN, _SCHEDULE))
     return [
         ProgramPart(module, name, node, is_schedule=(module, name) not in run)
@@ -53,7 +54,7 @@ def list_reached_parts(kind: type, modules: Collection[str]) -> list[ProgramPart
 def _reachable_names(
     kind: type, modules: Collection[str], roots: frozenset[str]
 ) -> frozenset[tuple[str, str]]:
-    """Return module and name of each function that some methods of a class reach."""
+    """Return (module, name) of each function that the methods `roots` of a class may call."""
     classes, names = {kind}, set(roots) | _ALWAYS
     functions: dict[tuple[str, str], Any] = {}
     count = -1
@@ -74,13 +75,13 @@ def _reachable_names(
 
 
 def _output_declaring_class(kind: type, modules: Collection[str]) -> frozenset[tuple[str, str]]:
-    """Return module and name of the class that declares `output`, if it is in `modules`."""
+    """Return (module, name) of the class that declares `output`, if it is in `modules`."""
     owners = [owner for owner in kind.__mro__ if "output" in vars(owner)][:1]
     return frozenset((o.__module__, o.__qualname__) for o in owners if o.__module__ in modules)
 
 
 def _iterate_attribute_functions(kind: type, names: Collection[str]) -> Iterator[Any]:
-    """Yield the values of some attributes of a class, unwrapped to functions."""
+    """Yield the values of the named attributes of a class, unwrapped to functions."""
     for name in sorted(names):
         above = [vars(owner)[name] for owner in kind.__mro__ if name in vars(owner)]
         for value in above:
@@ -91,7 +92,7 @@ def _iterate_attribute_functions(kind: type, names: Collection[str]) -> Iterator
 
 
 def _function(value: Any) -> Any:
-    """Return the function of a property or a class method; other values unchanged."""
+    """Return the function behind a property or class method; other values unchanged."""
     if isinstance(value, property):
         return value.fget
     if isinstance(value, cached_property):
@@ -106,7 +107,7 @@ def _node(function: Any) -> Node | None:
 
 
 def _attribute_names(function: Any) -> set[str]:
-    """Return the names of all attributes in a function's source."""
+    """Return the names of all attributes that occur in a function's source."""
     node = _node(function)
     return (
         {node.attr for node in ast.walk(node) if isinstance(node, ast.Attribute)} if node else set()
@@ -121,7 +122,7 @@ def _calls_super(function: Any) -> bool:
 
 
 def _globals(function: Any) -> Iterator[Any]:
-    """Yield the globals that a function names, and the attributes of modules that it names."""
+    """Yield the global objects that a function names, and named attributes of modules."""
     node, existing = _node(function), function.__globals__
     for item in ast.walk(node) if node else ():
         if isinstance(item, ast.Name):
@@ -134,7 +135,7 @@ def _globals(function: Any) -> Iterator[Any]:
 
 @lru_cache(maxsize=64)
 def _tree(module: str) -> dict[str, Node]:
-    """Return the functions and classes of a module by qualified name."""
+    """Return the syntax trees of a module's functions and classes, by qualified name."""
     nodes: dict[str, Node] = {}
 
     def gather(body: list[ast.stmt], prefix: str) -> None:
