@@ -1,4 +1,7 @@
-"""Confirmation of a candidate: in rationals, else with 50 digits, else by an e-process."""
+"""Confirmation of a candidate: in rationals, else with 50 digits, else by an e-process.
+
+A candidate is an instance on which a bound seems to fail in floating-point arithmetic.
+"""
 
 import __future__
 
@@ -35,7 +38,7 @@ _RATIONAL_STEPS, _RATIONAL_NUMBERS = 64, 1000
 
 @dataclass(frozen=True)
 class Confirmation:
-    """The result of an attempt to confirm a candidate.
+    """Result of an attempt to confirm a candidate.
 
     Attributes
     ----------
@@ -53,7 +56,7 @@ class Confirmation:
 
 
 def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> SearchedStatement:
-    """Return a statement whose functions compute with another type of number."""
+    """Return the statement with functions that compute with another type of number."""
     name, module = statement.claim.name, statement.module
     twin = load_exact_module(module, number)
     claim = next((c for c in collect_paper(vars(twin).values()).claims if c.name == name), None)
@@ -95,10 +98,10 @@ def replay_entry(
 def confirm_entry(
     statement: SearchedStatement, entry: Entry, deadline: float, mean_test: Any = None
 ) -> Confirmation:
-    """Return whether the bound is violated on an instance: in rationals, else with 50 digits.
+    """Return the result of an attempt to confirm that a bound is violated on an instance.
 
-    `mean_test` requests an e-process instead. It is a pair: the entropy of the seeds, and the
-    largest number of runs.
+    The ratio is computed with rationals, or else with 50 digits. `mean_test` requests an e-process
+    instead. It is a pair: the entropy of the seeds, and the largest number of runs.
     """
     deadline, reason = min(deadline, monotonic() + _REPLAY_SECONDS), statement.refusal
     methods: list[Callable[..., Confirmation]] = [_confirm_exactly, _confirm_in_digits]
@@ -145,7 +148,10 @@ def _list_constants(problem: Any) -> dict[str, Any]:
 def _confirm_mean(
     entropy: Any, limit: int, statement: SearchedStatement, entry: Entry, deadline: float
 ) -> Confirmation:
-    """Test the mean over runs by an e-process, with seeds that nothing else uses."""
+    """Return the result of an e-process that tests the bound of the mean over runs.
+
+    The runs have seeds that the search has not used.
+    """
     path = prepare_run(statement, build_problem(entry.genome), entry.T, deadline)
     process = EProcess(1.0)
     bound, total, runs = float(path.limit()), 0.0, 0
@@ -170,7 +176,7 @@ def _confirm_mean(
 def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
     """Return a second copy of a module, which computes with a type of number.
 
-    A top-level statement that fails with these numbers is executed unchanged.
+    A top-level statement that raises an error with these numbers is executed unchanged.
 
     Raises
     ------
@@ -217,7 +223,7 @@ def _execute(node: ast.stmt, file: str, flags: int, module: ModuleType) -> None:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Replaces float literals, quotients, powers and calls of `float` by exact ones."""
+    """Replaces float literals, quotients, powers and calls of `float` by exact operations."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if type(node.value) is float and math.isfinite(node.value):
@@ -261,7 +267,7 @@ def _is_integer(value: Any) -> bool:
 
 
 def _convert_integers(number: type[Number], value: Any) -> Any:
-    """Convert an integer or an array of integers to exact numbers; keep other values."""
+    """Return an integer or an array of integers as exact numbers; other values unchanged."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "ib":
         return value.astype(object) * number.from_value(1)
     return number.convert_scalar(value) if _is_integer(value) else value

@@ -1,4 +1,4 @@
-"""The largest ratio of a measured quantity to its bound on an instance, in any arithmetic."""
+"""Largest ratio of a measured quantity to its bound on an instance, in any arithmetic."""
 
 import math
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _NOISE = 1e-10
 
 @dataclass(frozen=True)
 class Ratio:
-    """The largest ratio of a measured quantity to its bound over all t.
+    """Largest ratio of a measured quantity to its bound over all t.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Ratio:
 
 
 def describe_error(error: Exception) -> str:
-    """Return the text of an error; for an error of user code, its type too."""
+    """Return the text of an error; for an error of user code, with its type."""
     is_known = isinstance(error, Skip | Inexact | NotEnumerable | NotTestable)
     return f"{'' if is_known else type(error).__name__ + ': '}{error}"
 
@@ -56,8 +56,9 @@ def evaluate_ratio(
 ) -> Ratio:
     """Return the largest ratio of the measured quantity to its bound on an instance.
 
-    An expectation is computed from all sequences of draws if there are at most `limit`, otherwise
-    estimated by the mean of `runs` runs, which is no evidence. If `runs` is 0, it is not estimated.
+    An expectation is computed from all sequences of draws if there are at most `limit`. Otherwise
+    it is estimated by the mean of `runs` runs, which is no evidence. If `runs` is 0, it is not
+    estimated.
 
     Raises
     ------
@@ -82,7 +83,7 @@ def evaluate_ratio(
 
 
 def _is_noise(value: Any, first: Any) -> bool:
-    """Return whether a float is so small next to the first value that it may be rounding."""
+    """Return whether a float is so small relative to the first value that it may be rounding."""
     return isinstance(value, float) and abs(value) < _NOISE * abs(first)
 
 
@@ -94,7 +95,7 @@ def _make_ratio(value: Any, bound: Any, t: int, work: int) -> Ratio:
 
 
 def _quantity(path: MethodOnSearchedInstance) -> Callable[[Any], Any]:
-    """Return the measured quantity as a function of a point."""
+    """Return the measured quantity of a statement as a function of a point."""
     quantity, problem = path.statement.check.quantity, path.problem
     if not isinstance(quantity, str):
         return lambda x: quantity(problem, x)
@@ -134,7 +135,7 @@ def _evaluate_each_step(path: MethodOnSearchedInstance, seed: int) -> Ratio:
 
 
 def measure_run(path: MethodOnSearchedInstance, rng: Any) -> Any:
-    """Return the measured quantity of a run, for a bound in expectation."""
+    """Return the measured quantity of one run, for a bound in expectation."""
     statistic, measure = path.statement.statistic, _quantity(path)
     points, last = list[Any](), cast(Any, None)
     for x, last in path.run(rng):
@@ -149,7 +150,10 @@ def measure_run(path: MethodOnSearchedInstance, rng: Any) -> Any:
 
 
 def _evaluate_law(path: MethodOnSearchedInstance, limit: int) -> Ratio:
-    """Return the largest ratio of a mean squared error to its law, or 1 + the bias of a mean."""
+    """Return the largest ratio of a mean squared error to its law.
+
+    If the mean of an error is wrong, 1 plus the bias counts as a ratio, too.
+    """
     check, problem, results = path.statement.check, path.problem, list[Ratio]()
 
     def observe(rng: Any) -> list[Any]:

@@ -1,6 +1,7 @@
 """Numbers for replays: rationals with symbolic square roots, and decimals that log comparisons.
 
-Conversion to a float, and operations that such numbers lack, raise `Inexact`.
+A replay repeats a run with exact or more precise numbers. Conversion to a float, and operations
+that such numbers lack, raise `Inexact`.
 """
 
 import decimal
@@ -21,11 +22,11 @@ _MAX_DENOMINATOR = 2**20
 
 
 class Inexact(Exception):
-    """An operation that the arithmetic of a replay lacks."""
+    """Raised if a replay needs an operation that its numbers lack."""
 
 
 def _operation(name: str, is_reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """Return an operator that converts its argument first."""
+    """Return a binary operator that converts its argument first."""
 
     def method(self: Any, other: Any) -> Any:
         value = self.convert_scalar(other)
@@ -49,12 +50,12 @@ def _comparison(test: Callable[[int, int], bool]) -> Callable[[Any, Any], Any]:
 
 
 def _rounding(apply: Callable[[Any], int]) -> Callable[[Any], int]:
-    """Return an operator that rounds to an integer."""
+    """Return an operator that rounds a number to an integer."""
     return lambda number: int(number.round(apply))
 
 
 class Number:
-    """A number of a replay; subclasses implement the operations on their own kind."""
+    """Base class of the numbers of a replay; a subclass implements the operations."""
 
     __slots__ = ()
 
@@ -66,7 +67,7 @@ class Number:
 
     @classmethod
     def convert_scalar(cls, value: Any) -> Any:
-        """Return a value as a number of this kind; None where it is no scalar.
+        """Return a value as a number of this class; None if it is no scalar.
 
         Raises
         ------
@@ -121,7 +122,7 @@ class Number:
 
 
 class RationalOrRoot(Number):
-    """A rational or the square root of one, stored as the square with the sign of the number."""
+    """Rational number or square root of one, stored as its square with its sign."""
 
     __slots__ = ("square",)
 
@@ -132,16 +133,16 @@ class RationalOrRoot(Number):
 
     @classmethod
     def from_value(cls, value: float | Fraction) -> Self:
-        """Return a float, an integer or a fraction, without rounding."""
+        """Return a float, an integer or a fraction as a number, without rounding."""
         exact = Fraction(value)
         return cls(exact * abs(exact))
 
     def as_float(self) -> float:
-        """Return the nearest float."""
+        """Return the float nearest to the number."""
         return math.copysign(math.sqrt(abs(self.square)), self.square)
 
     def add(self, other: "RationalOrRoot") -> "RationalOrRoot":
-        """Return the sum, of rational multiples of the same root."""
+        """Return the sum of two rational multiples of the same root."""
         if not other.square or not self.square:
             return self if self.square else other
         quotient = self.square / other.square
@@ -149,19 +150,19 @@ class RationalOrRoot(Number):
         return RationalOrRoot(other.square * factor * abs(factor))
 
     def subtract(self, other: "RationalOrRoot") -> "RationalOrRoot":
-        """Return the difference."""
+        """Return the difference of two rational multiples of the same root."""
         return self.add(RationalOrRoot(-other.square))
 
     def multiply(self, other: "RationalOrRoot") -> "RationalOrRoot":
-        """Return the product."""
+        """Return the product of two numbers."""
         return RationalOrRoot(self.square * other.square)
 
     def divide(self, other: "RationalOrRoot") -> "RationalOrRoot":
-        """Return the quotient."""
+        """Return the quotient of two numbers."""
         return RationalOrRoot(self.square / other.square)
 
     def power(self, exponent: "RationalOrRoot") -> "RationalOrRoot":
-        """Return a power with a whole or half exponent."""
+        """Return the number to the power of a whole or half exponent."""
         twice = 2 * exponent.round(Fraction)
         if twice.denominator > 1 or abs(twice) > 10**6:
             raise Inexact("a power with a general exponent")
@@ -169,17 +170,17 @@ class RationalOrRoot(Number):
         return RationalOrRoot(base.square ** int(twice / 2 if twice % 2 == 0 else twice))
 
     def sqrt(self) -> "RationalOrRoot":
-        """Return the square root of a rational, symbolic where it is irrational."""
+        """Return the square root of a rational number, symbolic if it is irrational."""
         if self.square < 0:
             raise Inexact("a root of a negative number")
         return RationalOrRoot(self.round(Fraction))
 
     def compare(self, other: "RationalOrRoot") -> int:
-        """Return the sign of the difference, by squares."""
+        """Return the sign of the difference of two numbers, -1, 0 or 1."""
         return (self.square > other.square) - (self.square < other.square)
 
     def round(self, apply: Callable[[Any], Any]) -> Any:
-        """Return `apply` of the rational; raise Inexact if the number is irrational."""
+        """Return `apply` of the rational number; raise `Inexact` if it is irrational."""
         reason = "an irrational number is rounded, or its root is taken"
         return apply(_square_root_with_sign(self.square, reason))
 
@@ -191,7 +192,7 @@ class RationalOrRoot(Number):
 
 
 def _square_root_with_sign(square: Fraction, reason: str) -> Fraction:
-    """Return sign(square) sqrt(|square|); raise Inexact with a reason if irrational."""
+    """Return sign(square) sqrt(|square|); raise `Inexact` if it is irrational."""
     p, q = math.isqrt(abs(square.numerator)), math.isqrt(square.denominator)
     if p * p != abs(square.numerator) or q * q != square.denominator:
         raise Inexact(reason)
@@ -199,7 +200,7 @@ def _square_root_with_sign(square: Fraction, reason: str) -> Fraction:
 
 
 def _decimal(name: str) -> Callable[..., Any]:
-    """Return an operation of the context on decimals."""
+    """Return a method that applies an operation of the decimal context."""
 
     def method(self: Any, *arguments: Any) -> Any:
         values = (self.value, *(other.value for other in arguments))
@@ -209,7 +210,10 @@ def _decimal(name: str) -> Callable[..., Any]:
 
 
 class Digits(Number):
-    """A decimal; `make_type` makes a type for each replay, with its precision and comparisons."""
+    """Decimal number; `make_type` returns a subclass for each replay.
+
+    The subclass has a precision and logs the comparisons.
+    """
 
     __slots__ = ("value",)
 
@@ -221,18 +225,18 @@ class Digits(Number):
 
     @staticmethod
     def make_type(digits: int) -> "type[Digits]":
-        """Return the type of the numbers of a replay with this precision."""
+        """Return the class of the numbers of one replay, with this precision."""
         context = decimal.Context(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
         return type("Digits", (Digits,), {"context": context, "differences": [], "__slots__": ()})
 
     @classmethod
     def from_value(cls, value: float | Fraction) -> Self:
-        """Return a float, an integer or a fraction, rounded to the digits of the type."""
+        """Return a float, an integer or a fraction as a number, rounded to the precision."""
         numerator, denominator = Fraction(value).as_integer_ratio()
         return cls(cls.context.divide(Decimal(numerator), Decimal(denominator)))
 
     def as_float(self) -> float:
-        """Return the nearest float."""
+        """Return the float nearest to the number."""
         return float(self.value)
 
     add, subtract, multiply = _decimal("add"), _decimal("subtract"), _decimal("multiply")
@@ -240,13 +244,13 @@ class Digits(Number):
     exp, log = _decimal("exp"), _decimal("ln")
 
     def compare(self, other: "Digits") -> int:
-        """Return the sign of the difference, and log the difference."""
+        """Return the sign of the difference of two numbers, and log the difference."""
         difference = self.context.subtract(self.value, other.value)
         self.differences.append(difference)
         return (difference > 0) - (difference < 0)
 
     def round(self, apply: Callable[[Any], Any]) -> Any:
-        """Return `apply` of the decimal, and log how far the number is from the result."""
+        """Return `apply` of the decimal, and log the difference between the two."""
         integer = apply(self.value)
         self.differences.append(self.context.subtract(self.value, Decimal(integer)))
         return integer
@@ -256,7 +260,10 @@ class Digits(Number):
 
     @staticmethod
     def comparisons_agree(first: "type[Digits]", second: "type[Digits]") -> bool:
-        """Return whether two replays compared the same: equal to three digits, or both 0."""
+        """Return whether the logged differences of two replays agree.
+
+        They agree if they are equal up to a thousandth, or both 0.
+        """
         pairs = list(zip(first.differences, second.differences, strict=False))
         are_close = [a == b or (a and b and abs(a - b) <= abs(b) / 1000) for a, b in pairs]
         return len(first.differences) == len(second.differences) and all(are_close)

@@ -1,4 +1,4 @@
-"""The search of a claim, from its statements to a report or a confirmed counterexample."""
+"""Search for a counterexample to a claim, from its statements to a report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,7 +29,9 @@ _NEAR_ATTAINED = 1e-6
 
 
 def check_arguments(prefix: str, families: Sequence[str], seconds: float, **sizes: Any) -> None:
-    """Check the arguments of a search: `sizes` are its seed, horizon and size.
+    """Raise an error if an argument of a search is out of range.
+
+    `sizes` are the seed, the horizon and the size.
 
     Raises
     ------
@@ -55,7 +57,7 @@ def search_claim(
     patience: float = 1.0,
     saved: tuple[Path, bool] | None = None,
 ) -> SearchReport:
-    """Search for an instance on which a claim's bound fails, shrink it and confirm it.
+    """Search for an instance on which a claim's bound fails; shrink and confirm it.
 
     Parameters
     ----------
@@ -106,7 +108,7 @@ def search_claim(
 
 @dataclass(kw_only=True)
 class Falsification(Search):
-    """The search of one statement with its time limit, confirmation and report."""
+    """Search for a counterexample to one statement, with its time limit and report."""
 
     seconds: float = 60.0
     patience: float = 1.0
@@ -117,11 +119,11 @@ class Falsification(Search):
     complete: bool = True
 
     def _set_deadline(self, share: float) -> None:
-        """Set the deadline to a fraction of the time limit."""
+        """Set the deadline at a fraction of the time limit."""
         self.deadline = self.start + share * self.seconds * self.patience
 
     def run(self) -> SearchReport:
-        """Search, and return a counterexample or a report."""
+        """Search for a counterexample; return it, or a report if none is found."""
         self.start -= self.file.restore(self)
         self._set_deadline(0.7)
         while self.work < count_steps(0.6 * self.seconds) and monotonic() < self.deadline:
@@ -150,9 +152,10 @@ class Falsification(Search):
         return self._report()
 
     def _judge(self, entry: Entry, lower: float | None = None) -> Counterexample | None:
-        """Shrink a candidate and confirm the result, else the candidate itself.
+        """Return a counterexample if a candidate, shrunk or as it is, can be confirmed.
 
-        `lower` is the least ratio to keep if the bound is nearly attained.
+        The result is None otherwise. `lower` is the least ratio to keep in shrinking, for a bound
+        that is nearly attained.
         """
         is_mean = self.statement.is_expectation and lower is None
         if is_mean:
@@ -206,7 +209,7 @@ def _as_float(value: Any) -> float:
 
 
 def _describe_ratio(statement: SearchedStatement, entry: Entry, result: Ratio) -> dict[str, Any]:
-    """Return the fields of a report on what is bounded, the largest ratio, and where it is."""
+    """Return fields of a report: the statement, the largest ratio, and its instance."""
     claim, genome = statement.claim, entry.genome
     fields: dict[str, Any] = {"claim": claim.name, "statement": claim.statement}
     fields |= {"label": statement.label, "t": result.t, "horizon": entry.T}
@@ -217,7 +220,7 @@ def _describe_ratio(statement: SearchedStatement, entry: Entry, result: Ratio) -
 def _make_counterexample(
     statement: SearchedStatement, entry: Entry, confirmed: Confirmation, end: float, **rest: Any
 ) -> Counterexample:
-    """Return a confirmed counterexample, with a script if one can be run by a `monotonic` time."""
+    """Return a confirmed counterexample, with a script if one runs before the time `end`."""
     result, allowed = confirmed.result, statement.allowed
     counterexample = Counterexample(
         **_describe_ratio(statement, entry, result) | dict(confirmed.record) | rest,
@@ -238,9 +241,9 @@ def _make_counterexample(
 
 
 def replay_counterexample(claim: Claim, record: Any, seconds: float = 60.0) -> SearchReport:
-    """Return a stored counterexample, computed again without a search.
+    """Return a stored counterexample after computing it again, without a search.
 
-    If it is not confirmed, the report is false and has the reason.
+    If it is not confirmed, the result is a report that is false and has the reason.
 
     Raises
     ------
@@ -279,7 +282,7 @@ OPTIONS = {"horizon": 128, "size": 3, "patience": 8.0}
 def search_claims(
     engine: Engine, claims: Sequence[Claim], options: Mapping[str, Any], on_done: Any = lambda: None
 ) -> list[SearchReport]:
-    """Search claims in processes that are killed at their limit.
+    """Search for counterexamples to claims, in processes that are killed at a time limit.
 
     Parameters
     ----------
@@ -311,11 +314,12 @@ def search_claims(
 def add_worst_ratios(
     rows: Sequence[Verdict], engine: Engine, effort: str, seed: int, *, includes_catalogue: bool
 ) -> list[Verdict]:
-    """Return verdicts with the largest ratio of a search, if the claim has been searched.
+    """Return verdicts, with the largest ratio of a search for each claim that was searched.
 
-    User-defined bounds and error laws that are not violated are searched, and those of the
-    catalogue with `includes_catalogue`. A confirmed counterexample changes the verdict of a
-    user-defined claim that states its assumptions to violated. All other verdicts stay.
+    User-defined bounds and error laws that are not violated are searched. With
+    `includes_catalogue`, those of the catalogue are searched, too. A confirmed counterexample
+    changes the verdict of a user-defined claim to *violated*, if the claim states its assumptions.
+    All other verdicts stay.
     """
 
     def is_searched(row: Verdict) -> bool:
@@ -330,7 +334,7 @@ def add_worst_ratios(
 
 
 def add_report(row: Verdict, report: SearchReport) -> Verdict:
-    """Return a verdict with what a search of its claim found; see `add_worst_ratios`."""
+    """Return a verdict with the result of a search of its claim; see `add_worst_ratios`."""
     if report.verdict == REFUSED:
         return row
     worst = {"worst ratio": report.ratio, "worst ratio at": report.place_of_worst_ratio}

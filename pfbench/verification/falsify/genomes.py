@@ -1,4 +1,7 @@
-"""Genomes, from which instances are built: drawing, mutating, repairing and simplifying them."""
+"""Genomes, from which instances are built: drawing, mutating, repairing and simplifying them.
+
+A genome is a dictionary with the family and the parameters of a test problem.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +25,7 @@ _DENOMINATORS = (1, 2, 4, 3, 5, 8, 10, 16, 20, 50, 100, 1000)
 
 
 class InstanceClass:
-    """The kinds of instances that meet the assumptions of a statement.
+    """Kinds of instances that meet the assumptions of a statement.
 
     Attributes
     ----------
@@ -52,7 +55,7 @@ class InstanceClass:
 
 
 def draw_genome(rng: np.random.Generator, cls: InstanceClass, T: int) -> Genome:
-    """Return a random genome for runs of T steps."""
+    """Return a random genome of a problem for runs of T steps."""
     kind = str(rng.choice(cls.sets))
     n = _draw_size(rng, _COUNTS, cls.counts)
     is_large = cls.large and T <= 1024 and rng.random() < 0.15
@@ -94,7 +97,7 @@ def draw_genome(rng: np.random.Generator, cls: InstanceClass, T: int) -> Genome:
 
 
 def _draw_size(rng: Any, shares: Mapping[int, float], options: Sequence[int]) -> int:
-    """Return one of some options, in proportion to their shares."""
+    """Return one of `options`, drawn with probabilities in proportion to `shares`."""
     chosen = np.array([shares[option] for option in options])
     return int(rng.choice(options, p=chosen / chosen.sum()))
 
@@ -135,7 +138,7 @@ def _draw_numbers(rng: np.random.Generator, count: int, simple: float = 0.5) -> 
 
 
 def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
-    """Change a genome in place, so that its instance is in the class; return it."""
+    """Change a genome in place so that its instance meets the assumptions, and return it."""
     for row in (genome, *genome.get("profiles", ())):
         del row.get("offsets", [])[genome["n"] - 1 :]
     for row in genome.get("profiles", ()):
@@ -164,7 +167,7 @@ def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
 
 
 def list_positions(genome: Any, kind: Any = float | Fraction) -> list[tuple[Any, Any]]:
-    """Return a container and a key for each number of a genome."""
+    """Return a pair (container, key) for each number in a genome."""
     positions: list[tuple[Any, Any]] = []
     for key, value in genome.items() if isinstance(genome, dict) else enumerate(genome):
         if isinstance(value, dict | list):
@@ -175,7 +178,7 @@ def list_positions(genome: Any, kind: Any = float | Fraction) -> list[tuple[Any,
 
 
 def mutate_genome(rng: np.random.Generator, genome: Genome, cls: InstanceClass) -> Genome:
-    """Return a copy of a genome with at least one random change of a number."""
+    """Return a copy of a genome with at least one number changed at random."""
     mutated = deepcopy(genome)
     positions = list_positions(mutated)
     scale = math.exp(rng.uniform(math.log(1e-3), 0.0))
@@ -198,7 +201,10 @@ def _cost(value: Any) -> float:
 
 
 def genome_complexity(genome: Genome) -> float:
-    """Return the complexity of a genome, which shrinking reduces: n, d and its numbers."""
+    """Return a measure of a genome's complexity, which shrinking reduces.
+
+    It increases with the number of components, the dimension, and the length of the numbers.
+    """
     costs = [2.0 + _cost(container[key]) for container, key in list_positions(genome)]
     return 6.0 * float(genome["d"]) + 10.0 * float(genome["n"]) + sum(costs)
 
@@ -208,7 +214,7 @@ def _smaller_sizes(size: int) -> Iterable[int]:
 
 
 def simplify_structure(genome: Genome) -> Iterator[Genome]:
-    """Yield genomes that are smaller: fewer components, coordinates, pieces and features."""
+    """Yield smaller genomes: with fewer components, coordinates, pieces or features."""
     n, d, vertices = genome["n"], genome["d"], genome.get("vertices", [])
     changes: list[Genome] = [{"n": k} for k in _smaller_sizes(n)]
     for k in _smaller_sizes(d):
@@ -234,7 +240,7 @@ def simplify_structure(genome: Genome) -> Iterator[Genome]:
 
 
 def simplify_numbers(genome: Genome) -> Iterator[Genome]:
-    """Yield genomes in which one number is simpler."""
+    """Yield copies of a genome in which one number is replaced by a simpler one."""
     for index, (container, key) in enumerate(list_positions(genome)):
         for simpler in _simpler_values(container[key]) if container[key] else ():
             copy = deepcopy(genome)
@@ -258,12 +264,12 @@ def convert_to_text(genome: Genome) -> Any:
 
 
 def parse_genome(record: Any) -> Any:
-    """Return the genome of a result of `convert_to_text`, with numbers as fractions."""
+    """Return the genome that `convert_to_text` wrote, with numbers as fractions."""
     return convert_numbers(record, str, Fraction)
 
 
 def convert_numbers(genome: Any, kind: Any, convert: Callable[[Any], Any]) -> Any:
-    """Return a copy of a genome whose numbers of a kind are converted."""
+    """Return a copy of a genome in which all numbers of a type are converted."""
     converted = deepcopy(genome)
     for container, key in list_positions(converted, kind):
         container[key] = convert(container[key])

@@ -12,7 +12,9 @@ VIOLATED, NOT_FALSIFIED, REFUSED = "violated", "not falsified", "refused"
 
 @dataclass(frozen=True, kw_only=True)
 class SearchReport:
-    """The result of a search. That it finds no counterexample proves nothing.
+    """Result of a search for a counterexample.
+
+    If the search finds no counterexample, this is no proof of the bound.
 
     Attributes
     ----------
@@ -51,7 +53,7 @@ class SearchReport:
         return self.verdict == VIOLATED
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report as JSON."""
+        """Return the report as a dictionary for JSON."""
         return asdict(self)
 
     def lines(self) -> list[str]:
@@ -74,14 +76,14 @@ class SearchReport:
 
     @property
     def place_of_worst_ratio(self) -> str:
-        """The place of the largest ratio, in words."""
+        """Step, problem family and sizes at which the ratio is largest, as text."""
         steps = f" of T = {self.horizon}" if self.horizon else ""
         return f"t = {self.t}{steps}: {self.family}, d = {self.d}, n = {self.n}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counterexample(SearchReport):
-    """An instance on which a bound fails, confirmed exactly or by an e-process.
+    """Instance on which a bound fails, confirmed exactly or by an e-process.
 
     Attributes
     ----------
@@ -116,7 +118,7 @@ class Counterexample(SearchReport):
     script_ratio: float | None = None
 
     def write(self, path: str | Path) -> Path:
-        """Write the script to a file; return its path.
+        """Write the script to a file, and return its path.
 
         Raises
         ------

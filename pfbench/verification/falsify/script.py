@@ -30,7 +30,7 @@ _BODY = r"""(?mx)^((\ *)(?:def|for|while|if|elif|else)\b.*:)\n
 def compose_and_run_script(
     statement: SearchedStatement, counterexample: Counterexample, seconds: float
 ) -> tuple[str, float]:
-    """Return the script of a counterexample, and the ratio that it prints in a new interpreter.
+    """Return the script of a counterexample, and the ratio that it prints when it is run.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def compose_and_run_script(
 
 
 def _compose(statement: SearchedStatement, counterexample: Counterexample) -> str:
-    """Return the text of a script, from the parts of template and claim's module that it uses."""
+    """Return the text of a script, from the parts of the template and of the claim's module."""
     sources, imports = collect_sources_and_imports(statement)
     problem = build_problem(parse_genome(dict(counterexample.instance)))
     path = prepare_run(statement, problem, counterexample.horizon)
@@ -85,7 +85,7 @@ def _join_body(match: re.Match[str]) -> str:
 
 
 def _is_used(block: str, blocks: Sequence[str]) -> bool:
-    """Return whether another block uses the name that a block defines."""
+    """Return whether another block of the script uses the name that a block defines."""
     match = re.match(r"(?:def )?(\w+)", block)
     rest = (other for other in blocks if other is not block)
     return match is not None and any(re.search(rf"\b{match[1]}\b", text) for text in rest)
@@ -94,9 +94,9 @@ def _is_used(block: str, blocks: Sequence[str]) -> bool:
 def _select_blocks(sources: str, tags: Sequence[str]) -> list[str]:
     """Return the blocks of the template that a script needs.
 
-    The text after `#:` is a regular expression. The code before it is kept if the expression
-    matches the sources or the tags. Alone on a line, it applies to the whole block. Namespaces
-    keep only attributes that the sources read.
+    In the template, the text after `#:` is a regular expression. The code before it is kept if the
+    expression matches the sources or the tags. An expression alone on a line applies to the whole
+    block. Namespaces keep only the attributes that the sources read.
     """
     context, blocks = sources + "".join(f"<{tag}>" for tag in tags), list[str]()
     template = (files(__package__) / "script_template.txt").read_text(encoding="utf-8")
@@ -115,7 +115,7 @@ def _select_blocks(sources: str, tags: Sequence[str]) -> list[str]:
 
 
 def _list_tags(report: Counterexample, path: Any) -> list[str]:
-    """Return the tags that select lines of the template: family, set, kind of the statement."""
+    """Return the tags that select template lines: family, set and kind of the statement."""
     statement, check = path.statement, path.statement.check
     tags = [report.instance["family"], report.instance["set"]]
     if statement.statistic == "law":
@@ -130,7 +130,10 @@ def _list_tags(report: Counterexample, path: Any) -> list[str]:
 
 
 def _literal(value: Any) -> str:
-    """Return Python code of a number or of lists of numbers, with fractions and roots if exact."""
+    """Return Python code of a number or of lists of numbers.
+
+    A number that equals a simple fraction or root is written as such.
+    """
     if isinstance(value, np.ndarray | list | tuple):
         items = [_literal(item) for item in value]
         is_constant = len(items) > 6 and len(set(items)) == 1
@@ -148,7 +151,7 @@ def _literal(value: Any) -> str:
 
 
 def _instance_lines(problem: Any) -> list[str]:
-    """Return lines of Python code that define the numbers of a problem."""
+    """Return lines of Python code that define the arrays and numbers of a problem."""
     body, arrays = problem.set, {"start": problem.x_0, "x_star": problem.minimiser}
     lines = [f"n = {problem.n}"]
     if hasattr(problem, "distinct"):
@@ -210,20 +213,23 @@ class _Stripper(ast.NodeTransformer):
 
 
 def _names_read_but_not_set(node: ast.AST) -> list[str]:
-    """Return the names that a node reads and does not set."""
+    """Return the names that a syntax node reads but does not assign."""
     names = [child for child in ast.walk(node) if isinstance(child, ast.Name)]
     local = {child.id for child in names if isinstance(child.ctx, ast.Store)}
     return [child.id for child in names if child.id not in local]
 
 
 def _target_name(node: ast.AST) -> str:
-    """Return the name that a statement defines; empty if none."""
+    """Return the name that a statement defines; empty if it defines none."""
     target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
     return str(getattr(node, "name", "") or getattr(target, "id", ""))
 
 
 def collect_sources_and_imports(statement: SearchedStatement) -> tuple[str, list[str]]:
-    """Return the code of method, measure and bound, with all that they use, and its imports."""
+    """Return the code of method, measure and bound, and the import statements.
+
+    The code contains all definitions of the claim's module that they use.
+    """
     method, tree = statement.method_class, ast.parse(inspect.getsource(statement.module))
     if method.__module__ != statement.module.__name__:
         raise Inexact("the method is in another module")
@@ -258,7 +264,7 @@ def collect_sources_and_imports(statement: SearchedStatement) -> tuple[str, list
 
 
 def _flatten_class(method: type, definitions: dict[str, Any]) -> Any:
-    """Return a class without base classes, with the members that `run` uses."""
+    """Return a class definition without bases, with the members that `run` uses."""
     members: dict[str, Any] = {}
     for base in method.__mro__:
         for node in getattr(definitions.get(base.__name__), "body", ()):
@@ -277,7 +283,7 @@ def _flatten_class(method: type, definitions: dict[str, Any]) -> Any:
 
 
 def _find_node_and_closure(function: Any, tree: ast.Module) -> tuple[Any, dict[str, Any]]:
-    """Return the syntax tree of a function, and the values of its closure."""
+    """Return the syntax tree of a function, and the values of its closure by name."""
     code = getattr(function, "__code__", None)
     if code is None:
         raise Inexact("a function without source")

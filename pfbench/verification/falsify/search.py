@@ -1,4 +1,8 @@
-"""The search: pools of the best genomes for growing horizons, and shrinking of a candidate."""
+"""The search: pools of the best genomes for growing horizons, and shrinking of a candidate.
+
+A genome describes a test problem, and a horizon is a number of steps. A candidate is an instance
+on which the measured quantity exceeds its bound in floats.
+"""
 
 import inspect
 import json
@@ -60,13 +64,13 @@ _INTERVAL = 2.0
 
 
 def count_steps(seconds: float) -> int:
-    """Return the number of steps of a method that stand for these seconds."""
+    """Return the number of a method's steps that count as this many seconds."""
     return int(seconds * STEPS_PER_SECOND)
 
 
 @dataclass(eq=False)
 class Entry:
-    """A genome with its horizon and the ratio on it."""
+    """Genome with its number of steps, the seed of the run, and the ratio on it."""
 
     genome: Genome
     T: int
@@ -75,19 +79,19 @@ class Entry:
 
     @property
     def ratio(self) -> float:
-        """Measured over bound."""
+        """Largest ratio of the measured quantity to its bound, as a float."""
         return float(self.result.ratio)
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """Family, set, sizes, and a rough number of parameters."""
+        """Family, set and sizes of the genome, and a rough number of its parameters."""
         g = self.genome
         return g["family"], g["set"], g["d"], g["n"], len(genomes.list_positions(g)) // 4
 
 
 @dataclass
 class Search:
-    """The state of a search of a statement, which ends at a deadline (of `time.monotonic`)."""
+    """State of a search of one statement, which ends at a deadline (of `time.monotonic`)."""
 
     statement: SearchedStatement
     seed: int = 0
@@ -111,12 +115,15 @@ class Search:
 
     @property
     def entries(self) -> list[Entry]:
-        """All entries of the pools, the largest ratio first."""
+        """All entries of the pools, in descending order of their ratios."""
         entries = [entry for pool in self.pools.values() for entry in pool]
         return sorted(entries, key=lambda entry: -entry.ratio)
 
     def try_next_genome(self) -> Entry | None:
-        """Draw, mutate or promote a genome; return its entry, None where it is skipped."""
+        """Evaluate a new genome, or one of a pool mutated or for longer runs.
+
+        The result is its entry, or None if it cannot be measured.
+        """
         rng, is_early = self.rng, self.evaluations < _FIRST
         shares = np.array((_FIRST_SHARES if is_early else _SHARES)[: len(self.rungs)])
         level = int(rng.choice(len(self.rungs), p=shares / shares.sum()))
@@ -169,7 +176,7 @@ class Search:
         return entry
 
     def measure(self, genome: Genome, T: int, seed: int, runs: int = 8) -> Ratio | None:
-        """Return the ratio on a genome in floats; None where it is skipped."""
+        """Return the ratio on a genome, computed in floats; None if it cannot be measured."""
         self.evaluations += 1
         self.work += _OVERHEAD
         deadline = min(self.deadline, monotonic() + _EVALUATION_SECONDS)
@@ -187,7 +194,10 @@ class Search:
         return result if is_finite else None
 
     def drop(self, entry: Entry, similar: bool = False) -> None:
-        """Remove an entry from the pools; with `similar`, all candidates of its kind too."""
+        """Remove an entry from the pools.
+
+        With `similar`, all candidates of its kind are removed, too.
+        """
         self.dropped, kind = entry, entry.kind if similar else None
         for rung, pool in self.pools.items():
             remaining = (item for item in pool if item is not entry)
@@ -226,7 +236,7 @@ class Search:
             return True
 
         def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
-            """Make the first change that keeps the ratio; return whether there is one."""
+            """Apply the first change that keeps the ratio; return whether there is one."""
             cost, T = genomes.genome_complexity(best.genome), best.T
             timely = takewhile(has_time, changes(best.genome))
             return any(genomes.genome_complexity(new) < cost and attempt(new, T) for new in timely)
@@ -245,10 +255,10 @@ class Search:
 
 
 class SavedSearch:
-    """The reports on the finished statements of a claim, and the state of the next one's search.
+    """Reports on a claim's finished statements, and the state of the unfinished search.
 
-    The name of the file has a digest of the claim's source and of `options`. Nothing is saved if
-    there is no folder.
+    They are saved in a file whose name has a digest of the claim's source and of `options`.
+    Nothing is saved if no folder is given.
     """
 
     def __init__(
@@ -271,19 +281,19 @@ class SavedSearch:
                 raise StorageError(f"{path} is damaged: delete it, or omit --resume.") from error
 
     def finish(self, report: SearchReport) -> None:
-        """Add and save the report on a statement."""
+        """Append the report on a statement, and save it."""
         self.reports.append(report)
         self._write(None)
 
     def save(self, search: Search, elapsed: float) -> None:
-        """Save the state of a search, unless the last save is too recent."""
+        """Save the state of a search, unless it was saved a short time ago."""
         if self.path is None or monotonic() < self.time + _INTERVAL:
             return
         state = {name: getattr(search, name) for name in (*_PLAIN, "skipped", "pools")}
         self._write(state | {"elapsed": elapsed, "rng": search.rng.bit_generator.state})
 
     def restore(self, search: Search) -> float:
-        """Restore the saved state of a search, if any; return the seconds that it had taken."""
+        """Restore the saved state of a search, if any, and return the seconds it had taken."""
         if self.state is None:
             return 0.0
         state, self.state = self.state, None
@@ -307,6 +317,6 @@ def _encode(value: Any) -> Any:
 
 
 def _decode(record: dict[str, Any]) -> Any:
-    """Return the object that `_encode` wrote, which one of its attributes identifies."""
+    """Return the object that `_encode` wrote; one of the attributes determines its class."""
     kinds = {"growth": Ratio, "result": Entry, "script": Counterexample, "verdict": SearchReport}
     return next((kind(**record) for key, kind in kinds.items() if key in record), record)

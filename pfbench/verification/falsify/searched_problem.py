@@ -1,4 +1,4 @@
-"""Problems of the search, separable functions and quadratics, for any type of number."""
+"""Problems of the search: separable functions and quadratics, for any type of number."""
 
 import math
 from bisect import bisect_right
@@ -18,7 +18,7 @@ Genome = dict[str, Any]
 
 
 class Skip(Exception):
-    """The reason why a statement cannot be measured on an instance."""
+    """Raised if a statement cannot be measured on an instance; the text has the reason."""
 
 
 def root(value: Any) -> Any:
@@ -27,19 +27,19 @@ def root(value: Any) -> Any:
 
 
 def vector(entries: Iterable[Any]) -> Any:
-    """Return numbers as an array, of floats or of objects."""
+    """Return numbers as an array of floats, or of objects for other types."""
     numbers = list(entries)
     is_float = not numbers or isinstance(numbers[0], float)
     return np.array(numbers, dtype=np.float64 if is_float else object)
 
 
 def repeat(values: Sequence[Any], length: int) -> list[Any]:
-    """Return a list of this length that repeats values, which are not empty."""
+    """Return a list of the given length that repeats the given values cyclically."""
     return [values[j % len(values)] for j in range(length)]
 
 
 class SearchedSet:
-    """A box, a ball, the hull of points, or the whole space."""
+    """Feasible set of a searched problem: box, ball, hull of points, or the whole space."""
 
     def __init__(self, genome: Genome, number: Callable[[Any], Any]) -> None:
         self.kind: str = genome["set"]
@@ -62,7 +62,11 @@ class SearchedSet:
         return {"none": math.inf, "ball": 2 * self.radius}.get(self.kind) or root(largest)
 
     def lo(self, g: Any) -> Any:
-        """Return a minimiser of <g, v>: ties to the lower end, the first vertex, or the centre."""
+        """Return a minimiser of <g, v> over the set.
+
+        If it is not unique, it is the lower end of a box, the first vertex of a hull, or the
+        centre of a ball.
+        """
         if self.kind == "box":
             ends = zip(g, self.low, self.high, strict=True)
             return vector(low if entry >= 0 else high for entry, low, high in ends)
@@ -74,12 +78,12 @@ class SearchedSet:
         raise Skip("a linear function has no minimum without a set")
 
     def minimum(self, g: Any) -> Any:
-        """Return the least <g, v>, as a lower and an upper bound."""
+        """Return a lower and an upper bound of min <g, v>; both are the minimum."""
         value = g @ self.lo(g)
         return value, value
 
     def project(self, y: Any) -> Any:
-        """Return the nearest point."""
+        """Return the point of the set nearest to y."""
         if self.kind == "box":
             ends = zip(y, self.low, self.high, strict=True)
             return vector(min(max(entry, low), high) for entry, low, high in ends)
@@ -92,9 +96,9 @@ class SearchedSet:
 
 
 class SearchedConstants:
-    """Constants of a problem, with R = |x_0 - x*|, mu and d.
+    """Constants of a searched problem, including R = |x_0 - x*|, mu and d.
 
-    The names that are read are added to the set `read`. An unknown constant raises `Skip`.
+    Names that are read are added to the set `read`. An unknown constant raises `Skip`.
     """
 
     L: Any = Constants.L
@@ -113,12 +117,12 @@ class SearchedConstants:
         return value() if callable(value) else value
 
     def require(self, name: str, purpose: str) -> Any:
-        """Return a constant, as `Constants.require`."""
+        """Return a constant by name, like `Constants.require`."""
         return getattr(self, name)
 
 
 class SearchedProblem(IndexSampling):
-    """An instance of the search: the oracles, the set, the minimum, and its constants."""
+    """Problem of the search, with its oracles, set, minimum and constants."""
 
     name, norm, penalty = "search", None, None
     is_chain = False
@@ -143,14 +147,17 @@ class SearchedProblem(IndexSampling):
 
     @property
     def best_known(self) -> tuple[Any, str]:
-        """The least value of f."""
+        """Minimum of f, with the words "by construction"."""
         if self.minimiser is None:
             raise Skip("the minimum is unknown")
         return self.number(0), "by construction"
 
     @property
     def has_optimal_minimiser(self) -> bool:
-        """Whether the minimiser is in the set, and meets the first-order condition."""
+        """Whether the stated minimiser meets the first-order optimality condition.
+
+        It also holds if no minimiser is known.
+        """
         if self.minimiser is None:
             return True
         g, rounding = self.gradient(self.minimiser), self.number(Fraction(1, 10**30))
@@ -160,11 +167,11 @@ class SearchedProblem(IndexSampling):
     D = property(lambda self: self.set.diameter)
 
     def start(self) -> Any:
-        """Return a copy of the start."""
+        """Return a copy of the start point, shape (d,)."""
         return self.x_0.copy()
 
     def constants(self, start: Any = None) -> SearchedConstants:
-        """Return the constants."""
+        """Return the constants of the problem at its start."""
         values = self.bounds | ({} if self.set.kind == "none" else {"D": lambda: self.set.diameter})
         if self.minimiser is not None:
             away = self.x_0 - self.minimiser
@@ -172,31 +179,33 @@ class SearchedProblem(IndexSampling):
         return SearchedConstants(values, self.read)
 
     def batch(self, sample: Any, x: Any) -> Any:
-        """Return the mean of sampled component gradients."""
+        """Return the mean of the sampled component gradients at x, shape (d,)."""
         indices, counts = getattr(sample, "indices", sample), getattr(sample, "counts", cycle([1]))
         pairs = zip(indices, counts, strict=False)
         return sum(count * self.component(int(i), x) for i, count in pairs) / len(sample)
 
     def difference(self, sample: Any, x: Any, y: Any) -> Any:
-        """Return the mean of differences of sampled component gradients."""
+        """Return the sample mean of grad f_i(x) - grad f_i(y), shape (d,)."""
         return self.batch(sample, x) - self.batch(sample, y)
 
     def prox(self, x: Any, g: Any, lam: Any) -> Any:
-        """Return the projection of x - lam g."""
+        """Return the projection of x - lam g onto the set."""
         return self.set.project(x - lam * g)
 
 
 def _complete_offsets(n: int, rows: Any, zeros: Any, number: Callable[[Any], Any]) -> list[Any]:
-    """Return offsets of all components, the last being minus the sum of the others."""
+    """Return the offsets of all components; the last is minus the sum of the others."""
     offsets = [vector(map(number, repeat(row, len(zeros)))) for row in rows[: n - 1]]
     offsets += [zeros] * (n - 1 - len(offsets))
     return [*offsets, sum((-row for row in offsets), zeros)]
 
 
 class PiecewiseLinear:
-    """A line through a base, and changes of slope away from it: knot, size, side (1 or -1).
+    """Piecewise linear function: a line through a base point, and changes of slope.
 
-    `row` is the value at the first knot, or at 0, and slopes. Integrals from a zero do not cancel.
+    The changes are triples (knot, change, side), with the side 1 or -1 of the knot on which the
+    change acts. `row` has the value at the first knot, or at 0, and the slopes. The form avoids
+    cancellation in integrals from a zero of the function.
     """
 
     def __init__(self, knots: Sequence[Any], row: Any, base: Any) -> None:
@@ -208,18 +217,21 @@ class PiecewiseLinear:
         self.changes = [(k, c, 1 if j >= piece else -1) for j, (k, c) in enumerate(steps)]
 
     def __call__(self, x: Any) -> Any:
-        """Return the value."""
+        """Return the value of the function at x."""
         hinges = sum(change * max(side * (x - k), 0) for k, change, side in self.changes)
         return self.value + self.slope * (x - self.base) + hinges
 
     def integral_from_base(self, x: Any) -> Any:
-        """Return the integral from the base."""
+        """Return the integral of the function from the base point to x."""
         y, pairs = x - self.base, ((c * s, max(s * (x - k), 0)) for k, c, s in self.changes)
         return self.value * y + (self.slope * y * y + sum(c * z * z for c, z in pairs)) / 2
 
 
 class CoordinateFunction:
-    """The derivatives of a function of one coordinate; `base` is its minimiser if it has one."""
+    """Derivatives of the components of a function of one coordinate.
+
+    The attribute `base` is the minimiser, if there is one.
+    """
 
     def __init__(self, profile: Genome, ends: Any, n: int, number: Callable[[Any], Any]) -> None:
         gaps = map(number, profile["knots"])
@@ -246,10 +258,11 @@ class CoordinateFunction:
 
 
 class SeparableProblem(SearchedProblem):
-    """Sums over coordinates of functions with piecewise linear derivatives.
+    """Sum over coordinates of functions with piecewise linear derivatives.
 
-    A profile of a genome has `knots`, `slopes` (one more), `anchor` (f' at the first knot, or at 0)
-    and, by component but the last, `offsets` of anchor and slopes; the last has minus their sum.
+    A profile of a genome has `knots`, `slopes` (one more) and `anchor` (f' at the first knot, or
+    at 0). It also has `offsets`, one list for each component but the last, which are added to
+    anchor and slopes. The last component has minus the sum of the others.
     """
 
     def _prepare(self) -> Any:
@@ -280,23 +293,24 @@ class SeparableProblem(SearchedProblem):
         return self.base if has_minimum else None, start, bounds, *convexity
 
     def value(self, x: Any) -> Any:
-        """Return f - f(base), base being the minimiser where it is known."""
+        """Return f(x) - f(base); the base is the minimiser, if it is known."""
         pairs = zip(self.coordinates, x, strict=True)
         return sum(c.mean.integral_from_base(entry) for c, entry in pairs)
 
     def gradient(self, x: Any) -> Any:
-        """Return grad f."""
+        """Return the gradient of f at x, shape (d,)."""
         return vector(c.mean(entry) for c, entry in zip(self.coordinates, x, strict=True))
 
     def component(self, i: int, x: Any) -> Any:
-        """Return grad f_i."""
+        """Return the gradient of component i at x, shape (d,)."""
         return vector(c.parts[i](entry) for c, entry in zip(self.coordinates, x, strict=True))
 
 
 class QuadraticProblem(SearchedProblem):
     """f(x) = <s, x - x*> + (x - x*)'H(x - x*)/2, with components that differ by linear terms.
 
-    H = Q diag(eigenvalues) Q, Q a reflection, or tridiagonal (`chain`); -s is normal to the set.
+    H is Q diag(eigenvalues) Q with a reflection Q, or tridiagonal if the genome has `chain`. The
+    vector -s is in the normal cone of the set at x*.
     """
 
     def _prepare(self) -> Any:
@@ -317,7 +331,7 @@ class QuadraticProblem(SearchedProblem):
         return minimiser, start, bounds, True, True
 
     def _place_points(self) -> tuple[Any, Any, Any]:
-        """Return the minimiser, the start, and the gradient at the minimiser."""
+        """Return the minimiser, the start, and the gradient at the minimiser; shapes (d,)."""
         genome, number, body = self.genome, self.number, self.set
         centre, start, push = (self._vector(name) for name in ("centre", "start", "push"))
         if body.kind == "hull":
@@ -344,7 +358,7 @@ class QuadraticProblem(SearchedProblem):
         return centre, start, push
 
     def apply(self, u: Any) -> Any:
-        """Return H u."""
+        """Return H u, the Hessian times a vector."""
         if self.is_chain:
             v = 2 * u
             v[1:] = v[1:] - u[:-1]
@@ -357,21 +371,24 @@ class QuadraticProblem(SearchedProblem):
         return u - (2 * (self._axis @ u) / square) * self._axis if square > 0 else u
 
     def value(self, x: Any) -> Any:
-        """Return f, which is 0 at the minimiser."""
+        """Return f(x), which is 0 at the minimiser."""
         u = x - self.minimiser
         return self.slope @ u + u @ self.apply(u) / 2
 
     def gradient(self, x: Any) -> Any:
-        """Return grad f."""
+        """Return the gradient of f at x, shape (d,)."""
         return self.slope + self.apply(x - self.minimiser)
 
     def component(self, i: int, x: Any) -> Any:
-        """Return grad f_i."""
+        """Return the gradient of component i at x, shape (d,)."""
         return self.gradient(x) + self.offsets[i]
 
 
 def _convex_combination(points: list[Any], weights: list[Any], number: Callable[[Any], Any]) -> Any:
-    """Return the convex combination of points with weights, absolute values of some numbers."""
+    """Return a convex combination of points, with weights from some numbers.
+
+    The weights are proportional to the absolute values of the numbers.
+    """
     numbers = [abs(number(w)) for w in repeat(weights, len(points))]
     total = sum(numbers)
     if not total > 0:
@@ -380,6 +397,6 @@ def _convex_combination(points: list[Any], weights: list[Any], number: Callable[
 
 
 def build_problem(genome: Genome, number: Callable[[Any], Any] = float) -> Any:
-    """Return the problem of a genome in a kind of number."""
+    """Return the problem that a genome describes, with numbers of the type `number`."""
     kind = SeparableProblem if genome["family"] == "separable" else QuadraticProblem
     return kind(genome, number)

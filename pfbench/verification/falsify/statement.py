@@ -52,7 +52,10 @@ Rule = Callable[[Any, Callable[[str], Any]], bool]
 
 
 def parse_assumption(text: str) -> Rule | None:
-    """Return the rule of an assumption, in words or a comparison; None if it is not understood."""
+    """Return a function that tests an assumption; None if its text is not understood.
+
+    The text is in known words, or is a comparison of constants.
+    """
     parts = [part.strip() for part in re.split(r",| and ", text.lower().strip(" ."))]
     rules = [[p for words, p in _PREDICATES.items() if re.fullmatch(words, part)] for part in parts]
     if all(rules):
@@ -75,7 +78,7 @@ def parse_assumption(text: str) -> Rule | None:
 
 
 class SearchedStatement:
-    """A bound, or an error law, of a claim, under one label and setting.
+    """Bound or error law of a claim, for one label and one setting of the parameters.
 
     Attributes
     ----------
@@ -109,14 +112,17 @@ class SearchedStatement:
         self.refusal = unknown and f"assumptions that are not understood: {unknown}"
 
     def admits(self, name: str, value: int) -> bool:
-        """Return whether a value of n or d meets the conditions that compare it with an integer."""
+        """Return whether a value of n or d meets the claim's conditions on it.
+
+        Only conditions that compare n or d with an integer are tested.
+        """
         pattern = re.compile(rf"{name} *([<>]=?|==|!=) *\d+")
         rules = [rule for text, rule in self.conditions.items() if pattern.fullmatch(text)]
         return all(rule is None or rule(None, {name: value}.__getitem__) for rule in rules)
 
 
 def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[SearchedStatement]:
-    """Return each bound of a claim with each setting.
+    """Return a statement for each bound of a claim and each setting of its parameters.
 
     Raises
     ------
@@ -142,7 +148,7 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
 
 
 def lint_claim(statements: list[SearchedStatement]) -> list[str]:
-    """Return remarks on the wording of a claim, a sentence each, without a search."""
+    """Return remarks on the wording of a claim, one sentence each, without a search."""
     first, claim, check = statements[0], statements[0].claim, statements[0].check
     if first.statistic == "law":
         return []
@@ -174,7 +180,10 @@ def lint_claim(statements: list[SearchedStatement]) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class MethodOnSearchedInstance(MethodOnProblem):
-    """A method on a searched instance, for a statement; it ends at a `time.monotonic`."""
+    """Method on a problem of the search, whose runs end at a deadline.
+
+    The deadline is a time of `time.monotonic`.
+    """
 
     problem: Any
     statement: SearchedStatement
@@ -187,7 +196,7 @@ class MethodOnSearchedInstance(MethodOnProblem):
         return statistic == "mean" or (statistic == "output" and output == "uniform")
 
     def run(self, rng: Any) -> Iterator[tuple[Any, State]]:
-        """Yield each state with the iterate before it."""
+        """Yield each state of a run, after the iterate before it, as pairs."""
         x = self.problem.start()
         algorithm = deepcopy(self.algorithm)  # it may keep state
         for state in islice(algorithm.run(self.problem, x.copy(), rng), self.steps):
@@ -199,14 +208,14 @@ class MethodOnSearchedInstance(MethodOnProblem):
             x = np.array(state.x)
 
     def estimates(self, rng: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield each point where the method forms an estimate, with the estimate."""
+        """Yield pairs of the point where an estimate is formed, and the estimate."""
         for x, state in self.run(rng):
             if state.estimate is None:
                 raise Skip("the method yields no estimate")
             yield x if state.at is None else state.at, np.array(state.estimate)
 
     def limit(self, *t: int) -> Any:
-        """Return the bound, at t if it is stated for every t.
+        """Return the value of the bound, at t if it is stated for every t.
 
         Raises
         ------
@@ -222,7 +231,9 @@ class MethodOnSearchedInstance(MethodOnProblem):
 def prepare_run(
     statement: SearchedStatement, problem: Any, T: int, deadline: float = math.inf
 ) -> MethodOnSearchedInstance:
-    """Return the method on a problem, for T steps; if T is 0, for the steps that the claim fixes.
+    """Return the method on a problem, for runs of T steps.
+
+    If T is 0, the claim determines the number of steps.
 
     Raises
     ------
