@@ -1,9 +1,9 @@
 """Verdicts from measurements: tests, intervals and exponents.
 
-The rules apply to one verification with at most `MOST_TESTS` tests in all parts of all claims. The
-verdict *violated* has the family-wise level `means.FAMILY_LEVEL`, split over that number of tests
-by Bonferroni. The verdicts *holds*, *within-10* and *attained* have confidence 95 %, each under the
-assumptions that its rule states.
+The rules are for one verification with at most `MOST_TESTS` tests over all claims. The verdict
+*violated* has the family-wise error rate `means.FAMILY_LEVEL`, divided by that number of tests
+(Bonferroni). The verdicts *holds*, *within-10* and *attained* have the confidence 95 %, each under
+the assumptions that its rule states.
 """
 
 from pfbench.verification.statistics.decisions import (

@@ -56,19 +56,19 @@ class Decision:
 
     @property
     def corrected_p_value(self) -> float | None:
-        """`p_value` times `test_count`, at most 1: the p-value of all tests (Bonferroni)."""
+        """Bonferroni-corrected p-value: `p_value` times `test_count`, at most 1."""
         return None if self.p_value is None else min(1.0, self.test_count * self.p_value)
 
 
 def decide_kept_bound(lower: float) -> Verdict:
-    """Return the verdict on a bound that holds, by the lower limit of measured/bound."""
+    """Return the verdict on a bound that holds, from a lower limit of measured/bound."""
     if lower >= ATTAINED:
         return Verdict.ATTAINED
     return Verdict.WITHIN_10 if lower >= WITHIN_10 else Verdict.HOLDS
 
 
 def rejects(log_e_value: float) -> bool:
-    """Return whether an e-value, given by its natural logarithm, rejects at `LEVEL`."""
+    """Return whether an e-value rejects at `LEVEL`; its natural logarithm is given."""
     return log_e_value > math.log(1 / means.LEVEL)
 
 
@@ -80,13 +80,13 @@ def is_doubtful(p_value: float) -> bool:
 def decide_exact(
     condition: bool, holds: str, violated: str, measured: Mapping[str, float]
 ) -> Decision:
-    """Decide a statement without randomness, with a reason for either case."""
+    """Return a decision without randomness: *holds* or *violated*, with its reason."""
     verdict = Verdict.HOLDS if condition else Verdict.VIOLATED
     return Decision(verdict, holds if condition else violated, measured, None)
 
 
 def decide_equality(expected: Mapping[str, float], observed: Mapping[str, float]) -> Decision:
-    """Decide an exact statement: every number equals the expected one."""
+    """Decide whether every observed number equals the expected one, exactly."""
     wrong = [
         f"{name} is {observed[name]:g}, not {number:g}."
         for name, number in expected.items()
@@ -97,11 +97,11 @@ def decide_equality(expected: Mapping[str, float], observed: Mapping[str, float]
 
 
 def decide_mean(samples: npt.ArrayLike, bound: float, upper: float = means.RANGE) -> Decision:
-    """Decide whether nonnegative quantities have a mean of at most `bound`.
+    """Decide whether nonnegative samples have a mean of at most `bound`.
 
-    *violated*: the e-process exceeds 1/`LEVEL`, under every law. *holds*: the upper limit of the
-    mean is at most the bound. *within-10*, *attained*: it holds, and the lower limit is at least
-    `WITHIN_10`, or `ATTAINED`, times the bound.
+    *violated*: the e-process exceeds 1/`LEVEL`; this rule is valid for every distribution.
+    *holds*: the upper limit of the mean is at most the bound. *within-10*, *attained*: it holds,
+    and the lower limit is at least `WITHIN_10`, or `ATTAINED`, times the bound.
 
     No number of nonnegative samples bounds their mean from above without a known range. So a mean
     above the bound gets *holds* in at most 5 % of all cases *only if no sample exceeds `upper`
@@ -131,7 +131,7 @@ def decide_mean(samples: npt.ArrayLike, bound: float, upper: float = means.RANGE
 
 
 def _decide_ratios(ratios: means.Array, upper: float) -> Decision:
-    """Decide whether ratios have a mean of at most 1."""
+    """Decide whether samples divided by their bound have a mean of at most 1."""
     largest = max(0.0, float(means.log_e_values(ratios, 1.0).max()))
     limits = means.sequential_limits(ratios, means.CONFIDENCE, upper)
     interval = means.sequential_limits(ratios, (1 + means.CONFIDENCE) / 2, upper)
@@ -155,7 +155,10 @@ def _decide_ratios(ratios: means.Array, upper: float) -> Decision:
 
 
 def _decide_by_limits(measured: Mapping[str, float], **reasons: str) -> Decision:
-    """Decide by the e-value in `measured`, then by its one-sided limits relative to a bound."""
+    """Decide by the e-value in `measured`, and then by its limits of mean/bound.
+
+    Both limits are one-sided.
+    """
     p_value = math.exp(-measured["log_e_value"])
     if rejects(measured["log_e_value"]):
         return Decision(Verdict.VIOLATED, reasons["rejected"], measured, p_value)
@@ -174,8 +177,8 @@ def _decide_by_limits(measured: Mapping[str, float], **reasons: str) -> Decision
 def decide_share(successes: npt.ArrayLike, limit: float) -> Decision:
     """Decide whether an event happens in a share of at most `limit` of all runs.
 
-    The rule is that of `decide_mean`, but with the exact limits of Clopper and Pearson. These are
-    informative even if the event never happened.
+    The rule is that of `decide_mean`, but with the exact confidence limits of Clopper and Pearson.
+    These limits are informative even if the event never happened.
 
     Parameters
     ----------
@@ -218,7 +221,7 @@ def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Deci
     """Decide an inequality that is claimed for every run or step.
 
     *violated*: a ratio exceeds 1 by more than rounding. *attained*: the largest ratio is at least
-    `ATTAINED`. *within-10*: it is at least `WITHIN_10`. *holds*: any other case.
+    `ATTAINED`. *within-10*: the largest ratio is at least `WITHIN_10`. *holds*: all other cases.
 
     Parameters
     ----------
@@ -253,11 +256,12 @@ def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Deci
 def decide_uniform(sample: Sequence[int], options: int) -> Decision:
     """Decide whether independent draws are uniform among 0 .. options-1.
 
-    The e-value is a ratio of likelihoods. The numerator is averaged over all distributions on the
-    options (Dirichlet with parameters 1), the denominator is that of the uniform distribution. With
-    c_i draws of option i, N draws and T options it is T^N (T-1)! prod c_i!/(N+T-1)!. Its mean is 1
-    for uniform draws, so it exceeds 1/level with probability at most the level (Markov), for any N.
-    A chi-square test has so small a level only for many draws.
+    The e-value is a likelihood ratio. Its numerator is averaged over all distributions on the
+    options (Dirichlet with parameters 1), and its denominator is the likelihood under the uniform
+    distribution. With c_i draws of option i, N draws and T options, it is T^N (T-1)! prod
+    c_i!/(N+T-1)!. Its mean is 1 for uniform draws. So it exceeds 1/level with probability at most
+    the level (Markov), for any N. A chi-square test is valid at so small a level only for many
+    draws.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Exponents: the median over seeds of slopes of log counts over log x, with its interval."""
+"""Exponents: the median over seeds of slopes of log counts against log x, with its interval."""
 
 import math
 from collections.abc import Callable
@@ -21,11 +21,11 @@ LEAST_POINTS = 4
 
 @dataclass(frozen=True)
 class Exponent:
-    """Exponent of a law of counts: the median over seeds of slopes of log counts over log x.
+    """Exponent of a power law of counts: the median over seeds of slopes in log-log scale.
 
-    By this definition half of all seeds have a slope of at most the exponent. It is not the
-    exponent of the mean counts, nor the mean of the slopes, for which no distribution-free
-    statement exists.
+    Each seed has one least-squares slope of log counts against log x. By this definition, half of
+    all seeds have a slope of at most the exponent. It is not the exponent of the mean counts, nor
+    the mean of the slopes, for which no distribution-free statement exists.
 
     Attributes
     ----------
@@ -79,11 +79,11 @@ def fit_exponent(
 ) -> Exponent:
     """Fit counts ∝ x^slope: one least-squares slope per seed, then their median and interval.
 
-    Seeds are independent and values of x are not (they may share a problem). So the spread between
-    seeds gives the interval, not the residuals of a fit.
-
-    A value of x with a censored cell is left out for all seeds: leaving out only the cell would
-    favour lucky seeds. The fit is usable if `LEAST_POINTS` values of x over `least_decades` remain.
+    Seeds are independent, but different values of x are not, as they may share a problem. So the
+    interval comes from the spread between seeds, not from the residuals of a fit. If one seed is
+    censored at a value of x, this value is left out for all seeds. Leaving it out only for that
+    seed would favour lucky seeds. The fit is usable if `LEAST_POINTS` values of x over
+    `least_decades` remain.
 
     Parameters
     ----------
@@ -164,10 +164,10 @@ def make_fit_function(
     log_known_factors: npt.ArrayLike | None = None,
     least_decades: float = 2.0,
 ) -> Callable[[int], Exponent]:
-    """Return a function that fits the exponent to the counts of the first `seeds` seeds.
+    """Return a function of a number of seeds, which fits the exponent to their counts.
 
-    The arguments are those of `fit_exponent`, except that `rows` returns the counts of a number of
-    seeds.
+    The arguments are those of `fit_exponent`, except that `rows` is a function. It returns the
+    counts of the first seeds, by their number.
     """
 
     def fit(seeds: int) -> Exponent:
@@ -181,10 +181,11 @@ def make_fit_function(
 def _slopes_changes_and_end_slopes(
     log_x: means.Array, log_counts: means.Array
 ) -> tuple[means.Array, means.Array, means.Array]:
-    """Return each row's slope, change of the local slope over the range, and slope at the end.
+    """Return slopes, changes of the local slope over the range, and slopes at the end.
 
-    The linear fit projects on p = u − mean(u). The quadratic one adds q, the part of p² that is
-    orthogonal to 1 and p: its local slope is d(bp + cq)/du = b + c(2p − Σp³/Σp²).
+    Each result has shape (rows,). The slope is from a linear fit, which projects on p = u −
+    mean(u) with u = log x. The other results are from a quadratic fit. It adds q, the part of p²
+    that is orthogonal to 1 and p, and has the local slope d(bp + cq)/du = b + c(2p − Σp³/Σp²).
     """
     p = log_x - log_x.mean()
     skew = np.sum(p**3) / np.sum(p**2)
@@ -195,7 +196,10 @@ def _slopes_changes_and_end_slopes(
 
 
 def _median_and_interval(values: means.Array, is_deterministic: bool) -> tuple[float, float, float]:
-    """Return the median over seeds and its interval, which is a point if deterministic."""
+    """Return the median over seeds, and the lower and upper end of its interval.
+
+    All three are equal if the counts are deterministic.
+    """
     if values.size == 0:
         return math.nan, math.nan, math.nan
     median = float(np.median(values))

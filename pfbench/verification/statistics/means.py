@@ -38,9 +38,9 @@ class EProcess:
     """Test of E[X_i | X_1, ..., X_{i-1}] <= `bound` for X_i >= 0, after each X_i.
 
     The e-value is the average over λ in `GRID` of Π(1 + λ(X_i/bound − 1)). If the claim is true,
-    this is a nonnegative supermartingale that starts at 1, whatever the law of the X_i. So the
-    probability that it ever exceeds `threshold` is at most 1/`threshold` (Ville's inequality), even
-    if a user looks after each sample and stops at will.
+    this is a nonnegative supermartingale that starts at 1, for every distribution of the X_i. So
+    the probability that it ever exceeds `threshold` is at most 1/`threshold` (Ville's inequality).
+    This also holds if a user looks after each sample and stops at any time.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class EProcess:
 
     @property
     def p_value(self) -> float:
-        """1 over the largest e-value so far: a p-value that is valid at every look."""
+        """P-value that is valid at every look: 1 divided by the largest e-value so far."""
         return math.exp(-self.log_largest)
 
 
@@ -121,7 +121,7 @@ def log_e_values(samples: npt.ArrayLike, bound: float) -> Array:
 
 
 def normalise_samples(samples: npt.ArrayLike, bound: float) -> Array:
-    """Return samples / bound; raise if a sample is negative or NaN."""
+    """Return the samples divided by the bound; raise an error if one is negative or NaN."""
     x = as_float_array("samples", samples)
     if x.ndim == 0:
         raise InputError("samples must be a list of numbers, in order.")
@@ -136,7 +136,10 @@ def normalise_samples(samples: npt.ArrayLike, bound: float) -> Array:
 
 
 def _log_gains(ratios: Array) -> Array:
-    """Return log(1 + λ(ratio − 1)), shape (..., λ); −inf where λ = 1 loses everything."""
+    """Return log(1 + λ(ratio − 1)) for each ratio and λ in `GRID`; shape (..., λ).
+
+    The result is −inf for λ = 1 and the ratio 0.
+    """
     with np.errstate(divide="ignore"):
         gains: Array = np.log1p(GRID * (ratios[..., np.newaxis] - 1))
     return gains
@@ -200,7 +203,7 @@ def sequential_limits(
 
 
 def upper_limit(ratios: Array, level: float, max_ratio: float = RANGE) -> float:
-    """Return the upper limit of `sequential_limits`."""
+    """Return the upper limit of the mean in `sequential_limits`."""
     with np.errstate(divide="ignore"):
         logs = np.cumsum(np.log(np.maximum(max_ratio - ratios, 0.0)))
     k = np.arange(1, ratios.size + 1)
@@ -226,8 +229,8 @@ class ConfidenceInterval:
 def mean_interval(samples: npt.ArrayLike, level: float = CONFIDENCE) -> ConfidenceInterval:
     """Return the two-sided t-interval of a mean.
 
-    One sample has the whole line as its interval, since its spread is unknown. Samples that agree
-    to 12 digits count as a constant: their interval is that number.
+    The interval from a single sample is the whole line, since its spread is unknown. If all
+    samples agree to 12 digits, the interval is the single point at their mean.
 
     Parameters
     ----------
@@ -257,7 +260,7 @@ def mean_interval(samples: npt.ArrayLike, level: float = CONFIDENCE) -> Confiden
 
 
 def as_float_array(name: str, value: npt.ArrayLike) -> Array:
-    """Return an array of floats; NaN and inf are allowed."""
+    """Return a value as an array of floats; NaN and inf are allowed."""
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -265,7 +268,7 @@ def as_float_array(name: str, value: npt.ArrayLike) -> Array:
 
 
 def check_samples(value: npt.ArrayLike, name: str = "samples") -> Array:
-    """Return finite samples as an array of shape (n,) with n >= 1; else raise."""
+    """Return finite samples as an array of shape (n,), n >= 1; else raise an error."""
     array = check_finite_array(name, value)
     if array.ndim != 1 or array.size == 0:
         raise InputError(f"{name} must be a list of at least one number, not shape {array.shape}.")
@@ -273,7 +276,7 @@ def check_samples(value: npt.ArrayLike, name: str = "samples") -> Array:
 
 
 def check_level(level: float) -> float:
-    """Return a level or confidence in (0, 1); else raise."""
+    """Return a confidence level in (0, 1) unchanged; else raise an error."""
     value = check_real("level", level, above=0)
     if value >= 1:
         raise InputError(f"level={level} must be less than 1.")

@@ -1,8 +1,8 @@
 """Medians over seeds: sign test, intervals of order statistics, and numbers of seeds.
 
 Test and intervals are exact for every distribution. A median is any m with P(X <= m) >= 1/2 and
-P(X >= m) >= 1/2. That a median is at most a bound means P(X <= bound) >= 1/2, so a value at the
-bound is evidence for the bound.
+P(X >= m) >= 1/2. The statement that a median is at most a bound means P(X <= bound) >= 1/2. So a
+value equal to the bound is evidence for the bound.
 """
 
 import math
@@ -56,7 +56,7 @@ class SeedRows(Generic[Seed, Row]):
     computed: list[Row] = field(default_factory=list)
 
     def __call__(self, count: int) -> list[Row]:
-        """Return the rows of the first seeds, at most `count`."""
+        """Return the rows of the first `count` seeds, or of all seeds if there are fewer."""
         self.computed += [self.make(seed) for seed in self.seeds[len(self.computed) : count]]
         return self.computed[:count]
 
@@ -64,9 +64,9 @@ class SeedRows(Generic[Seed, Row]):
 def sign_p_value(values: npt.ArrayLike, bound: float) -> float:
     """Return the p-value of the sign test for a median of at most `bound`.
 
-    Under this hypothesis each value lies above the bound with probability at most 1/2. So the
-    p-value is the probability that a fair coin has at least that many heads in k tosses; 2^-k if
-    all k values lie above.
+    Under this hypothesis each value lies above the bound with probability at most 1/2. The p-value
+    is the probability that a fair coin shows at least as many heads in k tosses as values lie
+    above. It is 2^-k if all k values lie above.
 
     Parameters
     ----------
@@ -90,10 +90,10 @@ def median_interval(
 ) -> means.ConfidenceInterval:
     """Return the interval of a median by order statistics, with equal tails.
 
-    Let B be the distribution function of Bin(n, 1/2), and k the largest number with
-    B(k) <= (1 - level)/2. The interval is [x_(k+1), x_(n-k)] of the sorted values: the median lies
-    above x_(n-k) only if at most k values lie above the median. Fewer than 6 values give the whole
-    line at 95 %.
+    Let B be the distribution function of Bin(n, 1/2), and k the largest number with B(k) <= (1 -
+    level)/2. The interval is [x_(k+1), x_(n-k)] of the sorted values. The true median lies above
+    x_(n-k) only if at most k values lie above it. At 95 %, fewer than 6 values give the whole
+    line.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def median_interval(
 
 
 def check_values(values: npt.ArrayLike) -> means.Array:
-    """Return values as an array of shape (k,) with k >= 1 and without NaN; else raise."""
+    """Return values as an array of shape (k,), k >= 1, without NaN; else raise an error."""
     x = means.as_float_array("values", values)
     if x.ndim != 1 or x.size == 0 or np.isnan(x).any():
         raise InputError("values must be a list of at least one number, one per seed, without NaN.")

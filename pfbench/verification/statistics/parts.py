@@ -12,7 +12,7 @@ _NEVER_NEAR = ("by_schedule", "by_own_constant")
 
 
 def mark_by_schedule(part: Decision) -> Decision:
-    """Cap a decision at *holds*, since the schedule alone determines the result.
+    """Return a decision that is at most *holds*, since the schedule determines the result.
 
     `measured` gets "by_schedule": True.
     """
@@ -20,24 +20,25 @@ def mark_by_schedule(part: Decision) -> Decision:
 
 
 def mark_by_own_constant(part: Decision) -> Decision:
-    """Cap a decision at *holds*, since the bound has a constant that is not from a paper.
+    """Return a decision that is at most *holds*, since a constant is not from a paper.
 
-    `measured` gets "by_own_constant": True.
+    The constant is one of the bound. `measured` gets "by_own_constant": True.
     """
     return _cap_at_holds(part, "by_own_constant", "the constant is not from a paper")
 
 
 def combine_all(parts: Mapping[str, Decision]) -> Decision:
-    """Return the worst decision on the parts of a claim, all of which must hold."""
+    """Return the worst of the decisions on the parts of a claim, all of which must hold."""
     return _join_parts(parts, min(parts, key=lambda name: _rank(parts[name])))
 
 
 def combine_with_conditions(
     parts: Mapping[str, Decision], conditions: Mapping[str, Decision]
 ) -> Decision:
-    """Return the decision on a claim together with conditions, which need only hold.
+    """Return the decision on a claim and on conditions that must hold.
 
-    Measured values of a condition get the prefix "condition NAME".
+    A condition that holds does not change the verdict on the claim. Measured values of a condition
+    get the prefix "condition NAME".
     """
     met = {
         f"{_CONDITION}{name}": replace(
@@ -51,9 +52,10 @@ def combine_with_conditions(
 
 
 def combine_instances(parts: Mapping[str, Decision]) -> Decision:
-    """Combine decisions on several instances: the worst if a bound fails, else the tightest.
+    """Return the decision on several instances: the worst if a bound fails, else the best.
 
-    `tight_on` names the instance with the largest ratio among the tightest.
+    The best decision is one with the bound most nearly attained. `tight_on` names the instance
+    with the largest ratio among these.
     """
     bad = [name for name, part in parts.items() if not Verdict(part.verdict).keeps_bound]
     if bad:
@@ -81,7 +83,7 @@ def _cap_at_holds(part: Decision, mark: str, why: str) -> Decision:
 
 
 def _join_parts(parts: Mapping[str, Decision], deciding: str) -> Decision:
-    """Return the deciding part's verdict with the measured values of all parts."""
+    """Return the decision of the deciding part, with the measured values of all parts."""
     decision = parts[deciding]
     measured = {
         f"{name}: {key}" if name else key: value
@@ -106,7 +108,7 @@ def _join_parts(parts: Mapping[str, Decision], deciding: str) -> Decision:
 
 
 def _merge_tight_ratios_by_part(parts: Mapping[str, Decision]) -> dict[str, float]:
-    """Return the `tight_on` of all parts, keyed by part name and instance."""
+    """Return the `tight_on` ratios of all parts, keyed by part name and instance."""
     return {
         ": ".join(filter(None, (name, key))): number
         for name, part in parts.items()

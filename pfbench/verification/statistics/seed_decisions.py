@@ -22,12 +22,13 @@ LAW_MARGIN = 0.05
 def decide_median(
     ratios: npt.ArrayLike | Callable[[int], npt.ArrayLike], bound: float, seeds: int = SEEDS
 ) -> Decision:
-    """Decide whether the median over seeds is at most `bound`, for every distribution.
+    """Decide whether the median over seeds is at most `bound`.
 
-    *violated*: the sign test rejects at `LEVEL`, with `MOST_SEEDS` seeds. *holds*: the upper end of
-    the median's interval at 95 % is at most the bound. A median above the bound gets *holds* in at
-    most 2.5 % of all cases at each look, and 5 % over all looks. *within-10*, *attained*: it holds,
-    and the lower end is at least `WITHIN_10`, or `ATTAINED`, times the bound.
+    The rules are valid for every distribution. *violated*: the sign test rejects at `LEVEL`, with
+    `MOST_SEEDS` seeds. *holds*: the upper end of the median's interval at 95 % is at most the
+    bound. A median above the bound gets *holds* in at most 2.5 % of all cases at each look, and 5
+    % over all looks. *within-10*, *attained*: it holds, and the lower end is at least `WITHIN_10`,
+    or `ATTAINED`, times the bound.
 
     Parameters
     ----------
@@ -75,10 +76,10 @@ def decide_median(
 def _decide_by_interim_analyses(
     look: Callable[[int], Decision], is_settled: Callable[[Decision], bool], seeds: int
 ) -> Decision:
-    """Return the first interim decision that is settled, else the decision of the last look.
+    """Return the first interim decision that is settled, else that of the last look.
 
-    Only the last look can give *violated*; several tests would raise the level. The early look
-    gives *holds* for a median above the bound with probability 2^-`EARLY_SEEDS`.
+    Only the last look can give *violated*, because a test at each look would raise the error rate.
+    The early look gives *holds* for a median above the bound with probability 2^-`EARLY_SEEDS`.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ def _decide_by_interim_analyses(
 
 
 def _is_settled(decision: Decision) -> bool:
-    """Return whether a median is near its bound, or below it and far from it."""
+    """Return whether a median is clearly near its bound, or clearly far below it."""
     far = decision.verdict == Verdict.HOLDS and decision.measured["ratio"] < WITHIN_10
     return far or decision.verdict in NEAR
 
@@ -116,13 +117,13 @@ def decide_exponent(
     *violated*: the sign test rejects a median of at most claimed + margin at `LEVEL`, for every
     distribution. This takes at least 31 slopes that all lie above, or 39 of `MOST_SEEDS`. *holds*:
     the upper end of the median's interval at 95 % is at most claimed + margin. A median above that
-    gets *holds* in at most 2.5 % of all cases at each look, and 5 % over all looks. *within-10*: it
-    holds, and the whole interval lies within the margin of the claimed exponent. If nothing is
-    random, the interval is the slope.
+    value gets *holds* in at most 2.5 % of all cases at each look, and 5 % over all looks.
+    *within-10*: it holds, and the whole interval lies within the margin of the claimed exponent.
+    If nothing is random, the interval consists of the slope alone.
 
-    A claim is about large x. If the counts are curved and the local slope at the largest x lies on
-    the other side of claimed + margin, the verdict is *inconclusive*. *within-10* needs counts that
-    are not curved.
+    A claim is about large x. If the counts are curved, and the local slope at the largest x lies
+    on the other side of claimed + margin, the verdict is *inconclusive*. The verdict *within-10*
+    needs counts that are not curved.
 
     Parameters
     ----------
