@@ -1,8 +1,8 @@
 """Claims of the literature, and the functions with which users state their own.
 
-`pfbench.claims` is public: a `Claim` is stated with a check of a common kind (`bound`, `counts`,
-`rate`, `error_law`, `identity`, `separation`), or with a function of a `Trial` that returns
-`Evidence`. The names are loaded on first use.
+`pfbench.claims` is public. A `Claim` has a check of a common kind (`bound`, `counts`, `rate`,
+`error_law`, `identity`, `separation`), or a function of a `Trial` that returns `Evidence`. The
+names are loaded on first use.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
 """Generated faults that keep the theorem of their method, each with one line of proof.
 
-A fault that changes a number that a theorem prints (a count, a parameter of its schedule) is never
-admissible. A condg that stops at a smaller gap than eta changes no such number, as the source
-requires only a gap of at most eta. The faults are in ``admissible.toml``.
+A fault is never admissible if it changes a number that a theorem prints, such as a count or a
+parameter of its schedule. If condg stops at a smaller gap than eta, no such number changes, as the
+source requires only a gap of at most eta. The faults are in ``admissible.toml``.
 """
 
 import tomllib

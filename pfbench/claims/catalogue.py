@@ -106,7 +106,7 @@ def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Clai
 
 
 def load_named_claims(names: Iterable[str]) -> list[Claim]:
-    """Return the named claims for `pfbench falsify`; they need no instances of their own.
+    """Return the named claims for `pfbench falsify`; claims without instances are included.
 
     Raises
     ------
@@ -119,8 +119,8 @@ def load_named_claims(names: Iterable[str]) -> list[Claim]:
 def methods_first_then_quickest_key(effort: str) -> Callable[[Claim], tuple[bool, float]]:
     """Return the sort key of claims: first the claims about methods, and then the quicker claims.
 
-    "Claims about methods" compare a method with its own source. They come first because they
-    reveal most faults.
+    "Claims about methods" compare a method with its own source. These claims come first because
+    they reveal most faults.
     """
 
     def rank(claim: Claim) -> tuple[bool, float]:

@@ -3,8 +3,8 @@
 An easy instance is little evidence for a bound. So pfbench tests a user's claim on worst cases and
 hard families, on which published bounds are nearly attained. On each instance, the ratio of the
 measured quantity to the bound is measured. On the instance with the largest ratio, the claim's own
-check runs with other seeds. This changes no verdict: only the author knows whether the theorem
-covers that instance.
+check runs with other seeds. The result changes no verdict on the claim, because only the author
+knows whether the theorem covers that instance.
 """
 
 import re
@@ -148,10 +148,10 @@ def is_refutable_rate(claim: Claim) -> bool:
 def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) -> HardestInstance:
     """Return the catalogue instance on which measured quantity/bound is largest, with a verdict.
 
-    A tested instance has a set, a penalty and a norm if an instance of the claim has them. It
-    meets all assumptions of the claim and the method, and has the constants that the bound needs.
-    If instances exceed the bound, those with all known properties of the claim's instances are
-    preferred.
+    A tested instance has a set, a penalty and a norm if an instance of the claim has them. A
+    tested instance also meets all assumptions of the claim and the method, and has the constants
+    that the bound needs. If instances exceed the bound, those with all known properties of the
+    claim's instances are preferred.
 
     A rate is tested on the hardest known family that fits; see `hard_families`.
 
@@ -294,7 +294,7 @@ def _list_known_assumptions(problem: Any) -> frozenset[str]:
 
 
 def _parse_assumptions(text: str) -> list[str]:
-    """Return the known assumptions in a text: "f convex" has one, "f non-convex" none."""
+    """Return the known assumptions that a text names; "f non-convex" names none."""
     return [word for word in ASSUMPTIONS if re.search(rf"(?<![\w-]){word}\b", text)]
 
 

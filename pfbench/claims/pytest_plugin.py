@@ -1,6 +1,6 @@
 """A pytest plugin: user tests check their algorithms as pfbench checks the published ones.
 
-It is installed with pfbench. In a test::
+The plugin is installed with pfbench. In a test::
 
     @pytest.mark.claims
     def test_my_spider(holds):
@@ -56,8 +56,8 @@ class OraclesFixture(Protocol):
     def __call__(self, problem: Any, *, seed: int = 0, tolerance: float = 0.0) -> "CountedOracles":
         """Return counting oracles of a problem, which a method receives as its argument `ask`.
 
-        They have the oracles `gradient`, `lo`, `batch` and so on, and the attributes `start`,
-        `rng`, `n` and `D`. After the test, the counts are compared with the counts file.
+        The returned object has the oracles `gradient`, `lo`, `batch` and so on, and the attributes
+        `start`, `rng`, `n` and `D`. After the test, the counts are compared with the counts file.
 
         Parameters
         ----------

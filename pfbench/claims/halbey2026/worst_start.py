@@ -1,7 +1,8 @@
 """|x - p|^2/2 on the unit ball, exact line search: from one start h_T (T+2)^2 >= 9/32.
 
-|p| = 1. e = x - p has the length r and the angle theta to -p, so v = -e/r. A step ends where e' is
-orthogonal to v - x, which makes r and theta a function of r' and theta':
+Here |p| = 1 and h_T = f(x_T) - min f. The vector e = x - p has the length r and the angle theta to
+-p, so v = -e/r. A step ends where e' is orthogonal to v - x, which makes r and theta a function of
+r' and theta':
 
     cos(phi) = cos(theta') - r',   r = r'/cos(phi),   theta = phi - theta' on the other side of p
 

@@ -41,8 +41,8 @@ ROUNDING = 1e-9
 def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProblem:
     """Return |W|^2/2 with a spectral norm whose linear minimisation uses matrix products.
 
-    The checks query the linear minimisation at matrices whose singular values are known. These
-    values go down to a millionth of the largest.
+    The checks query the linear minimisation at matrices whose singular values are known. The
+    smallest singular value is a millionth of the largest.
     """
     zero = np.zeros(SHAPE)
     plain = MatrixLeastSquares(
@@ -176,9 +176,9 @@ def check_invariant_interval(trial: Trial) -> Evidence:
     """Test that I is invariant, and that `steps` steps map all s >= REACHED[steps] into I.
 
     Both the polynomial and the linear minimisation under test are checked. The polynomial has two
-    positive critical points, so its extremes on an interval are at these points or at the ends. It
-    increases below the first critical point, so the least s that enters I in q steps is found by
-    inversion.
+    positive critical points, so its extremes on an interval are at these points or at the ends.
+    The polynomial increases below the first critical point, so the least s that enters I in q
+    steps is found by inversion.
     """
     first, second = quintic_critical_points()
     top, bottom = (float(quintic_scalar(item)) for item in (first, second))

@@ -1,11 +1,12 @@
-"""Sign steps against gradient descent with any fixed step, on one steep coordinate (ours).
+"""Sign steps against gradient descent with any fixed step, on one steep coordinate.
 
-f = (d x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1); the target is a mean |grad f|_1 of at most
-(d-1)/2. In l-infinity L = 2d - 1. There uSCG with exact gradients and gamma = sqrt(2 Delta/(L K))
-reaches the target after K = ceil(4 L^2/(d-1)^2) steps, 17 for d >= 18. Gradient descent with a step
-of 2/d or more never shrinks x_1, so none of its points has that norm. With a smaller step, its
-other coordinates stay above 1/2 for ln 2/(-ln(1 - 2/d)) steps, about 0.35 d. On a diagonal matrix
-this compares Muon with gradient descent.
+The comparison is pfbench's. f = (d x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1), and the target
+is a mean |grad f|_1 of at most (d-1)/2. In the l-infinity norm, L = 2d - 1. uSCG with exact
+gradients and gamma = sqrt(2 Delta/(L K)) reaches the target after K = ceil(4 L^2/(d-1)^2) steps,
+which is 17 for d >= 18. Gradient descent with a step of 2/d or more never shrinks x_1, so none of
+its points has that norm. With a smaller step, the other coordinates stay above 1/2 for ln 2/(-ln(1
+- 2/d)) steps, about 0.35 d. On diagonal matrices, this is a comparison of Muon with gradient
+descent.
 """
 
 import math

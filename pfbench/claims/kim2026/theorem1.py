@@ -1,10 +1,10 @@
 """Theorem 1 of kim2026: the mean |grad f(W_t)|_* of Muon with an inexact orthogonaliser.
 
 The "printed" bound is the line before (8) as we read it, with constants. Equation (8) itself is
-stated in O(.), and holds. The "corrected" bound is pfbench's. It holds for any orthogonaliser O
-with <M, O> >= lo |M|_* and |O| <= hi; both numbers are recorded at every step. Where beta is
-capped at 0, the printed bound is below the measured mean, as a test shows. So the two bounds are
-compared where beta > 0.
+stated in O(.), and holds. The "corrected" bound is pfbench's. The corrected bound holds for any
+orthogonaliser O with <M, O> >= lo |M|_* and |O| <= hi; both numbers are recorded at every step.
+Where beta is capped at 0, the printed bound is below the measured mean, as a test shows. So the
+two bounds are compared where beta > 0.
 """
 
 import math
@@ -33,7 +33,7 @@ from pfbench.verification.units import GRADIENT, NUMBER, formula
 def beta_and_eta(K: float, r: float, L: float, sigma: float, delta: float) -> tuple[float, float]:
     """Return beta = 1 - min(sqrt(L Delta)/(sigma sqrt(r K)), 1), and the step size eta.
 
-    Both are the values for one sample in each step.
+    The values are for one sample in each step.
     """
     noise = sigma * math.sqrt(r * K)
     smallest = min(math.sqrt(L * delta) / noise, 1.0) if noise else 1.0
@@ -155,7 +155,8 @@ THEOREM = Claim(
 def examine_noiseless_bound_order(effort: str, seed: int) -> ExaminationEvidence:
     """Compare a run of Muon without noise on w^2/2 with both bounds; beta is capped at 0 there.
 
-    The printed bound is too small by a constant factor. Its order is that of (8), and holds.
+    The printed bound is too small by a constant factor. The order of the printed bound is that of
+    (8), and is right.
     """
     problem = parabola(100)
     c = norm_constants(problem)

@@ -35,8 +35,8 @@ def make_affine_problem_pair(
     """Return a quadratic f, the function z -> f(M z + b), M and b.
 
     The function f is a random non-convex quadratic on the simplex, and M is random with condition
-    number 25. The other function has the preimage of the simplex as its set. Both problems have
-    the same curvature constant C_f, and Frank-Wolfe observes the same numbers on both.
+    number 25. The set of z -> f(M z + b) is the preimage of the simplex. Both problems have the
+    same curvature constant C_f, and Frank-Wolfe observes the same numbers on both.
     """
     problem = random_on_simplex(rng, d, 1.0)
     M = np.linalg.qr(rng.standard_normal((d, d)))[0] * np.geomspace(0.2, 5.0, d)

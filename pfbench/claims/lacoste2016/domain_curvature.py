@@ -1,4 +1,4 @@
-"""Curvature in the statements of lacoste2016."""
+"""Curvature constant in the statements of lacoste2016."""
 
 from pfbench.verification.instruments.indefinite import (
     ConvexHull,

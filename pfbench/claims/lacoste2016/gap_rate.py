@@ -89,7 +89,7 @@ def check_gap_rate(trial: Trial) -> Evidence:
 def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, float]:
     """Return the linear minimisations and full gradients until V <= 0.04 D on a zero chain.
 
-    V is the Frank-Wolfe gap. Both numbers are infinite if the budget is spent before.
+    V is the Frank-Wolfe gap. If the budget is spent before, both numbers of calls are infinite.
     """
     problem = CHAIN(T=chain_length)
     run = trial.run(

@@ -56,7 +56,7 @@ def min_gap_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
 def sharper_min_gap_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
     """Return the sharper bound (15) of the smallest gap up to step t.
 
-    It is h0/(t+1) + C/2 while t+1 <= 2 h0/C, and sqrt(2 h0 C/(t+1)) for larger t.
+    The bound is h0/(t+1) + C/2 while t+1 <= 2 h0/C, and sqrt(2 h0 C/(t+1)) for larger t.
     """
     h0, C = c.h0, c.C
     if t + 1.0 <= 2.0 * h0 / C:

@@ -3,7 +3,8 @@
 Let L_lm = max |H_lm x_m|_* over |x_m| <= 1, where H_lm is the second derivative in the layers l
 and m. In the norm max |x_l|/rho_l, L is at most the sum of rho_l rho_m L_lm. The L_ll alone give
 no bound of L: f = x y has L_11 = L_22 = 0 and L = 2 rho_1 rho_2. For a convex quadratic of p
-layers, L is at most p times the sum of rho_l^2 L_ll. This is attained by (x_1 + ... + x_p)^2/2.
+layers, L is at most p times the sum of rho_l^2 L_ll. The function that attains this bound is (x_1
++ ... + x_p)^2/2.
 """
 
 import math
@@ -173,8 +174,8 @@ def make_wide(norm: str) -> NormedProblem:
 def make_narrow(norm: str) -> NormedProblem:
     """Return the loss of a network with one weight in each layer, on |W_2| <= 0.01.
 
-    The only row has the target 1000. Its residual is so large that the mixed second derivative in
-    both layers is nearly all of L.
+    The only row has the target 1000. The residual of this row is so large that the mixed second
+    derivative in both layers is nearly all of L.
     """
     return _network(np.ones((1, 1)), np.full((1, 1), 1000.0), 1, 0.01, norm)
 

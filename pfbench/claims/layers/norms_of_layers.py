@@ -162,7 +162,7 @@ CLAIMS = (NORMS,)
 class EveryLayerMoves(FaultyBallProblem):
     """Faulty linear minimisation that moves every layer by its radius, for each norm.
 
-    This is right only for the norm that is the largest of the layers' norms.
+    Such a step is right only for the norm that is the largest of the layers' norms.
     """
 
     def lo(self, g: Gradient) -> Point:

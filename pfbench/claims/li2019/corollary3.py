@@ -153,8 +153,8 @@ def examine_weights_of_30(
 ) -> ExaminationEvidence:
     """Examine whether (30) with the parameters of corollary 3 implies (32) for all k <= N.
 
-    The bound (32) is 8 L D_t^2/(k(k+1)). The corrected (30) implies (32). It also bounds f(y_k) -
-    f(theta_hat) along a run of conditional gradient sliding.
+    The bound (32) is 8 L D_t^2/(k(k+1)). The corrected (30) implies (32). The corrected (30) also
+    bounds f(y_k) - f(theta_hat) along a run of conditional gradient sliding.
     """
     rng = stream(seed, "(30)")
     problem = quadratics.face_of_simplex(rng, 32, 10.0)

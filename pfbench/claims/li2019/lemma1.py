@@ -90,8 +90,8 @@ def constants_needed_by_direction_rank(
     """Return the constant c that lemma 1 needs in the worst direction of each rank.
 
     The ranks are 1, 2 and d, or only 1 where `ratio` = n/d is above 40. The curvature along V is
-    (1/2) <grad f(V) - grad f(0), V>, from the gradients under test. It is compared with `alpha`
-    |V|^2.
+    (1/2) <grad f(V) - grad f(0), V>, from the gradients under test. The curvature is compared with
+    `alpha` |V|^2.
     """
     tested: Any = problem
     backend = trial.subject.problem_under_test(tested).open(np.random.default_rng(seed))
@@ -140,8 +140,8 @@ def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> 
 
     In tau = c d/n, the same c must be enough for all n. For the curvature lambda_min/2, the needed
     c grows by more than a factor 2 from the smallest n/d to the largest. For lambda_min/4 the
-    needed c falls to 0. Both statements are about the worst rank-one directions that a search
-    finds.
+    needed c falls to 0. These statements on c are about the worst rank-one directions that a
+    search finds.
     """
     ratios = (10, 40, 160) if effort == "quick" else (10, 40, 160, 640)
 

@@ -39,8 +39,8 @@ from pfbench.verification.units import VALUE, formula, power_product
 def nonconvex_quadratic(rng: np.random.Generator, kappa: float, d: int = 256) -> KnownQuadratic:
     """Return a non-convex quadratic on the l1 ball of R^d with L/sigma_hat = kappa.
 
-    It is `make_restricted_quadratic` with one direction of negative curvature and a minimiser with
-    one nonzero entry. So L = max(1, excess) and sigma_hat = 1 - 8 (1 + excess)/d.
+    The problem is from `make_restricted_quadratic`, with one direction of negative curvature and a
+    minimiser with one nonzero entry. So L = max(1, excess) and sigma_hat = 1 - 8 (1 + excess)/d.
     """
     share = 8.0 / d
     excess = kappa * (1.0 - share) / (1.0 + kappa * share)

@@ -241,8 +241,8 @@ def make_biased_minimiser_problem(d: int, support: int, share: float) -> KnownQu
     The Hessian is I - d w w' with w' = (+-1/d, ...), so that sigma = 1 and tau = 1/(2 d), exactly.
     The true parameter theta* has `support` equal entries and the l1 norm 1 - share. The minimiser
     theta_hat = theta* - share w has the l1 norm 1. So eps_stat is positive. The point theta* +
-    share w is in the ball and near the start. It differs from theta_hat only along w, where f is
-    nearly flat. So runs come near the bound of |theta - theta_hat|.
+    share w is in the ball and near the start. This point differs from theta_hat only along w,
+    where f is nearly flat. So runs come near the bound of |theta - theta_hat|.
 
     Parameters
     ----------

@@ -70,8 +70,8 @@ def _final_gap_ratio_and_distance_ratios(
     """Return the final gap and the squared distances of a run, each divided by its unit.
 
     The unit of the gap is sigma_hat eps_stat^2, and the run is scheduled to reach it. The squared
-    distances |y - theta_hat|^2 are those at all points y with at most this gap. Their unit is
-    eps_stat^2.
+    distances |y - theta_hat|^2 are those at all points y with at most this gap. The unit of the
+    squared distances is eps_stat^2.
     """
     tested, target = from_quadratic(problem), problem.sigma_hat * squared_error
     ratios = [0.0]

@@ -110,7 +110,7 @@ FO = _of_theorem1(
 def lo_first_term(L: float, D: float, sigma_hat: float, delta0: float, T: int) -> float:
     """Return the first term of the bound of the linear minimisations in T outer iterations.
 
-    This term must cover the linear minimisations that exceed the second term, as on faces.
+    The first term must cover the linear minimisations that exceed the second term, as on faces.
     """
     N = shared_runs.inner_iteration_count(L, sigma_hat)
     return 288.0 * L * D**2 * 2.0**T / delta0 * (N**2 * sigma_hat / (64.0 * L))
@@ -175,8 +175,8 @@ def check_lo(trial: Trial) -> Evidence:
 def _decide_lo_growth(trial: Trial) -> tuple[Decision, int]:
     """Decide the exponent of 1/epsilon in the number of additional linear minimisations.
 
-    Those beyond one in each inner iteration are additional. Return the decision and the number of
-    runs.
+    Linear minimisations beyond one in each inner iteration are called additional. Return the
+    decision and the number of runs.
     """
     lengths = trial.choose_by_effort(range(4, 12), range(4, 14))
     problem = _SIMPLEX(trial.rng("growth"))

@@ -1,6 +1,7 @@
 """Theorem 3.1 of peng2026, one matrix, L_1 = 0: the mean of |grad f(W_t)|_*, and a smaller bound.
 
-The bound of pfbench, for any O with <N, O> >= lo |N|_* and |O| <= hi. With e_t = N_t - grad f(W_t)
+pfbench derives its bound for any O with <N, O> >= lo |N|_* and |O| <= hi. Let e_t = N_t - grad
+f(W_t). Then
 
     f(W_{t+1}) <= f(W_t) - eta lo |grad f(W_t)|_* + eta (lo + hi) |e_t|_* + L eta^2 hi^2/2,
 
@@ -12,7 +13,8 @@ as <grad f, O> = <N, O> - <e, O> >= lo (|grad f|_* - |e|_*) - hi |e|_*. By the r
 
 z_k = g_k - grad f(W_k). The first term has the sum beta1 beta2 |grad f(W_1)|_*/(1 - beta1) over t
 at most, the last is beta1 beta2 L eta hi/(1 - beta1) at most. The z_k are orthogonal in the mean,
-so that theirs is at most sqrt(V r) sigma, sigma^2 the variance of a batch. Sum over t.
+so that their term is at most sqrt(V r) sigma, where sigma^2 is the variance of a batch. The bound
+follows by a sum over t.
 """
 
 import math

@@ -1,9 +1,9 @@
 """Averaging minimisers in place of gradients: Almond stops where uSCG continues.
 
 Noise of 3 tau with probability 1/4 and of -tau with 3/4 has mean 0 and median -tau. Averaged signs
-settle where the *median* of the stochastic gradient is 0. This is at |grad f| = tau =
-sigma/sqrt(3), for every alpha and however small the step. This statement is pfbench's. The
-source's own bound has the term 2 zeta sigma, which no step size reduces.
+settle where the *median* of the stochastic gradient is 0. For this noise they settle at |grad f| =
+tau = sigma/sqrt(3), for every alpha and however small the step. The claim on the settling point is
+pfbench's. The source's own bound has the term 2 zeta sigma, which no step size reduces.
 """
 
 import math

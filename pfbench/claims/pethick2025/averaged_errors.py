@@ -1,7 +1,7 @@
 """The errors of averaged gradients in pethick2025: lemmas D.2, D.3, D.4, D.6 and D.7.
 
-Let u_k = E|d_k - grad f(x_k)|_2^2. The "sharper" bounds of sqrt(u_k) are pfbench's. They add a
-noise term and a bias term by Minkowski's inequality. The noise term is that of an average of
+Let u_k = E|d_k - grad f(x_k)|_2^2. The "sharper" bounds of sqrt(u_k) are pfbench's. These bounds
+add a noise term and a bias term by Minkowski's inequality. The noise term is that of an average of
 independent gradients; it is attained where f is affine. The bias term is that of steps of equal
 length; it is attained along a straight path. The claims methods-run-uscg and methods-run-scg test
 the exact law of the error, from which D.2 follows.
@@ -87,7 +87,8 @@ def recursion_bound_printed(u: float, alpha: float, L_f: float, s: float, sigma:
 def recursion_bound_sharper(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
     """Return pfbench's bound of u_k by u_(k-1), from Young's inequality.
 
-    Its weights are 1/(1-alpha) and 1/alpha. u_(k-1) is `u`, and alpha_k is `alpha`.
+    The weights in Young's inequality are 1/(1-alpha) and 1/alpha. u_(k-1) is `u`, and alpha_k is
+    `alpha`.
     """
     bias = ((1.0 - alpha) * L_f * s) ** 2 / alpha
     return (1.0 - alpha) * u + bias + (alpha * sigma) ** 2

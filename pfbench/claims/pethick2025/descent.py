@@ -14,7 +14,7 @@ def descent_bound(
 ) -> float:
     """Return Delta/(rho gamma K) + L rho gamma/2 + 2 zeta error, the bound of lemma D.1.
 
-    It bounds the mean of |grad f(x_k)|_* over K iterations.
+    Lemma D.1 bounds the mean of |grad f(x_k)|_* over K iterations.
     """
     return delta / (rho * gamma * K) + L * rho * gamma / 2.0 + 2.0 * zeta * error
 

@@ -1,7 +1,7 @@
 """The geometry of norm balls: one constant in place of two, and a bound of |grad f|_* by the gap.
 
-Pethick et al. 2025 use both rho_2/rho and zeta. They are the same number: both are the maximum of
-<x, v> over |x| <= 1 and |v|_2 <= 1. This remark is pfbench's.
+Pethick et al. 2025 use both rho_2/rho and zeta. The two constants are the same number: both are
+the maximum of <x, v> over |x| <= 1 and |v|_2 <= 1. The remark that they are equal is pfbench's.
 """
 
 import math
@@ -128,8 +128,9 @@ def _isometry(shape: tuple[int, ...]) -> Floats:
 def check_ball_geometry(trial: Trial) -> Evidence:
     """Test a ball's constants, dual norm, minimisation and projection against definitions.
 
-    The constants are zeta, rho_2 and omega. They are tested at random points, vertices, points
-    with a single nonzero entry, and isometries. The latter attain the extremes.
+    The constants are zeta, rho_2 and omega. The tests are made at random points, vertices, points
+    with a single nonzero entry, and isometries. Vertices, single entries and isometries attain the
+    extreme ratios.
     """
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
@@ -143,7 +144,7 @@ def check_ball_geometry(trial: Trial) -> Evidence:
 def _decide_ball(oracles: Any, reference: NormBall, rng: np.random.Generator) -> Decision:
     """Decide whether the constants and operations of one ball agree with their definitions.
 
-    `reference` is the correct ball. Its norm is used, and the points are drawn from it.
+    `reference` is the correct ball. The norm and the test points are those of `reference`.
     """
     ball, points = oracles.norm, list(iterate_extremal_points(reference, rng))
     gradients = [*points, *(rng.standard_normal(reference.shape) for _ in range(_PAIRS))]

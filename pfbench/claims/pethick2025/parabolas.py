@@ -51,7 +51,7 @@ def make_pure_noise_problem(K: int) -> HorizonProblem:
 def make_linf_quadratic(K: int) -> HorizonProblem:
     """Return a quadratic of ten variables with normal noise and the l-infinity norm.
 
-    Its constant zeta is sqrt(10).
+    The constant zeta of the norm is sqrt(10).
     """
     rng = np.random.default_rng(3)
     noise = make_noise("normal", 0.5, (10,), 16, rng).tolist()

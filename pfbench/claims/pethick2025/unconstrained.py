@@ -1,7 +1,8 @@
 """Lemma D.1 and theorems 5.4 and 5.5 of pethick2025: uSCG, by the mean of |grad f(x_k)|_*.
 
 The "printed" bound is the one that we read in the paper, with the constants of its proof. The
-"sharper" bound is pfbench's. Both use one constant zeta, where the paper has rho_2/rho and zeta.
+"sharper" bound is pfbench's. Both bounds use one constant zeta, where the paper has rho_2/rho and
+zeta.
 """
 
 import math
@@ -66,7 +67,7 @@ def vanishing_alpha_bound_printed(
 ) -> float:
     """Return the bound of mean |grad f(x_k)|_* in theorem 5.5 as printed.
 
-    It holds for gamma from K^(-3/4)/2 to K^(-3/4), with alpha_k = k^(-1/2).
+    The bound holds for gamma from K^(-3/4)/2 to K^(-3/4), with alpha_k = k^(-1/2).
     """
     root = math.sqrt(4.0 * sigma**2 + 8.0 * (L_f * rho * zeta) ** 2)
     first = 2.0 * delta + 8.0 / 3.0 * (2.0 * rho * zeta) * root

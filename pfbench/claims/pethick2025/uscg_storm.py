@@ -1,9 +1,9 @@
 """uSCG along STORM's estimate: the mean of |grad f(x_k)|_* decreases as K^(-1/3).
 
-This statement is pfbench's. Steps are rho_2 gamma long, and alpha = L_ms rho_2 gamma/sigma. With a
-first batch of one sample, the exact law of STORM's error gives sqrt(u_k) <= sqrt(2 L_ms rho_2
-gamma sigma) + (1 - alpha)^(k-1) sigma. Lemma D.1 of pethick2025 gives the other terms of the
-bound. The step gamma minimises the sum of the first and the third term.
+The statement and its proof are pfbench's. Steps are rho_2 gamma long, and alpha = L_ms rho_2
+gamma/sigma. With a first batch of one sample, the exact law of STORM's error gives sqrt(u_k) <=
+sqrt(2 L_ms rho_2 gamma sigma) + (1 - alpha)^(k-1) sigma. Lemma D.1 of pethick2025 gives the other
+terms of the bound. The step gamma minimises the sum of the first and the third term.
 """
 
 import math
@@ -39,8 +39,8 @@ def storm_bound(
 ) -> float:
     """Return the bound of the mean of |grad f(x_k)|_* over K iterations.
 
-    It is Delta/(rho gamma K) + L rho gamma/2 + 2 zeta [sqrt(2 L_ms s sigma) + sigma/(alpha K)]
-    with s = rho_2 gamma. If alpha is capped at 1, the term of the error is at least sigma.
+    The bound is Delta/(rho gamma K) + L rho gamma/2 + 2 zeta [sqrt(2 L_ms s sigma) + sigma/(alpha
+    K)] with s = rho_2 gamma. If alpha is capped at 1, the term of the error is at least sigma.
     """
     gamma = storm_step(K, L_ms, rho, zeta, sigma, delta)
     s = rho * zeta * gamma

@@ -1,9 +1,10 @@
 """Decrease in each good step of away-step, pairwise and blended pairwise Frank-Wolfe.
 
 h_t = f(x_t) - min f, delta the pyramidal width, M the diameter. A step is *good* unless it is the
-longest that its direction allows; a step to w = LO(g) is always good. Let a be the active vertex
-with the largest <g, v>. Then h <= <g, a - w>^2/(2 mu delta^2). A direction d of afw and bpfw has
-<g, -d> >= <g, a - w>/2; that of pfw has <g, -d> = <g, a - w>. Each dropped vertex was added before.
+longest that its direction allows; a step to a minimiser w of <g, v> is always good. Let a be the
+active vertex with the largest <g, v>. Then h <= <g, a - w>^2/(2 mu delta^2). A direction d of afw
+and bpfw has <g, -d> >= <g, a - w>/2; that of pfw has <g, -d> = <g, a - w>. Each dropped vertex was
+added before.
 """
 
 from functools import partial

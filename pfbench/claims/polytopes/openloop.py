@@ -1,7 +1,8 @@
 """Open-loop steps against line search where the minimiser lies inside a face.
 
-h_t = f(x_t) - min f. The papers on open loops state their rates with constants that were not read.
-pfbench derives the statements here: f convex, L-smooth, on a set of diameter D, eta_t = 4/(t+4).
+Here h_t = f(x_t) - min f. The papers on open loops state their rates with constants that we did
+not read. pfbench derives the statements here, for convex and L-smooth f on a set of diameter D,
+with eta_t = 4/(t+4).
 """
 
 import math

@@ -1,6 +1,6 @@
 """condg (qu2018 algorithm 2): its stopping rule, its cost, its distance to the exact prox.
 
-condg applies Frank-Wolfe with line search to <l, x> + |x - u|^2/(2 lambda). It starts at u and
+condg applies Frank-Wolfe with line search to <l, x> + |x - u|^2/(2 lambda). condg starts at u and
 stops when the Frank-Wolfe gap is at most eta.
 """
 

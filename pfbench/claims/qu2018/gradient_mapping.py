@@ -1,4 +1,4 @@
-"""Shared parts of qu2018's theorems: the gradient mapping, a slope, and costs of schedules."""
+"""Shared parts of qu2018's theorems: the gradient mapping, a linear function, schedule costs."""
 
 import math
 from collections.abc import Callable, Mapping

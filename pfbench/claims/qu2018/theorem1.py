@@ -53,7 +53,7 @@ def option2_min_bound(L: float, ell: float, first: float, norm: float, M: float,
 
     |theta_0 - theta*| is `first`, and |theta*| is `norm`; upper bounds are allowed for both. The
     theorem prints the mapping at theta_{k-1} with the gradient at theta_md_k. Here the mapping is
-    at theta_md_k. This agrees with theorem 2, the same result with noise.
+    at theta_md_k. In this point the bound agrees with theorem 2, the same result with noise.
     """
     return (
         192.0 * L * L * first**2 / (N * N * (N + 1.0))

@@ -31,7 +31,7 @@ def stochastic_mapping_bound(
 ) -> float:
     """Return the bound of the weighted mean of E|g|^2, g the stochastic gradient mapping.
 
-    It is theorem 2 with constants that pfbench derived.
+    The statement is theorem 2 of qu2018, with constants that pfbench derived.
     """
     return (
         384.0 * L * L * first**2 / (N * (N + 1.0) * (N + 2.0))

@@ -1,4 +1,4 @@
-"""Recent relatives of the other methods: loopless and recursive estimates.
+"""Recent methods related to the others: loopless and recursive estimates.
 
 The bounds are pfbench's.
 """

@@ -7,9 +7,9 @@ The bounds are pfbench's. e_t = g_t - grad f(x_t), and a step is at most gamma_t
     page-fw-convex     E|e_t|^2 <= (2-p)/(pb) (L D gamma_t)^2
     spider-fw-convex   E|e_t|^2 <= (4 L D/(t+2))^2
 
-f(x_{t+1}) - min f <= (1 - gamma_t)(f(x_t) - min f) + gamma_t D |e_t| + L D^2 gamma_t^2/2. So f(x_t)
-- min f is at most the bound of each schedule. The bounds of f are loose, and hold; those of the
-errors bind.
+f(x_{t+1}) - min f <= (1 - gamma_t)(f(x_t) - min f) + gamma_t D |e_t| + L D^2 gamma_t^2/2. So
+f(x_t) - min f is at most the bound of each schedule. The bounds of f are loose, and those of the
+errors are nearly attained.
 """
 
 import math
@@ -66,7 +66,7 @@ def spider_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
 def one_sfw_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
     """Return the bound of E f(x_T) - min f for one-sfw.
 
-    It is (4/3) D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1).
+    The bound is (4/3) D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1).
     """
     error = 4.0 / 3.0 * D * math.sqrt(2.0 * sigma2 + 8.0 * (L * D) ** 2)
     return error / math.sqrt(T) + 2.0 * L * D**2 / (T + 1.0)
@@ -75,7 +75,7 @@ def one_sfw_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -
 def momentum_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
     """Return the bound of E f(x_T) - min f for momentum-sfw.
 
-    It is (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1).
+    The bound is (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1).
     """
     error = 1.2 * D * (math.sqrt(sigma2) + 2.06 * L * D)
     return float(error / T ** (1.0 / 3.0)) + 2.0 * L * D**2 / (T + 1.0)
@@ -84,7 +84,7 @@ def momentum_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) 
 def page_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
     """Return the bound of E f(x_T) - min f for page-fw-convex.
 
-    It is ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)) with C = L D^2 (1/2 + sqrt((2-p)/(pb))).
+    The bound is ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)) with C = L D^2 (1/2 + sqrt((2-p)/(pb))).
     """
     b, p, s = PAGED["batch"], PAGED["refresh"], PAGED["delay"]
     C = L * D**2 * (0.5 + math.sqrt((2.0 - p) / (p * b)))

@@ -1,6 +1,7 @@
 """Mean gaps and mean squared mappings under the schedules of methods without SVRG epochs.
 
-The bounds are pfbench's but for sliding: a conditional error and one step of descent, summed up.
+The bounds are pfbench's, except those for sliding. They follow from a conditional error and the
+descent in one step, by summation.
 
     storm-fw      h0/(T gamma) + L D^2 gamma/2 + D sqrt(2 L gamma D sigma), alpha = L gamma D/sigma
     nfwu-*        2 epsilon D, a step of epsilon/L, T = L h0/epsilon^2, E|e_t|^2 <= epsilon^2/4

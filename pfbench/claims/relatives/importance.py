@@ -5,7 +5,7 @@ q_i, has the mean grad f(x) - grad f(y), and a mean square of at most
 
     sum of |grad f_i(x) - grad f_i(y)|^2/(n^2 q_i) <= (1/n) sum of L L_i |x - y|^2 = L^2 |x - y|^2.
 
-Uniform draws have the mean of the L_i^2 in place of L^2, which is up to n times as large.
+For uniform draws, the mean of the L_i^2 replaces L^2, which is up to n times as large.
 
 Sliding with x+ = condg(G, x, 1/L, eta), full gradients every T steps and batches of b > 4T between,
 s = sqrt(T/b). Write d = |x+ - x|^2 and e = |G - grad f(x)|^2; over a run sum e <= s^2 L^2 sum d, in
@@ -125,7 +125,7 @@ def sliding_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
 def sharper_mapping_bound(c: Constants, parameters: Any) -> float:
     """Return pfbench's bound of the mean of |G|^2, with s = sqrt(T/b) < 1/2.
 
-    It is (1+s)^2/(1/2 - s) L (h0/N + eta) + 2 (1 + 1/s) L eta.
+    The bound is (1+s)^2/(1/2 - s) L (h0/N + eta) + 2 (1 + 1/s) L eta.
     """
     s, eta = math.sqrt(parameters.period / parameters.batch), parameters.tolerance
     moves = (1.0 + s) ** 2 / (0.5 - s) * (c.delta / parameters.iterations + eta)

@@ -3,8 +3,8 @@
 Let f_i(x) = <b_i, x> + L |x|^2/2 with orthogonal b_i, |b_i|^2 = 2 L Delta n. Runs start at x_0 =
 0, where f(x_0) - min f = Delta. A point in the span of k of the b_i has |grad f(x)|^2 >= 2 L Delta
 (n-k)/n, since each b_i orthogonal to it contributes |b_i|^2/n^2. So |grad f(x)| < sqrt(L Delta)
-needs more than n/2 component gradients. This holds only for methods whose points are in the span
-of the gradients that they queried.
+needs more than n/2 component gradients. The lower bound holds only for methods whose points are in
+the span of the gradients that they queried.
 """
 
 import math

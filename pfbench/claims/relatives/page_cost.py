@@ -48,7 +48,7 @@ def min_mean_sfo(n: int, L: float, delta: float, epsilon: float) -> float:
 def step_costs(trial: Trial, batch: int, refresh: float) -> tuple[set[int], set[int]]:
     """Return the component gradients of steps with a full gradient, and of the other steps.
 
-    They are observed in a run with n = 64; each result is the set of the counts.
+    The counts are observed in a run with n = 64, and each result is the set of their values.
     """
     algorithm = trial.make(iterations=60, batch=batch, refresh=refresh, step=0.1)
     heads, tails, before = set[int](), set[int](), 0

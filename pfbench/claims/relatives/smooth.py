@@ -1,8 +1,8 @@
 """Mean squared gradients of PAGE, L-SVRG and ZeroSARAH, and mean gaps of Frank-Wolfe.
 
-The bounds are pfbench's. They follow from the descent along g_t and from sum E|g_t - grad
-f(x_t)|^2 <= c^2 L^2 sum E|x_t - x_{t-1}|^2, by the exact conditional laws of the errors. They hold
-for every step size that the lemma allows.
+The bounds are pfbench's. The bounds follow from the descent along g_t and from sum E|g_t - grad
+f(x_t)|^2 <= c^2 L^2 sum E|x_t - x_{t-1}|^2, by the exact conditional laws of the errors. The
+bounds hold for every step size that the lemma allows.
 """
 
 import math

@@ -2,8 +2,8 @@
 
 A method's schedule for an accuracy epsilon is run until the theorem's guarantee is met. For convex
 f, that is when f(x_t) - min f at the last iterate is at most the bound. For other f, it is when
-the mean of the measure over the iterates so far is at most the bound. This mean is the expectation
-of an output drawn among them.
+the mean of the measure over the iterates so far is at most the bound. This mean is the expected
+measure of an output drawn among these iterates.
 
 On |x|^2/2 no step decreases f by more than the theory guarantees. So the sum of the measure is
 f(x_0) - min f over the step size, for any number of steps. So the schedules need nearly as many

@@ -1,4 +1,4 @@
-"""Normalised Frank-Wolfe updates with five gradient estimators, and a lower bound on LO calls.
+"""Normalised Frank-Wolfe updates with five gradient estimators; a bound of linear minimisations.
 
 Notation: n components, S the batch, p the epoch length, j = t mod p the steps since the snapshot,
 eta the step, D the diameter, L = max(L_f, L_ms), L2 = L2_ms, Delta the gap of f at the start, V the

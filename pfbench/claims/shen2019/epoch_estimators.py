@@ -69,7 +69,7 @@ def log_cosh(n: int, d: int, seed: int = 0) -> LogCosh:
 def recovery(rows: int, columns: int, seed: int = 0) -> RobustMatrixRecovery:
     """Return robust recovery of a matrix of rank 2 in a nuclear-norm ball, as in section 6.
 
-    Its iterates are stored as factors, so that methods run as they do at the paper's size. D is
+    The iterates are stored as factors, so that methods run as they do at the paper's size. D is
     large compared with V, so the bounds of V are far above V.
     """
     data = draw_synthetic_entries(rows=rows, columns=columns, rank=2, density=0.6, seed=seed)
@@ -165,8 +165,8 @@ def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> li
 def decide_not_rejected(ratios: Sequence[float], subject: str = "(9)") -> Decision:
     """Decide by an e-process whether a bound of a mean is rejected.
 
-    It is for bounds that are met with equality, below which no confidence limit of a mean could
-    lie.
+    The rule is for bounds that hold with equality: no confidence limit of a mean could lie below
+    such a bound.
 
     Parameters
     ----------
@@ -191,9 +191,9 @@ def decide_not_rejected(ratios: Sequence[float], subject: str = "(9)") -> Decisi
 def exact_mean_squared_errors(estimator: str, problem: ForcedPath, eta: float, p: int) -> Floats:
     """Return E|g - grad f|^2 for a batch of 1, at j = 0 .. p-1 of the first epoch; shape (p,).
 
-    The errors are those of normalised Frank-Wolfe updates from the start. They are exact, as all
-    single draws are enumerated. Draws are independent and have mean 0, so the error of a recursive
-    estimate is the sum of the mean squares of its steps.
+    The errors are those of normalised Frank-Wolfe updates from the start. The mean squared errors
+    are exact, as all single draws are enumerated. Draws are independent and have mean 0, so the
+    error of a recursive estimate is the sum of the mean squares of its steps.
     """
     weight = eta / problem.length
     snapshot = x = problem.start()

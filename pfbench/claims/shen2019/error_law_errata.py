@@ -153,10 +153,10 @@ def examine_missing_increment(
 ) -> ExaminationEvidence:
     """Examine the mean value formula grad f_i(x) - grad f_i(x~) = f_i''(x-bar) (x - x~).
 
-    It is tested in one variable. As printed, the factor x - x~ is missing. For each component and
-    two lengths of x - x~, a point x-bar is searched among 1001 points of the segment. The ratio is
-    that of the left side to the nearest right side. In units of length u, the missing factor 1
-    becomes u.
+    The formula is tested in one variable. As printed, the factor x - x~ is missing. For each
+    component and two lengths of x - x~, a point x-bar is searched among 1001 points of the
+    segment. The ratio is that of the left side to the nearest right side. In units of length u,
+    the missing factor 1 becomes u.
     """
     rng = stream(seed, "mean value")
     problem = LogCosh(rng.uniform(0.5, 1.5, (9, 1)), rng.uniform(-0.3, 0.3, 9), L2Ball(1, 1.0))
@@ -201,9 +201,9 @@ def examine_mean_value(
 
     The function is f(x) = a x_1^3/3 + b x_2^q/q, from 0 to (s, t). The residual at 10^4 points of
     the segment exceeds the possible change of the residual between two of them. So every point is
-    excluded. The integral form of the mean value theorem holds. It gives |grad f(x)-grad
-    f(x~)-Hess f(x~)(x-x~)| <= (L2/2)|x-x~|^2. From this follow the factor 1/4 in CASVRG's law, and
-    eta^2 (i-1/2) for step i of CASPIDERG.
+    excluded. The integral form of the mean value theorem holds. The integral form gives |grad
+    f(x)-grad f(x~)-Hess f(x~)(x-x~)| <= (L2/2)|x-x~|^2. From this follow the factor 1/4 in
+    CASVRG's law, and eta^2 (i-1/2) for step i of CASPIDERG.
     """
     rng, q = stream(seed, "vector"), separable_power
     a, b = rng.uniform(0.5, 2.0, size=2)
@@ -247,8 +247,8 @@ def examine_mean_value(
 def _ratio_to_quarter_law_and_max_deviation() -> tuple[float, float]:
     """Return two numbers that test the integral form on a forced path.
 
-    They are the variance of CASVRG over its law with 1/4, and the largest relative deviation of
-    CASPIDERG's steps from eta^4 (i-1/2)^2.
+    The two numbers are the variance of CASVRG over its law with 1/4, and the largest relative
+    deviation of CASPIDERG's steps from eta^4 (i-1/2)^2.
     """
     problem, eta, p = ForcedPath(2, 2, L=1.0, L2=1.0), 1e-3, 20
     points = [np.array([i * eta, 0.0]) for i in range(p + 1)]

@@ -27,8 +27,8 @@ IN_N, IN_EPSILON = 1 / 3, 2.0
 def make_easy_log_cosh(n: int, seed: int = 0) -> LogCosh:
     """Return the loss log cosh of a linear model on a ball in R^6, with n random rows.
 
-    Every constant that the schedule takes is known, for n and epsilon over two decades. It is an
-    easy problem: measured exponents below the claimed ones are no evidence for the proof.
+    Every constant that the schedule takes is known, for n and epsilon over two decades. The
+    problem is easy: measured exponents below the claimed ones are no evidence for the proof.
     """
     return log_cosh(n, 6, seed)
 

@@ -289,7 +289,7 @@ CROSSOVERS = {"casvrg": Crossover(15.4, -0.75), "caspiderg": Crossover(6.4, -0.5
 def check_crossover(trial: Trial, *, estimator: str) -> Evidence:
     """Test that an estimator costs less than SPIDERG only below the stated crossover.
 
-    Both costs are component gradients, counted in runs on both sides of the crossover.
+    The costs are component gradients, counted in runs on both sides of the crossover.
     """
     spider = replace(trial, subject=replace(trial.subject, algorithm=METHODS["spiderg"]))
     parts, epsilons, runs = {}, {}, 0

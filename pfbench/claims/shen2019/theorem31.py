@@ -39,9 +39,9 @@ from pfbench.verification.units import GRADIENT, SQUARE, VALUE, formula, power_p
 def mean_gap_bound(epsilon: float, D: float) -> float:
     """Return 2 eps D, the bound of the mean of E V(x_t) over t < T = L Delta/eps^2.
 
-    V is the Frank-Wolfe gap, and the step is eta = eps/L. The paper's proof gives 2.5 eps D. Its
-    two error terms can be joined. With v* = argmin <grad f, v>, <grad f, v - x> <= -V + <grad f -
-    g, v - v*>. This gives 2 eps D.
+    V is the Frank-Wolfe gap, and the step is eta = eps/L. The paper's proof gives 2.5 eps D. The
+    two error terms of the proof can be joined. With v* = argmin <grad f, v>, <grad f, v - x> <= -V
+    + <grad f - g, v - v*>. So the bound becomes 2 eps D.
     """
     return 2.0 * epsilon * D
 

@@ -1,4 +1,4 @@
-"""Theorem 5.1 of shen2019: a lower bound on LO calls, by a resisting oracle.
+"""Theorem 5.1 of shen2019: a lower bound on linear minimisations, by a resisting oracle.
 
 The module of the resisting oracle is imported on first use, so that listing the claims does not
 import it.

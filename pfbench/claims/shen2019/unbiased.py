@@ -27,7 +27,7 @@ from pfbench.verification.statistics import LEVEL, Decision, decide_exact, mean_
 def enumerable_logistic(rng: np.random.Generator) -> NonconvexLogistic:
     """Return logistic regression with so few components that all batches can be enumerated.
 
-    Its gradient changes along the path, so a gradient taken at another point is detected.
+    The gradient changes along the path, so a gradient taken at another point is detected.
     """
     features, labels = draw_synthetic_rows(True, rows=3, columns=3, seed=int(rng.integers(2**31)))
     return NonconvexLogistic(features, labels, L2Ball(3, 2.0), alpha=0.3)

@@ -97,7 +97,7 @@ def _decrease_per_step(stride: float, epsilon: float) -> float:
 def robust(seed: int = 0) -> RobustRegression:
     """Return robust regression on 64 rows in 4 variables with an l1 penalty.
 
-    It is an easy problem: every method needs far fewer calls than its rate allows.
+    The problem is easy: every method needs far fewer calls than its rate allows.
     """
     features, labels = draw_synthetic_rows(rows=64, columns=4, seed=seed)
     return RobustRegression(features, labels, WholeSpace(4), penalty=L1Penalty(0.01))
@@ -385,8 +385,8 @@ def _sfo_and_po_to_target(
 ) -> tuple[float, float]:
     """Return the component gradients and proximal calls until |G| <= epsilon.
 
-    G is taken at the points among which the output is drawn. Both numbers are infinite if the run
-    never reaches the target.
+    G is taken at the points among which the output is drawn. Both numbers of calls are infinite if
+    the run never reaches the target.
     """
     constants = problem.constants(problem.start())
     accuracy = epsilon**2 if case.is_squared else epsilon

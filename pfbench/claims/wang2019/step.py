@@ -1,4 +1,4 @@
-"""wang2019 section 3: the step 1/(2L), against SPIDER's step, which its accuracy fixes."""
+"""wang2019 section 3: the step size 1/(2L), compared with SPIDER's, which depends on epsilon."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""wang2019 theorem 1: the mean squared gradient of SpiderBoost after K steps of 1/(2L)."""
+"""wang2019 theorem 1: the mean squared gradient of SpiderBoost after K steps of size 1/(2L)."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from pfbench.verification.units import SQUARE, formula
 
 
 def bound(L: float, Delta: float, K: int) -> float:
-    """Return 4 L Delta/K, the bound of E|grad f(x_xi)|^2; the paper prints O(.)."""
+    """Return 4 L Delta/K, the bound of E|grad f(x_xi)|^2; the paper states it in O(.)."""
     return 4.0 * L * Delta / K
 
 

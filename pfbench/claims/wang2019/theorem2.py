@@ -1,4 +1,4 @@
-"""wang2019 theorem 2: the mean squared gradient mapping of Prox-SpiderBoost, and K maps."""
+"""wang2019 theorem 2: the mean squared gradient mapping of Prox-SpiderBoost in K steps."""
 
 from functools import partial
 
@@ -12,7 +12,10 @@ from pfbench.verification.units import SQUARE, formula
 
 
 def bound(L: float, Delta: float, K: int) -> float:
-    """Return 20 L Delta/K, the bound of E|G(x_xi)|^2; the paper prints O(.), 18 is provable."""
+    """Return 20 L Delta/K, the bound of E|G(x_xi)|^2; the paper states it in O(.).
+
+    The smaller constant 18 can be proved, too.
+    """
     return 20.0 * L * Delta / K
 
 

@@ -1,13 +1,13 @@
 """Steps eta_t = g(t)/(t + g(t)) on convex f, g >= 2 not decreasing: two bounds of h_t.
 
-Any set. h_{t+1} <= (1 - eta_t) h_t + eta_t^2 L D^2/2, and h_t <= L D^2 eta_{t-1} for t >= 1 by
-induction: eta_0 = 1, and the step needs eta_{t-1} (1 - eta_t) <= eta_t (1 - eta_t/2), which g >= 2
-gives.
+Here h_t = f(x_t) - min f. On any set, h_{t+1} <= (1 - eta_t) h_t + eta_t^2 L D^2/2. By induction,
+h_t <= L D^2 eta_{t-1} for t >= 1. The induction starts with eta_0 = 1, and its step needs
+eta_{t-1} (1 - eta_t) <= eta_t (1 - eta_t/2), which g >= 2 gives.
 
-Ball of radius r with |grad f| >= lambda on it. V(x) >= |grad f(x)| |v - x|^2/(2r), so that
-h_{t+1} <= (1 - eta_t + kappa eta_t^2) h_t with kappa = L r/lambda, and h_t <= h_0 times the product
-of these where kappa <= 1. That falls as t^-l for g = l, and faster than every power for
-g = 2 + log(t + 1), the log-adaptive step.
+On a ball of radius r with |grad f| >= lambda, the gap is V(x) >= |grad f(x)| |v - x|^2/(2r). So
+h_{t+1} <= (1 - eta_t + kappa eta_t^2) h_t with kappa = L r/lambda. For kappa <= 1, h_t is at most
+h_0 times the product of these factors. The product decreases as t^-l for g = l. For the
+log-adaptive step g = 2 + log(t + 1), it decreases faster than every power.
 """
 
 import math

@@ -101,7 +101,7 @@ def confirm_entry(
     """Return the result of an attempt to confirm that a bound is violated on an instance.
 
     The ratio is computed with rationals, or else with 50 digits. `mean_test` requests an e-process
-    instead. It is a pair: the entropy of the seeds, and the largest number of runs.
+    instead. `mean_test` is a pair: the entropy of the seeds, and the largest number of runs.
     """
     deadline, reason = min(deadline, monotonic() + _REPLAY_SECONDS), statement.refusal
     methods: list[Callable[..., Confirmation]] = [_confirm_exactly, _confirm_in_digits]

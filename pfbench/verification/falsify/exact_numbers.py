@@ -262,7 +262,7 @@ class Digits(Number):
     def comparisons_agree(first: "type[Digits]", second: "type[Digits]") -> bool:
         """Return whether the logged differences of two replays agree.
 
-        They agree if they are equal up to a thousandth, or both 0.
+        Two differences agree if they are equal up to a thousandth, or both 0.
         """
         pairs = list(zip(first.differences, second.differences, strict=False))
         are_close = [a == b or (a and b and abs(a - b) <= abs(b) / 1000) for a, b in pairs]

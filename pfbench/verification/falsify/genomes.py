@@ -203,7 +203,8 @@ def _cost(value: Any) -> float:
 def genome_complexity(genome: Genome) -> float:
     """Return a measure of a genome's complexity, which shrinking reduces.
 
-    It increases with the number of components, the dimension, and the length of the numbers.
+    The measure increases with the number of components, the dimension, and the length of the
+    numbers.
     """
     costs = [2.0 + _cost(container[key]) for container, key in list_positions(genome)]
     return 6.0 * float(genome["d"]) + 10.0 * float(genome["n"]) + sum(costs)

@@ -1,4 +1,4 @@
-"""Standalone scripts: a counterexample in at most 60 lines that need only numpy."""
+"""Standalone scripts of counterexamples, with at most 60 lines that need only NumPy."""
 
 import ast
 import inspect

@@ -204,7 +204,7 @@ class Search:
             self.pools[rung] = [e for e in remaining if e.ratio <= 1.0 + MARGIN or e.kind != kind]
 
     def shrink(self, entry: Entry, work: int, seconds: float, lower: float | None = None) -> Entry:
-        """Return a simpler entry whose ratio is at least `lower`.
+        """Return an entry with a simpler genome whose ratio is at least `lower`.
 
         Parameters
         ----------
@@ -257,8 +257,8 @@ class Search:
 class SavedSearch:
     """Reports on a claim's finished statements, and the state of the unfinished search.
 
-    They are saved in a file whose name has a digest of the claim's source and of `options`.
-    Nothing is saved if no folder is given.
+    Reports and state are saved in a file whose name has a digest of the claim's source and of
+    `options`. Nothing is saved if no folder is given.
     """
 
     def __init__(

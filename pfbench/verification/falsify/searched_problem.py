@@ -156,7 +156,7 @@ class SearchedProblem(IndexSampling):
     def has_optimal_minimiser(self) -> bool:
         """Whether the stated minimiser meets the first-order optimality condition.
 
-        It also holds if no minimiser is known.
+        The value is also true if no minimiser is known.
         """
         if self.minimiser is None:
             return True
@@ -261,8 +261,8 @@ class SeparableProblem(SearchedProblem):
     """Sum over coordinates of functions with piecewise linear derivatives.
 
     A profile of a genome has `knots`, `slopes` (one more) and `anchor` (f' at the first knot, or
-    at 0). It also has `offsets`, one list for each component but the last, which are added to
-    anchor and slopes. The last component has minus the sum of the others.
+    at 0). A profile also has `offsets`, one list for each component but the last, which are added
+    to anchor and slopes. The last component has minus the sum of the others.
     """
 
     def _prepare(self) -> Any:

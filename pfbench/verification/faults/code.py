@@ -103,7 +103,7 @@ class Code:
     def is_repeated(self, node: ast.AST) -> bool:
         """Return whether one call of the part may execute a node several times.
 
-        This is so for nodes in a loop or in an inner function.
+        A node may be repeated if it is in a loop or in an inner function.
         """
         below = node
         for item in self.enclosing(node):

@@ -1,7 +1,7 @@
 """Equivalence of a faulty and the correct method on small problems: same runs, or same law.
 
 A fault is *equivalent* if the faulty method has the same iterates, outputs, estimates, counts and
-schedule parameters as the correct method. They are compared on several small problems, up to
+schedule parameters as the correct method. The runs are compared on several small problems, up to
 rounding. A fault is also equivalent if these have the same distribution, by enumeration of all
 draws. A fault whose distribution cannot be enumerated counts as not equivalent.
 """
@@ -216,7 +216,7 @@ def _run(
 ) -> RunOutcome:
     """Return the outcome of a run of `method`.
 
-    Its parameters and its problem are chosen for the correct method.
+    The parameters and the problem are chosen for the correct method.
     """
     rng = np.random.default_rng(seed)
     return _observe_run(
@@ -250,7 +250,7 @@ def _can_be_made(kind: Any, requested: Mapping[str, Any]) -> bool:
 def _problem(reference: Any, problem_index: int) -> Problem:
     """Return a small problem that meets the algorithm's requirements.
 
-    Its objective is convex for the index 0, and not convex for the index 1.
+    The objective is convex for the index 0, and not convex for the index 1.
     """
     features, labels = draw_synthetic_rows(rows=11, columns=4, seed=1 + problem_index)
     is_complete = "smooth" in getattr(reference, "requires", ())

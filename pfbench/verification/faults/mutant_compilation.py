@@ -99,7 +99,7 @@ def _defining_module(value: Any) -> str:
 
 
 class _FreshModules:
-    """Re-executed modules, and the import function that resolves imports among them."""
+    """Modules that are executed again, and the import function that finds them."""
 
     def __init__(self, modules: Collection[str], sources: Mapping[str, str]) -> None:
         self._modules, self._sources = modules, sources

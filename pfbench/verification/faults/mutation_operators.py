@@ -1,7 +1,7 @@
 """Mutation operators: each yields the changes of one kind in a part of a program.
 
-They imitate mistakes in implementations of stochastic methods. Examples are a wrong point, an old
-reference, a batch that differs from the counted one, a wrong term, sign or constant.
+The operators imitate mistakes in implementations of stochastic methods. Examples are a wrong
+point, an old reference, a batch that differs from the counted one, a wrong term, sign or constant.
 """
 
 import ast

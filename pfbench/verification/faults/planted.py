@@ -69,7 +69,7 @@ def sqrt_keeping_integers(number: Any) -> Any:
 def run_memory(method: Any, oracles: Any) -> dict[str, Any]:
     """Return the dictionary in which a fault stores data during a run.
 
-    It is empty at the start of a run.
+    The dictionary is empty at the start of a run.
     """
     last_run = vars(method).setdefault("_planted_memory", [None, {}])
     if last_run[0] is not oracles:

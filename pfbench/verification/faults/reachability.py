@@ -1,8 +1,8 @@
 """Functions of a method's program that its runs and its theorem's schedule call.
 
 A function is found by the names that occur in the source, from `run` and `theory` on. Overridden
-methods are not found. Neither are declarations of the method, such as its counts and the checks of
-its parameters.
+methods are not found. Declarations of the method are not found either, such as its counts and the
+checks of its parameters.
 """
 
 import ast

@@ -1,7 +1,7 @@
 """One call of condg, checked against exact line search.
 
 condg(l, u, lambda, eta) may return any point at which the Frank-Wolfe gap of phi(x) = <l, x> + |x
-- u|^2/(2 lambda) is at most eta. This does not determine the result, so the gap of each result is
+- u|^2/(2 lambda) is at most eta. The rule allows many results, so the gap of each result is
 recomputed. If the result is that of exact line search, the number of linear minimisations is
 determined, too.
 """
@@ -54,9 +54,9 @@ class CondgCall:
     def exact_line_search_calls(self) -> int | None:
         """Number of linear minimisations that exact line search needs, or None.
 
-        It is known for a returned point on the path of exact line search, even if it is not where
-        the search must stop. It is None if the path misses the point or is too long, or if
-        rounding decides the path.
+        The number is known for a returned point on the path of exact line search, even if it is
+        not where the search must stop. The value is None if the path misses the point or is too
+        long, or if rounding decides the path.
         """
         return self._replay[0]
 

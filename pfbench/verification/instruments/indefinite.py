@@ -222,9 +222,9 @@ class IndefiniteQuadratic(FiniteSum):
 def curvature_upper_bound(vertices: Floats, A: Floats) -> float:
     """Return an upper bound of the curvature constant C_f of x'Ax/2 over a hull.
 
-    It is exact if A is positive semidefinite. C_f is the largest u'Au over differences u of two
-    points. The bound replaces A by its positive part on the span of all differences. The maximum
-    of this convex function is attained at two vertices.
+    The bound is exact if A is positive semidefinite. C_f is the largest u'Au over differences u of
+    two points. The bound replaces A by its positive part on the span of all differences. The
+    maximum of this convex function is attained at two vertices.
     """
     differences = (vertices[:, None] - vertices).reshape(-1, vertices.shape[1])
     _, sizes, rows = np.linalg.svd(differences, full_matrices=False)

@@ -59,8 +59,8 @@ class LayeredQuadratic(FiniteSum):
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
         """Return the sum of rho_l rho_m L_lm, with its derivation in words.
 
-        It is the smoothness constant for the norm max |x_l|/rho_l, and an upper bound for larger
-        norms.
+        The sum is the smoothness constant for the norm max |x_l|/rho_l, and an upper bound for
+        larger norms.
         """
         if not isinstance(norm, NormProduct):
             return None

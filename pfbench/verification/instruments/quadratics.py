@@ -217,7 +217,7 @@ def interior_of_l2_ball(rng: np.random.Generator, d: int, kappa: float) -> Known
 def nesterov_chain(d: int) -> KnownQuadratic:
     """Return Nesterov's worst quadratic for first-order methods, inside an l2 ball.
 
-    Its least eigenvalue sigma_hat is nearly 0.
+    The least eigenvalue sigma_hat of the Hessian is nearly 0.
 
     References
     ----------
@@ -240,11 +240,11 @@ def make_restricted_quadratic(
     """Return a quadratic over the l1 ball with `blind` directions of curvature 0 or negative.
 
     The Hessian is I - (1 + excess) sum over `blind` unit vectors w of w w', where w are rows of a
-    Hadamard matrix over sqrt(d). Each has <w, v>^2 <= |v|_1^2/d. So restricted strong convexity
-    (li2019 (4)) holds with sigma = 1 and tau = (1 + excess) blind/(2 d). The minimiser has s =
-    `support` equal entries and l1 norm 1, and the subspace of its support has compatibility
-    sqrt(s). So eps_stat = 0, sigma_hat = 1 - 16 tau s, and it is the global minimiser even where
-    f is not convex (excess > 0).
+    Hadamard matrix over sqrt(d). Each w satisfies <w, v>^2 <= |v|_1^2/d. So restricted strong
+    convexity (li2019 (4)) holds with sigma = 1 and tau = (1 + excess) blind/(2 d). The minimiser
+    has s = `support` equal entries and l1 norm 1, and the subspace of its support has
+    compatibility sqrt(s). So eps_stat = 0 and sigma_hat = 1 - 16 tau s. The minimiser is global
+    even if f is not convex (excess > 0).
 
     Parameters
     ----------

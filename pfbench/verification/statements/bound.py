@@ -257,8 +257,8 @@ class Bound:
     def _decide_uniform_output(self, trial: Trial) -> dict[str, Decision]:
         """Return the decision that the output is drawn uniformly, by name.
 
-        It is empty unless the bound needs this: `statistic` is "mean", and the claim's method
-        declares a uniform output.
+        The result is empty unless `statistic` is "mean" and the claim's method declares a uniform
+        output, because only then the bound needs it.
         """
         if self.statistic != "mean" or getattr(trial.claim_algorithm, "output", "") != "uniform":
             return {}
@@ -297,7 +297,7 @@ def _collect_steps_with_previous_points(
 ) -> list[Any]:
     """Return the steps of a run, each with the iterate before it.
 
-    Their number is the claim's number of steps.
+    The number of returned steps is that of the claim.
     """
     moves = list(
         islice(trial.follow_with_previous_point(case.problem, case.algorithm, seed), case.steps)

@@ -40,9 +40,9 @@ def decide_at_growing_horizons(
 ) -> Evidence:
     """Return the evidence at the stated horizon and, while the claim holds, at longer ones.
 
-    The horizon is the number of steps of a run. Some instances depend on the horizon. They are
-    tested at longer horizons even if the other instances take too long. Remaining seconds go to
-    runs on the instances of shorter horizons, the longest runs first.
+    The horizon is the number of steps of a run. Some instances depend on the horizon. These
+    instances are tested at longer horizons even if the other instances take too long. Remaining
+    seconds go to runs on the instances of shorter horizons, the longest runs first.
 
     Counted work, not the clock, determines the horizons, so they are the same on every machine.
     Only a problem that is far slower than its counted work is stopped by the clock, and the reason
@@ -106,9 +106,9 @@ class _HorizonTests:
     def try_horizon(self, name: str, trial: Trial, cost: float) -> bool:
         """Test a claim at a longer horizon; return whether the result is recorded.
 
-        It is not recorded in any of these cases: the cost exceeds the remaining seconds; a tested
-        horizon already violates the claim; the result is undecided; the method or the claim's
-        functions raise an error; there is no instance.
+        The result is not recorded in any of these cases: the cost exceeds the remaining seconds; a
+        tested horizon already violates the claim; the result is undecided; the method or the
+        claim's functions raise an error; there is no instance.
         """
         holds = all(Verdict(part.verdict).keeps_bound for part in self.parts.values())
         if not holds or self.spent + cost > self.seconds or not trial.claim.instances:

@@ -108,7 +108,7 @@ class ClaimSetting:
     def horizon(self, effort: str) -> tuple[str, int] | None:
         """Return name and value of the parameter that is the number of steps, or None.
 
-        The other parameters must not have been chosen for this number. If they come from a
+        No other parameter may have been chosen for this number of steps. If they come from a
         function, the result is the integer default of its argument `T` or `iterations`. If they
         are a mapping, the result is `iterations`, provided that no other parameter is a number.
         """
@@ -212,7 +212,7 @@ def resolve_method(method: Any) -> Any:
 def make_other_method(method: Any, parameters: Given | None, case: MethodOnProblem) -> Algorithm:
     """Return another method, instantiated for the problem of a case.
 
-    Its parameters are those of the claim, unless `parameters` is given.
+    The parameters of the other method are those of the claim, unless `parameters` is given.
 
     Raises
     ------

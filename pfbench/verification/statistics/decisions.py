@@ -157,7 +157,7 @@ def _decide_ratios(ratios: means.Array, upper: float) -> Decision:
 def _decide_by_limits(measured: Mapping[str, float], **reasons: str) -> Decision:
     """Decide by the e-value in `measured`, and then by its limits of mean/bound.
 
-    Both limits are one-sided.
+    The lower and the upper limit are one-sided.
     """
     p_value = math.exp(-measured["log_e_value"])
     if rejects(measured["log_e_value"]):
@@ -178,7 +178,7 @@ def decide_share(successes: npt.ArrayLike, limit: float) -> Decision:
     """Decide whether an event happens in a share of at most `limit` of all runs.
 
     The rule is that of `decide_mean`, but with the exact confidence limits of Clopper and Pearson.
-    These limits are informative even if the event never happened.
+    The Clopper-Pearson limits are informative even if the event never happened.
 
     Parameters
     ----------
@@ -256,12 +256,12 @@ def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Deci
 def decide_uniform(sample: Sequence[int], options: int) -> Decision:
     """Decide whether independent draws are uniform among 0 .. options-1.
 
-    The e-value is a likelihood ratio. Its numerator is averaged over all distributions on the
-    options (Dirichlet with parameters 1), and its denominator is the likelihood under the uniform
-    distribution. With c_i draws of option i, N draws and T options, it is T^N (T-1)! prod
-    c_i!/(N+T-1)!. Its mean is 1 for uniform draws. So it exceeds 1/level with probability at most
-    the level (Markov), for any N. A chi-square test is valid at so small a level only for many
-    draws.
+    The e-value is a likelihood ratio. The numerator of the ratio is averaged over all
+    distributions on the options (Dirichlet with parameters 1), and the denominator is the
+    likelihood under the uniform distribution. With c_i draws of option i, N draws and T options,
+    the e-value is T^N (T-1)! prod c_i!/(N+T-1)!. The mean of the e-value is 1 for uniform draws.
+    So it exceeds 1/level with probability at most the level (Markov), for any N. A chi-square test
+    is valid at so small a level only for many draws.
 
     Parameters
     ----------
@@ -316,9 +316,9 @@ def decide_mean_sequentially(
     """Decide a bound of a mean, with few runs in clear cases.
 
     There is a look after each batch. *violated* rests on the e-process; *holds*, *within-10* and
-    *attained* rest on `sequential_limits`. Both keep their levels at any stopping time, and the
-    first look that decides ends the runs. If samples are at most `RANGE` times the bound, a mean at
-    or above the bound gets *holds* in at most 5 % of all cases.
+    *attained* rest on `sequential_limits`. Both rules keep their error rates at any stopping time,
+    and the first look that decides ends the runs. If samples are at most `RANGE` times the bound,
+    a mean at or above the bound gets *holds* in at most 5 % of all cases.
 
     In simulations with a mean at the bound and up to 400 runs, *holds* has these frequencies:
 

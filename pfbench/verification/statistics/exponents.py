@@ -24,8 +24,8 @@ class Exponent:
     """Exponent of a power law of counts: the median over seeds of slopes in log-log scale.
 
     Each seed has one least-squares slope of log counts against log x. By this definition, half of
-    all seeds have a slope of at most the exponent. It is not the exponent of the mean counts, nor
-    the mean of the slopes, for which no distribution-free statement exists.
+    all seeds have a slope of at most the exponent. The exponent so defined is not that of the mean
+    counts, nor the mean of the slopes, for which no distribution-free statement exists.
 
     Attributes
     ----------
@@ -166,8 +166,8 @@ def make_fit_function(
 ) -> Callable[[int], Exponent]:
     """Return a function of a number of seeds, which fits the exponent to their counts.
 
-    The arguments are those of `fit_exponent`, except that `rows` is a function. It returns the
-    counts of the first seeds, by their number.
+    The arguments are those of `fit_exponent`, except that `rows` is a function. `rows` returns the
+    counts of the first seeds, given their number.
     """
 
     def fit(seeds: int) -> Exponent:
@@ -184,8 +184,9 @@ def _slopes_changes_and_end_slopes(
     """Return slopes, changes of the local slope over the range, and slopes at the end.
 
     Each result has shape (rows,). The slope is from a linear fit, which projects on p = u −
-    mean(u) with u = log x. The other results are from a quadratic fit. It adds q, the part of p²
-    that is orthogonal to 1 and p, and has the local slope d(bp + cq)/du = b + c(2p − Σp³/Σp²).
+    mean(u) with u = log x. The other results are from a quadratic fit. The quadratic fit adds q,
+    the part of p² that is orthogonal to 1 and p, and has the local slope d(bp + cq)/du = b + c(2p
+    − Σp³/Σp²).
     """
     p = log_x - log_x.mean()
     skew = np.sum(p**3) / np.sum(p**2)

@@ -40,7 +40,7 @@ class EProcess:
     The e-value is the average over λ in `GRID` of Π(1 + λ(X_i/bound − 1)). If the claim is true,
     this is a nonnegative supermartingale that starts at 1, for every distribution of the X_i. So
     the probability that it ever exceeds `threshold` is at most 1/`threshold` (Ville's inequality).
-    This also holds if a user looks after each sample and stops at any time.
+    The bound also holds if a user looks after each sample and stops at any time.
 
     Parameters
     ----------

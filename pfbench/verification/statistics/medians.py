@@ -65,8 +65,8 @@ def sign_p_value(values: npt.ArrayLike, bound: float) -> float:
     """Return the p-value of the sign test for a median of at most `bound`.
 
     Under this hypothesis each value lies above the bound with probability at most 1/2. The p-value
-    is the probability that a fair coin shows at least as many heads in k tosses as values lie
-    above. It is 2^-k if all k values lie above.
+    is the probability that a fair coin shows at least as many heads in k tosses as there are
+    values above the bound. The p-value is 2^-k if all k values lie above the bound.
 
     Parameters
     ----------

@@ -115,11 +115,11 @@ def decide_exponent(
     """Decide whether an exponent, the median of slopes over seeds, is at most the claimed one.
 
     *violated*: the sign test rejects a median of at most claimed + margin at `LEVEL`, for every
-    distribution. This takes at least 31 slopes that all lie above, or 39 of `MOST_SEEDS`. *holds*:
-    the upper end of the median's interval at 95 % is at most claimed + margin. A median above that
-    value gets *holds* in at most 2.5 % of all cases at each look, and 5 % over all looks.
-    *within-10*: it holds, and the whole interval lies within the margin of the claimed exponent.
-    If nothing is random, the interval consists of the slope alone.
+    distribution. A violation takes at least 31 slopes that all lie above claimed + margin, or 39
+    of `MOST_SEEDS` slopes. *holds*: the upper end of the median's interval at 95 % is at most
+    claimed + margin. A median above that value gets *holds* in at most 2.5 % of all cases at each
+    look, and 5 % over all looks. *within-10*: it holds, and the whole interval lies within the
+    margin of the claimed exponent. If nothing is random, the interval consists of the slope alone.
 
     A claim is about large x. If the counts are curved, and the local slope at the largest x lies
     on the other side of claimed + margin, the verdict is *inconclusive*. The verdict *within-10*
