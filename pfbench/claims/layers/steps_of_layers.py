@@ -5,9 +5,9 @@ f(x),
 
     f(x^+) <= f(x) - eta lo |grad f(x)|_* + eta (lo + hi) |e|_* + L eta^2 hi^2/2.
 
-Here N is a method's estimate, and lo and hi are what the norm's minimiser is worth at N. On the
-network L holds where |W_2| <= R, and R is the spectral norm of the first W_2 plus that of all
-steps, so that no run leaves this domain.
+Here N is a method's estimate, and lo and hi are the numbers for which the norm's minimiser at N
+satisfies these inequalities. On the network L holds where |W_2| <= R, and R is the spectral norm
+of the first W_2 plus that of all steps, so that no run leaves this domain.
 """
 
 from functools import partial

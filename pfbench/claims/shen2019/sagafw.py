@@ -47,7 +47,7 @@ PATH = make_instance(make_stale_entries_path, n=216)
 
 
 def check_sagafw_rate(trial: Trial) -> Evidence:
-    """Test the exponents of the component gradients until V <= eps V(x_0).
+    """Test the exponents of the component gradients until the gap is eps times the first gap.
 
     The batch is the claimed one. The n component gradients that fill the table are not counted.
     The evidence also has the exponent of the batch that the proof's error bound needs on the worst
@@ -81,9 +81,10 @@ def check_sagafw_rate(trial: Trial) -> Evidence:
 
 
 def _sfo_beyond_table(trial: Trial, problem: LogCosh, share: float, seed: int) -> float:
-    """Return the component gradients until V <= share V(x_0), less the n that fill the table.
+    """Return the component gradients until the gap is `share` times the first gap.
 
-    The result is infinite if the run ends before.
+    The n component gradients that fill the table are not counted. The result is infinite if the
+    run ends before.
     """
     x, constants = problem.start(), problem.constants(problem.start())
     g = problem.gradient(x)

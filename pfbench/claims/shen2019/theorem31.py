@@ -79,10 +79,10 @@ PATHS = {name: make_instance(make_nearly_straight_path, estimator=name) for name
 
 
 def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
-    """Test the mean of V over t in the valley, on condition that (9) holds.
+    """Test the mean gap in the valley, on condition that (9) holds.
 
-    V is the Frank-Wolfe gap. Condition (9) is tested in the valley, on problem families and on the
-    worst path.
+    The mean of the Frank-Wolfe gap V is over the iterations t. Condition (9) is tested in the
+    valley, on problem families and on the worst path.
     """
     part, conditions, runs = _decide_in_valley(trial, estimator)
     for name, family in FAMILIES.items():
@@ -97,10 +97,10 @@ def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
 
 
 def _decide_in_valley(trial: Trial, estimator: str) -> tuple[Decision, dict[str, Decision], int]:
-    """Return the decision on the mean of V in the valley, those on (9), and the number of runs.
+    """Return the decisions on the mean gap and on (9), and the number of runs.
 
     (9) is decided for the mean over all t, and for the mean over the last iterations of epochs, j
-    = p-1.
+    = p-1. The runs are in the valley.
     """
     problem, epsilon = VALLEYS[estimator](), 1.0
     constants = problem.constants(problem.start())
@@ -138,7 +138,7 @@ _RANGE = 2.0
 
 
 def _decide_on_family(trial: Trial, name: str, problem: Problem) -> dict[str, Decision]:
-    """Return the decisions on the mean of V and on (9), for one problem of a family."""
+    """Return the decisions on the mean gap V and on (9), for one problem of a family."""
     constants = problem.constants(problem.start())
     epsilon = SHARE * constants.L * constants.D
     algorithm = trial.make_scheduled(epsilon, constants)
@@ -156,7 +156,7 @@ def _decide_on_family(trial: Trial, name: str, problem: Problem) -> dict[str, De
 def mean_gap_and_squared_error(
     trial: Trial, problem: Problem, algorithm: Algorithm, seed: int
 ) -> tuple[float, float]:
-    """Return the means over t < T of V(x_t) and of |g_t - grad f(x_t)|^2 in one run.
+    """Return the means over t < T of the gap V(x_t) and of |g_t - grad f(x_t)|^2 in one run.
 
     Raises
     ------
@@ -227,11 +227,11 @@ _CONSTANT = "a constant of ten"
 def examine_missing_diameter(
     effort: str, seed: int, *, printed: Callable[[float, float], float] = lambda eps, D: 5.0 * eps
 ) -> ExaminationEvidence:
-    """Compare the mean of V with bounds with and without D, on segments of several lengths D.
+    """Compare the mean gap with bounds with and without D, on segments of several lengths D.
 
-    The runs use the theorem's schedule. V decreases from 3 eps D as exp(-eps t/(L D)), so its mean
-    over T = 3 L D/eps is 0.95 eps D. With lengths in units of D, L becomes L D^2, and eps becomes
-    eps D; those runs are on a segment of length 1.
+    The runs use the theorem's schedule. The gap V decreases from 3 eps D as exp(-eps t/(L D)), so
+    its mean over T = 3 L D/eps is 0.95 eps D. With lengths in units of D, L becomes L D^2, and eps
+    becomes eps D; those runs are on a segment of length 1.
     """
     rng, epsilon = stream(seed, "(10)"), 0.1
     over: dict[str, list[float]] = {"printed": [], "corrected": [], _UNITS: [], _LATER: []}
@@ -251,7 +251,7 @@ def examine_missing_diameter(
 
 
 def _gaps_of_run(epsilon: float, L: float, D: float, seed: int) -> Floats:
-    """Return V at x_0 .. x_T of the theorem's run on a segment of length D; shape (T+1,)."""
+    """Return the gaps V at x_0 .. x_T of a run on a segment of length D; shape (T+1,)."""
     problem = ForcedPath(128, 65, L=L, length=D, gradient_slope=3.0 * epsilon)
     algorithm = NFWUSPIDERG.theory(epsilon, problem.constants(problem.start()))
     return compute_gaps_along_run(

@@ -20,7 +20,7 @@ from pfbench.verification.units import VALUE, formula
 
 
 def gap_floor(D: float) -> float:
-    """Return 0.08 R, R = D/2, the lower bound of V(x_t) before T linear minimisations."""
+    """Return 0.08 R, R = D/2, the lower bound of the gap before T linear minimisations."""
     return GAP * D
 
 
@@ -167,7 +167,7 @@ def examine_internal_queries(
 def _gap_after_two_steps(
     T: int, d: int, rng: np.random.Generator, target: Callable[[ZeroChain], Floats]
 ) -> float:
-    """Return V(x_2)/D on the chain with T random directions in dimension d."""
+    """Return the gap over the diameter, V(x_2)/D, on a chain with T random directions in R^d."""
     problem = ZeroChain(T, d, random_directions(d, T, int(rng.integers(2**31))))
     R, z = problem.set.radius, target(problem)
     w = rng.standard_normal(d)

@@ -83,7 +83,10 @@ def growth_constants(problem: IndefiniteQuadratic) -> GrowthConstants:
 
 
 def growth_bound(c: GrowthConstants, a: Any, t: int) -> float:
-    """Return h_0 times the product of 1 - eta_s + kappa eta_s^2 over s < t, a bound of h_t."""
+    """Return h_0 times the product of 1 - eta_s + kappa eta_s^2 over s < t.
+
+    The product is a bound of h_t = f(x_t) - min f.
+    """
     steps = [open_loop_step(a.step, a.offset, s) for s in range(t)]
     return c.initial * math.prod(1.0 - eta + c.kappa * eta**2 for eta in steps)
 

@@ -72,7 +72,7 @@ def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> 
 def replay_entry(
     statement: SearchedStatement, entry: Entry, number: type[Number], deadline: float
 ) -> tuple[evaluation.Ratio, Any]:
-    """Return the ratio on an instance, computed with a type of number, and the problem.
+    """Return the ratio measured/bound on an instance in a type of number, and the problem.
 
     Raises
     ------

@@ -25,7 +25,7 @@ _NOISE = 1e-10
 
 @dataclass(frozen=True)
 class Ratio:
-    """Largest ratio of a measured quantity to its bound over all t.
+    """Largest ratio of a measured quantity to its bound over all steps t.
 
     Attributes
     ----------

@@ -154,8 +154,8 @@ class Falsification(Search):
     def _judge(self, entry: Entry, lower: float | None = None) -> Counterexample | None:
         """Return a counterexample if a candidate, shrunk or as it is, can be confirmed.
 
-        The result is None otherwise. `lower` is the least ratio to keep in shrinking, for a bound
-        that is nearly attained.
+        The result is None otherwise. `lower` is the least ratio measured/bound to keep in
+        shrinking, for a bound that is nearly attained.
         """
         is_mean = self.statement.is_expectation and lower is None
         if is_mean:
@@ -209,7 +209,7 @@ def _as_float(value: Any) -> float:
 
 
 def _describe_ratio(statement: SearchedStatement, entry: Entry, result: Ratio) -> dict[str, Any]:
-    """Return fields of a report: the statement, the largest ratio, and its instance."""
+    """Return fields of a report: statement, largest ratio measured/bound, and instance."""
     claim, genome = statement.claim, entry.genome
     fields: dict[str, Any] = {"claim": claim.name, "statement": claim.statement}
     fields |= {"label": statement.label, "t": result.t, "horizon": entry.T}

@@ -76,7 +76,7 @@ class SearchReport:
 
     @property
     def place_of_worst_ratio(self) -> str:
-        """Step, problem family and sizes at which the ratio is largest, as text."""
+        """Step, problem family and sizes at which measured/bound is largest, as text."""
         steps = f" of T = {self.horizon}" if self.horizon else ""
         return f"t = {self.t}{steps}: {self.family}, d = {self.d}, n = {self.n}"
 

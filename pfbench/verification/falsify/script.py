@@ -30,7 +30,7 @@ _BODY = r"""(?mx)^((\ *)(?:def|for|while|if|elif|else)\b.*:)\n
 def compose_and_run_script(
     statement: SearchedStatement, counterexample: Counterexample, seconds: float
 ) -> tuple[str, float]:
-    """Return the script of a counterexample, and the ratio that it prints when it is run.
+    """Return the script of a counterexample, and the ratio measured/bound that it prints.
 
     Raises
     ------

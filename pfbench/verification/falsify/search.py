@@ -70,7 +70,7 @@ def count_steps(seconds: float) -> int:
 
 @dataclass(eq=False)
 class Entry:
-    """Genome with its number of steps, the seed of the run, and the ratio on it."""
+    """Genome with its number of steps, the seed of the run, and the ratio measured/bound."""
 
     genome: Genome
     T: int
@@ -115,7 +115,7 @@ class Search:
 
     @property
     def entries(self) -> list[Entry]:
-        """All entries of the pools, in descending order of their ratios."""
+        """All entries of the pools, in descending order of measured/bound."""
         entries = [entry for pool in self.pools.values() for entry in pool]
         return sorted(entries, key=lambda entry: -entry.ratio)
 
@@ -176,7 +176,7 @@ class Search:
         return entry
 
     def measure(self, genome: Genome, T: int, seed: int, runs: int = 8) -> Ratio | None:
-        """Return the ratio on a genome, computed in floats; None if it cannot be measured."""
+        """Return the ratio measured/bound on a genome in floats; None if it cannot be measured."""
         self.evaluations += 1
         self.work += _OVERHEAD
         deadline = min(self.deadline, monotonic() + _EVALUATION_SECONDS)
@@ -204,7 +204,7 @@ class Search:
             self.pools[rung] = [e for e in remaining if e.ratio <= 1.0 + MARGIN or e.kind != kind]
 
     def shrink(self, entry: Entry, work: int, seconds: float, lower: float | None = None) -> Entry:
-        """Return an entry with a simpler genome whose ratio is at least `lower`.
+        """Return an entry with a simpler genome and a ratio measured/bound of at least `lower`.
 
         Parameters
         ----------
@@ -236,7 +236,7 @@ class Search:
             return True
 
         def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
-            """Apply the first change that keeps the ratio; return whether there is one."""
+            """Apply the first change that keeps measured/bound; return whether there is one."""
             cost, T = genomes.genome_complexity(best.genome), best.T
             timely = takewhile(has_time, changes(best.genome))
             return any(genomes.genome_complexity(new) < cost and attempt(new, T) for new in timely)

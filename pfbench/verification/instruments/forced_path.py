@@ -195,13 +195,13 @@ class ForcedTable:
         return g
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the sample mean of grad f_i(x) minus the stored gradient; shape (d,)."""
+        """Return the sample mean of grad f_i(x) minus the stored gradients; shape (d,)."""
         i, weights = weight_indices(sample)
         change = self._signs[i] * (self._problem.h(float(x[0])) - self._h[i]) * weights
         return np.asarray(np.bincount(self._k[i], change, minlength=self._problem.d))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Store the sampled gradients at x; return the result of `difference` before."""
+        """Store new gradients of a sample; return their mean change, shape (d,)."""
         difference = self.difference(sample, x)
         i = np.unique(weight_indices(sample)[0])
         h = self._problem.h(float(x[0]))

@@ -33,12 +33,12 @@ class StoredGradients:
         return np.atleast_1d(self._sum / len(self._table))
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the sample mean of grad f_i(x) minus the stored gradient; shape (d,)."""
+        """Return the sample mean of grad f_i(x) minus the stored gradients; shape (d,)."""
         i, weights = weight_indices(sample)
         return np.atleast_1d(weights @ (self._gradients(i, x) - self._table[i]))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Store the sampled gradients at x; return the result of `difference` before."""
+        """Store new gradients of a sample; return their mean change, shape (d,)."""
         difference = self.difference(sample, x)
         i = np.unique(weight_indices(sample)[0])
         new = self._gradients(i, x)
