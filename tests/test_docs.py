@@ -291,7 +291,7 @@ def four_files(tmp_path, monkeypatch):
     text = (ROOT / "docs/four-files.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    names = re.findall(r"As `(my_\w+\.py)`:", text)
+    names = re.findall(r"[Aa]s\s+`(my_\w+\.py)`:", text)
     files = dict(zip(names, blocks("docs/four-files.md"), strict=True))
 
     def command(line, within="", right="", wrong=""):
