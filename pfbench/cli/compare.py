@@ -72,6 +72,7 @@ def compare(
     """
     from pfbench.reporting import check_report_can_be_written
     from pfbench.runs.planning.name_resolution import check_selector
+    from pfbench.runs.planning.suite import add_candidate
     from pfbench.runs.storage.store import Store
 
     options.check_engine_options(jobs, None)
@@ -86,9 +87,11 @@ def compare(
         return
     if not text:
         check_report_can_be_written(output)
+    candidate = add_candidate(spec, method)  # refuses it, where it must be, before any work
     shipped = None if rerun or problem is not None else path
     with closing(options.make_engine(jobs, None)) as engine:
-        compared = compare_on_suite(spec, method, shipped, Store(store), engine, quiet=as_json)
+        runs = run_source(shipped, Store(store), engine, quiet=as_json)
+        compared = compare_on_suite(spec, method, candidate, runs)
     _report_comparison(compared, None if text else output, as_json=as_json)
     exit_if_failed(compared.candidate_outcomes, ", marked in the report")
 
@@ -133,28 +136,26 @@ def _set_price(spec: "Spec", price: str) -> "Spec":
     return spec.map_studies(lambda study: replace(study, price=weights))
 
 
-def compare_on_suite(
-    spec: "Spec",
-    method: str,
-    shipped: Path | None,
-    store: "Store",
-    engine: "Engine",
-    *,
-    quiet: bool = False,
-) -> "SuiteComparison":
-    """Compare a method on a suite, whose other methods have runs next to the file `shipped`.
+def run_source(
+    shipped: Path | None, store: "Store", engine: "Engine", *, quiet: bool = False
+) -> ComparisonRunSource:
+    """Return the source of a comparison's runs: those next to the file `shipped`, or none."""
+    archive = None if shipped is None else _load_suite_archive(shipped)
+    return ComparisonRunSource(archive, store, engine, quiet)
 
-    Without such runs all methods are run here. A user-defined method is imported.
+
+def compare_on_suite(
+    spec: "Spec", method: str, candidate: "tuple[Spec, tuple[str, ...]]", runs: ComparisonRunSource
+) -> "SuiteComparison":
+    """Compare a method on a suite; without shipped runs all methods are run here.
+
+    `candidate` is the suite with the method added, and its labels; see `add_candidate`.
     """
     from pfbench.reporting.report import compare_on_suite
-    from pfbench.runs.planning.suite import add_candidate
 
-    candidate = add_candidate(spec, method)  # refuses it, where it must be, before any work
-    archive = None if shipped is None else _load_suite_archive(shipped)
-    runs = ComparisonRunSource(archive, store, engine, quiet)
-    if not quiet:
+    if not runs.quiet:
         _announce_seed_warning_and_run_count(*candidate, runs)
-    return compare_on_suite(spec, method, candidate, runs, rerun=archive is None)
+    return compare_on_suite(spec, method, candidate, runs, rerun=runs.shipped is None)
 
 
 def _load_suite_archive(path: Path) -> "SuiteArchive | None":
