@@ -1,8 +1,9 @@
-"""Reference implementations of each method, in the notation of its paper.
+"""Reference implementations of all built-in methods, in the notation of the papers.
 
-A reference is a generator function of 10 to 25 lines, ``reference(ask, x, rng, s)``. It imports
-neither estimators nor points, so that an error in them is not in both programs. `verify` replays
-the reference against the catalogue's method, and the tests run it as a method.
+A reference is a generator function of 10 to 25 lines, ``reference(ask, x, rng, s)``. It shares no
+code with the gradient estimators and points of pfbench, so that an error there cannot occur in both
+programs. `verify` compares the built-in method with its reference, and the tests run the reference
+as a method.
 
 Arguments of a reference
 ------------------------

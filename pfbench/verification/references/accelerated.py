@@ -1,4 +1,4 @@
-"""Plain references of ASVRG, Katyusha^ns, RSAG and Natasha1.5."""
+"""Reference implementations of ASVRG, Katyusha^ns, RSAG and Natasha1.5."""
 
 import math
 from collections.abc import Iterator
@@ -11,7 +11,10 @@ from pfbench.base.state import State
 
 
 def asvrg(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """ASVRG (Shang et al. 2018, algorithm 2); the output is the last complete epoch's average."""
+    """Run ASVRG (Shang et al. 2018, algorithm 2).
+
+    The output is the average of the iterates of the last complete epoch.
+    """
     n, b, eta = ask.n, s.batch, s.step
     product = min((s.smoothness or math.inf) * eta, 1 / 3)
     w = 1.0 - max(n - b, 0) / (b * max(n - 1, 1)) * product / (1.0 - product)
@@ -32,7 +35,7 @@ def asvrg(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def katyusha_ns(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Katyusha^ns (Allen-Zhu 2018), options I and II."""
+    """Run Katyusha^ns (Allen-Zhu 2018), option I or II."""
     anchor = y = z = x
     for epoch in range(math.ceil(s.iterations / s.period)):
         tau1, tau2, mu, ys = 2.0 / (epoch + 4.0), 0.5, ask.gradient(anchor), []
@@ -47,7 +50,10 @@ def katyusha_ns(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def rsag(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """RSAG (Ghadimi, Lan 2016) with a constant batch; batch = n queries each component once."""
+    """Run RSAG (Ghadimi, Lan 2016) with batches of constant size.
+
+    A batch of size n contains each component once.
+    """
     ag, beta = x, s.step
     for k in range(1, s.iterations + 1):
         alpha = 2.0 / (k + 1.0)
@@ -61,7 +67,7 @@ def rsag(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def natasha15(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Natasha1.5 (Allen-Zhu 2018): p sub-epochs of m steps around the centre x^."""
+    """Run Natasha1.5 (Allen-Zhu 2018) with p sub-epochs of m steps around each centre."""
     B, p, n = s.snapshot, s.subepochs, ask.n
     m = max(1, B // (p * s.batch))
     centre = x

@@ -1,7 +1,7 @@
-"""Gradient estimates of the references: generators that receive x_t and yield g_t.
+"""Gradient estimators of the references: generators that receive x_t and yield the estimate g_t.
 
 `estimate_function` turns a generator into the function ``x_t -> g_t``. Parameters have the names
-of the catalogue.
+that pfbench's built-in methods use.
 """
 
 from collections.abc import Callable, Generator
@@ -13,27 +13,27 @@ EstimateGenerator = Generator[Any, Any, None]
 
 
 def estimate_function(estimate: EstimateGenerator) -> Callable[[Any], Any]:
-    """Return the function from a point to the estimate there, of a started generator."""
+    """Return the function from x_t to the estimate g_t that a generator defines."""
     next(estimate)
     return estimate.send
 
 
 def full_gradient(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """g_t = grad f(x_t)."""
+    """Yield the full gradients g_t = grad f(x_t)."""
     x = yield
     while True:
         x = yield ask.gradient(x)
 
 
 def sg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """g_t = mean over S of grad f_i(x_t)."""
+    """Yield the batch gradients g_t = mean over S of grad f_i(x_t)."""
     x = yield
     while True:
         x = yield ask.batch(rng.integers(ask.n, size=parameters.batch), x)
 
 
 def _full_or_large_batch_gradient(ask: Any, rng: Any, parameters: Any, x: Any) -> Any:
-    """Return the full gradient; in the online form the mean over a batch of size `snapshot`."""
+    """Return the full gradient at x, or the mean over a batch of size `snapshot` if set."""
     B = getattr(parameters, "snapshot", None)
     if B is None or ask.n == B:
         return ask.gradient(x)
@@ -41,7 +41,10 @@ def _full_or_large_batch_gradient(ask: Any, rng: Any, parameters: Any, x: Any) -
 
 
 def svrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """g_t = mean over S of [grad f_i(x_t) - grad f_i(w)] + grad f(w), w the start of an epoch."""
+    """Yield SVRG estimates g_t = mean over S of [grad f_i(x_t) - grad f_i(w)] + grad f(w).
+
+    The snapshot w is the first point of an epoch.
+    """
     x = yield
     while True:
         w, mean = x, _full_or_large_batch_gradient(ask, rng, parameters, x)
@@ -51,7 +54,7 @@ def svrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def svrg_with_batch_at_snapshot(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield estimates like `svrg`, but also draw and query a batch at the snapshot w."""
+    """Yield the estimates of `svrg`, but draw and query a batch at the snapshot, too."""
     x = yield
     while True:
         w, mean = x, _full_or_large_batch_gradient(ask, rng, parameters, x)
@@ -60,7 +63,10 @@ def svrg_with_batch_at_snapshot(ask: Any, rng: Any, parameters: Any) -> Estimate
 
 
 def spider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """g_t = g_{t-1} + mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})]."""
+    """Yield SPIDER estimates, which add differences of batch gradients to the last estimate.
+
+    g_t = g_{t-1} + mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})].
+    """
     x = yield
     while True:
         g = _full_or_large_batch_gradient(ask, rng, parameters, x)
@@ -71,7 +77,10 @@ def spider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def spider_by_smoothness(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield estimates like `spider`, drawing i with q_i = L_i/(sum of L_j) and weight 1/(n q_i)."""
+    """Yield SPIDER estimates whose batches are drawn with probabilities proportional to L_i.
+
+    Component i has the probability q_i = L_i/(sum of L_j), and the weight 1/(n q_i).
+    """
     L = ask.component_smoothness()
     q = L / L.sum()
     x = yield
@@ -86,7 +95,7 @@ def spider_by_smoothness(ask: Any, rng: Any, parameters: Any) -> EstimateGenerat
 
 
 def doubling_spider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """SPIDER in epochs of 1, 2, 4, ... steps, with batch size equal to the epoch's length."""
+    """Yield SPIDER estimates in epochs of 1, 2, 4, ... steps, the length of an epoch and its batches."""
     length = 1
     x = yield
     while True:
@@ -99,7 +108,10 @@ def doubling_spider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def casvrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """g_t = grad f(w) + mean over S of [grad f_i(x) - grad f_i(w)] + [H - H_S](w) (x - w)."""
+    """Yield SVRG estimates with a curvature correction, from Hessians at the snapshot w.
+
+    g_t = grad f(w) + mean over S of [grad f_i(x_t) - grad f_i(w)] + [H - H_S](w) (x_t - w).
+    """
     x = yield
     while True:
         w, mean, H = x, ask.gradient(x), ask.hessian(x)
@@ -110,7 +122,10 @@ def casvrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def caspider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield estimates of `spider` plus [H - H_S](w) (x_t - x_{t-1}), w the epoch's start."""
+    """Yield SPIDER estimates plus the curvature correction [H - H_S](w) (x_t - x_{t-1}).
+
+    The point w is the first one of the epoch.
+    """
     x = yield
     while True:
         g, H = ask.gradient(x), ask.hessian(x)
@@ -123,7 +138,7 @@ def caspider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def page(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """g_t = grad f(x_t) with probability p and at t = 0, else the step of `spider`."""
+    """Yield PAGE estimates: full gradients with probability p and at t = 0, else SPIDER steps."""
     x = yield
     g = ask.gradient(x)
     while True:
@@ -135,7 +150,10 @@ def page(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def lsvrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """`svrg` whose snapshot is x_0 at first, and moves to x_t with probability p."""
+    """Yield loopless SVRG estimates: at each step the snapshot moves to x_t with probability p.
+
+    The first snapshot is x_0.
+    """
     x = yield
     w, mean = x, ask.gradient(x)
     x = yield mean
@@ -150,7 +168,7 @@ def lsvrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 def storm(
     ask: Any, rng: Any, parameters: Any, alpha: Callable[[int], float] | None = None
 ) -> EstimateGenerator:
-    """d_t = grad f_S(x_t) + (1 - alpha_t) (d_{t-1} - grad f_S(x_{t-1})), alpha by default."""
+    """Yield STORM estimates d_t = grad f_S(x_t) + (1 - alpha_t) (d_{t-1} - grad f_S(x_{t-1}))."""
     x = yield
     d = ask.batch(
         rng.integers(ask.n, size=getattr(parameters, "snapshot", None) or parameters.batch), x
@@ -166,7 +184,7 @@ def storm(
 def heavy_ball(
     ask: Any, rng: Any, parameters: Any, alpha: Callable[[int], float]
 ) -> EstimateGenerator:
-    """d_t = (1 - alpha_t) d_{t-1} + alpha_t grad f_S(x_t)."""
+    """Yield momentum estimates d_t = (1 - alpha_t) d_{t-1} + alpha_t grad f_S(x_t)."""
     x = yield
     d = ask.batch(rng.integers(ask.n, size=parameters.batch), x)
     t = 0
@@ -177,7 +195,10 @@ def heavy_ball(
 
 
 def saga(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """g_t = mean over I of [grad f_i(x_t) - a_i] + mean of all a_i; then a_j = grad f_j(x_t)."""
+    """Yield SAGA estimates g_t = mean over I of [grad f_i(x_t) - a_i] + mean of all a_i.
+
+    After each step, a_j = grad f_j(x_t) for the j of a second batch J.
+    """
     x = yield
     a = ask.table(x)
     while True:
@@ -189,9 +210,10 @@ def saga(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def zerosarah(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """g_t = (1 - lam) g_{t-1} + lam a + mean over S of d_i, a the mean of a table of all a_i.
+    """Yield ZeroSARAH estimates g_t = (1 - lam) g_{t-1} + lam a + mean over S of d_i.
 
-    d_i = grad f_i(x_t) - (1 - lam) grad f_i(x_{t-1}) - lam a_i; then a_i = grad f_i(x_t).
+    Here a is the mean of all entries a_i of a table. The differences are d_i = grad f_i(x_t) - (1 -
+    lam) grad f_i(x_{t-1}) - lam a_i. After each step, a_i = grad f_i(x_t) for i in S.
     """
     lam = parameters.table_weight
     x = yield
@@ -205,7 +227,10 @@ def zerosarah(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def zerosarah_from_zeros(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield estimates like `zerosarah`, from a table of zeros, with one query per component."""
+    """Yield ZeroSARAH estimates that start from a table of zeros.
+
+    Each component is queried separately.
+    """
     lam = parameters.table_weight
     x = yield
     a = np.zeros((ask.n, *x.shape))

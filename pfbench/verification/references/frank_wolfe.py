@@ -1,4 +1,4 @@
-"""Plain references of Frank-Wolfe and of its forms on polytopes."""
+"""Reference implementations of Frank-Wolfe and of its away-step and pairwise variants."""
 
 import math
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from pfbench.base.state import State
 
 
 def frank_wolfe(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Frank-Wolfe (lacoste2016, algorithm 1, and the open loops)."""
+    """Run Frank-Wolfe with the step size rule `s.step` (Lacoste-Julien 2016, algorithm 1)."""
     M, f, decrease = 0.0, 0.0, None
     for t in count() if s.iterations is None else range(s.iterations):
         g = ask.gradient(x)
@@ -40,7 +40,7 @@ def frank_wolfe(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def _first_smoothness_estimate(ask: Any, x: Any, g: Any, v: Any) -> float:
-    """|grad f(x_0) - grad f(x_0 + 1e-3 d)|/(1e-3 |d|), d = v - x_0."""
+    """Return |grad f(x_0) - grad f(x_0 + 1e-3 d)|/(1e-3 |d|) with d = v - x_0."""
     d = v - x
     length = math.sqrt(float(np.vdot(d, d)))
     change = ask.gradient(x + 1e-3 * d) - g
@@ -50,7 +50,10 @@ def _first_smoothness_estimate(ask: Any, x: Any, g: Any, v: Any) -> float:
 def backtracking(
     ask: Any, x: Any, v: Any, gap: float, M: float, f: float, decrease: float | None
 ) -> tuple[float, float, float, float | None]:
-    """Pedregosa et al. 2020, algorithm 2: return gamma, M, f(x_{t+1}), and the decrease of f."""
+    """Return the step gamma, the smoothness estimate M, f(x_{t+1}), and the decrease of f.
+
+    The rule is algorithm 2 of Pedregosa et al. 2020.
+    """
     if gap <= 0.0:
         return 0.0, M, f, decrease
     square = float(np.vdot(v - x, v - x))
@@ -66,17 +69,17 @@ def backtracking(
 
 
 class _Combination:
-    """Convex combination x = sum over S of lambda_v v; vertices of weight 0 leave S."""
+    """Point x as a convex combination of vertices; vertices of weight 0 are removed."""
 
     def __init__(self, v: Any) -> None:
         self.vertices, self.weights = [v], [1.0]
 
     def point(self) -> Any:
-        """Return x."""
+        """Return the point x."""
         return sum(w * v for w, v in zip(self.weights, self.vertices, strict=True))
 
     def find_or_add(self, v: Any) -> int:
-        """Return the index of a vertex, adding it if it is new."""
+        """Return the index of a vertex, and add the vertex if it is new."""
         for k, vertex in enumerate(self.vertices):
             if np.array_equal(vertex, v):
                 return k
@@ -90,20 +93,20 @@ class _Combination:
         return int(np.argmax(products)), int(np.argmin(products))
 
     def move_toward(self, v: Any, gamma: float) -> None:
-        """Move to x + gamma (v - x)."""
+        """Move from x to x + gamma (v - x) by changing the weights."""
         self.weights = [(1.0 - gamma) * w for w in self.weights]
         self.weights[self.find_or_add(v)] += gamma
         self._drop()
 
     def move_away(self, a: int, gamma: float) -> None:
-        """Move to x + gamma (x - a)."""
+        """Move from x to x + gamma (x - a), where a is the vertex with this index."""
         leaves = gamma >= self.weights[a] / (1.0 - self.weights[a])
         self.weights = [(1.0 + gamma) * w for w in self.weights]
         self.weights[a] = 0.0 if leaves else self.weights[a] - gamma
         self._drop()
 
     def transfer(self, a: int, v: Any, gamma: float) -> None:
-        """Move to x + gamma (v - a)."""
+        """Move from x to x + gamma (v - a), where a is the vertex with this index."""
         leaves = gamma >= self.weights[a]
         self.weights[self.find_or_add(v)] += gamma
         self.weights[a] = 0.0 if leaves and self.find_or_add(v) != a else self.weights[a] - gamma
@@ -116,7 +119,10 @@ class _Combination:
 
 
 def _step_size(ask: Any, x: Any, g: Any, d: Any, upper: float, s: Any) -> Any:
-    """Return the short step <g, -d>/(L |d|^2), or that of line search; 0 if d is no descent."""
+    """Return the step <g, -d>/(L |d|^2), at most `upper`, or that of line search.
+
+    Return 0 if d is not a descent direction.
+    """
     descent = -float(np.vdot(g, d))
     if descent <= 0.0:
         return 0.0
@@ -127,7 +133,10 @@ def _step_size(ask: Any, x: Any, g: Any, d: Any, upper: float, s: Any) -> Any:
 
 
 def polytope_steps(ask: Any, x: Any, rng: Any, s: Any, *, move: Any) -> Iterator[State]:
-    """x_1 = LO(grad f(x_0)); then the moves of afw, pfw or bpfw."""
+    """Run a Frank-Wolfe variant on a polytope from x_1 = LO(grad f(x_0)).
+
+    The function `move` makes the further steps: `afw`, `pfw` or `bpfw`.
+    """
     phi = 0.0
     for t in range(s.iterations):
         g = ask.gradient(x)
@@ -141,7 +150,10 @@ def polytope_steps(ask: Any, x: Any, rng: Any, s: Any, *, move: Any) -> Iterator
 
 
 def afw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
-    """Move toward w = LO(g), or away from a, whichever descends more; return phi."""
+    """Move toward w = LO(g), or away from the worst active vertex a, whichever descends more.
+
+    Return `phi` unchanged.
+    """
     w, (a, _) = ask.lo(g), S.extreme_positions(g)
     v = S.vertices[a]
     if len(S.weights) == 1 or float(np.vdot(g, x - w)) >= float(np.vdot(g, v - x)):
@@ -153,16 +165,18 @@ def afw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
 
 
 def pfw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
-    """Move weight from a to w = LO(g); return phi."""
+    """Move weight from the worst active vertex a to w = LO(g); return `phi` unchanged."""
     w, (a, _) = ask.lo(g), S.extreme_positions(g)
     S.transfer(a, w, _step_size(ask, x, g, w - S.vertices[a], S.weights[a], s))
     return phi
 
 
 def bpfw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
-    """Move weight from a to l, the vertex of S with the least <g, v>, or toward w = LO(g).
+    """Make a blended pairwise step: between two active vertices, or toward w = LO(g).
 
-    The lazy form does not query LO if l descends enough. Return phi, the lazy form's gap estimate.
+    The pairwise step moves weight from the active vertex with the largest <g, v> to that with the
+    least. The lazy variant does not query LO if this step descends enough. Return the gap estimate
+    of the lazy variant.
     """
     a, low = S.extreme_positions(g)
     d = S.vertices[low] - S.vertices[a]

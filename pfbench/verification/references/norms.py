@@ -1,4 +1,4 @@
-"""Plain references of steps along linear minimisers over the ball of a norm."""
+"""Reference implementations of methods that step along linear minimisers over a norm ball."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,7 +11,10 @@ from pfbench.verification.references.estimates import storm as storm_estimate
 
 
 def scg(ask: Any, x: Any, rng: Any, s: Any, *, is_constrained: bool) -> Iterator[State]:
-    """SCG and uSCG (pethick2025): d_k = (1 - alpha_k) d_{k-1} + alpha_k g_k, then lmo(d_k)."""
+    """Run SCG or uSCG (Pethick et al. 2025): steps along lmo(d_k) with averaged gradients d_k.
+
+    The average is d_k = (1 - alpha_k) d_{k-1} + alpha_k g_k.
+    """
     d = 0.0
     for k in range(1, s.iterations + 1):
         alpha = k**-0.5 if s.alpha is None else s.alpha
@@ -23,7 +26,7 @@ def scg(ask: Any, x: Any, rng: Any, s: Any, *, is_constrained: bool) -> Iterator
 
 
 def uscg_mvr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """uSCG along the STORM estimate."""
+    """Run uSCG with STORM estimates of the gradient."""
     d_at = estimate_function(storm_estimate(ask, rng, s))
     for _ in range(s.iterations):
         d = d_at(x)
@@ -32,7 +35,10 @@ def uscg_mvr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def almond(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Almond (pethick2025): d_k = (1 - alpha) d_{k-1} + alpha lmo(g_k), d_1 = lmo(g_1)."""
+    """Run Almond (Pethick et al. 2025): steps along averages of lmo(g_k).
+
+    The average is d_k = (1 - alpha) d_{k-1} + alpha lmo(g_k), with d_1 = lmo(g_1).
+    """
     d: Any = None
     for _ in range(s.iterations):
         g = ask.batch(rng.integers(ask.n, size=s.batch), x)
@@ -43,7 +49,10 @@ def almond(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def muon(ask: Any, x: Any, rng: Any, s: Any, *, is_nesterov: bool) -> Iterator[State]:
-    """Muon: M_k = beta M_{k-1} + g_k, then lmo(M_k), or lmo(g_k + beta M_k)."""
+    """Run Muon: steps along lmo(M_k) with the momentum M_k = beta M_{k-1} + g_k.
+
+    With Nesterov momentum, the steps are along lmo(g_k + beta M_k).
+    """
     M = 0.0
     for _ in range(s.iterations):
         g = ask.batch(rng.integers(ask.n, size=s.batch), x)
@@ -56,7 +65,10 @@ def muon(ask: Any, x: Any, rng: Any, s: Any, *, is_nesterov: bool) -> Iterator[S
 def momentum_steps(
     ask: Any, x: Any, rng: Any, s: Any, *, starts_with_gradient: bool
 ) -> Iterator[State]:
-    """m_k = beta m_{k-1} + (1 - beta) g_k, then lmo(m_k); m_1 = g_1 in place of m_0 = 0."""
+    """Run steps along lmo(m_k) with the momentum m_k = beta m_{k-1} + (1 - beta) g_k.
+
+    With `starts_with_gradient`, m_1 = g_1; otherwise m_0 = 0.
+    """
     m = 0.0
     for k in range(s.iterations):
         g = ask.batch(rng.integers(ask.n, size=s.batch), x)

@@ -1,4 +1,4 @@
-"""Plain references of proximal and gradient steps along an estimate."""
+"""Reference implementations of proximal and gradient methods that use gradient estimates."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from pfbench.verification.references.estimates import EstimateGenerator, estimat
 def proximal_steps(
     ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., EstimateGenerator]
 ) -> Iterator[State]:
-    """x_{t+1} = prox_{eta h}(x_t - eta g_t), g_t the estimate at x_t."""
+    """Run x_{t+1} = prox_{eta h}(x_t - eta g_t), where g_t is the gradient estimate at x_t."""
     g_at = estimate_function(estimator(ask, rng, s))
     for _ in range(s.iterations):
         g = g_at(x)
@@ -25,14 +25,14 @@ def proximal_steps(
 
 
 def zerosarah(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """ZeroSARAH (Li, Hanzely, Richtarik 2021, algorithm 2), from a full table or from zeros."""
+    """Run ZeroSARAH (Li, Hanzely, Richtarik 2021, algorithm 2) from a table of gradients or zeros."""
     is_full = s.table == "full"
     estimate = estimates.zerosarah if is_full else estimates.zerosarah_from_zeros
     return proximal_steps(ask, x, rng, s, estimator=estimate)
 
 
 def storm(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """STORM (Cutkosky, Orabona 2019, algorithm 1) with eta_t = step r, a_{t+1} = alpha r^2."""
+    """Run STORM (Cutkosky, Orabona 2019, algorithm 1): eta_t = step r and a_{t+1} = alpha r^2."""
     w, total, a, d, before = s.floor, s.floor, 1.0, None, x
     for _ in range(s.iterations):
         i = rng.integers(ask.n, size=1)
@@ -46,7 +46,10 @@ def storm(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def sarah(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """SARAH (Nguyen et al. 2017): each outer loop starts at a random x_t of the preceding one."""
+    """Run SARAH (Nguyen et al. 2017).
+
+    Each outer loop starts at a random iterate of the preceding one.
+    """
     goes_on = s.output == "last"
     chosen, before, done = None if goes_on else x, x, 0
     while done < s.iterations:
@@ -66,7 +69,7 @@ def sarah(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def spider(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """SPIDER-SFO (Fang et al. 2018, algorithm 1): steps of at most a fixed length."""
+    """Run SPIDER-SFO (Fang et al. 2018, algorithm 1), whose steps have bounded length."""
     before = x
     for k in range(s.iterations):
         if k % s.period == 0:
@@ -84,7 +87,7 @@ def spider(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def prox_spiderboost_m(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Prox-SpiderBoost with momentum (wang2019, algorithm 3)."""
+    """Run Prox-SpiderBoost with momentum (Wang et al. 2019, algorithm 3)."""
     y, before, beta = x, x, s.step
     for k in range(s.iterations):
         alpha = 2.0 / (math.ceil((k + 1) / s.period) + 1.0)

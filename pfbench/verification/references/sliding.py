@@ -1,4 +1,7 @@
-"""Plain references of conditional gradient sliding (qu2018, li2019, Lan and Zhou)."""
+"""Reference implementations of conditional gradient sliding methods.
+
+The sources are Qu, Li and Xu 2018 (qu2018), Li et al. 2019 (li2019), and Lan and Zhou 2016.
+"""
 
 from collections.abc import Iterator
 from types import MappingProxyType
@@ -13,7 +16,7 @@ from pfbench.verification.references.estimates import EstimateGenerator, estimat
 
 
 def ncgs(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """NCGS (qu2018, algorithm 2), options 1 and 2."""
+    """Run NCGS (qu2018, algorithm 2) with option 1 or 2."""
     beta, eta, theta, ag = 1.0 / (2.0 * s.smoothness), s.tolerance or 1.0 / s.iterations, x, x
     for k in range(1, s.iterations + 1):
         alpha = 2.0 / (k + 1.0)
@@ -27,7 +30,10 @@ def ncgs(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def ncgs_stochastic(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Stochastic NCGS (qu2018, algorithm 3): one batch of m_k = k serves both condg."""
+    """Run stochastic NCGS (qu2018, algorithm 3) with growing batches.
+
+    Batch k has k components, unless `batch` is set, and serves both calls of `condg`.
+    """
     beta, eta, theta, ag = 1.0 / (2.0 * s.smoothness), s.tolerance or 1.0 / s.iterations, x, x
     for k in range(1, s.iterations + 1):
         alpha = 2.0 / (k + 1.0)
@@ -41,7 +47,7 @@ def ncgs_stochastic(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 def sliding_steps(
     ask: Any, x: Any, s: Any, estimate: EstimateGenerator, lam: float
 ) -> Iterator[State]:
-    """x_{t+1} = condg(v_t, x_t, lam, eta), v_t the estimate at x_t."""
+    """Run x_{t+1} = condg(v_t, x_t, lam, eta), where v_t is the gradient estimate at x_t."""
     v_at, eta = estimate_function(estimate), s.tolerance or 1.0 / s.iterations
     for _ in range(s.iterations):
         v = v_at(x)
@@ -50,21 +56,21 @@ def sliding_steps(
 
 
 def ncgs_vr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Variance-reduced NCGS (qu2018, algorithm 4): lambda = 1/(3L)."""
+    """Run variance-reduced NCGS (qu2018, algorithm 4) with lambda = 1/(3L)."""
     return sliding_steps(
         ask, x, s, estimates.svrg_with_batch_at_snapshot(ask, rng, s), 1.0 / (3.0 * s.smoothness)
     )
 
 
 def ncgs_spider(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Sliding along SPIDER (Lan 2020, algorithm 7.12): lambda = 1/L."""
+    """Run conditional gradient sliding with SPIDER (Lan 2020, algorithm 7.12), lambda = 1/L."""
     uniform = s.sampling == "uniform"
     estimate = estimates.spider if uniform else estimates.spider_by_smoothness
     return sliding_steps(ask, x, s, estimate(ask, rng, s), 1.0 / s.smoothness)
 
 
 def cgs(ask: Any, theta: Any, rng: Any, s: Any) -> Iterator[State]:
-    """CGS with restarts (li2019, algorithm 1), or STORC (algorithm 2) if a batch is given."""
+    """Run CGS with restarts (li2019, algorithm 1), or STORC (algorithm 2) if `batch` is set."""
     L, N, m = s.smoothness, s.period, getattr(s, "batch", None)
     for t in range(1, s.restarts + 1):
         D2 = 4.0 * s.delta * 2.0**-t / s.curvature
@@ -85,7 +91,7 @@ def cgs(ask: Any, theta: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def _draw_indices_or_counts(rng: Any, n: int, m: int) -> Any:
-    """Return m uniform indices below n; if m > n, a `Sample` of drawn components and counts."""
+    """Return m uniform indices below n, as an array, or as a `Sample` with counts if m > n."""
     if m <= n:
         return rng.integers(n, size=m)
     counts = rng.multinomial(m, np.full(n, 1.0 / n))
@@ -94,7 +100,10 @@ def _draw_indices_or_counts(rng: Any, n: int, m: int) -> Any:
 
 
 def cgs_convex(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Conditional gradient sliding (Lan, Zhou 2016): gamma_k = 3/(k+2), beta_k = 3L/(k+1)."""
+    """Run conditional gradient sliding for convex f (Lan, Zhou 2016).
+
+    The parameters are gamma_k = 3/(k+2) and beta_k = 3L/(k+1).
+    """
     L, y = s.smoothness, x
     for k in range(1, s.iterations + 1):
         gamma, beta = 3.0 / (k + 2.0), 3.0 * L / (k + 1.0)

@@ -1,4 +1,4 @@
-"""Plain references of Frank-Wolfe steps along gradient estimates."""
+"""Reference implementations of Frank-Wolfe methods that use gradient estimates."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -20,7 +20,10 @@ def frank_wolfe_moves(
     estimate: EstimateGenerator,
     gamma: Callable[[int], float] | None = None,
 ) -> Iterator[State]:
-    """x_{t+1} = (1 - gamma_t) x_t + gamma_t v_t, v_t = argmin over C of <g_t, v>."""
+    """Run x_{t+1} = (1 - gamma_t) x_t + gamma_t v_t with v_t = argmin over C of <g_t, v>.
+
+    Here g_t is the gradient estimate at x_t.
+    """
     g_at = estimate_function(estimate)
     for t in range(s.iterations):
         g = g_at(x)
@@ -33,42 +36,45 @@ def frank_wolfe_moves(
 def constant_steps(
     ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., EstimateGenerator]
 ) -> Iterator[State]:
-    """x_{t+1} = (1 - gamma) x_t + gamma v_t, g_t the estimate at x_t."""
+    """Run Frank-Wolfe along gradient estimates with a constant step size gamma."""
     return frank_wolfe_moves(ask, x, s, estimator(ask, rng, s))
 
 
 def spider_fw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """SPIDER-FW (Yurtsever et al. 2019), with sampling=importance Lan 2020, section 7.4."""
+    """Run SPIDER-FW (Yurtsever et al. 2019), or Lan 2020, section 7.4, for importance sampling."""
     uniform = s.sampling == "uniform"
     estimate = estimates.spider if uniform else estimates.spider_by_smoothness
     return frank_wolfe_moves(ask, x, s, estimate(ask, rng, s))
 
 
 def _falling_step_sizes(s: Any, delay: float = 2.0) -> Callable[[int], float]:
-    """Return the function gamma_t = 2/(t + delay), or the constant step if one is given."""
+    """Return the function gamma_t = 2/(t + delay), or the constant `s.step` if that is set."""
     return lambda t: s.step or 2.0 / (t + delay)
 
 
 def one_sfw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """1-SFW (Zhang et al. 2020): STORM with alpha_t = 1/(t+1)."""
+    """Run 1-SFW (Zhang et al. 2020): Frank-Wolfe along STORM estimates.
+
+    By default, alpha_t = 1/(t+1).
+    """
     d = estimates.storm(ask, rng, s, lambda t: s.alpha or 1.0 / (t + 1))
     return frank_wolfe_moves(ask, x, s, d, _falling_step_sizes(s))
 
 
 def momentum_sfw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Stochastic conditional gradient (Mokhtari et al. 2020): alpha_t = (t+1)^(-2/3)."""
+    """Run stochastic conditional gradient (Mokhtari et al. 2020), with alpha_t = (t+1)^(-2/3)."""
     d = estimates.heavy_ball(ask, rng, s, lambda t: s.alpha or (t + 1.0) ** (-2 / 3))
     return frank_wolfe_moves(ask, x, s, d, _falling_step_sizes(s))
 
 
 def page_fw_convex(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Frank-Wolfe along PAGE with gamma_t = 2/(t + s)."""
+    """Run Frank-Wolfe along PAGE estimates with step sizes gamma_t = 2/(t + s.delay)."""
     g = estimates.page(ask, rng, s)
     return frank_wolfe_moves(ask, x, s, g, _falling_step_sizes(s, s.delay))
 
 
 def spider_fw_convex(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """SPIDER-FW for convex f (Yurtsever et al. 2019): epochs and batches double."""
+    """Run SPIDER-FW for convex f (Yurtsever et al. 2019), whose epochs and batches double."""
     g = estimates.doubling_spider(ask, rng, s)
     return frank_wolfe_moves(ask, x, s, g, _falling_step_sizes(s))
 
@@ -76,7 +82,10 @@ def spider_fw_convex(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 def nfwu(
     ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., EstimateGenerator]
 ) -> Iterator[State]:
-    """x_{t+1} = x_t + (eta/D)(v_t - x_t) (shen2019, algorithm 1), once or for several runs."""
+    """Run NFWU (shen2019, algorithm 1): x_{t+1} = x_t + (eta/D)(v_t - x_t).
+
+    With restarts, run it several times and keep the best output.
+    """
     k = s.restarts or 1
     if s.probability is not None:
         k = math.ceil(math.log2(1.0 / s.probability) * (1.0 - 1e-12))
@@ -89,7 +98,10 @@ def nfwu(
 def repeat_runs_keeping_best(
     ask: Any, start: Any, rng: Any, s: Any, runs: int, estimator: Callable[..., EstimateGenerator]
 ) -> Iterator[State]:
-    """Yield the states of several runs; the output is the candidate with the least gap so far."""
+    """Yield the states of several runs from the same start.
+
+    The output is the candidate with the smallest Frank-Wolfe gap so far: each run has one.
+    """
     best, lower = start, math.inf
     for _ in range(runs):
         t0 = int(rng.integers(s.iterations)) if s.output == "uniform" else None

@@ -1,7 +1,8 @@
-"""Tests of the law of the draws: all batches, coins, picks and subsets of followed runs.
+"""Statistical tests of the random draws of runs: batches, coin flips, picks and subsets.
 
-The draws are concatenated in the order of the reference. So repeats reveal a dependence between
-two batches of one iteration, batches that are kept for later, and repeated seeds.
+The draws of all runs are concatenated in the order of the reference implementation. A repeat then
+reveals a dependence between two batches of an iteration, a batch that is used twice, or a repeated
+seed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +51,7 @@ SEEDS, SHORT = 40, 12
 
 @dataclass(frozen=True)
 class DrawStream:
-    """A case, and the number of its runs whose draws are tested together.
+    """Problem and parameters of a method, and the number of runs whose draws are tested jointly.
 
     Attributes
     ----------
@@ -65,7 +66,7 @@ class DrawStream:
 
 
 def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[DrawStream]:
-    """Yield the runs of a catalogue method whose draws are tested."""
+    """Yield the problems and parameters for which the draws of a built-in method are tested."""
     full_list = list_method_forms(method)
     first, kind = (
         full_list[0].parameters,
@@ -103,7 +104,7 @@ def _yield_stream_if_sizes_fit(
     problem_kind: Mapping[str, Any],
     sizes: Mapping[str, Any],
 ) -> Iterator[DrawStream]:
-    """Yield the stream with these sizes; nothing if the method does not admit them."""
+    """Yield one test problem of the given sizes, or nothing if the method does not allow them."""
     n = int(sizes["n"])
     # A batch of 1 by default may be set, and is left where it is the size of the stream.
     usual = {f.name: f.default for f in fields(method)}
@@ -128,7 +129,7 @@ def _yield_stream_if_sizes_fit(
 
 @dataclass(frozen=True)
 class DrawLawResult:
-    """Result of the tests of one stream's draws.
+    """Result of the statistical tests of a sequence of random draws.
 
     Attributes
     ----------
@@ -151,7 +152,7 @@ class DrawLawResult:
 def examine_draw_law(
     logs: Sequence[ResolvedDraws], n: int, coin_chance: float | None
 ) -> DrawLawResult:
-    """Test the concatenated draws of followed runs.
+    """Test whether the draws of several runs have their prescribed distributions.
 
     Parameters
     ----------
@@ -206,7 +207,7 @@ def _test_batches(
 
 
 def _shows_draws_without_replacement(sample: Sequence[Integers], n: int) -> bool:
-    """Return whether no batch repeats a component, although independent batches would."""
+    """Return whether no batch repeats a component, although batches with replacement would."""
     sizes = np.array([len(batch) for batch in sample])
     if sizes.max() > n:
         return False
@@ -220,7 +221,10 @@ def _shuffle_each_batch(sample: Sequence[Integers]) -> list[Integers]:
 
 
 def _test_subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> DrawLawResult:
-    """Test that subsets have no repeated component, and uniform single components and pairs."""
+    """Test that subsets are drawn uniformly without replacement.
+
+    The tests cover single components and pairs of components.
+    """
     for t, batch in subsets:
         if len(np.unique(batch)) < len(batch):
             return DrawLawResult("its subset has a repeated component", t)
@@ -238,7 +242,7 @@ def _test_subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> DrawLawRes
 
 
 def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResult:
-    """Test the probability of coins, their waiting times, and repeated sequences of coins."""
+    """Test the frequency of heads, the waiting times, and for repeated sequences of coin flips."""
     fell = [int(heads) for _, heads in coins]
     suspect, p_value = find_choice_rejection_and_p_value(
         "its coin has another probability of heads", fell, (1.0 - chance, chance)
@@ -250,7 +254,10 @@ def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResu
 
 
 def _find_repeated_coin_sequence(coins: Sequence[int], max_side_chance: float) -> Rejection | None:
-    """Return the first repeat of a sequence of coins that is too long to occur by chance."""
+    """Return the first repeated sequence of coin flips that is too long to be a coincidence.
+
+    Return None if there is no such sequence.
+    """
     T = len(coins)
     length = int(
         np.ceil((np.log(max(1.0, T * T / 2.0)) - np.log(LEVEL)) / -np.log(max_side_chance))
@@ -282,11 +289,10 @@ def _test_picks(picks: Sequence[tuple[int, int, int]], count: int) -> DrawLawRes
 
 
 def map_to_uniform(batch: Integers, chances: Floats, seed: int) -> Integers:
-    """Map indices drawn with given probabilities to uniform indices.
+    """Map indices drawn with given probabilities to uniformly distributed indices.
 
-    Each component has a part of [0, 1) as long as its probability. A uniform point in the part of a
-    drawn component is uniform in [0, 1), and is mapped to the k-th of n equal parts that contains
-    it.
+    Component i owns an interval of [0, 1) whose length is its probability. A random point of that
+    interval is uniform in [0, 1). It is mapped to k if it lies in the k-th of n equal intervals.
     """
     ends = np.cumsum(chances)
     points = ends[batch] - np.random.default_rng(seed).random(len(batch)) * chances[batch]

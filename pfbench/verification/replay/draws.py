@@ -1,4 +1,4 @@
-"""Draws that are resolved at their first use, and the random stream that returns them."""
+"""Random draws inferred from recorded queries, and a generator that returns them."""
 
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -9,12 +9,12 @@ from pfbench.base.arrays import Floats, Integers
 
 
 class DrawNeededNowError(Exception):
-    """The reference reads a draw before it queries it, so draws must be resolved at once."""
+    """Exception raised if a reference reads the indices of a batch before it queries the batch."""
 
 
 @dataclass
 class ResolvedDraws:
-    """The resolved draws of one replay, in the order of the reference.
+    """Random draws of one reference run, as inferred from the recorded queries.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class ResolvedDraws:
 
 
 class DeferredDraw(np.ndarray):
-    """Array of drawn indices, which are -1 until they are resolved.
+    """Array of drawn indices that are -1 until they are inferred from a recorded query.
 
     Attributes
     ----------
@@ -65,13 +65,13 @@ class DeferredDraw(np.ndarray):
     def make_unresolved(
         cls, size: int, log: list[tuple[int, Integers]] | None, step: int
     ) -> "DeferredDraw":
-        """Return an unresolved draw of this size."""
+        """Return an array of `size` indices that are still unknown (-1)."""
         draw = np.full(size, -1, dtype=np.int64).view(cls)
         draw.whole_draw, draw.log, draw.step = draw, log, step
         return draw
 
     def resolve(self, values: Integers) -> None:
-        """Set the indices in place; log the draw once it is complete."""
+        """Set the indices in place, and log the draw once no index is unknown."""
         self[...] = values
         owner = self.whole_draw
         if owner.log is not None and owner.size and int(owner.min()) >= 0:
@@ -80,26 +80,26 @@ class DeferredDraw(np.ndarray):
 
 
 class DrawSource(Protocol):
-    """Interface that resolves the draws of a reference."""
+    """Interface of objects that infer the random draws of a reference implementation."""
 
     n: int
     log: ResolvedDraws
 
     def draw(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
-        """Return a draw that is resolved at its first query."""
+        """Return an array of indices that are inferred when the batch is first queried."""
 
     def draw_now(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
-        """Return a resolved draw."""
+        """Return an array of drawn indices that are already inferred."""
 
     def coin(self) -> bool:
-        """Return whether a coin fell heads."""
+        """Return whether the coin flip of the recorded run gave heads."""
 
     def pick(self, count: int) -> int:
-        """Return the index of the point picked among the next `count` points."""
+        """Return which of the next `count` iterates the recorded run picked at random."""
 
 
 class ReplayGenerator(np.random.Generator):
-    """A random stream whose draws are inferred from the recorded queries."""
+    """NumPy generator whose draws are inferred from the queries of a recorded run."""
 
     def __init__(self, replay: DrawSource) -> None:
         super().__init__(np.random.PCG64(0))
@@ -108,7 +108,7 @@ class ReplayGenerator(np.random.Generator):
     def integers(  # type: ignore[override]
         self, low: int, high: int | None = None, size: Any = None, **options: Any
     ) -> Any:
-        """Return a batch that is resolved later, or the index of one of the next points."""
+        """Return a batch of indices, or the index of a picked iterate if `size` is None."""
         low, high = (0, low) if high is None else (low, high)
         if size is None:
             return low + self._replay.pick(int(high) - int(low))
@@ -118,7 +118,7 @@ class ReplayGenerator(np.random.Generator):
         return self._replay.draw(count, self._replay.log.batches)
 
     def random(self, *arguments: Any, **options: Any) -> Any:
-        """Return 0 for a coin that fell heads, 1 for tails."""
+        """Return 0 if the coin flip of the recorded run gave heads, else 1."""
         if arguments or options:
             raise NotImplementedError("a reference flips one coin at a time")
         return 0.0 if self._replay.coin() else 1.0
@@ -126,7 +126,7 @@ class ReplayGenerator(np.random.Generator):
     def choice(  # type: ignore[override]
         self, a: int, size: int, replace: bool = True, p: Floats | None = None, **options: Any
     ) -> Any:
-        """Return a subset, or a batch with given probabilities."""
+        """Return a batch drawn with or without replacement, or with the probabilities p."""
         log = self._replay.log
         if p is not None:
             log.chances = np.asarray(p)
@@ -134,6 +134,6 @@ class ReplayGenerator(np.random.Generator):
         return self._replay.draw(int(size), log.batches if replace else log.subsets)
 
     def multinomial(self, n: int, pvals: Any, size: Any = None) -> Any:  # type: ignore[override]
-        """Return the counts of a batch that is resolved at once."""
+        """Return how often each component occurs in the batch, shape (len(pvals),)."""
         now = self._replay.draw_now(int(n), self._replay.log.batches)
         return np.bincount(now, minlength=len(pvals))

@@ -1,4 +1,7 @@
-"""Following a transcript by a reference, with all readings of ambiguous draws."""
+"""Comparison of a recorded run with a reference implementation that makes the same draws.
+
+The draws are inferred from the recorded queries. If several inferences are possible, each is tried.
+"""
 
 import copy
 from collections.abc import Callable, Iterator
@@ -36,7 +39,7 @@ PlainReference = Callable[[Any, Any, Any, Any], Iterator[State]]
 
 @dataclass
 class ReplayOutcome:
-    """Result of following one transcript.
+    """Result of comparing one recorded run with a reference implementation.
 
     Attributes
     ----------
@@ -64,18 +67,18 @@ class ReplayOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether the whole run agrees."""
+        """Whether all states and queries of the run match the reference."""
         return not self.reason
 
 
 class FewerStatesError(MismatchError):
-    """The recorded run yields fewer states than the reference."""
+    """Exception raised if the recorded run yields fewer states than the reference."""
 
 
 def follow_transcript(
     transcript: Transcript, algorithm: Any, reference: PlainReference | None = None
 ) -> ReplayOutcome:
-    """Compare a transcript with a catalogue method or a plain reference, by replay.
+    """Compare a recorded run with a built-in method or a reference implementation.
 
     Parameters
     ----------
@@ -129,7 +132,7 @@ def _rounding_decides(
     forced: list[int],
     eager: bool,
 ) -> bool:
-    """Return whether a perturbed replay passes the step of a mismatch, or fails at another."""
+    """Return whether perturbations of the size of rounding errors remove or move a mismatch."""
     for seed in range(PERTURBATIONS):
         noise = np.random.default_rng(seed)
         replay = _replay(transcript, reference, forced, eager, noise)
@@ -155,7 +158,7 @@ def _replay(
 def _replay_and_compare_steps(
     replay: ReplayOracles, algorithm: Any, reference: PlainReference | None
 ) -> int:
-    """Replay a reference once and compare each step; return the number of steps.
+    """Run a reference against a recorded run, and return the number of steps that agree.
 
     Raises
     ------
@@ -198,7 +201,7 @@ def _replay_and_compare_steps(
 
 
 def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
-    """Compare a state of the reference with the recorded one."""
+    """Raise `MismatchError` if the recorded state of a step differs from the reference's."""
     transcript, recorded = replay.transcript, replay.transcript.states[step]
     pattern = transcript.pattern
     of_points = VALUE_TOLERANCE * transcript.max_point_entry
@@ -227,7 +230,7 @@ def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
 
 
 def _check_earlier_queries_explained(replay: ReplayOracles, step: int) -> None:
-    """Raise `MismatchError` if a query of an earlier step is unexplained."""
+    """Raise `MismatchError` if the reference does not make a query recorded before `step`."""
     for pending in replay.window.pending:
         if pending.query.step >= step:
             return
@@ -237,7 +240,7 @@ def _check_earlier_queries_explained(replay: ReplayOracles, step: int) -> None:
 
 
 def _describe_difference(observed: Floats, expected: Floats) -> str:
-    """Describe where two arrays differ: their shapes, or the entries that differ most."""
+    """Return text on how two arrays differ: in shape, or in the entries that differ most."""
     if observed.shape != expected.shape:
         return f"of shape {observed.shape}, expected {expected.shape}"
     deviation = np.abs(observed - expected)

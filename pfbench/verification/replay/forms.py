@@ -1,4 +1,4 @@
-"""Forms of a method: choices of parameters that take different branches of its code."""
+"""Parameter combinations of each built-in method that exercise different branches of its code."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -89,7 +89,7 @@ _TOGETHER: Mapping[str, Parameters] = MappingProxyType({"restarts": {"output": "
 
 @dataclass(frozen=True)
 class MethodForm:
-    """One choice of a method's parameters with which the method is tested.
+    """One combination of parameters with which a method is tested.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class MethodForm:
 
 
 def list_method_forms(kind: Any) -> list[MethodForm]:
-    """Return the forms of a catalogue method, first the one with only required parameters."""
+    """Return the tested parameter combinations of a built-in method."""
     needed = {
         f.name: NEEDED[f.name] for f in fields(kind) if f.default is MISSING and f.name in NEEDED
     }
@@ -124,7 +124,7 @@ def list_method_forms(kind: Any) -> list[MethodForm]:
 
 
 def _iterate_options(kind: Any) -> Iterator[Parameters]:
-    """Yield the optional parameters of each form, without the required ones."""
+    """Yield the optional parameters of each tested combination, as a dict."""
     own = _OF_METHODS.get(kind.name, ())
     if own is _SEARCHES:
         yield from own

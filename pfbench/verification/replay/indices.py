@@ -1,14 +1,16 @@
 """Tests that drawn indices are uniform, independent, and with replacement.
 
-Each test is an e-process: under independent uniform draws its mean is at most 1 at every time. So
-the probability that it ever exceeds 1/level is at most the level (Ville), whenever it is checked. A
-test bets on past observations: on bins by their frequencies so far (Dirichlet, Krichevsky and
-Trofimov), and on repeats by several ratios at once. One e-process begins at each eighth of the run,
-and one covers each batch alone, so that late or rare violations are not outweighed by earlier
-draws.
+Each test is an e-process: a nonnegative process whose mean is at most 1 under independent uniform
+draws. By Ville's inequality, it ever exceeds 1/level with probability at most the level. The test
+may therefore stop at any time.
 
-In addition, batches are searched among all earlier ones: the probability that several consecutive
-batches repeat is bounded over all positions together.
+Each e-process is the wealth of a gambler who bets on the next draw, given the earlier ones. Bets on
+bins use the frequencies so far (Krichevsky and Trofimov). Bets on repeats use several odds at once.
+One e-process starts at each eighth of the run, and others cover each batch alone. Earlier draws
+then cannot outweigh a late or rare violation.
+
+A further test searches for sequences of batches that occur twice. It bounds the probability of a
+repeat over all positions together.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,7 +49,7 @@ _TESTS = 17
 
 @dataclass(frozen=True)
 class Rejection:
-    """A rejected test of indices: its description, and the batch at which it rejects.
+    """Rejection of the hypothesis that indices are drawn independently and uniformly.
 
     Attributes
     ----------
@@ -64,9 +66,9 @@ class Rejection:
 def find_first_rejection_and_p_value(
     batches: Sequence[Integers], n: int
 ) -> tuple[Rejection | None, float]:
-    """Return the rejection that comes first, or None, and the smallest p-value of all tests.
+    """Return the earliest rejection, or None, and the smallest p-value of all tests.
 
-    Each batch is shuffled first, by a separate random stream, as its order has no meaning.
+    The order of the indices in a batch has no meaning, so each batch is shuffled first.
 
     Parameters
     ----------
@@ -142,7 +144,7 @@ def find_first_rejection_and_p_value(
 
 
 def _first_rejection_index_and_p_value(log_e_process: Floats) -> tuple[int | None, float]:
-    """Return the index at which an e-process first rejects, or None, and the p-value."""
+    """Return the first index at which an e-process rejects, or None, and its p-value."""
     p_value = min(1.0, _TESTS * float(np.exp(-max(0.0, log_e_process.max(initial=0.0)))))
     over = np.flatnonzero(log_e_process >= np.log(_TESTS / LEVEL))
     return (int(over[0]) if over.size else None), p_value
@@ -151,11 +153,11 @@ def _first_rejection_index_and_p_value(log_e_process: Floats) -> tuple[int | Non
 def _iterate_mirror_tests(
     sample: Integers, batch_of: Integers, n: int
 ) -> Iterator[tuple[int | None, float]]:
-    """Yield the index and p-value of each test for pairs of i and its image n - 1 - i.
+    """Yield the index of rejection (or None) and the p-value of each test for antithetic draws.
 
-    The image of a draw is searched in its batch, in that batch and the preceding one, and among the
-    preceding n/20 draws. The smaller of i and n - 1 - i is also uniform, without the i that equals
-    its image; antithetic draws repeat it.
+    Antithetic draws contain pairs of i and n - 1 - i. Such a pair is a repeat of min(i, n - 1 - i),
+    which is uniform if i is. Repeats are counted in a batch, in two consecutive batches, and among
+    the preceding n/20 draws.
     """
     if n < 4:
         return
@@ -170,7 +172,7 @@ def _iterate_mirror_tests(
 
 
 def _find_dropped_component_and_p_value(sample: Integers, n: int) -> tuple[int | None, float]:
-    """Return the first draw at which a component has been missing too long, and the p-value.
+    """Return the index at which a component is absent for too long, or None, and the p-value.
 
     After each of K uniform draws, the drawn component is missing from the next G draws with
     probability (1 - 1/n)^G. The same holds for each of the n components at the beginning.
@@ -198,11 +200,11 @@ def _find_repeated_batches_and_p_value(
 ) -> tuple[int | None, float]:
     """Return the end of the first repeated sequence of batches, or None, and the p-value.
 
-    Given the past, b uniform draws are a certain multiset with probability at most
-    q = b!/(n^b prod c_i!), with the c_i as equal as possible. So a sequence of batches repeats
-    anywhere among T batches with probability at most T^2/2 times the product of its q. The test
-    takes sequences for which this is below the level. It detects re-seeded streams and indices that
-    are used twice, however late.
+    The end is the index of the last batch of the repetition. A batch of b uniform draws equals a
+    given multiset with probability at most q = b!/(n^b prod c_i!). Here the c_i are as equal as
+    possible. Hence a sequence of batches is repeated among T batches with probability at most T^2/2
+    times the product of its q. The test uses sequences for which this bound is below the level. It
+    detects re-seeded generators and indices that are used twice.
     """
     T, sizes = len(batches), np.array([len(batch) for batch in batches])
     each, rest = sizes // n, sizes % n
@@ -228,10 +230,10 @@ def _find_repeated_batches_and_p_value(
 def find_choice_rejection_and_p_value(
     subject: str, chosen: Sequence[int], chances: Sequence[float]
 ) -> tuple[Rejection | None, float]:
-    """Return the rejection of choices that contradict their chances, or None, and the p-value.
+    """Return a rejection if choices contradict their probabilities, else None, and the p-value.
 
     For a coin with probability 0.03, the test detects after some 1200 flips that heads no longer
-    occurs. For picked points, it detects after some 60 picks that all are in the same half.
+    occurs. If all picked iterates lie in the same half, it detects that after some 60 picks.
     """
     sample = np.array(chosen, dtype=np.int64)
     logs = _log_mean_e_process(_log_bin_bets(sample, np.array(chances)))
@@ -244,7 +246,7 @@ def find_choice_rejection_and_p_value(
 
 
 def _log_bets_by_flips_since_rare_side(fell: Integers, chances: Floats) -> Floats:
-    """Return log ratios of bets on a coin, given the number of flips since its rarer side."""
+    """Return log factors of bets on coin flips, given the time since the rarer side occurred."""
     flips = np.arange(len(fell))
     newest = np.maximum.accumulate(np.where(fell == np.argmin(chances), flips, -1))
     since = np.minimum(flips - np.concatenate([[-1], newest[:-1]]), _BINS) if len(fell) else fell
@@ -264,7 +266,7 @@ def _bin_numbers(values: Integers, n: int, bins: int = _BINS) -> Integers:
 
 
 def _bin_chances(n: int, bins: int = _BINS) -> Floats:
-    """Return the exact probability of each bin, as some bins have one component more."""
+    """Return the probability of each bin under a uniform distribution of n indices."""
     K = min(bins, n)
     return np.diff(-(np.arange(K + 1) * -n // K)) / n
 
@@ -274,7 +276,10 @@ def _residue_chances(n: int) -> Floats:
 
 
 def _log_bin_bets(bins: Integers, shares: Floats) -> Floats:
-    """Return the log ratios by which bets on bins grow: a row for each start of a bet."""
+    """Return log factors of bets on the bin of each draw, shape (number of starts, len(bins)).
+
+    Row k belongs to the bet that starts k eighths into the run, and is 0 before that.
+    """
     starts = np.arange(_STARTS) * len(bins) // _STARTS
     rows = np.zeros((_STARTS, len(bins)))
     for row, start in zip(rows, starts, strict=True):
@@ -287,7 +292,7 @@ def _log_bin_bets(bins: Integers, shares: Floats) -> Floats:
 
 
 def _count_previous_occurrences(values: Integers) -> Integers:
-    """Return, for each value, the number of its previous occurrences."""
+    """Return how often each value occurs before its position, shape (len(values),)."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     firsts = np.flatnonzero(np.diff(ordered, prepend=-1))
@@ -297,9 +302,9 @@ def _count_previous_occurrences(values: Integers) -> Integers:
 
 
 def _log_bets_on_repeats_in_window(sample: Integers, window_starts: Integers, n: int) -> Floats:
-    """Return log ratios of bets on whether an index repeats one in its window.
+    """Return log factors of bets on whether each index repeats an earlier one in its window.
 
-    Given the past, the probability of a repeat is k/n for k distinct indices in the window.
+    With k distinct indices in the window, the probability of a repeat is k/n under uniform draws.
     """
     N = len(sample)
     order = np.argsort(sample, kind="stable")
@@ -328,14 +333,17 @@ def _log_bets_on_repeats_in_window(sample: Integers, window_starts: Integers, n:
 
 
 def _log_mean_e_process(log_ratios: Floats, leading_zeros: int = 0) -> Floats:
-    """Return the log of the mean of e-processes after each draw, from their log ratios."""
+    """Return the log of the mean of several e-processes after each draw.
+
+    Row k of `log_ratios` has the log factors by which e-process k changes at each draw.
+    """
     logs = np.cumsum(log_ratios, axis=1)
     mixed = np.asarray(logsumexp(logs, axis=0) - np.log(len(log_ratios)))
     return np.concatenate([np.zeros(leading_zeros), mixed])
 
 
 def _log_batch_bets(bins: Integers, batch_of: Integers, shares: Floats) -> Floats:
-    """Return the log gain of bets on bins within each batch, as in `_log_bin_bets`."""
+    """Return the log e-value of each batch from bets on the bins of its draws."""
     K, T = len(shares), batch_of[-1] + 1
     counts = np.bincount(batch_of * K + bins, minlength=T * K).reshape(T, K)
     prior = 0.5 * K * shares
@@ -344,7 +352,10 @@ def _log_batch_bets(bins: Integers, batch_of: Integers, shares: Floats) -> Float
 
 
 def _log_mean_e_value_over_batches(log_e_values: Floats) -> Floats:
-    """Return the log mean of all batches' e-values after each batch; later ones count as 1."""
+    """Return the log of the mean e-value over all batches, after each batch.
+
+    Batches that are still to come have the e-value 1.
+    """
     T = len(log_e_values)
     with np.errstate(divide="ignore"):
         to_come = np.log(np.arange(T - 1, -1, -1))

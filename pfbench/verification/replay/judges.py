@@ -1,4 +1,4 @@
-"""Judges of choices that a source leaves open: inner loops and line searches."""
+"""Checks of recorded inner loops and line searches, whose steps a paper leaves open."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +31,7 @@ _MAX_INNER = 100_000
 
 
 class RecordedChoiceJudges:
-    """Replacements for the `condg` and `line_search` of a replayed reference.
+    """Replacements of a reference's `condg` and `line_search` that accept the recorded choices.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class RecordedChoiceJudges:
         self.replay, self.is_printed = replay, is_printed
 
     def condg(self, ask: Any, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
-        """Follow the recorded minimisations from u until the gap is at most eta; return the end."""
+        """Follow the recorded inner loop from u; return its point with a gap of at most eta."""
         replay, x = self.replay, keep(u)
         for _ in range(_MAX_INNER):
             g = tilt(l, x, u, 1.0 / lam)
@@ -74,10 +74,10 @@ class RecordedChoiceJudges:
     def _is_next_query_of_inner_loop(
         self, next_direction: Floats, g: Floats, recorded_direction: Floats
     ) -> bool:
-        """Return whether the next recorded minimisation continues the same inner loop.
+        """Return whether the next recorded linear minimisation belongs to the same inner loop.
 
-        It does if its direction is scaled like the recorded direction of the preceding one, along
-        g.
+        It does if its direction and the preceding one are scaled by equal factors, or both have
+        norm 1.
         """
         replay = self.replay
         pending = replay.find_minimisation(next_direction)
@@ -97,7 +97,10 @@ class RecordedChoiceJudges:
         return is_unit or abs(factors[0] - factors[1]) <= _SAME * factors[1]
 
     def _find_recorded_point(self, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
-        """Return the first recorded point whose gap is at most eta, whatever the steps to it."""
+        """Return the first recorded point of an inner loop whose gap is at most eta.
+
+        Raise `MismatchError` if there is none.
+        """
         replay = self.replay
         slope, centre = replay._dense_array(l), replay._dense_array(u)
         for pending in [item for item in replay.window.pending if item.query.kind == "lo"]:
@@ -111,7 +114,10 @@ class RecordedChoiceJudges:
     def line_search(
         self, value: Callable[[float], float], upper: float, *other_steps: float
     ) -> float:
-        """Return the step of the recorded run, if it is as good as that of exact line search."""
+        """Return the recorded step size, if f decreases as with exact line search.
+
+        Raise `MismatchError` if f decreases by clearly less.
+        """
         replay = self.replay
         replay.has_search = True
         if not replay._is_known(replay.step):
@@ -159,7 +165,11 @@ class RecordedChoiceJudges:
             del replay.value
 
     def _snap_to_end(self, part: float) -> float:
-        """Return a fraction of a segment, rounded to a near end; beyond `_SNAP` as a decision."""
+        """Return a fraction of a segment, replaced by 0 or 1 if it is very close to one of them.
+
+        For distances from 1e-11 to 1e-8 both values are possible, and the current decision selects
+        one.
+        """
         for end in (0.0, 1.0):
             if abs(part - end) <= _SNAP:
                 return end
@@ -169,5 +179,5 @@ class RecordedChoiceJudges:
 
 
 def line_search_minimum(value: Callable[[float], float], upper: float) -> float:
-    """Return the smallest value that exact line search finds."""
+    """Return the value of f at the step of exact line search."""
     return value(line_search(value, upper))

@@ -1,4 +1,4 @@
-"""Matching of recorded queries to the queries of a reference."""
+"""Matching of recorded oracle queries to the queries of a reference implementation."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -16,7 +16,7 @@ VALUE_TOLERANCE = 1e-9
 
 
 class PendingQuery:
-    """A recorded query that is not yet explained by the reference.
+    """Recorded oracle query that no query of the reference has matched completely.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class PendingQuery:
 
     @property
     def is_explained(self) -> bool:
-        """Whether all components are explained."""
+        """Whether all queried components are matched by queries of the reference."""
         return not any(len(item) for item in self.unexplained)
 
 
@@ -46,7 +46,7 @@ QueryAtPoint = tuple[PendingQuery, int]
 
 
 class QueryWindow:
-    """The recorded queries that the reference may consume now.
+    """Recorded oracle queries that the queries of the reference may match in the current step.
 
     Attributes
     ----------
@@ -65,14 +65,14 @@ class QueryWindow:
         self._next = 0
 
     def open(self, step: int) -> None:
-        """Make the queries up to a step available for matching."""
+        """Make the recorded queries up to a step available for matching."""
         queries = self.transcript.queries
         while self._next < len(queries) and queries[self._next].step <= step:
             self.pending.append(PendingQuery(queries[self._next]))
             self._next += 1
 
     def is_equal_point(self, x: Floats, y: Floats) -> bool:
-        """Return whether two points are equal, up to rounding."""
+        """Return whether two points are equal up to rounding."""
         return x is y or bool(np.abs(x - y).max() <= self.point_tolerance)
 
     # --- whole queries ----------------------------------------------------------------------------
@@ -80,14 +80,17 @@ class QueryWindow:
     def find(
         self, kinds: tuple[str, ...], fits: Callable[[RecordedQuery], bool]
     ) -> PendingQuery | None:
-        """Return the first pending query of some kinds that fits."""
+        """Return the first unmatched query of one of some kinds for which `fits` returns True.
+
+        Return None if there is none.
+        """
         for pending in self.pending:
             if pending.query.kind in kinds and fits(pending.query):
                 return pending
         return None
 
     def consume_query(self, pending: PendingQuery) -> RecordedQuery:
-        """Remove a pending query, which is explained as a whole, and return it."""
+        """Remove a query from the unmatched ones, and return its record."""
         self.pending.remove(pending)
         self.latest = pending
         return pending.query
@@ -97,7 +100,7 @@ class QueryWindow:
     def pending_gradients_at_point(
         self, x: Floats, kinds: frozenset[str] = COMPONENT_KINDS
     ) -> list[QueryAtPoint]:
-        """Return the pending component queries at a point, in recorded order."""
+        """Return the unmatched queries of component gradients at x, in recorded order."""
         return [
             (pending, index)
             for pending in self.pending
@@ -107,7 +110,7 @@ class QueryWindow:
         ]
 
     def pending_hessian_products(self, base: Floats, x: Floats, y: Floats) -> list[QueryAtPoint]:
-        """Return the pending Hessian products at a base point along a pair of points."""
+        """Return the unmatched products of Hessians at `base` with x - y or y - x."""
         return [
             (pending, 0)
             for pending in self.pending
@@ -126,14 +129,17 @@ class QueryWindow:
         )
 
     def is_part_of_difference(self, piece: QueryAtPoint, x: Floats, y: Floats) -> bool:
-        """Return whether a piece belongs to a query of the difference between x and y."""
+        """Return whether a recorded query asks for gradient differences between x and y."""
         query = piece[0].query
         return len(query.points) > 1 and self.is_at_both_points(query, x, y)
 
     def choose(
         self, pieces: list[QueryAtPoint], size: int
     ) -> list[tuple[QueryAtPoint, Integers]] | None:
-        """Return `size` components of pieces, whole pieces first; None if there are too few."""
+        """Return `size` unmatched components of some queries, or None if there are fewer.
+
+        Complete queries are preferred to parts of a query.
+        """
         chosen, total = list[tuple[QueryAtPoint, Integers]](), 0
         for piece in pieces:
             left = piece[0].unexplained[piece[1]]
@@ -152,7 +158,7 @@ class QueryWindow:
         return None
 
     def take(self, chosen: list[tuple[QueryAtPoint, Integers]]) -> Integers:
-        """Mark chosen components as explained, and return them."""
+        """Mark the chosen components as matched, and return their indices."""
         for (pending, lefts), part in chosen:
             left = pending.unexplained[lefts]
             pending.unexplained[lefts] = left[len(part) :] if left is not part else left[:0]
@@ -160,7 +166,10 @@ class QueryWindow:
         return np.concatenate([part for _, part in chosen])
 
     def consume_exactly(self, pieces: list[QueryAtPoint], expected: Integers) -> bool:
-        """Mark exactly the expected components as explained; return False if some are missing."""
+        """Mark the expected components as matched, and return whether all of them were recorded.
+
+        If one is missing, nothing is marked.
+        """
         ordered = np.sort(expected)
         for pending, position in pieces:
             left = pending.unexplained[position]
@@ -189,7 +198,7 @@ class QueryWindow:
         return True
 
     def starts_with_each_component_once(self, pieces: list[QueryAtPoint]) -> bool:
-        """Return whether the first n components of the pieces are each component once."""
+        """Return whether the first n components of some queries are a permutation of all n."""
         n = self.transcript.problem.n
         chosen = self.choose(pieces, n)
         if chosen is None:

@@ -1,4 +1,4 @@
-"""The oracles of a replayed reference; its queries consume the matching recorded queries."""
+"""Oracles for a reference implementation, which match its queries to those of a recorded run."""
 
 from collections import defaultdict
 from typing import Any, Never
@@ -30,7 +30,7 @@ _FULL = ("gradient", "table")
 
 
 class MismatchError(Exception):
-    """The transcript does not fit the reference.
+    """Exception raised if a recorded run differs from its reference implementation.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class MismatchError(Exception):
 
 
 class ReplayOracles(IndexSampling):
-    """The oracles and the draws of a reference that is replayed against a transcript.
+    """Oracles and random draws of a reference that is compared with a recorded run.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class ReplayOracles(IndexSampling):
             self._queries_by_step[query.step].append(query)
 
     def begin_step(self, step: int, x: Floats) -> None:
-        """Start a step at an iterate, and open its queries for matching."""
+        """Start a step at the iterate x, and make the recorded queries of the step available."""
         self.step = step
         self.previous, self.position = self.position, x
         self.window.open(step)
@@ -107,14 +107,17 @@ class ReplayOracles(IndexSampling):
     # --- oracles ----------------------------------------------------------------------------------
 
     def gradient(self, x: Any) -> Any:
-        """Consume the recorded query of the full gradient at x, and return the gradient."""
+        """Return the full gradient at x, and mark its recorded query as matched."""
         point = self._dense_array(x)
         self._consume_full_gradient(point, "the full gradient")
         self.snapshot = point
         return self._as_backend_gradient(self.backend.gradient(self._as_backend_point(x)))
 
     def batch(self, sample: Indices, x: Any) -> Any:
-        """Return the mean of the sampled component gradients."""
+        """Return the mean of the sampled component gradients at x.
+
+        Mark the recorded queries of these components as matched.
+        """
         point = self._dense_array(x)
         if self._is_unresolved(sample):
             self._resolve_draw(sample, self.window.pending_gradients_at_point(point), point)
@@ -125,7 +128,10 @@ class ReplayOracles(IndexSampling):
         )
 
     def difference(self, sample: Any, x: Any, y: Any) -> Any:
-        """Return the mean difference of the sampled component gradients at two points."""
+        """Return the mean over a sample of grad f_i(x) - grad f_i(y).
+
+        Mark the recorded queries of these components as matched.
+        """
         a, b = self._dense_array(x), self._dense_array(y)
         if self.window.is_equal_point(a, b):
             coincide = self._consume_difference_of_equal_points(a, b, len(sample))
@@ -152,7 +158,7 @@ class ReplayOracles(IndexSampling):
         )
 
     def value(self, x: Any) -> float:
-        """Return f(x); the recorded run may query more or fewer values than the reference."""
+        """Return f(x); a missing or additional query of f in the recorded run is no mismatch."""
         if not self.is_searching:
             point = self._dense_array(x)
             pending = self.window.find(
@@ -163,7 +169,7 @@ class ReplayOracles(IndexSampling):
         return float(self.backend.value(self._as_backend_point(x)))
 
     def lo(self, g: Any) -> Any:
-        """Return the recorded vertex for the same direction, and consume its query."""
+        """Return the recorded vertex that minimises <g, v>, and mark its query as matched."""
         direction = self._dense_array(g)
         pending = self.find_minimisation(direction)
         if pending is None and float(np.linalg.norm(direction)) <= self.window.tolerance:
@@ -177,7 +183,10 @@ class ReplayOracles(IndexSampling):
         return self._as_backend_vertex(self.window.consume_query(pending))
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return the proximal map, and consume its recorded query."""
+        """Return the proximal point of x - lam g, and mark its recorded query as matched.
+
+        On the whole space without a penalty, return x - lam g.
+        """
         if self.backend.unconstrained:
             return x - lam * g
         expected = self._dense_array(x) - lam * self._dense_array(g)
@@ -198,22 +207,25 @@ class ReplayOracles(IndexSampling):
         return self.backend.prox(x, g, lam)
 
     def hessian(self, s: Any) -> "ReplayHessianAtPoint":
-        """Return the Hessians at a point; the recorded run may query them later, at their use."""
+        """Return the component Hessians at s, which the recorded run may query later."""
         return ReplayHessianAtPoint(self, s)
 
     def table(self, x: Any) -> "ReplayTable":
-        """Return a table of all component gradients."""
+        """Return a table of all component gradients at x, and mark its query as matched."""
         self._consume_full_gradient(self._dense_array(x), "a table of all component gradients")
         return ReplayTable(self, self.backend.table(self._as_backend_point(x)))
 
     def component_smoothness(self) -> Floats:
-        """Return the L_i."""
+        """Return the smoothness constants L_i of the components, shape (n,)."""
         return np.array(self.backend.component_smoothness(), dtype=np.float64)
 
     # --- draws ------------------------------------------------------------------------------------
 
     def draw(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
-        """Return a draw that is resolved at its first query."""
+        """Return a batch of `size` indices that are inferred when the batch is first queried.
+
+        If `eager`, the indices are inferred at once.
+        """
         return (
             self.draw_now(size, log)
             if self.eager
@@ -221,7 +233,10 @@ class ReplayOracles(IndexSampling):
         )
 
     def draw_now(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
-        """Return a draw resolved from the first pending query; its components stay unexplained."""
+        """Return a batch of `size` indices, inferred from the first unmatched queries.
+
+        The queries of these components remain unmatched.
+        """
         for pending in self.window.pending:
             for index, point in enumerate(pending.query.points):
                 if pending.query.kind in COMPONENT_KINDS and len(pending.unexplained[index]):
@@ -241,7 +256,7 @@ class ReplayOracles(IndexSampling):
         return np.zeros(size, dtype=np.int64)
 
     def coin(self) -> bool:
-        """Return whether a coin fell heads, so that a full gradient is recorded at the iterate."""
+        """Return whether the coin flip gave heads: a full gradient was queried at the iterate."""
         window, x = self.window, self.position
         full = window.find(_FULL, lambda q: window.is_equal_point(q.points[0], x))
         pieces = window.pending_gradients_at_point(x)
@@ -263,7 +278,10 @@ class ReplayOracles(IndexSampling):
         return heads
 
     def pick(self, count: int) -> int:
-        """Return the index of the picked point, inferred from the next query of a full gradient."""
+        """Return which of the next `count` points was picked at random.
+
+        The picked point is recognised by the next query of a full gradient.
+        """
         transcript, last = self.transcript, self.step + count - 1
         points = [
             transcript.estimate_point(step)
@@ -300,7 +318,10 @@ class ReplayOracles(IndexSampling):
     # --- what judges use --------------------------------------------------------------------------
 
     def find_minimisation(self, direction: Floats) -> PendingQuery | None:
-        """Return the first pending minimisation along a direction or a positive multiple of it."""
+        """Return the first unmatched `lo` query whose input is a multiple of `direction`.
+
+        The multiple must be positive. Return None if there is no such query.
+        """
         size = float(np.linalg.norm(direction))
         limit = VALUE_TOLERANCE * max(
             self.transcript.max_gradient_entry, float(np.abs(direction).max())
@@ -316,13 +337,13 @@ class ReplayOracles(IndexSampling):
         return self.window.find(("lo",), fits)
 
     def consume_minimisation(self, pending: PendingQuery) -> Any:
-        """Consume a recorded minimisation, and return its vertex."""
+        """Mark a recorded query of `lo` as matched, and return its vertex."""
         return self._as_backend_vertex(self.window.consume_query(pending))
 
     def raise_mismatch(
         self, action: str, point: Floats | None = None, pending: PendingQuery | None = None
     ) -> Never:
-        """Raise a MismatchError that the transcript lacks a query of the reference."""
+        """Raise `MismatchError`, because the recorded run lacks a query of the reference."""
         location = "" if point is None else f" at {self.describe_point(point)}"
         displayed = pending or next(iter(self.window.pending), None)
         then = "no further query was recorded"
@@ -331,7 +352,7 @@ class ReplayOracles(IndexSampling):
         raise MismatchError(self.step, f"the reference {action}{location}, {then}")
 
     def describe(self, pending: PendingQuery) -> str:
-        """Return a description of a recorded query."""
+        """Return text on a recorded query: its kind, batch size, points, direction and number."""
         query = pending.query
         points = " and ".join(self.describe_point(x) for x in query.points)
         size = "" if query.indices is None else f" of {len(query.indices)} components"
@@ -342,7 +363,7 @@ class ReplayOracles(IndexSampling):
         return f"{query.kind}{size}{location}{path} (query {query.number})"
 
     def describe_point(self, x: Floats) -> str:
-        """Return a description of a point: its role in the run, and its first entries."""
+        """Return text on a point: its role in the run, and its first three entries."""
         same, t = self.window.is_equal_point, self.step
         roles = [(f"x_{t}", self.position), (f"x_{t - 1}", self.previous)]
         roles += [("the snapshot", self.snapshot)] if self.snapshot is not None else []
@@ -365,7 +386,7 @@ class ReplayOracles(IndexSampling):
         return np.asarray(copy_dense(x, self.transcript.pattern))
 
     def _as_backend_point(self, x: Any) -> Any:
-        """Return a point in the form that the backend takes."""
+        """Return a point as the problem represents it, as an array or a factored matrix."""
         pattern = self.transcript.pattern
         if not self.dense or pattern is None:
             return x
@@ -416,7 +437,10 @@ class ReplayOracles(IndexSampling):
     def _consume_difference_of_equal_points(
         self, x: Floats, y: Floats, size: int
     ) -> Integers | None:
-        """Consume and return the components queried for a difference of equal points, or None."""
+        """Return the components of a recorded gradient difference whose two points are equal.
+
+        Mark them as matched. Return None if the recorded run made no such query.
+        """
         window = self.window
         both = [
             (pending, index)
@@ -442,7 +466,7 @@ class ReplayOracles(IndexSampling):
 
 
 class ReplayHessianAtPoint:
-    """The component Hessians at one point."""
+    """Component Hessians at one point, whose products must match recorded queries."""
 
     def __init__(self, replay: ReplayOracles, s: Any) -> None:
         self._replay, self._base = replay, replay._dense_array(s)
@@ -462,7 +486,7 @@ class ReplayHessianAtPoint:
         return self._is_explained
 
     def product(self, x: Any, y: Any) -> Any:
-        """Return the mean Hessian times x - y."""
+        """Return the product of the Hessian of f with x - y."""
         replay, window = self._replay, self._replay.window
         a, b = replay._dense_array(x), replay._dense_array(y)
         pending = window.find(
@@ -484,7 +508,7 @@ class ReplayHessianAtPoint:
         return replay._as_backend_gradient(self._hessian.product(*own))
 
     def batch(self, sample: Indices, x: Any, y: Any) -> Any:
-        """Return the mean of the sampled component Hessians times x - y."""
+        """Return the product of the mean of the sampled component Hessians with x - y."""
         replay, window = self._replay, self._replay.window
         a, b = replay._dense_array(x), replay._dense_array(y)
         pieces = window.pending_hessian_products(self._base, a, b)
@@ -505,7 +529,10 @@ class ReplayHessianAtPoint:
 
 
 class ReplayTable:
-    """A table of component gradients; the recorded run may keep its own by single queries."""
+    """Table of component gradients, whose queries must match recorded queries.
+
+    The recorded run may also keep a table of its own, and query component gradients for it.
+    """
 
     def __init__(self, replay: ReplayOracles, table: Any) -> None:
         self._replay, self._table = replay, table
@@ -513,18 +540,18 @@ class ReplayTable:
 
     @property
     def mean(self) -> Any:
-        """The mean of the stored gradients."""
+        """Mean of the stored gradients over all components."""
         return self._replay._as_backend_gradient(self._table.mean)
 
     def difference(self, sample: Indices, x: Any) -> Any:
-        """Return the mean of grad f_i(x) - a_i over the sample."""
+        """Return the mean over a sample of grad f_i(x) - a_i, where a_i is the stored gradient."""
         self._consume_batch_or_table("table.difference", sample, x)
         return self._replay._as_backend_gradient(
             self._table.difference(_as_indices(sample), self._replay._as_backend_point(x))
         )
 
     def replace(self, sample: Indices, x: Any) -> Any:
-        """Return the result of `difference`, and store grad f_i(x)."""
+        """Return the result of `difference`, and store the gradients grad f_i(x) of the sample."""
         self._consume_batch_or_table("table.replace", sample, x)
         return self._replay._as_backend_gradient(
             self._table.replace(_as_indices(sample), self._replay._as_backend_point(x))
@@ -557,7 +584,10 @@ class ReplayTable:
         replay._resolve_draw(sample, pieces, point)
 
     def _resolve_table_draw(self, sample: Any, pieces: Any, x: Floats) -> None:
-        """Resolve the first of two batches at one point: the first or the last recorded one."""
+        """Infer the first of two batches at x from the first or the last recorded components.
+
+        Which of the two is tried depends on the current decision.
+        """
         replay, window, size = self._replay, self._replay.window, len(sample)
         total = sum(len(item.unexplained[location]) for item, location in pieces)
         if total > size and replay.decisions.choose_option(replay.step, 2, 0) == 1:
@@ -576,12 +606,12 @@ class ReplayTable:
 
 
 def _as_indices(sample: Any) -> Any:
-    """Return a sample in the form that a backend takes."""
+    """Return a sample as a plain index array, or unchanged if it is a `Sample`."""
     return sample if isinstance(sample, Sample) else np.array(sample, dtype=np.int64, subok=False)
 
 
 def _format_entries(x: Floats) -> str:
-    """Return the first entries of an array as text."""
+    """Return the first three entries of an array as text."""
     flat = np.ravel(x)
     extra = ", ..." if flat.size > 3 else ""
     return f"({', '.join(f'{entry:.6g}' for entry in flat[:3])}{extra})"

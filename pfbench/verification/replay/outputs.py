@@ -1,4 +1,4 @@
-"""The output of a method: its declaration, and the law of an output that it reports."""
+"""Checks of the output of a method: the declared rule, and the distribution of random outputs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +34,9 @@ _RIGHT = Decision("holds", "Its output is declared as the reference's.", {}, Non
 
 
 def decide_output(trial: Trial, method: Any) -> Decision | None:
-    """Decide whether the output has the reference's law; None if the method cannot be made.
+    """Decide whether a method's output has the same distribution as the reference's.
+
+    Return None if the method does not accept the parameters of the test.
 
     Parameters
     ----------
@@ -63,7 +65,7 @@ def decide_output(trial: Trial, method: Any) -> Decision | None:
 def _describe_wrong_declared_output(
     trial: Trial, method: Any, first: Any, short: Any, long: Any
 ) -> str:
-    """Return a description of a wrong declared output; empty if it is right."""
+    """Return text on how the declared output rule differs from the reference's, or ""."""
     outputs = [getattr(item[0], "output", None) for item in (short, long)]
     if outputs[0] != outputs[1]:
         return f"it declares output={outputs[1]} for T={_HORIZON}, and {outputs[0]} for T=8"
@@ -105,7 +107,10 @@ def _describe_weight_difference(weight: Any, right: Any) -> str:
 
 
 def _decide_reported_output_law(trial: Trial, method: Any, first: Any) -> Decision | None:
-    """Decide the law of an output that the method reports, but the reference does not."""
+    """Decide whether the outputs that a method yields have the reference's distribution.
+
+    Return None if the method raises or yields no output, or if the reference yields one, too.
+    """
     kind = list_problem_kinds(method)[0]
     decisions = list[Decision]()
     for runs, T in _RUNS:
@@ -148,10 +153,10 @@ def _output_of_last_state(transcript: Transcript) -> Floats | None:
 def _find_law_part_of_output(
     transcript: Transcript, output: Floats, law: str, reference_method: Any, parts: int, rng: Any
 ) -> int:
-    """Return the index of the equally likely part of a law that contains an output, or -1.
+    """Return in which of `parts` equally likely groups of iterates an output lies, or -1.
 
-    If several points equal the output, one of them is drawn by their probabilities, so that all
-    parts stay equally likely.
+    If several points equal the output, one of them is drawn by their probabilities. All groups thus
+    stay equally likely.
     """
     T = len(transcript.states)
     if law == "last":

@@ -1,4 +1,4 @@
-"""The problem on which methods are compared, with curvature in all directions."""
+"""Test problem on which methods are compared with their references, with curvature everywhere."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ _WAVE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class RippledLogCosh(FiniteSum):
-    """f_i(x) = l_i log cosh(<a_i, x> - b_i) + 0.1 sin(<k_i, x>), of vectors or matrices.
+    """Finite sum of f_i(x) = l_i log cosh(<a_i, x> - b_i) + 0.1 sin(<k_i, x>), as a test problem.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class RippledLogCosh(FiniteSum):
 
     @cached_property
     def _data(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """l, b, a, k: shapes (n,), (n,), (n, d), (n, d)."""
+        """Data l, b, a and k of the components, of shapes (n,), (n,), (n, d) and (n, d)."""
         rng, d = np.random.default_rng(29 + self.seed), prod(self.set.shape)
         lengths = self.scale * rng.uniform(0.5, 1.5, self.n)
         lengths[0] *= self.heavy
@@ -71,11 +71,11 @@ class RippledLogCosh(FiniteSum):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The sizes by name."""
+        """Number of components and name of the set, by parameter name."""
         return MappingProxyType({"n": self.n, "set": self.set.name})
 
     def start(self) -> Floats:
-        """Return a fixed point inside the set, or a vertex."""
+        """Return the start: a fixed interior point, or a vertex of the set if `at_vertex`."""
         shape = self.set.shape
         if self.at_vertex and self.set.diameter < np.inf:
             direction = np.zeros(shape)
@@ -87,7 +87,7 @@ class RippledLogCosh(FiniteSum):
         return np.asarray(point * min(1.0, 6.0 / point.size))
 
     def component_smoothness(self) -> Floats:
-        """Return L_i = l_i |a_i|^2 + 0.1 |k_i|^2, shape (n,)."""
+        """Return the smoothness constants L_i = l_i |a_i|^2 + 0.1 |k_i|^2, shape (n,)."""
         lengths, _, a, k = self._data
         waves = _WAVE * self.scale * (k * k).sum(axis=1)
         return np.asarray(lengths * (a * a).sum(axis=1) + waves)
@@ -101,7 +101,7 @@ class RippledLogCosh(FiniteSum):
         return float((lengths * logs + _WAVE * self.scale * np.sin(k @ flat)).mean())
 
     def component_gradients(self, x: Floats, indices: Integers | None = None) -> Floats:
-        """Return the gradients of components, shape (len(indices), d)."""
+        """Return the gradients of the components in `indices` at x, one in each row."""
         lengths, b, a, k = self._data
         if indices is not None:
             lengths, b, a, k = lengths[indices], b[indices], a[indices], k[indices]
@@ -110,7 +110,7 @@ class RippledLogCosh(FiniteSum):
         return np.asarray(of_logs[:, None] * a + (_WAVE * self.scale * of_waves)[:, None] * k)
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x."""
+        """Return the gradient of f at x."""
         lengths, b, a, k = self._data
         flat = x.ravel()
         product = (lengths * np.tanh(a @ flat - b)) @ a
@@ -123,7 +123,7 @@ class RippledLogCosh(FiniteSum):
         return np.asarray((weights @ self.component_gradients(x, indices)).reshape(x.shape))
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return all component Hessians at s."""
+        """Return the Hessians of all components at s."""
         lengths, b, a, k = self._data
         flat = s.ravel()
         bends = lengths / np.cosh(a @ flat - b) ** 2
@@ -143,12 +143,12 @@ class RippledLogCosh(FiniteSum):
         return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> "GradientRowTable":
-        """Return a table with every component gradient at x."""
+        """Return a table of all component gradients at x."""
         return GradientRowTable(self, x)
 
 
 class GradientRowTable:
-    """Table of one gradient for each component, shape (n, d)."""
+    """Table that stores one gradient for each component, shape (n, d)."""
 
     def __init__(self, problem: RippledLogCosh, x: Floats) -> None:
         self._problem = problem
@@ -157,17 +157,17 @@ class GradientRowTable:
 
     @property
     def mean(self) -> Floats:
-        """The mean of the stored gradients."""
+        """Mean of the stored gradients over all components."""
         return np.asarray(self._stored.mean(axis=0).reshape(self._shape))
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - a_i over the sample."""
+        """Return the mean over a sample of grad f_i(x) - a_i, where a_i is the stored gradient."""
         indices, weights = index_weights(sample, self._problem.n)
         change = weights @ (self._problem.component_gradients(x, indices) - self._stored[indices])
         return np.asarray(change.reshape(self._shape))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Return the result of `difference`; store grad f_i(x) once for each distinct index."""
+        """Return the result of `difference`, and store the gradients grad f_i(x) of the sample."""
         change = self.difference(sample, x)
         indices = np.unique(index_weights(sample, self._problem.n)[0])
         self._stored[indices] = self._problem.component_gradients(x, indices)
@@ -180,36 +180,39 @@ MATRIX: Shape = (2, 3)
 def make_l2_ball_problem(
     shape: Shape = (4,), radius: float = 1.0, **options: Any
 ) -> RippledLogCosh:
-    """Return the problem on a Euclidean ball."""
+    """Return the test problem on a Euclidean ball."""
     return RippledLogCosh(set=_make_entrywise_set(L2Ball(prod(shape), radius), shape), **options)
 
 
 def make_l1_ball_problem(
     shape: Shape = (4,), radius: float = 1.0, **options: Any
 ) -> RippledLogCosh:
-    """Return the problem on an l1 ball."""
+    """Return the test problem on an l1 ball."""
     return RippledLogCosh(set=_make_entrywise_set(L1Ball(prod(shape), radius), shape), **options)
 
 
 def make_box_problem(shape: Shape = (4,), radius: float = 0.3, **options: Any) -> RippledLogCosh:
-    """Return the problem on a box."""
+    """Return the test problem on a box."""
     return RippledLogCosh(set=_make_entrywise_set(LinfBall(prod(shape), radius), shape), **options)
 
 
 def make_unconstrained_problem(shape: Shape = (4,), **options: Any) -> RippledLogCosh:
-    """Return the problem without set and penalty."""
+    """Return the test problem without a feasible set and without a penalty."""
     return RippledLogCosh(set=_make_block_set(shape), **options)
 
 
 def make_penalised_problem(shape: Shape = (4,), **options: Any) -> RippledLogCosh:
-    """Return the problem with an l1 penalty."""
+    """Return the test problem with an l1 penalty."""
     return RippledLogCosh(set=_make_block_set(shape), penalty=L1Penalty(0.05), **options)
 
 
 def make_problem_with_norm(
     shape: Shape = (6,), norm: str = "linf", **options: Any
 ) -> RippledLogCosh:
-    """Return the problem with a norm; a matrix norm has blocks of matrices and vectors."""
+    """Return the test problem with a norm in place of a feasible set.
+
+    For a matrix norm, the points consist of matrix blocks and vector blocks.
+    """
     of_norm = vector_norm_ball(norm, prod(shape)) if len(shape) == 1 else norm_ball(norm, shape)
     return RippledLogCosh(set=_make_block_set(shape), norm=of_norm, **options)
 

@@ -1,4 +1,4 @@
-"""Transcripts: copies of the oracle queries and the states of one run."""
+"""Recording of a run: copies of its oracle queries and states."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,16 +23,16 @@ COMPONENT_KINDS = frozenset({"batch", "difference", "table.difference", "table.r
 
 
 class UncountedError(Exception):
-    """The method queried the problem other than through its oracles."""
+    """Exception raised if a method evaluates the problem without its counting oracles."""
 
 
 class EndlessStepError(Exception):
-    """One step of the method does not end."""
+    """Exception raised if one step of a method makes too many queries to end."""
 
 
 @dataclass(slots=True, eq=False)
 class RecordedQuery:
-    """One oracle query.
+    """Record of one oracle query: its kind, arguments and answer.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class RecordedQuery:
 def copy_dense(x: Any, pattern: Pattern | None = None) -> Any:
     """Return a copy of a point, vertex or gradient as a dense array.
 
-    A gradient on observed entries becomes a matrix that is 0 elsewhere.
+    A gradient with respect to observed matrix entries becomes a matrix that is 0 elsewhere.
     """
     if isinstance(x, np.ndarray):
         observed = pattern is not None and x.shape == (pattern.n,)
@@ -79,7 +79,7 @@ def copy_dense(x: Any, pattern: Pattern | None = None) -> Any:
 
 
 def expand_sample(sample: Any) -> Integers:
-    """Return a copy of the indices of a sample, repeated as drawn."""
+    """Return the drawn indices of a sample as a new array, with repeated indices repeated."""
     if isinstance(sample, Sample):
         return np.repeat(sample.indices, sample.counts)
     return np.array(sample, dtype=np.int64)
@@ -87,7 +87,7 @@ def expand_sample(sample: Any) -> Integers:
 
 @dataclass(eq=False)
 class Transcript:
-    """The queries and states of one run.
+    """Record of the oracle queries and states of one run.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class Transcript:
         self._inner = 0
 
     def add_query(self, verb: str, arguments: tuple[Any, ...], answer: Any) -> None:
-        """Add a query."""
+        """Append an oracle query to the record."""
         self._inner += verb in ("lo", "value")
         if self._inner > MAX_QUERIES:
             raise EndlessStepError(f"one of its steps does not end: it makes {MAX_QUERIES} queries")
@@ -161,7 +161,7 @@ class Transcript:
         )
 
     def add(self, state: State) -> None:
-        """Add a state."""
+        """Append a copy of a state to the record."""
         self._inner = 0
         point, estimate, output = (
             None if part is None else self._copy_dense(part)
@@ -180,7 +180,7 @@ class Transcript:
         return copy_dense(x, self.pattern)
 
     def estimate_point(self, step: int) -> Floats:
-        """Return the point of a step's gradient estimate: `at`, else the previous iterate."""
+        """Return the point of a step's gradient estimate: `at`, or else the previous iterate."""
         point = self.states[step].at
         if point is not None:
             return np.asarray(point)
@@ -190,7 +190,9 @@ class Transcript:
 def record_run(
     problem: Problem, algorithm: Any, *, seed: int = 0, max_steps: int | None = None
 ) -> Transcript:
-    """Run a method and return its transcript, which also keeps an exception that ends the run.
+    """Run a method and return the record of its queries and states.
+
+    An exception that ends the run is stored in the record.
 
     Parameters
     ----------
@@ -230,7 +232,7 @@ def record_run(
 
 
 def _describe_count_difference(counted: list[int], created: list[int]) -> str:
-    """Return text on the first oracle kind whose count differs from the number of queries."""
+    """Return text on the first oracle kind for which counted calls and recorded queries differ."""
     pairs = zip(COUNTED, counted, created, strict=True)
     kind, number, true = next(three for three in pairs if three[1] != three[2])
     return f"it queries outside the ledger: {true} {kind.upper()} were made, {number} counted"

@@ -1,4 +1,4 @@
-"""Checks of the claims about methods: runs, draws and counts against the reference."""
+"""Comparison of a method's runs, draws and oracle counts with a reference implementation."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -52,7 +52,7 @@ _EXACT = tuple(kind for kind in COUNTED if kind not in (OracleKind.FO, OracleKin
 
 @dataclass
 class ComparisonTally:
-    """The tally of one comparison with a reference: agreeing runs and steps, mismatch, notes.
+    """Summary of comparisons with a reference: agreeing runs and steps, mismatch, and remarks.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class ComparisonTally:
     skipped: list[str] = field(default_factory=list)
 
     def decide(self, holds: str) -> Decision:
-        """Return the decision of the comparison; `holds` is the reason if there is no mismatch."""
+        """Return the verdict of the comparison; `holds` is its text if there is no mismatch."""
         measured = {
             "mismatches": float(bool(self.violation)),
             "runs": float(self.runs),
@@ -93,7 +93,7 @@ class ComparisonTally:
 
 
 def compare_runs_with_reference(trial: Trial, *, name: str) -> Evidence:
-    """Compare runs of the method with the reference, step by step."""
+    """Compare the method under test with its reference implementation, step by step."""
     method, comparison = ALGORITHMS[name], ComparisonTally()
     for number, (case, algorithm) in enumerate(_runnable_cases(trial, method, comparison)):
         if number == 0:
@@ -114,7 +114,7 @@ def compare_runs_with_reference(trial: Trial, *, name: str) -> Evidence:
 
 
 def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
-    """Compare the law of all draws, and of the output, with the reference."""
+    """Test whether the random draws and the output have the reference's distribution."""
     method, parts, comparison = ALGORITHMS[name], dict[str, Decision](), ComparisonTally()
     output = decide_output(trial, method)
     if output is not None:
@@ -171,7 +171,7 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
 
 
 def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
-    """Compare the counts of runs with those of the reference."""
+    """Compare the oracle counts of the method under test with the reference's."""
     method, comparison, claimed = ALGORITHMS[name], ComparisonTally(), dict[str, float]()
     measured = dict[str, float]()
     for case, algorithm in _runnable_cases(trial, method, comparison):
@@ -214,7 +214,7 @@ def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
 def _runnable_cases(
     trial: Trial, method: Any, comparison: ComparisonTally
 ) -> Iterator[tuple[ReplayCase, Any]]:
-    """Yield the cases that the method under test can run, each with the method.
+    """Yield pairs of a test problem with parameters, and the method under test with these.
 
     Raises
     ------
@@ -234,7 +234,7 @@ def _runnable_cases(
 
 
 def _make_method(trial: Trial, method: Any, case: ReplayCase, comparison: ComparisonTally) -> Any:
-    """Return the tested method with the parameters of a case; None if it refuses them."""
+    """Return the method under test with a case's parameters, or None if it refuses them."""
     names = (*case.parameters,)
     lacking = set(names) - set(
         select_accepted(trial.algorithm, names, method.list_required_parameters())
@@ -259,7 +259,7 @@ def _record_case(
     purpose: str,
     seed: int = -1,
 ) -> Transcript | None:
-    """Return the transcript of a run; None if the method lacks the points of this case.
+    """Return the record of a run, or None if the method cannot handle the case's kind of points.
 
     Raises
     ------
@@ -304,7 +304,7 @@ def _add_outcome(
     outcome: ReplayOutcome,
     comparison: ComparisonTally,
 ) -> None:
-    """Add the outcome of following one run to the tally."""
+    """Add the result of comparing one run with its reference to the summary."""
     location = f"{case}, seed {transcript.seed}: iteration {outcome.steps}"
     if outcome.agrees:
         comparison.runs += 1
@@ -328,10 +328,10 @@ def _add_outcome(
 
 
 def _is_mismatch_due_to_rounding(trial: Trial, case: ReplayCase, steps: int) -> bool:
-    """Return whether the built-in method also differs from its reference early by rounding.
+    """Return whether rounding makes even the built-in method differ early from its reference.
 
-    The run must have converged: runs that differ within `_SHORTEST_CONVERGED` steps are never
-    excused.
+    Rounding excuses no mismatch in the first `_SHORTEST_CONVERGED` steps, as no run has converged
+    by then.
     """
     name = trial.claim.method
     if steps < _SHORTEST_CONVERGED or name not in REFERENCES:
@@ -345,7 +345,7 @@ def _is_mismatch_due_to_rounding(trial: Trial, case: ReplayCase, steps: int) -> 
 def _yields_fewer_states_at_same_cost(
     case: ReplayCase, transcript: Transcript, trial: Trial
 ) -> bool:
-    """Return whether a run yields fewer states than the reference, with equal counts."""
+    """Return whether a run yields fewer states than the reference, but has equal oracle counts."""
     right = record_run(case.problem(), ALGORITHMS[trial.claim.method](**case.parameters))
     fewer = 0 < len(transcript.states) < len(right.states)
     spent, expected = _count_calls(transcript), _count_calls(right)
@@ -356,7 +356,7 @@ def _yields_fewer_states_at_same_cost(
 def _check_seed_and_budget(
     trial: Trial, case: ReplayCase, algorithm: Any, comparison: ComparisonTally
 ) -> None:
-    """Check that a seed reproduces a run bit for bit, and that an exhausted budget ends a run."""
+    """Check that runs with equal seeds are identical, and that a spent budget ends a run."""
     first = _record_case(trial, case, algorithm, comparison, "repeated")
     second = _record_case(trial, case, algorithm, comparison, "repeated")
     if first is None or second is None:
@@ -378,7 +378,7 @@ def _check_seed_and_budget(
 def _describe_run_past_budget(
     trial: Trial, case: ReplayCase, algorithm: Any, seed: int, budget: Budget
 ) -> str:
-    """Return text on how a run continues after its budget is exhausted; "" if it stops."""
+    """Return text on how a run continues after its budget is spent, or "" if it stops."""
     problem: Problem = trial.subject.problem_under_test(case.problem())
     run = steps(problem, algorithm, seed=seed, ledger=Ledger(budget))
     try:
@@ -393,7 +393,7 @@ def _describe_run_past_budget(
 
 
 def _load_reference(trial: Trial, name: str) -> PlainReference | None:
-    """Return the plain reference of a built-in method; None for user code."""
+    """Return the reference of the built-in method, or None if another method is tested."""
     is_own = trial.subject.algorithm_under_test() is None
     reference: PlainReference | None = REFERENCES.get(name) if is_own else None
     return reference
@@ -404,7 +404,7 @@ def _case_horizon(case: ReplayCase) -> int:
 
 
 def _max_recorded_steps(case: ReplayCase) -> int:
-    """Return the number of states after which the recording of a case is stopped."""
+    """Return the number of steps after which the recording of a run is stopped."""
     s = case.parameters
     restarts = s.get("restarts", 3 if "probability" in s else 1)
     return int(2 * restarts * s.get("iterations", s.get("period", 100)) + 10)
@@ -415,13 +415,13 @@ def _count_calls(transcript: Transcript) -> Mapping[str, float]:
 
 
 def _states_replacement(method: Any) -> bool:
-    """Return whether the method's description says that batches are drawn with replacement."""
+    """Return whether the documentation of a method's `batch` says "with replacement"."""
     batch = method.parameters().get("batch")
     return batch is not None and "with replacement" in batch.description
 
 
 class _ComponentCounts:
-    """Number of distinct components that a run queried, and its counts."""
+    """Oracle counts of a recorded run, and the number of distinct components it queried."""
 
     def __init__(self, transcript: Transcript) -> None:
         full = any(query.kind in ("gradient", "table") for query in transcript.queries)

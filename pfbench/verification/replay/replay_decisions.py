@@ -1,4 +1,4 @@
-"""Decisions between readings of an ambiguous transcript, and their revision."""
+"""Choices between several possible inferences of a recorded run's draws, with backtracking."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class ReadingDecision:
-    """One choice between readings of a transcript, revisable for some steps.
+    """Choice of one of several options, which a mismatch within some steps may revise.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class ReadingDecision:
 
 @dataclass
 class ReadingDecisions:
-    """The decisions of one replay.
+    """Choices made during one comparison of a recorded run with its reference.
 
     Attributes
     ----------
@@ -40,16 +40,17 @@ class ReadingDecisions:
     log: list[ReadingDecision] = field(default_factory=list)
 
     def choose_option(self, step: int, option_count: int, revisable_steps: int = 2) -> int:
-        """Record a decision, and return the index of the option to take; 0 is the likeliest."""
+        """Return the index of the option to take, and log it; option 0 is the likeliest."""
         position = len(self.log)
         chosen = self.forced[position] if position < len(self.forced) else 0
         self.log.append(ReadingDecision(step, revisable_steps, option_count, chosen))
         return chosen
 
     def revise_decisions(self, step: int) -> list[int] | None:
-        """Return the decisions to try after a mismatch at a step; None if there are no more.
+        """Return the options to take in the next attempt after a mismatch at `step`.
 
-        The newest decision that is still revisable takes its next option.
+        They take the next option at the newest choice that may still be revised. Return None if no
+        choice may be.
         """
         for index in range(len(self.log) - 1, -1, -1):
             decision = self.log[index]

@@ -1,4 +1,7 @@
-"""Cases in which a method is compared with its reference: forms, extremes, long runs."""
+"""Problems and parameters with which methods are compared with their references.
+
+They cover parameter combinations, extreme values and long runs.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -54,7 +57,7 @@ _PERIODS = ((1, 40), (150, 320), (700, 1420))
 
 @dataclass(frozen=True)
 class ReplayCase:
-    """One run in which a method is compared with its reference.
+    """Problem and parameters of one run that is compared with a reference implementation.
 
     Attributes
     ----------
@@ -81,7 +84,7 @@ class ReplayCase:
 
 
 def list_problem_kinds(method: Any) -> list[dict[str, Any]]:
-    """Return the kinds of problems that suit a method, each as the options of `make_instance`."""
+    """Return the kinds of test problems that a method can solve, each as a dict of options."""
     requires = method.requires
     if "norm" in requires:
         norm = next((norm for norm in _NORMS if f"norm {norm}" in requires), None)
@@ -97,12 +100,12 @@ def list_problem_kinds(method: Any) -> list[dict[str, Any]]:
 
 
 def make_small_instances(method: Any, shape: Shape = VECTOR, **options: Any) -> list[Instance]:
-    """Return small instances for a method, one for each kind of problem."""
+    """Return one small test problem for each kind that a method can solve."""
     return [make_instance({**kind, **options}, shape) for kind in list_problem_kinds(method)]
 
 
 def make_instance(options: Mapping[str, Any], shape: Shape = VECTOR) -> Instance:
-    """Return an instance of a kind of set, with options, for points of a shape."""
+    """Return a test problem of the kind ``options["kind"]`` with points of a given shape."""
     kind = options["kind"]
     rest = {name: value for name, value in options.items() if name != "kind"}
     if kind == "normed" and len(shape) == 1:
@@ -113,7 +116,7 @@ def make_instance(options: Mapping[str, Any], shape: Shape = VECTOR) -> Instance
 
 
 def make_recovery_problem() -> RobustMatrixRecovery:
-    """Return a small matrix recovery problem with factored points and gradients on entries."""
+    """Return a small matrix recovery problem whose points are factored matrices."""
     return RobustMatrixRecovery(
         draw_synthetic_entries(seed=3, rows=6, columns=5, rank=2, density=0.64),
         radius=6.0,
@@ -122,9 +125,9 @@ def make_recovery_problem() -> RobustMatrixRecovery:
 
 
 def step_scale_exponent(method: Any) -> int:
-    """Return the power of a factor of f by which a real `step` scales.
+    """Return p such that the step size is multiplied by c^p if f is multiplied by c.
 
-    The power is 0 for steps that are weights or lengths, and -1 for others.
+    The exponent is 0 for steps that are weights or lengths, and -1 for all others.
     """
     check = next((f.metadata.get("check") for f in fields(method) if f.name == "step"), None)
     upper = getattr(check, "keywords", {}).get("upper", float("inf"))
@@ -134,7 +137,7 @@ def step_scale_exponent(method: Any) -> int:
 def scale_parameters_with_objective(
     method: Any, parameters: Mapping[str, Any], by: float
 ) -> dict[str, Any]:
-    """Return the parameters rescaled for f times a factor."""
+    """Return the parameters for which a method makes the same steps on f times `by`."""
     powers = {"step": step_scale_exponent(method), **_GROWS}
     return {
         name: value * by ** powers.get(name, 0) if isinstance(value, float) else value
@@ -143,7 +146,9 @@ def scale_parameters_with_objective(
 
 
 def iterate_replay_cases(method: Any, effort: str, seed: int = 0) -> Iterator[ReplayCase]:
-    """Yield the cases in which a catalogue method is compared, the quickest first.
+    """Yield the test problems and parameters for comparing a built-in method with its reference.
+
+    The quickest come first.
 
     Parameters
     ----------
@@ -192,7 +197,7 @@ def iterate_replay_cases(method: Any, effort: str, seed: int = 0) -> Iterator[Re
 def _long_cases(
     method: Any, forms: list[MethodForm], kind: Mapping[str, Any], effort: str
 ) -> Iterator[ReplayCase]:
-    """Yield long runs, which detect faults that act late."""
+    """Yield long runs, which detect faults that act only after many iterations."""
     if "polytope" in method.requires:
         for d, options in _ACTIVE_SETS.items():
             instance = make_instance(options, (d,))
@@ -226,7 +231,7 @@ def _long_cases(
 def _iterate_problem_and_method_extremes(
     method: Any, first: Mapping[str, Any]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield problem options and changed parameters of extreme cases, which methods may refuse."""
+    """Yield options of extreme problems, each with the parameters to change for it."""
     has_batch = "batch" in first
     for n in (1, 2, 5):
         subset = {"snapshot": n, "subepochs": 1} if "subepochs" in first else {}
@@ -268,7 +273,7 @@ NEEDED_STEP = 0.1
 
 
 def with_horizon(method: Any, parameters: Mapping[str, Any], T: int) -> dict[str, Any]:
-    """Return parameters with the horizon T, divided by the number of restarts."""
+    """Return parameters with `iterations` set to T, divided by the number of restarts if any."""
     names = {f.name for f in fields(method)}
     if "iterations" not in names:
         return dict(parameters)

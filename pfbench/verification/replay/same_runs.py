@@ -1,4 +1,4 @@
-"""Test whether a fault changes nothing in the long runs in which its method is compared."""
+"""Test whether a planted fault has no effect in long runs."""
 
 import hashlib
 from functools import cache
@@ -19,7 +19,7 @@ _LONG = 300
 
 
 def is_same_in_long_runs(claim: Claim, faulty: Subject) -> bool:
-    """Return whether a fault changes no state and no count of long runs of a claim's method."""
+    """Return whether a fault changes no state and no oracle count in long runs of a method."""
     trial, method = Trial(claim, faulty), ALGORITHMS[claim.method]
     try:
         return all(
@@ -32,7 +32,7 @@ def is_same_in_long_runs(claim: Claim, faulty: Subject) -> bool:
 
 @cache
 def _long_cases(method: Any) -> tuple[ReplayCase, ...]:
-    """Return the long runs of a method, the quickest first."""
+    """Return the problems and parameters of the long runs in which a fault must show."""
     # What changes large indices alone shows where draws are tested, among many components.
     full_list = (
         *(stream.case for stream in iterate_draw_streams(method, 0)),
@@ -48,13 +48,13 @@ def _long_cases(method: Any) -> tuple[ReplayCase, ...]:
 
 @cache
 def _reference_digest(method: Any, number: int) -> str:
-    """Return the digest of a run of the right method, cached for all its faults."""
+    """Return the hash of a run of the correct method, cached for all its faults."""
     case = _long_cases(method)[number]
     return _run_digest(case, method(**case.parameters))
 
 
 def _run_digest(case: ReplayCase, algorithm: Any) -> str:
-    """Return a digest of all states and counts of a run, and of the error that ended it."""
+    """Return a hash of all states and oracle counts of a run, and of its exception if any."""
     transcript = record_run(case.problem(), algorithm, seed=1)
     digest = hashlib.sha256(repr((type(transcript.error), transcript.spent)).encode())
     for state in transcript.states:
@@ -63,5 +63,5 @@ def _run_digest(case: ReplayCase, algorithm: Any) -> str:
 
 
 def _state_bytes(part: Any) -> bytes:
-    """Return the bytes of a part of a state; 0 and -0 have equal bytes."""
+    """Return the bytes of an attribute of a state; 0 and -0 give equal bytes."""
     return b"None" if part is None else (np.asarray(part) + 0.0).tobytes()

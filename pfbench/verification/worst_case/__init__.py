@@ -1,6 +1,6 @@
-"""Worst cases computed by performance estimation, compared with printed bounds and runs.
+"""Worst cases of methods by performance estimation, compared with published bounds and runs.
 
-They need the extra `certify`: PEPit, cvxpy and Clarabel.
+They need the packages of the extra `certify`: PEPit, cvxpy and Clarabel.
 """
 
 from pfbench.verification.worst_case.cases import WORST_CASES, WorstCase, select_cases

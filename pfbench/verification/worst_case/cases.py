@@ -1,4 +1,4 @@
-"""The cases: the worst case computed for each bound, and the share that it must attain."""
+"""Published bounds on N steps of a method, each with the function that computes its worst case."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -18,7 +18,7 @@ from pfbench.verification.worst_case.methods import DELTA, DELTA_SLIDING, ETA, t
 
 @dataclass(frozen=True)
 class WorstCase:
-    """The check of a bound on N steps of one method, over a class of problems.
+    """Check of a bound on N steps of a method by the worst case over a function class.
 
     Attributes
     ----------
@@ -40,17 +40,18 @@ class WorstCase:
     max_steps: int = 8
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Compute the worst cases for all N, and check the bound against them."""
+        """Return evidence on the bound from the computed worst cases for N = 1, 2, ..."""
         last = trial.choose_by_effort(self.quick_steps, self.max_steps)
         parts = {f"N={N}": self.decide(N) for N in range(1, last + 1)}
         claimed = {f"N={N}: worst case": self.bound(N) for N in range(1, last + 1)}
         return Evidence(combine_all(parts), claimed, last)
 
     def decide(self, N: int) -> Decision:
-        """Return the decision for one N.
+        """Return the verdict on the bound for one number of steps N.
 
         *violated*: the worst case exceeds the bound. *inconclusive*: the solver finds no worst
-        case. *within-10*, *attained*: the worst case is at least `min_bound_share` times the bound.
+        case. *within-10* or *attained*: the worst case is at least `min_bound_share` times the
+        bound. *holds*: it is smaller than that.
         """
         worst, bound = self.compute(N), self.bound(N)
         measured = {"worst case": worst, "ratio": worst / bound}
@@ -74,66 +75,79 @@ class WorstCase:
 
 
 def min_gap_bound(N: int) -> float:
-    """Return sqrt(2 h0 C/N) (lacoste2016 (15), and (6) for 2 h0 = C)."""
+    """Return sqrt(2 h0 C/N), the bound on the smallest Frank-Wolfe gap of N iterates.
+
+    It is (15) of Lacoste-Julien 2016, or (6) if 2 h0 = C.
+    """
     return math.sqrt(2.0 * DELTA / N)
 
 
 def open_loop_bound(N: int) -> float:
-    """Return 2 C/(N+2) (Jaggi 2013 theorem 1)."""
+    """Return 2 C/(N+2), the bound on f(x_N) - min f of theorem 1 of Jaggi 2013."""
     return 2.0 / (N + 2.0)
 
 
 def exact_mean_gap_bound(N: int) -> float:
-    """Return 1.5 epsilon D, the sharp form of shen2019 theorem 3.1 without the error term."""
+    """Return 1.5 epsilon D, a bound on the mean gap of NFWU with exact gradients.
+
+    It is a sharp form of theorem 3.1 of shen2019, without the term of the gradient error.
+    """
     return 1.5 * theorem_accuracy(N)
 
 
 def inexact_mean_gap_bound(N: int) -> float:
-    """Return 2 epsilon D, the sharp form of shen2019 theorem 3.1."""
+    """Return 2 epsilon D, the bound on the mean gap in a sharp form of theorem 3.1 of shen2019."""
     return 2.0 * theorem_accuracy(N)
 
 
 def min_gradient_mapping_bound(N: int) -> float:
-    """Return 2 L h0/N (Ghadimi, Lan, Zhang 2016; lacoste2016, on the gradient mapping)."""
+    """Return 2 L h0/N, the bound on the smallest squared gradient mapping of N iterates.
+
+    The source is Ghadimi, Lan, Zhang 2016.
+    """
     return 2.0 * DELTA / N
 
 
 def sliding_bound(N: int) -> float:
-    """Return (16 L Delta + 28 L)/(3N) (qu2018 theorem 1, option I, the mean)."""
+    """Return (16 L Delta + 28 L)/(3N), the bound of theorem 1 of qu2018 for option I.
+
+    It bounds the mean squared gradient mapping.
+    """
     return (16.0 * DELTA_SLIDING + 28.0) / (3.0 * N)
 
 
 def spiderboost_bound(N: int) -> float:
-    """Return 4 L Delta/N (wang2019 theorem 1)."""
+    """Return 4 L Delta/N, the bound of theorem 1 of wang2019 on the mean of E|grad f|^2."""
     return 4.0 * DELTA / N
 
 
 def prox_spiderboost_bound(N: int) -> float:
-    """Return 20 L Delta/N (wang2019 theorem 2)."""
+    """Return 20 L Delta/N, the bound of theorem 2 of wang2019 on the mean of E|G|^2."""
     return 20.0 * DELTA / N
 
 
 def saga_bound(N: int) -> float:
-    """Return 3 L n^(2/3) h0/N for n = 2 (Reddi, Sra, Poczos, Smola, CDC 2016).
+    """Return 3 L n^(2/3) h0/N for n = 2, a bound on the mean of E|grad f|^2 for SAGA.
 
-    The bound does not hold for all N: if all f_i are equal, SAGA is gradient descent, which
-    violates the bound from N = 8 on if n = 1, and from N = 28 on if n = 2.
+    The source is Reddi, Sra, Poczos, Smola, CDC 2016. The bound does not hold for all N. If all f_i
+    are equal, SAGA is gradient descent, which violates the bound from N = 8 on if n = 1. If n = 2,
+    it violates the bound from N = 28 on.
     """
     return float(3.0 * 2.0 ** (2 / 3) * DELTA / N)
 
 
 def svrg_error_bound(N: int) -> float:
-    """Return L^2 (N eta)^2/S (shen2019 section 3.1)."""
+    """Return L^2 (N eta)^2/S, the bound of shen2019 section 3.1 on the squared error of SVRG."""
     return (N * ETA) ** 2 / 2.0
 
 
 def spider_error_bound(N: int) -> float:
-    """Return L^2 N eta^2/S (shen2019 section 3.2)."""
+    """Return L^2 N eta^2/S, the bound of shen2019 section 3.2 on the squared error of SPIDER."""
     return N * ETA**2
 
 
 def mean_squared_table_age(N: int, n: int = 2, S: int = 1) -> float:
-    """Return E a^2, with a the age of an entry of SAGA's table, N steps after it was filled.
+    """Return E a^2, where a is the age of an entry of SAGA's table N steps after it was filled.
 
     Each step but the last replaces an entry with probability q = 1 - (1 - 1/n)^S.
     """
@@ -143,7 +157,10 @@ def mean_squared_table_age(N: int, n: int = 2, S: int = 1) -> float:
 
 
 def saga_error_bound(N: int) -> float:
-    """Return L^2 eta^2 E a^2/S, a the age of an entry, as a variance is at most a mean square."""
+    """Return L^2 eta^2 E a^2/S, a bound on the squared error of SAGA; a is the age of an entry.
+
+    It holds since a variance is at most a mean square.
+    """
     return ETA**2 * mean_squared_table_age(N)
 
 
@@ -276,7 +293,7 @@ CASPIDERG) cannot be expressed."""
 
 
 def select_cases(names: Iterable[str] = ()) -> list[Claim]:
-    """Return the named cases; all if none is named.
+    """Return the worst-case checks of these names, or all of them if no name is given.
 
     Raises
     ------

@@ -1,7 +1,8 @@
-"""Worst case of a user-defined method, whose generator is run on unknowns.
+"""Computation of the worst case of a user-defined method by a semidefinite program.
 
-The semidefinite program has the gradients and vertices that the oracles answer as vectors. Its
-constraints are the inequalities of the function class between all queried points.
+The method runs on symbolic vectors. The variables of the program are the gradients and vertices
+that the oracles answer. Its constraints are the inequalities of the function class between all
+queried points.
 """
 
 import math
@@ -50,7 +51,7 @@ _NEGLIGIBLE = 1e-7
 
 @dataclass(frozen=True)
 class FunctionClass:
-    """The functions and sets over which a worst case is taken.
+    """Class of functions and sets over which a worst case is computed.
 
     Attributes
     ----------
@@ -86,7 +87,7 @@ class FunctionClass:
 
 @dataclass(frozen=True)
 class ComputedWorstCase:
-    """A computed worst case.
+    """Largest value of a measure over a class of functions, and the function that attains it.
 
     Attributes
     ----------
@@ -121,7 +122,7 @@ def compute_worst_case(
     over: str | None = None,
     steps: int | None = None,
 ) -> ComputedWorstCase:
-    """Compute the worst case of a method over a class of functions.
+    """Compute the worst case of a method over a class of functions by a semidefinite program.
 
     Parameters
     ----------
@@ -172,7 +173,7 @@ def compute_worst_case(
 
 
 class WorstCaseProgram:
-    """The semidefinite program of a recorded method.
+    """Semidefinite program for the worst case of a recorded method.
 
     Parameters
     ----------
@@ -236,7 +237,10 @@ class WorstCaseProgram:
             worst.require(*(slope * (y - u) <= gap for u in points if u is not y))
 
     def _vector(self, coefficients: Floats) -> Vector:
-        """Return a linear combination of start and answers, cached by its coefficients."""
+        """Return the linear combination of the start and the answers with these coefficients.
+
+        The result is cached.
+        """
         key = rounding_key(coefficients)
         if key not in self._points:
             parts = [
@@ -254,7 +258,7 @@ class WorstCaseProgram:
         return v
 
     def solve(self, measure: str, over: str) -> float:
-        """Return the worst case of a measure; NaN if the solver does not find it."""
+        """Return the largest value of a measure over the class, or NaN if the solver fails."""
         worst, f, function_class = self._estimation, self._f, self._function_class
         if any(self._recording.measured):
             return self._solve_mean_squares(over)
@@ -281,7 +285,10 @@ class WorstCaseProgram:
         return worst.solve(sum((chance * mean(results) for chance, results in measures), 0.0))
 
     def _solve_mean_squares(self, over: str) -> float:
-        """Return the worst case of the squared norms of the measured vectors."""
+        """Return the largest statistic of the squared norms that the recording measures.
+
+        The statistic is their least value or their mean.
+        """
         worst, delta = self._estimation, self._function_class.delta
         squares = [[self._vector(v) ** 2 for v in run] for run in self._recording.measured]
         if math.isfinite(delta):
@@ -300,7 +307,7 @@ class WorstCaseProgram:
         return g**2 if measure == "gradient_mapping_sq" else g * (x - self._lo(g))
 
     def make_worst_function(self) -> WorstFunction:
-        """Return the function and the set that attain the solved worst case."""
+        """Return the function and the set for which the solution of `solve` is attained."""
         nodes = [
             [(x.eval(), g.eval(), v.eval()) for x, g, v in f.list_of_points]
             for f in self._functions
@@ -336,7 +343,7 @@ def _combine(run: list[Any], over: str) -> list[Any]:
 
 
 def _principal_rows(vectors: list[Floats], vertices: list[tuple[Floats, Floats]]) -> Floats:
-    """Return orthonormal rows that map all vectors to coordinates of their span."""
+    """Return orthonormal rows that map all vectors to coordinates of their span, shape (r, d)."""
     full_list = np.array([*vectors, *(item for pair in vertices for item in pair)])
     _, sizes, rows = np.linalg.svd(full_list)
     return np.asarray(rows[: max(1, int(np.sum(sizes > _NEGLIGIBLE * sizes[0])))])

@@ -45,7 +45,7 @@ Vector = Any
 
 
 def check_installed() -> None:
-    """Raise an error if a package of the extra `certify` is missing.
+    """Raise `InputError` if a package of the extra `certify` is not installed.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def check_installed() -> None:
 
 
 class PerformanceEstimation:
-    """One performance-estimation problem: declare a class, run the method, measure, `solve`.
+    """Performance-estimation problem in PEPit: declare a class, run the method, and call `solve`.
 
     PEPit keeps its state in its classes, so creating a second problem invalidates the first.
     """
@@ -79,17 +79,18 @@ class PerformanceEstimation:
     # --- classes ----------------------------------------------------------------------------------
 
     def add_smooth_function(self, L: float, *, convex: bool = False) -> Function:
-        """Add a function whose gradient is L-Lipschitz on the whole space, and return it."""
+        """Add and return a function whose gradient is L-Lipschitz on the whole space."""
         kind = self._functions.SmoothConvexFunction if convex else self._functions.SmoothFunction
         return self._problem.declare_function(kind, L=L)
 
     def add_components_equal_at_start(
         self, n: int, L: float, start: Vector, gradient: Vector | None = None
     ) -> tuple[list[Function], Function]:
-        """Add n smooth functions with equal gradient and value at the start; return also the mean.
+        """Add n smooth functions with equal gradients and values at the start.
 
-        This is no restriction for methods that query only differences of component gradients and
-        the full gradient: adding linear functions of mean 0 to the components changes no answer.
+        Return the list of functions, and their mean. The equality is no restriction for methods
+        that query only differences of component gradients and the full gradient. Adding linear
+        functions of mean 0 to the components changes none of these answers.
         """
         components = [self.add_smooth_function(L) for _ in range(n)]
         common = self.add_vector() if gradient is None else gradient
@@ -102,8 +103,8 @@ class PerformanceEstimation:
     ) -> tuple[list[Function], Function, Function]:
         """Add components that are stationary at the start, and a convex h that is 0 there.
 
-        The components, their mean and h are returned. This is no restriction for proximal steps
-        along gradients: moving a linear function from the components to h changes no step.
+        Return the components, their mean and h. Stationarity is no restriction for proximal
+        gradient steps: moving a linear function from the components to h changes no step.
         """
         components, f = self.add_components_equal_at_start(n, L, start, self.add_start())
         h = self._problem.declare_function(self._functions.ConvexFunction)
@@ -111,17 +112,17 @@ class PerformanceEstimation:
         return components, f, h
 
     def add_set_indicator(self, D: float = math.inf) -> Function:
-        """Add a closed convex set of diameter D, and return its indicator."""
+        """Add a closed convex set of diameter D, and return its indicator function."""
         return self._problem.declare_function(self._functions.ConvexIndicatorFunction, D=D)
 
     # --- points -----------------------------------------------------------------------------------
 
     def add_start(self, indicator: Function | None = None) -> Vector:
-        """Return the start, in a set if one is given; it is the origin without restriction."""
+        """Return the start, which is the origin, and add it to the set of `indicator` if given."""
         return self._restrict(self._make_vector(is_leaf=False, decomposition_dict={}), indicator)
 
     def add_vector(self, indicator: Function | None = None) -> Vector:
-        """Add a free vector, in a set if one is given, and return it."""
+        """Add and return an arbitrary vector, in the set of `indicator` if given."""
         return self._restrict(self._make_vector(), indicator)
 
     def _restrict(self, x: Vector, indicator: Function | None) -> Vector:
@@ -130,11 +131,11 @@ class PerformanceEstimation:
         return x
 
     def lo(self, g: Vector, indicator: Function) -> Vector:
-        """Return a minimiser of <g, v> over a set."""
+        """Return a point of the set of `indicator` that minimises <g, v>."""
         return self._steps.linear_optimization_step(g, indicator)[0]
 
     def prox(self, x: Vector, h: Function, lam: float) -> tuple[Vector, Expression]:
-        """Return y = prox_{lam h}(x) and h(y)."""
+        """Return the proximal point y = prox_{lam h}(x), and h(y)."""
         y, slope, value = self._steps.proximal_step(x, h, lam)
         # A start needs no subgradient, and one that is free would make the program unbounded.
         for penalty, start in self._penalties:
@@ -145,14 +146,14 @@ class PerformanceEstimation:
     # --- what holds, and what is measured ---------------------------------------------------------
 
     def require(self, *inequalities: Any) -> None:
-        """Add inequalities between expressions as constraints."""
+        """Add inequalities as constraints of the program."""
         for inequality in inequalities:
             self._problem.add_constraint(inequality)
 
     def solve(self, *measures: Expression) -> float:
-        """Return the largest possible value of the least of the measures; NaN if not found.
+        """Return the maximum over the class of the smallest measure; NaN if the solver fails.
 
-        The value is the dual one: PEPit checks the solver's multipliers, which prove it up to their
+        The value is that of the dual problem. Its multipliers, which PEPit checks, prove it up to
         rounding.
         """
         for measure in measures:
@@ -170,6 +171,6 @@ class PerformanceEstimation:
 
 
 def mean(expressions: Iterable[Expression]) -> Expression:
-    """Return the mean of expressions."""
+    """Return the mean of PEPit expressions."""
     listed = list(expressions)
     return sum(listed[1:], listed[0]) / len(listed)

@@ -1,9 +1,9 @@
-"""Worst cases of catalogue methods, for N steps with the parameters of their theorems.
+"""Worst cases of built-in methods, for N steps with the parameters of their theorems.
 
-Every function takes N, the number of steps, and L, the smoothness of f. The methods are set for
-L = 1, so another L is a planted fault. Each method and each estimator itself is run on unknowns.
-The least value of f (or f + h) is constrained only at visited points, which may be weaker than on
-the whole set. The computed value is then an upper bound of the worst case.
+Every function takes the number of steps N and the smoothness L of f. The methods' parameters are
+those for L = 1, so another L is a planted fault. The methods and estimators themselves run on
+symbolic vectors. The minimum of f (or f + h) is constrained only at visited points, which may be
+weaker than on the whole set. The computed value is then an upper bound of the worst case.
 """
 
 import math
@@ -52,33 +52,39 @@ def _solve(
 
 
 def _solve_worst_gap(N: int, step: float, L: float, over: str) -> float:
-    """Return the worst gap of Frank-Wolfe with a constant step (NFWU with exact gradients)."""
+    """Return the worst Frank-Wolfe gap of N steps of constant size.
+
+    The statistic `over` selects the smallest or the mean gap.
+    """
     method = NFWUSPIDERG(iterations=N, step=step, batch=1, period=1)
     return _solve(method, FunctionClass(L=L, delta=DELTA), over, "fw_gap", has_set=True)
 
 
 def constant_step(N: int) -> float:
-    """Return sqrt(2 h0/(C N)), the step that is best for N gaps, C = L D^2 = 1."""
+    """Return sqrt(2 h0/(C N)), the best constant step for the gaps of N steps if C = L D^2 = 1."""
     return math.sqrt(2.0 * DELTA / N)
 
 
 def theorem_accuracy(N: int) -> float:
-    """Return the epsilon for which N = L Delta/epsilon^2, L = 1 (shen2019 theorem 3.1)."""
+    """Return the epsilon that theorem 3.1 of shen2019 reaches in N steps: N = L Delta/epsilon^2, L = 1."""
     return math.sqrt(DELTA / N)
 
 
 def frank_wolfe_gap(N: int, L: float = 1.0) -> float:
-    """Return the worst least gap at x_0 .. x_{N-1} of Frank-Wolfe with a constant step."""
+    """Return the worst case of the smallest gap in N Frank-Wolfe steps of constant size."""
     return _solve_worst_gap(N, constant_step(N), L, "least")
 
 
 def nfwu_exact(N: int, L: float = 1.0) -> float:
-    """Return the worst mean gap of NFWU with exact gradients, step eta/D = epsilon/(L D)."""
+    """Return the worst mean gap of N steps of NFWU with exact gradients and step epsilon/(L D)."""
     return _solve_worst_gap(N, theorem_accuracy(N), L, "mean")
 
 
 def nfwu_inexact(N: int, L: float = 1.0) -> float:
-    """Return the worst mean gap of NFWU with gradient errors up to epsilon/2, as (9) requires."""
+    """Return the worst mean gap of N steps of NFWU whose gradient errors are at most epsilon/2.
+
+    Condition (9) of shen2019 bounds the errors.
+    """
     epsilon = theorem_accuracy(N)
     method = NFWUSG(iterations=N, step=epsilon, batch=1)
     inner = FunctionClass(L=L, delta=DELTA)
@@ -86,44 +92,45 @@ def nfwu_inexact(N: int, L: float = 1.0) -> float:
 
 
 def frank_wolfe_open_loop(N: int, L: float = 1.0) -> float:
-    """Return the worst f(x_N) - min f of Frank-Wolfe with step 2/(t+2), f convex."""
+    """Return the worst f(x_N) - min f of Frank-Wolfe with steps 2/(t+2) for convex f."""
     method = FrankWolfe(step="open-loop", iterations=N)
     inner = FunctionClass(L=L, convex=True, delta=math.inf)
     return _solve(method, inner, "last", "suboptimality", has_set=True)
 
 
 def gradient_descent(N: int, L: float = 1.0) -> float:
-    """Return the worst case of min over t < N of |grad f(x_t)|^2, for gradient descent."""
+    """Return the worst min over t < N of |grad f(x_t)|^2 for gradient descent."""
     inner = FunctionClass(L=L, delta=DELTA)
     return _solve(ProxGD(iterations=N, step=1.0), inner, "least", "gradient_mapping_sq")
 
 
 def _measure_mapping(ask: Any, states: list[State], lam: float) -> Iterator[Any]:
-    """Yield the gradient mappings at x_0 .. x_{N-1}."""
+    """Yield the gradient mapping with step lam at each of x_0 .. x_{N-1}."""
     for x in (ask.start(), *(state.x for state in states[:-1])):
         yield (x - ask.prox(x, ask.gradient(x), lam)) / lam
 
 
 def prox_gd(N: int, L: float = 1.0) -> float:
-    """Return the worst least |G_{1/L}|^2 at x_0 .. x_{N-1} of proximal gradient descent."""
+    """Return the worst min over t < N of |G_{1/L}(x_t)|^2 for proximal gradient descent."""
     measure = partial(_measure_mapping, lam=1.0)
     method, inner = ProxGD(iterations=N, step=1.0), FunctionClass(L=L, delta=DELTA)
     return _solve(method, inner, "least", has_prox=True, measure=measure)
 
 
 class InexactNCGS(NCGS):
-    """NCGS whose condg returns any point with a gap of at most eta."""
+    """NCGS whose inner loop `condg` may return any point with a gap of at most eta."""
 
     @staticmethod
     def condg(ask: Any, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
-        """Return a point of the set where the gap is at most eta."""
+        """Return an unknown point of the set at which the gap is at most eta."""
         return ask.approximate_prox(u, l, lam, eta)
 
 
 def ncgs(N: int, L: float = 1.0) -> float:
-    """Return the worst mean |G_lambda|^2 of NCGS, option I, lambda = 1/(2L), eta = 1/N.
+    """Return the worst mean |G_lambda|^2 of N steps of NCGS with option I.
 
-    Option I is an inexact projected gradient method.
+    Option I is an inexact projected gradient method. The parameters are lambda = 1/(2L) and eta =
+    1/N.
     """
     # In units of Delta, which the solver needs: f/Delta, x/sqrt(Delta), eta/Delta.
     method = InexactNCGS(iterations=N, smoothness=1.0, tolerance=1.0 / (N * DELTA_SLIDING))
@@ -135,25 +142,31 @@ def ncgs(N: int, L: float = 1.0) -> float:
 
 
 def spiderboost(N: int, L: float = 1.0) -> float:
-    """Return the worst mean E|grad f|^2 of SpiderBoost, n = 2, S = 1, q = 2, step 1/(2L)."""
+    """Return the worst mean E|grad f|^2 of SpiderBoost with step 1/(2L).
+
+    There are n = 2 components, batches of S = 1, and epochs of q = 2 steps.
+    """
     method = SpiderBoost(iterations=N, step=0.5, batch=1, period=2)
     return _solve(method, FunctionClass(n=2, L=L, delta=DELTA), "mean", "gradient_mapping_sq")
 
 
 def prox_spiderboost(N: int, L: float = 1.0) -> float:
-    """Return the worst mean E|G_eta|^2 of Prox-SpiderBoost, n = 2, S = 1, q = 2, step 1/(2L)."""
+    """Return the worst mean E|G_eta|^2 of Prox-SpiderBoost with step eta = 1/(2L).
+
+    There are n = 2 components, batches of S = 1, and epochs of q = 2 steps.
+    """
     method = ProxSpiderBoost(iterations=N, step=0.5, batch=1, period=2)
     inner, measure = FunctionClass(n=2, L=L, delta=DELTA), partial(_measure_mapping, lam=0.5)
     return _solve(method, inner, "mean", has_prox=True, measure=measure)
 
 
 def saga_step(n: int) -> float:
-    """Return 1/(3 L n^{2/3}), the step of saga for b = 1, L = 1."""
+    """Return 1/(3 L n^{2/3}), the step size of SAGA for batches of one component and L = 1."""
     return 1.0 / (3.0 * math.cbrt(n * n))
 
 
 def saga(N: int, L: float = 1.0, n: int = 2) -> float:
-    """Return the worst mean E|grad f|^2 of SAGA, b = 1, step 1/(3 L n^{2/3})."""
+    """Return the worst mean E|grad f|^2 of SAGA with batches of one component and `saga_step`."""
     method = SmoothSAGA(iterations=N, step=saga_step(n), batch=1)
     return _solve(method, FunctionClass(n=n, L=L, delta=DELTA), "mean", "gradient_mapping_sq")
 
@@ -163,7 +176,10 @@ def saga(N: int, L: float = 1.0, n: int = 2) -> float:
 
 @dataclass(frozen=True)
 class EstimatedPath:
-    """An estimator along a path with bounded step lengths; the path may depend on the draws."""
+    """Gradient estimator along a path whose steps have bounded lengths.
+
+    The steps are unknown, and may depend on the draws if `follows_draws`.
+    """
 
     estimator: Estimator
     lengths: tuple[float, ...]
@@ -172,7 +188,7 @@ class EstimatedPath:
     requires = frozenset({"gradient", "difference", "table"})
 
     def run(self, ask: Any, x: Any, rng: Any) -> Iterator[State]:
-        """Yield each point with its estimate."""
+        """Yield each point of the path with the gradient estimate there."""
         estimate = self.estimator.start(ask, rng)
         g = estimate(x)
         for t, length in enumerate(self.lengths):
@@ -182,7 +198,7 @@ class EstimatedPath:
 
 
 def _measure_error(ask: Any, states: list[State]) -> Iterator[Any]:
-    """Yield the error of the last estimate."""
+    """Yield the error of the last gradient estimate, g - grad f(x)."""
     yield states[-1].estimate - ask.gradient(states[-1].at)
 
 
@@ -192,12 +208,15 @@ def _error(path: EstimatedPath, n: int, L: float, **options: Any) -> float:
 
 
 def svrg_error(N: int, L: float = 1.0) -> float:
-    """Return the worst E|g - grad f|^2 of SVRG after N steps, n = 3, S = 2."""
+    """Return the worst E|g - grad f|^2 of SVRG at a distance of N eta from its snapshot.
+
+    There are n = 3 components, and batches of S = 2.
+    """
     return _error(EstimatedPath(SVRG(2, 2), (N * ETA,)), 3, L)
 
 
 def spider_error(N: int, L: float = 1.0) -> float:
-    """Return the worst E|g - grad f|^2 of SPIDER after N steps, S = 1.
+    """Return the worst E|g - grad f|^2 of SPIDER N steps after its reference point, for S = 1.
 
     The steps may depend on the draws.
     """
@@ -205,7 +224,7 @@ def spider_error(N: int, L: float = 1.0) -> float:
 
 
 def saga_error(N: int, L: float = 1.0) -> float:
-    """Return the worst E|g - grad f|^2 of SAGA, N steps after filling the table, n = 2, S = 1.
+    """Return the worst E|g - grad f|^2 of SAGA N steps after its table is filled, n = 2, S = 1.
 
     The path does not depend on the draws.
     """
@@ -213,9 +232,10 @@ def saga_error(N: int, L: float = 1.0) -> float:
 
 
 def _saga_streams(N: int) -> Iterator[EnumerableGenerator]:
-    """Yield streams of the draws I, J, I, J, ... with all values of those that have an effect.
+    """Yield random streams that cover all values of those draws of SAGA that affect the error.
 
-    These are all J but the first and the last, and the last I.
+    SAGA draws I, J, I, J, ... The error depends on all J but the first and the last, and on the
+    last I.
     """
     for combination in product(range(2), repeat=N):
         script = np.zeros(2 * N + 2, dtype=np.int64)

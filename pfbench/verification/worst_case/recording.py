@@ -1,9 +1,8 @@
-"""Recording of a method on unknowns: queries as linear combinations of earlier answers.
+"""Recording of a method on symbolic vectors: linear combinations of the oracles' answers.
 
 Points and gradients are arrays of coefficients. Entry 0 belongs to the start (1 for a point, 0 for
-a gradient), the others belong to the answers in their order. So a method that only adds and scales
-answers runs unchanged, for all functions at once. A method that does more raises an error that
-names the operation.
+a gradient), and entry k to the k-th answer. A method that only adds and scales answers thus runs
+unchanged, for all functions at once. Any other operation raises an error that names it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -37,7 +36,7 @@ _COPIES = frozenset({"copy", "zeros_like"})
 
 
 class NonlinearMethodError(InputError):
-    """A method does more with the oracles' answers than add and scale."""
+    """Error raised if a method does more with the oracles' answers than add and scale them."""
 
     def __init__(self, subject: str) -> None:
         super().__init__(
@@ -47,14 +46,14 @@ class NonlinearMethodError(InputError):
 
 
 class ProblemTooLarge(InputError):
-    """A worst case has too many unknowns."""
+    """Error raised if a worst case has too many unknowns."""
 
 
 class Coefficients(np.ndarray[Any, Any]):
-    """Array that permits only sums and multiples."""
+    """Array of coefficients that allows only sums and multiplication by numbers."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **options: Any) -> Any:
-        """Permit sums and multiples; raise an error that names any other operation."""
+        """Compute sums and multiples; raise `NonlinearMethodError` for any other ufunc."""
         scaled = ufunc.__name__ in ("multiply", "divide") and _is_multiple_by_number(
             ufunc.__name__, args
         )
@@ -65,26 +64,26 @@ class Coefficients(np.ndarray[Any, Any]):
         return ufunc(*map(_unwrap, args), **options).view(Coefficients)
 
     def __array_function__(self, function: Any, types: Any, value: Any, options: Any) -> Any:
-        """Allow functions that copy; for any other function, raise an error that names it."""
+        """Apply functions that copy; raise `NonlinearMethodError` for any other function."""
         if function.__name__ not in _COPIES:
             _refuse(function.__name__)
         return function(_unwrap(value[0])).view(Coefficients)
 
     def __getitem__(self, key: Any) -> Never:
-        """Refuse."""
+        """Raise `NonlinearMethodError`: an entry is not a linear combination of answers."""
         _refuse("an entry")
 
     def dot(self, *args: Any, **options: Any) -> Never:
-        """Refuse."""
+        """Raise `NonlinearMethodError`: a product of answers is not linear."""
         _refuse("dot")
 
     def __float__(self) -> Never:
-        """Refuse."""
+        """Raise `NonlinearMethodError`: an answer has no numerical value."""
         _refuse("a number")
 
 
 def _is_multiple_by_number(ufunc_name: str, operands: tuple[Any, ...]) -> bool:
-    """Return whether an operation multiplies or divides by a plain number."""
+    """Return whether an operation multiplies or divides an array by a plain number."""
     numbers = [not isinstance(item, Coefficients) and np.ndim(item) == 0 for item in operands]
     return numbers[1] if ufunc_name == "divide" else any(numbers)
 
@@ -103,7 +102,7 @@ GRADIENT, VERTEX, PROX, NEAR_PROX, FREE = "gradient", "vertex", "prox", "near pr
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer of an oracle.
+    """Answer of an oracle to one query, as a new symbolic vector.
 
     Attributes
     ----------
@@ -128,7 +127,7 @@ class Answer:
 
 @dataclass
 class MethodRecording:
-    """The runs of a method, one for each sequence of draws.
+    """Oracle answers and iterates of a method for each possible sequence of its draws.
 
     Attributes
     ----------
@@ -150,7 +149,7 @@ class MethodRecording:
 
 @dataclass(frozen=True)
 class RecordingOptions:
-    """Options of a recording, beyond the oracles of a smooth function.
+    """Options of a recording: further oracles, gradient errors, measured vectors and limits.
 
     Attributes
     ----------
@@ -175,7 +174,7 @@ class RecordingOptions:
 
 
 class _UnknownOracles(IndexSampling):
-    """The oracles of an unknown function; each new query is answered by a new unknown.
+    """Oracles of an unknown function, which answer each new query by a new symbolic vector.
 
     Parameters
     ----------
@@ -198,11 +197,14 @@ class _UnknownOracles(IndexSampling):
         self._answers: dict[tuple[Any, ...], int] = {}
 
     def start(self) -> Any:
-        """Return x_0."""
+        """Return the start x_0."""
         return self._basis[:, 0].copy().view(Coefficients)
 
     def coefficients(self, x: Any, start_coefficient: float) -> Floats:
-        """Return the coefficients of a point or a gradient; raise if the first is another."""
+        """Return the coefficients of a point or gradient with respect to the start and answers.
+
+        Raise `NonlinearMethodError` if that of the start is not `start_coefficient`.
+        """
         if not isinstance(x, np.ndarray) or x.shape != (len(self._basis),):
             raise NonlinearMethodError("makes points that do not fit the problem")
         product = self._decode @ _unwrap(x)
@@ -212,19 +214,25 @@ class _UnknownOracles(IndexSampling):
         return np.asarray(product)
 
     def component(self, i: int, x: Any) -> Any:
-        """Return the gradient of f_i at x, plus an unknown error if the options allow errors."""
+        """Return the gradient of f_i at x, plus an unknown error if `options.error` is set."""
         g = self._answer(GRADIENT, self.coefficients(x, 1.0), component=i)
         return (
             g + self.free_vector_within_bound(self._options.error, x) if self._options.error else g
         )
 
     def free_vector_within_bound(self, max_length: float, *arguments: Any) -> Any:
-        """Return an unknown vector of bounded length; equal arguments give the same vector."""
+        """Return an unknown vector of length at most `max_length`.
+
+        Equal arguments give the same vector.
+        """
         parts = [self._decode @ _unwrap(a) if isinstance(a, np.ndarray) else [a] for a in arguments]
         return self._answer(FREE, np.concatenate(parts), length=max_length)
 
     def approximate_prox(self, x: Any, g: Any, lam: float, gap: float) -> Any:
-        """Return a point of the set that minimises <g, y> + |y - x|^2/(2 lam) within a gap."""
+        """Return an unknown point of the set that approximates the proximal point.
+
+        At that point, <g, y> + |y - x|^2/(2 lam) has a Frank-Wolfe gap of at most `gap`.
+        """
         request = self.coefficients(x - lam * g, 1.0)
         return self.start() + self._answer(NEAR_PROX, request, length=lam, gap=gap)
 
@@ -241,27 +249,27 @@ class _UnknownOracles(IndexSampling):
         return self._basis[:, self._answers[key]].copy().view(Coefficients)
 
     def gradient(self, x: Any) -> Any:
-        """Return the mean of all component gradients."""
+        """Return the mean of all component gradients at x."""
         return self.batch(np.arange(self.n), x)
 
     def batch(self, sample: Indices, x: Any) -> Any:
-        """Return the mean of the sampled component gradients."""
+        """Return the mean of the sampled component gradients at x."""
         return _mean(sample, self.n, lambda i: self.component(i, x))
 
     def difference(self, sample: Indices, x: Any, y: Any) -> Any:
-        """Return the mean of the sampled differences."""
+        """Return the mean over a sample of grad f_i(x) - grad f_i(y)."""
         return self.batch(sample, x) - self.batch(sample, y)
 
     def table(self, x: Any) -> "_Table":
-        """Return a table of gradients."""
+        """Return a table of all component gradients at x."""
         return _Table(self, x)
 
     def lo(self, g: Any) -> Any:
-        """Return a vertex."""
+        """Return an unknown vertex that minimises <g, v>."""
         return self.start() + self._answer(VERTEX, self.coefficients(g, 0.0))
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return x - lam g where there is no set, or the proximal point."""
+        """Return x - lam g if there is no set, or the proximal point if `options.has_prox`."""
         if self._options.has_prox:
             request = self.coefficients(x - lam * g, 1.0)
             return self.start() + self._answer(PROX, request, length=lam)
@@ -270,20 +278,20 @@ class _UnknownOracles(IndexSampling):
         return x - lam * g
 
     def value(self, x: Any) -> Never:
-        """Refuse."""
+        """Raise `NonlinearMethodError`: function values are not supported."""
         raise NonlinearMethodError("queries values")
 
     def hessian(self, s: Any) -> Never:
-        """Refuse."""
+        """Raise `NonlinearMethodError`: Hessians are not supported."""
         raise NonlinearMethodError("queries Hessians")
 
     def component_smoothness(self) -> Never:
-        """Refuse."""
+        """Raise `NonlinearMethodError`: smoothness constants of components are not supported."""
         raise NonlinearMethodError("queries the smoothness of components")
 
 
 class _Table:
-    """Table of the last stored gradient of each component."""
+    """Table of the last stored gradient of each component, as symbolic vectors."""
 
     def __init__(self, unknowns: _UnknownOracles, x: Any) -> None:
         self._unknowns = unknowns
@@ -291,16 +299,16 @@ class _Table:
 
     @property
     def mean(self) -> Any:
-        """The mean of all."""
+        """Mean of the stored gradients over all components."""
         return sum(self._gradients[1:], self._gradients[0]) / len(self._gradients)
 
     def difference(self, sample: Indices, x: Any) -> Any:
-        """Return the mean of grad f_i(x) - a_i over the sample."""
+        """Return the mean over a sample of grad f_i(x) - a_i, where a_i is the stored gradient."""
         component, n = self._unknowns.component, self._unknowns.n
         return _mean(sample, n, lambda i: component(i, x) - self._gradients[i])
 
     def replace(self, sample: Indices, x: Any) -> Any:
-        """Return the result of `difference`, then store grad f_i(x)."""
+        """Return the result of `difference`, and store the gradients grad f_i(x) of the sample."""
         change = self.difference(sample, x)
         for i in np.unique(index_weights(sample, self._unknowns.n)[0]).tolist():
             self._gradients[i] = self._unknowns.component(i, x)
@@ -308,7 +316,7 @@ class _Table:
 
 
 def _mean(sample: Indices, n: int, function: Callable[[int], Any]) -> Any:
-    """Return the mean of a function of the component index over a sample."""
+    """Return the mean over a sample of a function of the component index."""
     indices, weights = index_weights(sample, n)
     pairs = zip(indices.tolist(), weights.tolist(), strict=True)
     parts = [weight * function(i) for i, weight in pairs]
@@ -321,7 +329,7 @@ def record_method(
     limit: int | None = None,
     options: RecordingOptions = RecordingOptions(),
 ) -> MethodRecording:
-    """Run a method on unknowns, for every sequence of draws.
+    """Record the iterates of a method on symbolic vectors, for every sequence of its draws.
 
     Parameters
     ----------
@@ -384,7 +392,7 @@ def _record(
 
 
 def _recordings_equal(item: MethodRecording, other: MethodRecording) -> bool:
-    """Return whether two recordings are equal up to rounding."""
+    """Return whether two recordings have equal answers and iterates, up to rounding."""
 
     def vectors(recording: MethodRecording) -> Iterator[Floats]:
         for answer in recording.answers:

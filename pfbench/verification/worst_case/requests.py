@@ -1,4 +1,4 @@
-"""Worst cases of a user's method, or of a claim with its bound, for N = 1, 2, ... steps."""
+"""Worst cases of a user's method, or of a claim's method with its bound, for several N."""
 
 import inspect
 import math
@@ -48,7 +48,7 @@ _CLASS = ("n", "L", "D", "delta", "convex")
 
 @dataclass(frozen=True)
 class WorstCaseCheck:
-    """A worst case, with a run and a bound to compare.
+    """Computed worst case, with the measure of a run and a bound to compare it with.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class WorstCaseCheck:
         return self.bound is not None and self.worst_case.value > self.bound * (1.0 + TOLERANCE)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the JSON record."""
+        """Return the worst case, the run's measure and the bound as a JSON object."""
         worst, function = self.worst_case, self.worst_case.function
         return {
             "steps": worst.steps,
@@ -100,7 +100,7 @@ def _as_json_value(value: Any) -> Any:
 def check_worst_cases(
     reference: str, function_class: str = "", *, full: bool = False
 ) -> Iterator[WorstCaseCheck]:
-    """Yield the worst cases of a user's method or claim for 1, 2, ... steps.
+    """Yield the worst cases of a user's method or claim for N = 1, 2, ... steps.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def check_worst_cases(
 def _iterate_method_worst_cases(
     obj: Any, selector: Selector, parameters: dict[str, Any], full: bool
 ) -> Iterator[WorstCaseCheck]:
-    """Yield the worst case of a class of methods for N = 1, 2, ..., or of one instance of it."""
+    """Yield the worst cases of a class of methods for N = 1, 2, ..., or that of one instance."""
     numbers: Any = [None]
     if isinstance(obj, type) and "iterations" not in selector.parameters:
         existing = inspect.signature(obj).parameters
@@ -149,7 +149,7 @@ def _iterate_method_worst_cases(
 def iterate_claim_worst_cases(
     claim: Claim, overrides: Mapping[str, Any] = MappingProxyType({}), full: bool = False
 ) -> Iterator[WorstCaseCheck]:
-    """Yield the worst case of a claim's method, with the claim's bound, for N = 1, 2, ...
+    """Yield the worst cases of a claim's method for N = 1, 2, ... steps, with the claim's bound.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def iterate_claim_worst_cases(
 
 
 def _is_large(method: Algorithm, parameters: Mapping[str, Any], N: int, full: bool) -> bool:
-    """Return whether N steps have more unknowns than the effort allows."""
+    """Return whether the worst case of N steps has more unknowns than the effort allows."""
     try:
         recording = record_method(method, _function_class(parameters, method).n, N)
     except ProblemTooLarge:
@@ -207,9 +207,9 @@ def _is_large(method: Algorithm, parameters: Mapping[str, Any], N: int, full: bo
 def _claim_parameters_at_horizon(
     setting: ClaimSetting, constants: Constants, N: int
 ) -> dict[str, Any]:
-    """Return a claim's parameters for N steps.
+    """Return the parameters that a claim sets for N steps of its method.
 
-    A function of parameters receives N if it has a parameter `T` or `iterations`.
+    If the parameters are a function with a parameter `T` or `iterations`, that receives N.
     """
     parameters: Any = setting.parameters
     if callable(parameters):
@@ -263,7 +263,7 @@ def _check_case(
 def measure_on_worst_function(
     problem: WorstFunction, method: Algorithm, worst: ComputedWorstCase
 ) -> float:
-    """Return the expected measure of a method on a worst function, over all draws."""
+    """Return the expected measure of a method on its worst-case function, over all draws."""
 
     def points(rng: np.random.Generator) -> list[Any]:
         run = Steps(problem, method, bundle=Oracles, streams={"algorithm": rng})

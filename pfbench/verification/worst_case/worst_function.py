@@ -1,7 +1,7 @@
-"""The worst function, reconstructed from its values and gradients at a few points.
+"""Worst-case function, reconstructed from its values and gradients at a few points.
 
 A smooth function through given points exists if the inequalities of the class hold between them.
-The reconstruction is the least convex one.
+The reconstruction is the smallest convex function of this kind.
 
 References
 ----------
@@ -32,7 +32,7 @@ _TIE = 1e-5
 
 @dataclass(frozen=True)
 class InterpolationNodes:
-    """Points of a smooth function, with its values and gradients there.
+    """Interpolation points of a smooth function, with its values and gradients there.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class InterpolationNodes:
 
 
 class SmoothInterpolant:
-    """An L-smooth function through nodes, convex or not.
+    """L-smooth function, convex or not, with given values and gradients at some points.
 
     For a nonconvex f, the convex and 2L-smooth function f + L|x|^2/2 is interpolated.
     """
@@ -62,9 +62,10 @@ class SmoothInterpolant:
         self._offsets = values - np.sum(gradients**2, axis=1) / (2 * self._L)
 
     def __call__(self, x: Floats) -> tuple[float, Floats]:
-        """Return f(x) and its gradient.
+        """Return f(x) and its gradient, shape (d,).
 
-        F(x) is the minimum of L|x - sum a_j c_j|^2/2 + sum a_j o_j over weights a_j >= 0 of sum 1.
+        For convex f, f(x) is the minimum of L|x - sum a_j c_j|^2/2 + sum a_j o_j over weights a_j
+        >= 0 of sum 1.
         """
         weights = _nearest_hull_weights(self._centres, self._offsets / self._L, x)
         away = x - weights @ self._centres
@@ -74,7 +75,10 @@ class SmoothInterpolant:
 
 
 def _nearest_hull_weights(centres: Floats, offsets: Floats, x: Floats) -> Floats:
-    """Return the weights that minimise |x - sum a_j c_j|^2/2 + sum a_j o_j."""
+    """Return the weights a that minimise |x - sum a_j c_j|^2/2 + sum a_j o_j, shape (m,).
+
+    The weights are nonnegative and their sum is 1; c_j are the centres, and o_j the offsets.
+    """
     import clarabel
     from scipy import sparse
 
@@ -97,7 +101,7 @@ def _nearest_hull_weights(centres: Floats, offsets: Floats, x: Floats) -> Floats
 
 
 class WorstFunction(FiniteSum):
-    """The function and the set on which a method attains its worst case.
+    """Function and set for which a method attains its worst case, as a problem.
 
     Parameters
     ----------
@@ -115,7 +119,7 @@ class WorstFunction(FiniteSum):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Return the function with this content; see the property `content`."""
+        """Return the function that the JSON object `content` defines."""
         function = cls.__new__(cls)
         function._fill(content)
         return function
@@ -147,7 +151,7 @@ class WorstFunction(FiniteSum):
 
     @property
     def content(self) -> Mapping[str, Any]:
-        """All numbers of the function, as a JSON record."""
+        """Points, values, gradients and constants that define the function, as a JSON object."""
         return self._content
 
     def start(self) -> Floats:
@@ -167,7 +171,7 @@ class WorstFunction(FiniteSum):
         return self._functions[i](check_dense_point(x, self.shape))[1]
 
     def constants(self, start: Any) -> Constants:
-        """Return the constants of the function's class."""
+        """Return the constants of the function class for which the function is the worst."""
         subject = "of its class, up to the solver's error"
         L = float(self._content["L"]) * (1.0 + TOLERANCE)
         return Constants.from_derivations(
@@ -180,7 +184,7 @@ class WorstFunction(FiniteSum):
 
 
 class TieBreakingHullOracle:
-    """Linear minimisation over a hull of vertices, in which given answers break ties.
+    """Linear minimisation oracle of a convex hull, which breaks ties by prescribed answers.
 
     Parameters
     ----------
@@ -194,7 +198,10 @@ class TieBreakingHullOracle:
         self._vertices, self._directions = vertices, directions
 
     def __call__(self, g: Floats) -> Floats:
-        """Return a vertex that minimises <g, v>."""
+        """Return a vertex that minimises <g, v>, shape (d,).
+
+        Among several minimisers, prefer the prescribed answer to the direction closest to g.
+        """
         products = self._vertices @ g
         tie = _TIE * float(np.ptp(products))
         good = np.flatnonzero(products <= products.min() + tie)
