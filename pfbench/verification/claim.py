@@ -1,9 +1,9 @@
 """Definition of a claim: a statement of a paper, its check, planted faults and errata.
 
 Each theorem has one file. It contains the bound as a function, instances on which the bound is
-tight, the check, the `Claim`, and its `Erratum` objects with their examinations. Each paper has a
-folder of these files, collected in one `Paper`. The texts of its errata are in ``errata.toml``, and
-its planted faults, if they are edits of a method, in ``faults.toml``.
+tight, and the check. It also contains the `Claim`, and its `Erratum` objects with their
+examinations. Each paper has a folder of these files, collected in one `Paper`. The texts of its
+errata are in ``errata.toml``. Planted faults that are edits of a method are in ``faults.toml``.
 """
 
 import inspect
@@ -37,19 +37,19 @@ KINDS = {
 
 
 class ClaimSource(Protocol):
-    """File or module in which user-defined claims are stated."""
+    """Interface of a file or module that states user-defined claims."""
 
     @property
     def reference(self) -> str:
-        """The file or module."""
+        """Path of the file, or name of the module."""
 
     def claim(self, name: str) -> "Claim":
-        """Return a claim by its name."""
+        """Return the claim of this name."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Claim:
-    """A claim of a paper.
+    """Claim of a paper about a method or a problem class, with the check that tests it.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class Claim:
 
     @property
     def method(self) -> str:
-        """Name of the claim's method; empty if the claim is about no method."""
+        """Name of the method that the claim is about; empty if there is none."""
         if isinstance(self.algorithm, str):
             return self.algorithm
         kind = self.algorithm if inspect.isclass(self.algorithm) else type(self.algorithm)
@@ -151,14 +151,14 @@ class Claim:
         return self.name.split("-")[0]
 
     def seconds(self, effort: str) -> float:
-        """Return the usual seconds of the check on one core, for an effort."""
+        """Return the typical duration of the check on one core in seconds, for an effort."""
         quick, full = self.expected_seconds
         return full if effort == "full" or quick is None else quick
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Mutant:
-    """Variant of an algorithm, estimator, set or oracle with a planted fault.
+    """Algorithm, estimator, set or oracle with a planted fault, which some claims must catch.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class Mutant:
 
     @classmethod
     def from_variant(cls, name: str, algorithm: Any, *expected: Claim) -> Self:
-        """Return a mutant from a faulty algorithm."""
+        """Return a mutant whose faulty algorithm is passed as a class or an object."""
         return cls(name=name, subject=Subject(algorithm), expected_claims=expected)
 
     @classmethod
@@ -189,7 +189,7 @@ class Mutant:
         edits: Mapping[str, str],
         *expected: Claim,
     ) -> Self:
-        """Return a mutant of a method from edits of the source of one part.
+        """Return a mutant of a method, made by editing the source of one of its parts.
 
         `edits` maps each text of the source to its replacement; see `EditedMethod`.
         """
@@ -200,12 +200,12 @@ class Mutant:
 
     @classmethod
     def from_oracles(cls, name: str, oracles: Callable[[Any], Any], *expected: Claim) -> Self:
-        """Return a mutant from a class that wraps the oracles and makes them faulty."""
+        """Return a mutant whose oracles are made faulty by a wrapper."""
         return cls(name=name, subject=Subject(oracles=oracles), expected_claims=expected)
 
     @property
     def description(self) -> str:
-        """Description of the fault."""
+        """Description of the planted fault."""
         if isinstance(self.subject, EditedMethod):
             return self.subject.description
         # Not `getdoc`: a class without a text of its own would have that of the right method.
@@ -220,7 +220,7 @@ class Mutant:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Erratum:
-    """Statement that is wrong, damaged or ambiguous as printed, or as read in a copy.
+    """Statement of a paper that is wrong, damaged or ambiguous as printed or as read in a copy.
 
     Attributes
     ----------
@@ -254,16 +254,16 @@ class Erratum:
 
     @property
     def ruling(self) -> str:
-        """Conclusion of the dossier, one of `CONCLUSIONS`; "wrong" without a dossier."""
+        """Conclusion about the statement, a key of `CONCLUSIONS`; "wrong" without a dossier."""
         return "wrong" if self.dossier is None else self.dossier.conclusion
 
     @property
     def reading(self) -> str:
-        """Either "as printed", or "as read" if only a machine-made copy was available."""
+        """Origin of the quoted statement: "as printed", or "as read" in a machine-made copy."""
         return "as read" if self.ruling == "doubtful" else "as printed"
 
     def is_shown(self, evidence: "ExaminationEvidence") -> bool:
-        """Return whether evidence reproduces the erratum and agrees with its dossier."""
+        """Return whether the evidence reproduces the erratum and agrees with its dossier."""
         return evidence.is_shown and (
             self.dossier is None or self.dossier.agrees(evidence.readings)
         )
@@ -271,7 +271,7 @@ class Erratum:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Paper:
-    """Paper: key, title, and its claims, mutants and errata."""
+    """Key and title of a paper, with its claims, mutants and errata."""
 
     key: str
     title: str

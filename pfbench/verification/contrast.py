@@ -1,4 +1,4 @@
-"""Result of the examination of an erratum, and functions that examinations share."""
+"""Result of the examination of an erratum, and functions that several examinations use."""
 
 import zlib
 from collections.abc import Mapping
@@ -42,7 +42,10 @@ class ExaminationEvidence:
         return self.printed_fails and self.corrected_holds
 
     def with_ratios_under_other_readings(self, readings: Mapping[str, float]) -> Self:
-        """Return a copy with ratios to the printed bound under other readings, by name."""
+        """Return a copy with further ratios of measured value to printed bound.
+
+        `readings` maps the name of each other reading of the bound to its ratio.
+        """
         ratios = {f"measured over printed, {name}": ratio for name, ratio in readings.items()}
         tried = {name: is_at_most_bound(ratio) for name, ratio in readings.items()}
         return replace(
@@ -51,7 +54,10 @@ class ExaminationEvidence:
 
 
 def compare_ratios(printed: float, corrected: float, **numbers: float) -> ExaminationEvidence:
-    """Return evidence from two ratios of measured to bound; a bound holds up to ratio 1."""
+    """Return the evidence that two ratios of measured value to bound give on an erratum.
+
+    A bound holds if its ratio is at most 1.
+    """
     return ExaminationEvidence(
         printed_fails=not is_at_most_bound(printed),
         corrected_holds=is_at_most_bound(corrected),
@@ -60,17 +66,17 @@ def compare_ratios(printed: float, corrected: float, **numbers: float) -> Examin
 
 
 def is_at_most_bound(ratio: float) -> bool:
-    """Return whether a ratio of measured number to bound is at most 1, up to rounding."""
+    """Return whether a ratio of measured value to bound is at most 1, up to rounding."""
     return bool(ratio <= 1.0 + ROUNDING)
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """Return the random stream of one examination, from a seed and its name."""
+    """Return the random generator of an examination, from a seed and the examination's name."""
     return np.random.default_rng(np.random.SeedSequence((seed, zlib.crc32(name.encode()))))
 
 
 def compute_gaps_along_run(problem: Problem, algorithm: Algorithm, seed: int) -> Floats:
-    """Run an algorithm and return the Frank-Wolfe gap V(x_t) for t < T, shape (T,)."""
+    """Run an algorithm and return the Frank-Wolfe gaps V(x_t) for t < T, shape (T,)."""
 
     def gap(problem: Problem, state: State) -> float:
         bracket = fw_gap(problem, state)

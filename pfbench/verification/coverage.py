@@ -1,4 +1,4 @@
-"""Sizes of the problems and runs on which a verdict rests."""
+"""Largest sizes of the problems and runs that a verdict on a claim is based on."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -18,7 +18,7 @@ _STEP, _ENTRY = 1e-4, 2e-9
 
 @dataclass
 class CoveredSizes:
-    """Largest sizes of the runs of a trial.
+    """Largest sizes of the problems and runs in the check of a claim.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class CoveredSizes:
     has_other_direction: bool = False
 
     def add(self, problem: Problem, iterations: int, tally: Any) -> None:
-        """Add a run of `iterations` steps, with the tally of its oracle calls."""
+        """Include a run of `iterations` steps on a problem, with its oracle calls in `tally`."""
         d = prod(getattr(problem.start(), "shape", ()))
         n = int(problem.n or 0)
         result = (n, int(d), iterations, tally.distinct_components)
@@ -55,13 +55,13 @@ class CoveredSizes:
         self.work += measured + _ENTRY * d * sum(tally.charged)
 
     def reset(self, sizes: "CoveredSizes") -> None:
-        """Restore the sizes of an earlier copy."""
+        """Set all sizes to those of another object."""
         for field in fields(self):
             setattr(self, field.name, getattr(sizes, field.name))
 
     @property
     def as_measured(self) -> dict[str, Any]:
-        """Sizes by name, as in the measured values of a verdict; empty without a run."""
+        """Sizes by name, for the measured values of a verdict; empty if there was no run."""
         if not self.T:
             return {}
         sizes = {f"largest {name}": float(getattr(self, name)) for name in _SIZES}
@@ -70,9 +70,9 @@ class CoveredSizes:
 
 
 def sizes_in_words(measured: Mapping[str, Any], with_horizons: bool = False) -> str:
-    """Return the sizes of a verdict as text: "T <= 3 200, n <= 64, d <= 3".
+    """Return the largest sizes of a verdict as text, e.g. "T <= 3 200, n <= 64, d <= 3".
 
-    With `with_horizons`, list every tested horizon if there were several.
+    With `with_horizons`, the text lists all tested horizons if there were several.
     """
     sizes = {name: measured.get(f"largest {name}") for name in ("T", "n", "d")}
     parts = [f"{name} <= {_format_thousands(size)}" for name, size in sizes.items() if size]

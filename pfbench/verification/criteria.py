@@ -1,13 +1,13 @@
-"""Conversion of complexities between criteria of stationarity.
+"""Conversion of iteration complexities between stationarity criteria.
 
-V is the Frank-Wolfe gap over a compact set of diameter D, and G the gradient mapping at lambda. Two
-links follow from the inequality of the projection:
+V is the Frank-Wolfe gap over a compact set of diameter D, and G is the gradient mapping with step
+lambda. The inequality of the projection implies two relations:
 
 1. |G|^2 <= V/lambda, so V <= lambda eps gives |G|^2 <= eps;
 2. V <= (D + lambda |grad f|) |G|, so |G| <= eps/(D + lambda sup|grad f|) gives V <= eps.
 
-So a complexity eps^-a n^b under one criterion implies one under every other criterion: `_FACTORS`
-multiplies the power of eps. The links prove no more than that; a direct proof may give less.
+A complexity eps^-a n^b under one criterion thus implies one under every other criterion: `_FACTORS`
+multiplies the power of eps. A direct proof may give a smaller complexity.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ _FACTORS: Mapping[tuple[str, str], float] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ComplexityOrder:
-    """Leading term eps^-a n^b of a complexity.
+    """Order eps^-a n^b of a complexity, without constants.
 
     Attributes
     ----------
@@ -54,14 +54,14 @@ class ComplexityOrder:
 
 @dataclass(frozen=True)
 class Complexity:
-    """Complexity of a method by counted oracle, under one criterion."""
+    """Orders of a method's oracle calls to reach accuracy eps under a stationarity criterion."""
 
     method: str
     criterion: str
     orders: Mapping[str, ComplexityOrder]
 
     def is_known_under(self, criterion: str) -> bool:
-        """Return whether the links convert the complexity to a criterion."""
+        """Return whether the complexity can be converted to a criterion."""
         return criterion == self.criterion or (self.criterion, criterion) in _FACTORS
 
     def convert(self, criterion: str) -> "Complexity":
@@ -72,14 +72,17 @@ class Complexity:
 
 
 def complexity(method: str, criterion: str, **orders: tuple[float, float] | float) -> Complexity:
-    """Return a complexity from powers of 1/eps, or pairs (of 1/eps, of n), by oracle."""
+    """Return a complexity from the powers of 1/eps, or pairs of powers of 1/eps and n.
+
+    The powers are keyword arguments, one for each oracle kind.
+    """
     pairs = {k: o if isinstance(o, tuple) else (o, 0.0) for k, o in orders.items()}
     return Complexity(method, criterion, {k: ComplexityOrder(*pair) for k, pair in pairs.items()})
 
 
 @dataclass(frozen=True)
 class WinnerByCriterion:
-    """Published comparison whose winner depends on the criterion.
+    """Published comparison of two methods whose winner depends on the stationarity criterion.
 
     Attributes
     ----------
@@ -100,7 +103,10 @@ class WinnerByCriterion:
 def find_winner_by_criterion(
     comparison: str, a: Complexity, b: Complexity, count: str
 ) -> WinnerByCriterion | None:
-    """Return the winners of a published comparison by criterion; None if they agree."""
+    """Return the winners of a published comparison under each criterion.
+
+    Return None if the published winner also wins under each common criterion.
+    """
     printed = _winner(a, b, count)
     under = {c: _winner(a.convert(c), b.convert(c), count) for c in (GAP, MAPPING_SQ)}
     changed = any(winner != printed for winner in under.values())
@@ -108,7 +114,7 @@ def find_winner_by_criterion(
 
 
 def _winner(a: Complexity, b: Complexity, count: str) -> str:
-    """Return the method with the lower order (in eps, then in n), or "equal"."""
+    """Return the name of the method with the lower order in eps, then in n, or "equal"."""
     order, other = a.orders[count], b.orders[count]
     if order == other:
         return "equal"

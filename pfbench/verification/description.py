@@ -1,6 +1,7 @@
-"""Complete description of an object as JSON, with the modules that define it.
+"""Complete description of an object as JSON, with the modules that define its parts.
 
-The key of a stored verdict contains both, so a changed claim, subject or source gets another key.
+The store key of a verdict contains both. A change of the claim, the tested method or their source
+code thus changes the key.
 """
 
 import inspect
@@ -15,12 +16,12 @@ from pfbench.verification.user_claims import import_module_file
 
 
 class NotDescribable(Exception):
-    """Raised for a part without a complete description, as an array or a lambda."""
+    """Exception raised if a part has no complete description, e.g. an array or a lambda."""
 
 
 @dataclass(frozen=True)
 class Description:
-    """Identity of a value: its content as JSON, and the modules that define the rest.
+    """Description of an object as JSON, and the modules that define its classes and functions.
 
     Attributes
     ----------
@@ -36,7 +37,7 @@ class Description:
 
 
 def describe(source: Any) -> Description:
-    """Return the description of a value made of numbers, texts, functions and dataclasses."""
+    """Return the description of an object made of numbers, strings, functions and dataclasses."""
     modules: set[str] = set()
     try:
         content = _describe_part(source, modules)
@@ -46,7 +47,7 @@ def describe(source: Any) -> Description:
 
 
 def _describe_part(part: Any, modules: set[str]) -> Any:
-    """Return a part as JSON, and add its modules to `modules`."""
+    """Return a part of an object as JSON, and add the modules that define it to `modules`."""
     if part is None or isinstance(part, str | bool | int | float):
         return part
     if inspect.isclass(part) or inspect.isfunction(part):
@@ -69,7 +70,7 @@ def _describe_part(part: Any, modules: set[str]) -> Any:
 
 
 def _describe_user_claim(claim: Claim, location: str, modules: set[str]) -> Any:
-    """Describe a user-defined claim by its name and its file, whose source defines it."""
+    """Return the description of a user-defined claim: its name and the module that defines it."""
     for item in (claim.check, claim.algorithm, *(instance.build for instance in claim.instances)):
         with suppress(NotDescribable):
             _describe_part(item, modules)

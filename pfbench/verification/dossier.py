@@ -1,4 +1,4 @@
-"""Evidence behind an erratum: the paper's words, and every reading of them that was tried.
+"""Evidence for an erratum: quotations from the paper, and the readings that were tried.
 
 A quotation repeats the paper letter by letter. Paraphrases, here and in `Erratum.as_printed`, have
 no quotation marks.
@@ -26,7 +26,7 @@ MOST_LINES = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Quote:
-    """Quotation from a paper.
+    """Literal quotation from a paper, with its location.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Quote:
 
 @dataclass(frozen=True, kw_only=True)
 class Dossier:
-    """Evidence for an erratum.
+    """Conclusion about an erratum, with quotations, derivation and other readings as evidence.
 
     Attributes
     ----------
@@ -82,10 +82,10 @@ class Dossier:
             raise InputError(f"derivation must have 1 to {MOST_LINES} lines.")
 
     def agrees(self, readings: Mapping[str, bool]) -> bool:
-        """Return whether the conclusion agrees with the readings as they were tried.
+        """Return whether the conclusion agrees with the results of the tried readings.
 
-        Every reading must have been tried. *wrong* requires that none makes the printed form right;
-        *unclear* requires that one does.
+        All readings must have been tried. The conclusion *wrong* requires that no reading makes the
+        printed statement right. The conclusion *unclear* requires that one does.
         """
         if set(readings) != set(self.readings):
             return False

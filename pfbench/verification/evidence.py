@@ -1,4 +1,4 @@
-"""Result of a check."""
+"""Result of the check of a claim."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from pfbench.verification.statistics import Decision
 
 @dataclass(frozen=True)
 class Evidence:
-    """Result of a check.
+    """Result of the check of a claim: decision, claimed values and number of runs.
 
     Attributes
     ----------

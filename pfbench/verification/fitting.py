@@ -1,4 +1,4 @@
-"""The public `fit_rate`: the exponent of runs, with its interval and curvature."""
+"""Public function `fit_rate`, which estimates the exponent of a power law from runs."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -27,11 +27,11 @@ def fit_rate(
     count: str = "sfo",
     decades: float = 2.0,
 ) -> Exponent:
-    """Fit calls ∝ x^slope: one least-squares slope per seed, then their median and interval.
+    """Fit the power law calls ∝ x^slope: one least-squares slope per seed, then their median.
 
-    There are two ways. If `x` is given, it differs from run to run, and the calls of a whole run
-    count, which must have reached its target or its end. If `targets` are given, x is 1/target, and
-    the calls up to the first recorded row at or below the target count.
+    With `x`, each run has its own value of x, and its total calls are fitted. A run must have
+    reached its target or its end. With `targets`, x is 1/target, and the fitted calls are those up
+    to the first recorded row at or below the target.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def fit_rate(
 
 
 def _x(run: Run, x: Any) -> float:
-    """Return the value of x for a run."""
+    """Return the value of the variable x for a run."""
     if callable(x):
         with blame_user_code(f"x of {run.algorithm}"):
             return check_real("x", x(run), above=0.0)
@@ -117,13 +117,13 @@ def _x(run: Run, x: Any) -> float:
 
 
 def _total_calls(run: Run, count: str) -> float:
-    """Return the calls of a run; infinite if it reached neither its target nor its end."""
+    """Return the total calls of a run; infinite if it reached neither its target nor its end."""
     spent = run.iterations if count == "iteration" else run.counts.as_dict()[count]
     return float(spent) if run.status in (Status.TARGET, Status.FINISHED) and spent else math.inf
 
 
 def _calls_to_target(run: Run, measure: str, target: float, count: str) -> float:
-    """Return the calls until the measure reaches a target; infinite if it never does."""
+    """Return the calls of a run until the measure reaches a target; infinite if it never does."""
     if measure not in run.columns:
         raise InputError(
             f"the trace of {run.algorithm}, seed {run.seed}, has no {measure}: repeat the run "

@@ -1,4 +1,7 @@
-"""Homogeneity of the bounds of claims and errata, checked without any run. See `units`."""
+"""Checks that the bounds of claims and errata scale correctly with the units of f and x.
+
+No run is needed; see `units` for the scaling rules.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -67,7 +70,7 @@ Case = Callable[[Scaling], tuple[Any, Any]]
 
 
 def check_claim(claim: Claim) -> Homogeneity:
-    """Check that a claim's bound scales like the bounded quantity, with all its settings."""
+    """Check that the formulas of a claim scale with f and x like the bounded quantities."""
     reported = partial(
         Homogeneity, name=claim.name, kind="claim", normalised=claim.scale_dependence
     )
@@ -89,7 +92,10 @@ def check_claim(claim: Claim) -> Homogeneity:
 
 
 def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
-    """Check the units of the printed and the corrected formula of an erratum, if any."""
+    """Yield the homogeneity of the printed and of the corrected formula of an erratum.
+
+    An erratum without formulas yields nothing.
+    """
     forms = {"printed": erratum.printed_formula, "right": erratum.corrected_formula}
     for form, value in forms.items():
         if value is not None:
@@ -102,7 +108,7 @@ def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
 
 
 def _describe(subject: str, departure: UnitDeparture | None, unit: Unit) -> tuple[str, bool]:
-    """Return a description of the subject or of its departure, and whether it is homogeneous."""
+    """Return text on a formula's unit or its departure from it, and whether it is homogeneous."""
     return (str(departure), False) if departure else (f"{subject} ({format_unit(unit)})", True)
 
 
@@ -114,7 +120,10 @@ def _check_formulas(claim: Claim) -> Iterator[tuple[str, bool]]:
 
 
 def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
-    """Yield the result for the published schedule of a claim that is about a schedule."""
+    """Yield a description and a result if the claim is about a published schedule.
+
+    The result is whether the schedule is homogeneous.
+    """
     published = getattr(claim.check, "keywords", {}).get("published")
     if getattr(claim.check, "func", None) is not check_published_schedule or published is None:
         return
@@ -141,7 +150,7 @@ def _compute_printed_schedule(
     unit: Unit,
     scaling: Scaling,
 ) -> Mapping[str, Any]:
-    """Return the published schedule for a request in other units."""
+    """Return the published parameters for a request whose numbers are in other units."""
     products = {
         name: value * scaling.factor(_parameter_unit(method, name)) if is_float(value) else value
         for name, value in request.parameters.items()
@@ -156,7 +165,7 @@ def _compute_printed_schedule(
 
 
 def _check_statement(claim: Claim) -> Iterator[tuple[str, bool]]:
-    """Yield a description and a result for each bound of a check of `statements`."""
+    """Yield a description of each bound in a claim's check, and whether it is homogeneous."""
     check = claim.check
     if not isinstance(check, Bound | ExactCounts | ErrorLawCheck):
         return
@@ -192,7 +201,10 @@ def _check_setting(
 def _iterate_bound_functions(
     claim: Claim, case: Case, problem: Any
 ) -> Iterator[tuple[str, Callable[[Scaling], Any], Unit | None]]:
-    """Yield the bounds of a check as functions of a scaling, each with its name and unit."""
+    """Yield the name, function and unit of each bound in a claim's check.
+
+    The function maps a scaling of units to the value of the bound.
+    """
     check = claim.check
     if isinstance(check, ExactCounts):
 
@@ -235,7 +247,7 @@ def _evaluate_law(law: Any, case: Any, problem: Any, scaling: Scaling) -> Any:
 def _make_case_of_scaling(
     trial: Trial, setting: ClaimSetting, problem: Any, parameter_units: Mapping[str, Unit]
 ) -> Case:
-    """Return a function of a scaling: the constants and parameters in other units."""
+    """Return the function from a scaling to a claim's constants and parameters in those units."""
     own, units = trial.claim_algorithm if trial.claim.algorithm else None, trial.claim.units
     statement = problem.constants(problem.start())
     existing = statement if setting.constants is None else setting.constants(problem)
@@ -263,9 +275,9 @@ def _make_case_of_scaling(
 
 
 def _unit_choices(trial: Trial, explicit: Mapping[str, Any]) -> Iterator[dict[str, Unit]]:
-    """Yield possible units of a claim's real parameters by name, the likeliest first.
+    """Yield possible units of a claim's real parameters as dicts by name, the likeliest first.
 
-    A name alone does not determine the unit: a Frank-Wolfe step is a number, a gradient step
+    A name alone does not determine the unit: a Frank-Wolfe step is dimensionless, a gradient step
     is not.
     """
     own = trial.claim_algorithm if trial.claim.algorithm else None
@@ -281,7 +293,7 @@ def _unit_choices(trial: Trial, explicit: Mapping[str, Any]) -> Iterator[dict[st
 
 
 def _parameter_unit(method: Any, name: str) -> Unit:
-    """Return the unit of a method's parameter by its schedule, else by its name."""
+    """Return the unit of a method's parameter, from its schedule or else from its name."""
     if name == "epsilon":
         return accuracy_unit(method, USUAL[-1]) or GRADIENT
     if has_schedule(method):

@@ -1,4 +1,4 @@
-"""Instances of a claim: functions that build its problems, built problems, or selectors."""
+"""Problems on which claims are tested, as builder functions, built problems or selectors."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -36,21 +36,21 @@ class Instance:
     title: str = ""
 
     def __call__(self, *args: Any, **changed: Any) -> Any:
-        """Build the problem; the arguments override the fixed parameters."""
+        """Build and return the problem; arguments override the fixed parameters."""
         return self.build(*args, **{**self.parameters, **changed})
 
     @property
     def stream_key(self) -> str:
-        """Key of the random streams: the values of the fixed parameters, else the name."""
+        """Text that seeds the random streams: the fixed parameters' values, or else the name."""
         return " ".join(str(value) for value in self.parameters.values()) or self.name
 
     def with_title(self, title: str) -> "Instance":
-        """Return the instance under another title."""
+        """Return a copy of the instance with another title."""
         return replace(self, title=title)
 
     @property
     def name(self) -> str:
-        """Title, else the name of `build`."""
+        """Title of the instance, or else the name of the function that builds it."""
         return self.title or str(getattr(self.build, "__name__", self.build))
 
     @property
@@ -67,29 +67,28 @@ class Instance:
 
     @property
     def varies(self) -> bool:
-        """Whether the problem depends on a random generator, or on a seed that is not fixed."""
+        """Whether the problem depends on a random generator or on a free seed."""
         return "rng" in self.parameter_names[:1] or "seed" in self.parameter_names
 
     def build_random(self, rng: np.random.Generator) -> Any:
-        """Build a problem from a random generator, if `build` takes one."""
+        """Build and return the problem; the generator is passed if `build` takes one."""
         return self(rng) if "rng" in self.parameter_names[:1] else self()
 
     def build_seeded(self, seed: int, **changed: Any) -> Any:
-        """Build a problem from a seed, if `build` takes a generator or a seed."""
+        """Build and return the problem; a generator or the seed is passed if `build` takes it."""
         if "rng" in self.parameter_names[:1]:
             return self(np.random.default_rng(seed), **changed)
         return self(**({"seed": seed} if "seed" in self.parameter_names else {}), **changed)
 
     def example(self) -> Any:
-        """Build one problem of the family, the same at each call."""
+        """Build one problem of the family, which is the same at each call."""
         return self.build_random(np.random.default_rng(0))
 
 
 def with_other_data_seed(instance: Instance, seed: int, name: str) -> Instance:
-    """Return an instance of the same family with other data, if the data are random.
+    """Return the same instance with another data seed and another name of its problem.
 
-    A method cannot recognise the problem by its name, its digest or its first gradient.
-
+    A method then cannot recognise the problem by its name, its digest or its first gradient.
 
     Parameters
     ----------
@@ -118,19 +117,19 @@ def with_other_data_seed(instance: Instance, seed: int, name: str) -> Instance:
 
 @dataclass(frozen=True)
 class CatalogueFamily:
-    """Family of problems of the catalogue, by name."""
+    """Builder of the built-in family of problems with this name."""
 
     name: str
 
     def __call__(self, **parameters: Any) -> Any:
-        """Build the problem."""
+        """Build and return a problem of the family with these parameters."""
         from pfbench.problems.catalogue import problem
 
         return problem(self.name, **parameters)
 
     @property
     def catalogue_entry(self) -> "ProblemEntry | None":
-        """Entry of the catalogue under this name; None if there is none."""
+        """Description of the built-in family, or None if there is no family of this name."""
         from pfbench.problems.catalogue import PROBLEMS
 
         return PROBLEMS.get(self.name)
@@ -142,18 +141,18 @@ class CatalogueFamily:
 
     @property
     def description(self) -> str:
-        """Summary of the catalogue entry; empty if there is none."""
+        """Summary of the built-in family; empty if there is no family of this name."""
         return self.catalogue_entry.summary if self.catalogue_entry else ""
 
 
 @dataclass(frozen=True, eq=False)
 class FixedProblem:
-    """Problem that is already built."""
+    """Builder that returns one existing problem."""
 
     problem: Any
 
     def __call__(self) -> Any:
-        """Return the problem."""
+        """Return the existing problem."""
         return self.problem
 
     @property
@@ -163,7 +162,7 @@ class FixedProblem:
 
 
 def make_instance(source: Any, **parameters: Any) -> Instance:
-    """Return an instance with some of its parameters fixed.
+    """Return an instance of a builder, problem or selector, with fixed parameters.
 
     Parameters
     ----------
@@ -199,7 +198,7 @@ def make_instance(source: Any, **parameters: Any) -> Instance:
 
 
 def text_parameters(build: Any) -> list[str]:
-    """Return the names of the parameters of a builder whose values are strings."""
+    """Return the names of the parameters of a problem builder that take strings."""
     if isinstance(build, CatalogueFamily):
         from pfbench.base.parameters import string_parameter_names as declared_texts
 

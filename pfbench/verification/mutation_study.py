@@ -1,4 +1,4 @@
-"""Study of a method's generated faults: which claims catch them, as Markdown."""
+"""Mutation study: which claims catch the generated faults of a method, as a Markdown report."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ _MOST_KILLED = 2
 
 @dataclass(frozen=True, kw_only=True)
 class StudiedFault:
-    """Fault of a mutation study, with its verdicts and the reason if it need not be caught.
+    """Fault of a mutation study, with the verdicts of the claims that were tested on it.
 
     Attributes
     ----------
@@ -42,14 +42,14 @@ class StudiedFault:
 
     @property
     def caught_by(self) -> str | None:
-        """Name of the claim that catches the fault; None if none does."""
+        """Name of the claim that catches the fault, or None if no claim does."""
         return next(
             (verdict.claim.name for verdict in self.verdicts if verdict.catches_fault), None
         )
 
     @property
     def is_caught_by_error(self) -> bool:
-        """Whether a claim caught the fault because the method raised, not by a number."""
+        """Whether a claim catches the fault because the method raises an exception."""
         return any(
             verdict.catches_fault and verdict.verdict == VerdictName.FAILED
             for verdict in self.verdicts
@@ -57,16 +57,16 @@ class StudiedFault:
 
     @property
     def is_timed_out(self) -> bool:
-        """Whether a check of the fault was lost: killed, or ended without a verdict."""
+        """Whether a check of the fault was killed or ended without a verdict."""
         return any(verdict.lost for verdict in self.verdicts)
 
     @property
     def is_counted(self) -> bool:
-        """Whether the fault should be caught: it is neither equivalent nor admissible."""
+        """Whether a claim should catch the fault: it is neither equivalent nor admissible."""
         return not (self.equivalent or self.admissible)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the fault as JSON, with its verdict."""
+        """Return the fault and its verdicts as a JSON object."""
         fault = self.fault
         return {
             "fault": fault.name,
@@ -84,7 +84,7 @@ class StudiedFault:
 
 @dataclass(frozen=True)
 class DetectionRate:
-    """Number of caught faults among those that should be caught."""
+    """Number of caught faults, and number of faults that should be caught."""
 
     caught: int
     total: int
@@ -95,13 +95,13 @@ class DetectionRate:
 
 
 def detection_rate(studied_faults: Sequence[StudiedFault]) -> DetectionRate:
-    """Return the detection rate among the faults that should be caught."""
+    """Return the number of caught faults among those that should be caught."""
     counted = [study for study in studied_faults if study.is_counted]
     return DetectionRate(sum(study.caught_by is not None for study in counted), len(counted))
 
 
 def count_first_catches_by_claim(studied_faults: Sequence[StudiedFault]) -> Mapping[str, int]:
-    """Return the number of faults that each claim was the first to catch, largest first."""
+    """Return the number of faults that each claim caught, by claim name, largest first."""
     return dict(
         Counter(study.caught_by for study in studied_faults if study.caught_by).most_common()
     )
@@ -114,7 +114,9 @@ def run_mutation_study(
     admissible: Sequence[AdmissibleFault] = (),
     full_size_claim_of: AtSize | None = None,
 ) -> list[StudiedFault]:
-    """Find equivalent faults, and test each other one until a claim or session catches it.
+    """Test each fault until a claim catches it, except faults that have no effect.
+
+    The result has one entry for each fault, in order.
 
     Parameters
     ----------
@@ -163,7 +165,10 @@ def run_mutation_study(
 def _find_equivalences(
     session: Session, faults: Sequence[Fault], full_size_claim_of: AtSize | None
 ) -> list[str]:
-    """Return the kind of equivalence of each fault, or ""; late faults are run at full size."""
+    """Return the kind of equivalence of each fault, or "" if none is found.
+
+    Late faults are compared with the correct method in full-size runs.
+    """
     early, late = (
         [fault for fault in faults if fault.is_late == is_late] for is_late in (False, True)
     )
@@ -180,7 +185,7 @@ def _quickest_first(claims: Sequence[Claim], effort: str) -> list[Claim]:
 def _run_claims_until_caught(
     session: Session, faults: Sequence[Fault], claims: Sequence[Sequence[Claim]]
 ) -> list[list[Verdict]]:
-    """Test each fault on its claims in turn until one catches it; return all verdicts."""
+    """Test each fault on its claims in turn until one catches it; return the verdicts by fault."""
     verdicts: list[list[Verdict]] = [[] for _ in faults]
     waiting = [k for k in range(len(faults)) if claims[k]]
     while waiting:
@@ -202,7 +207,7 @@ def _is_undecided(verdicts: Sequence[Verdict]) -> bool:
 
 
 def group_by_method(studied_faults: Sequence[StudiedFault]) -> Mapping[str, list[StudiedFault]]:
-    """Return the studied faults by method, in order."""
+    """Return the studied faults by the name of their method."""
     return _group_by_method(studied_faults, lambda fault: fault.method)
 
 
@@ -216,9 +221,9 @@ def _group_by_method(
 
 
 def report(faults: Sequence[StudiedFault], command: str, sample: str) -> str:
-    """Return detection rates by method, operator and claim, and missed faults, as Markdown.
+    """Return a Markdown report of detection rates by method, operator and claim.
 
-    Late faults have a separate section.
+    It also lists the missed faults, and has a separate section on late faults.
 
     Parameters
     ----------
@@ -290,7 +295,7 @@ def _fault_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
 
 
 def list_missed_faults(studied_faults: Sequence[StudiedFault]) -> list[StudiedFault]:
-    """Return the faults that should have been caught and were not."""
+    """Return the faults that should be caught, but that no claim catches."""
     return [study for study in studied_faults if study.is_counted and study.caught_by is None]
 
 

@@ -1,4 +1,4 @@
-"""Results of a session: verdicts, mutants with their verdicts, errata with their evidence."""
+"""Results of a session: verdicts on claims, caught mutants and examined errata."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,19 +15,19 @@ from pfbench.verification.verdict import Verdict, as_json_value
 
 @dataclass(frozen=True, repr=False)
 class Verification:
-    """Verdicts of a verification."""
+    """Verdicts on all claims of one verification."""
 
     rows: Sequence[Verdict] = field(default_factory=tuple)
 
     @property
     def summary(self) -> dict[str, int]:
-        """Number of rows by verdict."""
+        """Number of claims with each verdict, by verdict."""
         counted = Counter(row.verdict for row in self.rows)
         return {name.value: counted[name] for name in VerdictName}
 
     @property
     def tests(self) -> int:
-        """Number of statistical tests that share the family-wise level, at most `MOST_TESTS`."""
+        """Number of statistical tests that share the family-wise error rate."""
         return sum(int(row.measured.get("tests", 0)) for row in self.rows)
 
     @property
@@ -56,24 +56,24 @@ class Verification:
         return html_table(names, rows, format_summary(self.summary))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the verification as ``pfbench verify --json`` writes it."""
+        """Return the verdicts as a JSON object, as ``pfbench verify --json`` writes it."""
         return {"results": [row.as_json() for row in self.rows], "summary": self.summary}
 
 
 @dataclass(frozen=True)
 class MutantOutcome:
-    """Mutant with the verdicts of the claims that must catch its fault, in order."""
+    """Mutant, and the verdicts of the claims that must catch its fault, in their order."""
 
     mutant: Mutant
     verdicts: Sequence[Verdict]
 
     @property
     def catching_verdicts(self) -> tuple[Verdict, ...]:
-        """Verdicts that catch the fault; a lost check catches nothing."""
+        """Verdicts that catch the fault; a killed check does not catch it."""
         return tuple(verdict for verdict in self.verdicts if verdict.catches_fault)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the mutant and the names of the claims that catch it as a JSON object."""
         return {
             "mutant": self.mutant.name,
             "about": self.mutant.description,
@@ -108,7 +108,7 @@ class ErratumFinding:
     failure_reason: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the erratum and its evidence as a JSON object."""
         lost = {"lost": self.failure_reason} if self.failure_reason else {}
         return {
             "erratum": self.erratum.name,

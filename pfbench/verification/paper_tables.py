@@ -1,4 +1,4 @@
-"""Papers from their files: code, and the tables in ``errata.toml`` and ``faults.toml``."""
+"""Reading of a paper's claims, mutants and errata from its modules and TOML files."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -20,9 +20,9 @@ def _load_table(path: Path) -> dict[str, Any]:
 
 
 def read_paper(key: str, title: str, files: Sequence[ModuleType]) -> Paper:
-    """Return a paper with the `CLAIMS`, `MUTANTS` and `ERRATA` of its files, in order.
+    """Return a paper with the `CLAIMS`, `MUTANTS` and `ERRATA` of its modules, in order.
 
-    The planted faults of ``faults.toml`` in the folder of the files follow the other mutants.
+    The faults of ``faults.toml``, in the folder of the modules, are added as further mutants.
 
     Raises
     ------
@@ -49,7 +49,10 @@ def _make_mutant(
     edits: Mapping[str, str],
     part: str = "",
 ) -> Mutant:
-    """Return the mutant of a table; `part` is an attribute of the method, or MODULE:NAME."""
+    """Return the mutant that a table of ``faults.toml`` describes.
+
+    `part` is an attribute of the method, or MODULE:NAME; by default the method itself is edited.
+    """
     algorithm: Any = find_entry("algorithm", method, ALGORITHMS)
     edited = algorithm
     if part:
@@ -59,7 +62,7 @@ def _make_mutant(
 
 
 def read_erratum(name: str, file: str, **fields: Any) -> Erratum:
-    """Return an erratum whose texts are in the ``errata.toml`` of a file's folder.
+    """Return an erratum with the texts of ``errata.toml`` in the folder of a module.
 
     Parameters
     ----------

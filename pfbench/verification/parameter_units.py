@@ -1,4 +1,4 @@
-"""Parameters that methods share: their possible units, and values for trial runs."""
+"""Parameter names that several methods share, with possible units and values for short runs."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -17,7 +17,7 @@ from pfbench.verification.units import (
 
 
 class SharedParameter(NamedTuple):
-    """Parameter name that several methods share.
+    """Possible units and test values of a parameter that several methods share.
 
     Attributes
     ----------

@@ -1,8 +1,8 @@
-"""Power: the smallest planted error of a claim's method that its check catches.
+"""Power of a claim's check: the smallest planted error of the method that it detects.
 
-An error is a factor on one of the method's parameters, or on the answers of its sampled oracles. A
+An error is a factor on a parameter of the method, or on the answers of its sampled oracles. A
 wrapper applies the factor, so that the method's declarations stay right and the check is unchanged.
-Factors are tried by bisection, each with a few seeds; a factor is caught if most seeds give the
+Bisection tries several factors, each with a few seeds. A factor is detected if most seeds give the
 verdict *violated*.
 """
 
@@ -44,7 +44,7 @@ _ANSWERS = ("difference", "table", "batch", "gradient")
 
 @dataclass(frozen=True)
 class PlantedError(Subject):
-    """Method of the catalogue with one error of known size.
+    """Built-in method with one planted error of known size.
 
     Attributes
     ----------
@@ -60,12 +60,12 @@ class PlantedError(Subject):
     factor: float = 1.0
 
     def algorithm_under_test(self) -> Any:
-        """Return the class of the method with the error."""
+        """Return the class of the method with the planted error."""
         return make_faulty(self.algorithm, self.parameter, self.factor)
 
 
 def scalable_parameters(method: Any) -> list[str]:
-    """Return the numeric parameters of a method that a planted error can scale."""
+    """Return the names of a method's parameters that an error can scale, and `ESTIMATE`."""
     numbers = [
         field.name
         for field in fields(method)
@@ -80,7 +80,7 @@ def scalable_parameters(method: Any) -> list[str]:
 
 
 def _has_implicit_parameter(method: Any, parameter: str) -> bool:
-    """Return whether a method computes a tolerance or curvature that is not set."""
+    """Return whether a method computes this tolerance or curvature itself if it is not set."""
     return parameter == "curvature" or (parameter == "tolerance" and hasattr(method, "eta"))
 
 
@@ -89,13 +89,13 @@ def _is_number(value: Any) -> bool:
 
 
 def make_faulty(method: Any, parameter: str, factor: float) -> Any:
-    """Return a class with the method's declarations that runs it with the error."""
+    """Return a subclass of a method that runs with a scaled parameter or scaled oracle answers."""
 
     class Faulty(method):  # type: ignore[misc]
         __doc__ = f"{method.__name__} with its {parameter} off by {factor:g}."
 
         def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-            """Run the method with the error."""
+            """Run the method with the planted error."""
             if parameter == ESTIMATE:
                 misjudged: Any = _ScaledAnswers(ask, factor, choose_oracle_to_scale(method))
                 yield from method.run(self, misjudged, x, rng)
@@ -107,7 +107,7 @@ def make_faulty(method: Any, parameter: str, factor: float) -> Any:
 
 
 def _scale_parameter(algorithm: Any, parameter: str, factor: float) -> Any:
-    """Return the algorithm with a parameter scaled by an error; integers stay integers."""
+    """Return the algorithm with a scaled parameter; an integer parameter is rounded."""
     value = getattr(algorithm, parameter)
     if value is None and parameter == "tolerance":
         value = algorithm.eta
@@ -120,12 +120,12 @@ def _scale_parameter(algorithm: Any, parameter: str, factor: float) -> Any:
 
 
 def choose_oracle_to_scale(method: Any) -> str:
-    """Return the name of the oracle whose answers are to be multiplied by the error factor."""
+    """Return the name of the oracle whose answers the error multiplies."""
     return next(name for name in _ANSWERS if name in method.requires)
 
 
 class _ScaledAnswers(OverriddenOracles):
-    """Oracles that multiply the answers of one of them."""
+    """Oracles in which the answers of one oracle are multiplied by a factor."""
 
     def __init__(self, reference: Any, factor: float, verb: str) -> None:
         super().__init__(reference)
@@ -145,7 +145,7 @@ class _ScaledAnswers(OverriddenOracles):
 
 @dataclass
 class PowerSearch:
-    """Bisection for the smallest factor that one claim catches on one parameter.
+    """Bisection for the smallest error of one parameter that a claim's check detects.
 
     Attributes
     ----------
@@ -171,17 +171,17 @@ class PowerSearch:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a factor left to try."""
+        """Whether there is another factor to try."""
         return self.high - self.low > 1
 
     @property
     def min_factor(self) -> float | None:
-        """Smallest factor that is caught; None if the largest is missed."""
+        """Smallest factor that the check detects, or None if it misses the largest one."""
         return FACTORS[self.high] if self.high < len(FACTORS) else None
 
     @property
     def min_factor_text(self) -> str:
-        """Smallest factor as text, with the number of trials without a verdict."""
+        """Smallest detected factor as text, with the number of trials that had no verdict."""
         lower = "-" if self.min_factor is None else f"{self.min_factor:g}"
         if not self.was_run and self.high > 0:
             return "not asked" if self.min_factor is None else f"at most {lower}"
@@ -191,28 +191,28 @@ class PowerSearch:
 
     @property
     def next_position(self) -> int:
-        """Position of the factor to try next: first the largest."""
+        """Index in `FACTORS` of the factor to try next; the largest factor is tried first."""
         last = len(FACTORS) - 1
         return last if self.high > last else (self.low + self.high) // 2
 
     @cached_property
     def method(self) -> Any:
-        """Method of the claim."""
+        """Method that the claim is about, a class or an object."""
         return claim_method(self.claim)
 
     def next_mutant(self) -> Mutant:
-        """Return the mutant with the error to try next."""
+        """Return the mutant with the error that is to be tried next."""
         factor = FACTORS[self.next_position]
         name = f"{self.claim.method} {self.parameter} {factor:g}"
         error = PlantedError(self.method, parameter=self.parameter, factor=factor)
         return Mutant(name=name, subject=error, expected_claims=(self.claim,))
 
     def skip_larger_errors(self, lower_effort_search: "PowerSearch") -> None:
-        """Search only below the smallest error that a search of less effort caught."""
+        """Search only errors smaller than those that a search of less effort detects."""
         self.high = lower_effort_search.high
 
     def record_result(self, is_found: bool) -> None:
-        """Record whether the error that was tried last is caught."""
+        """Record whether the check detects the error that was tried last."""
         if is_found:
             self.high = self.next_position
         else:
@@ -220,7 +220,7 @@ class PowerSearch:
 
 
 def list_searches(claims: Iterable[Claim]) -> list[PowerSearch]:
-    """Return one search for each claim about a method and each of its scalable parameters."""
+    """Return a search for each claim about a method and each scalable parameter of the method."""
     return [
         PowerSearch(claim, parameter)
         for claim in claims
@@ -230,7 +230,7 @@ def list_searches(claims: Iterable[Claim]) -> list[PowerSearch]:
 
 
 def complete_searches(searches: Sequence[PowerSearch], sessions: Sequence[Session]) -> None:
-    """Run all searches to their end, one step of each at a time.
+    """Run all searches to their end, one bisection step of each at a time.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def complete_searches(searches: Sequence[PowerSearch], sessions: Sequence[Sessio
 
 
 def _find_caught_errors(searches: Sequence[PowerSearch], session: Session) -> list[bool]:
-    """Return for each search whether the session catches its next error."""
+    """Return for each search whether the check detects the next error with the session's seed."""
     caught = session.catch_mutants([search.next_mutant() for search in searches], search_time_limit)
     for search, outcome in zip(searches, caught, strict=True):
         search.lost_trials += sum(row.lost for row in outcome.verdicts)
@@ -263,5 +263,5 @@ def _find_caught_errors(searches: Sequence[PowerSearch], session: Session) -> li
 
 
 def search_time_limit(claim: Claim, effort: str) -> float:
-    """Return the seconds after which the check of an error is killed."""
+    """Return the time in seconds after which the check of a planted error is killed."""
     return _PATIENCE * claim.seconds(effort) + _MORE

@@ -1,4 +1,7 @@
-"""Reproducibility of a method's runs: a method may draw from a stream that it creates."""
+"""Checks that runs of a method with equal seeds are equal.
+
+They fail if the method draws from a generator that it creates itself.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,10 +35,10 @@ _GENERATORS = frozenset(
 def check_reproducible(
     trial: Trial, problem: Problem, algorithm: Algorithm, steps: int | None = None
 ) -> None:
-    """Raise `NotRepeatable` if runs of a user-defined method with one seed differ.
+    """Raise `NotRepeatable` if runs of a user-defined method with equal seeds differ.
 
-    The first `steps` steps are compared, all of them by default. Methods of the catalogue are not
-    checked: tests ensure that they draw from the passed stream.
+    The first `steps` steps are compared, by default all. Built-in methods are not checked, because
+    pfbench's tests ensure that they draw only from the passed generator.
 
     Raises
     ------
@@ -51,7 +54,7 @@ def check_reproducible(
 
 
 def check_seed_changes_runs(trial: Trial, problem: Problem, algorithm: Algorithm) -> None:
-    """Raise `MethodFailed` if a method that creates a generator ignores the seed.
+    """Raise `MethodFailed` if a method creates a random generator and ignores the seed.
 
     Raises
     ------
@@ -68,7 +71,7 @@ def check_seed_changes_runs(trial: Trial, problem: Problem, algorithm: Algorithm
 
 
 def mark_unrepeatable(decision: Decision, error: NotEnumerable) -> Decision:
-    """Return a decision, marked as unrepeatable if the error is `NotRepeatable`."""
+    """Return the decision, with an entry in `measured` if the error is `NotRepeatable`."""
     if not isinstance(error, NotRepeatable):
         return decision
     return replace(decision, measured={**decision.measured, UNREPEATABLE: True})
@@ -77,19 +80,19 @@ def mark_unrepeatable(decision: Decision, error: NotEnumerable) -> Decision:
 def _run_fingerprint(
     trial: Trial, problem: Problem, algorithm: Algorithm, seed: int, steps: int | None = None
 ) -> bytes:
-    """Return the bytes of all iterates and estimates of a run."""
+    """Return the bytes of all iterates and gradient estimates of a run."""
     states = (step.state for step in trial.follow(problem, algorithm, seed=seed))
     parts = (part for state in islice(states, steps) for part in (state.x, state.estimate))
     return b"".join(part.tobytes() for part in parts if isinstance(part, np.ndarray))
 
 
 def _creates_random_generator(kind: type) -> bool:
-    """Return whether the code of a class, or of a function it calls, creates a generator."""
+    """Return whether the code of a class, or of a function it uses, creates a random generator."""
     return any(_GENERATORS & set(code.co_names) for code in _iterate_reachable_code(kind))
 
 
 def _iterate_reachable_code(kind: type) -> Iterator[CodeType]:
-    """Yield the code of a class's methods, and of the functions of its module that they name.
+    """Yield the code of a class's methods, and of the functions in its module that they use.
 
     Each object is visited once, and no code is executed.
     """

@@ -1,4 +1,4 @@
-"""Test of bounds that are not homogeneous, on instances in other units."""
+"""Test of inhomogeneous bounds on problems in which f or x is measured in other units."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,10 +30,11 @@ _MOST_WORK = 10.0
 
 
 def recheck_inhomogeneous_bound(trial: Trial, evidence: Evidence) -> Evidence:
-    """Re-test a bound that is not homogeneous in other units; return the new evidence.
+    """Return the evidence on a bound after testing it in other units of f and x.
 
-    A bound that fails in other units gets the verdict *violated*, any other *inconclusive*. A claim
-    that states why it is not homogeneous (`scale_dependence`) keeps its evidence.
+    Only bounds that do not scale like the bounded quantity are tested. Such a bound gets the
+    verdict *violated* if it fails in other units, else *inconclusive*. A claim whose
+    `scale_dependence` states a reason keeps its evidence.
     """
     claim = trial.claim
     is_kept = Verdict(evidence.decision.verdict).keeps_bound
@@ -66,7 +67,11 @@ def recheck_inhomogeneous_bound(trial: Trial, evidence: Evidence) -> Evidence:
 
 
 def _iterate_applicable_scalings(trial: Trial, check: Bound) -> Iterator[Scaling]:
-    """Yield the scalings; none if the unit of the quantity or of a parameter is unknown."""
+    """Yield the scalings of f and x under which the bound of a claim can be tested.
+
+    There are none if a unit is unknown. There are none either if a problem has a penalty, a norm,
+    or points that are not arrays.
+    """
     examples = [instance.example() for instance in trial.claim.instances]
     plain = all(
         isinstance(example.start(), np.ndarray)
@@ -90,7 +95,7 @@ def _unit_of_quantity(trial: Trial, check: Bound) -> Unit | None:
 
 
 def _decide_in_scaled_units(trial: Trial, check: Bound, scaling: Scaling) -> Evidence | None:
-    """Return the evidence on a bound in other units; None if it cannot be tested there."""
+    """Return the evidence on a bound in other units, or None if it cannot be tested in them."""
     instances = tuple(_rescale(instance, scaling) for instance in trial.claim.instances)
     settings = {
         label: _rescale_setting(trial, setting, scaling)
@@ -117,7 +122,10 @@ def _rescale(instance: Instance, by: Scaling) -> Instance:
 
 
 def _rescale_quantity(trial: Trial, check: Bound, scaling: Scaling) -> Any:
-    """Return the measured quantity in other units: that of the unscaled problem, scaled."""
+    """Return the function that measures the bounded quantity in other units.
+
+    It scales the value of the quantity for the original problem.
+    """
     if is_count(check.quantity):
         return check.quantity
     factor = scaling.factor(_unit_of_quantity(trial, check) or (0, 0))
@@ -127,7 +135,7 @@ def _rescale_quantity(trial: Trial, check: Bound, scaling: Scaling) -> Any:
 
 
 def _rescale_setting(trial: Trial, setting: ClaimSetting, scaling: Scaling) -> ClaimSetting:
-    """Return a setting with its constants and real parameters in other units."""
+    """Return a copy of a setting whose constants and real parameters are in other units."""
     constants, parameters, units = setting.constants, setting.parameters, trial.claim.units
     if constants is not None:
         setting = replace(

@@ -1,4 +1,7 @@
-"""Homogeneity of schedules: units leave integers unchanged, and scale reals by a power."""
+"""Checks that a schedule scales with the units of f and x.
+
+Other units must leave its integers unchanged, and multiply each real parameter by a power.
+"""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +57,7 @@ _EPSILONS = (0.4, 0.05, 0.002)
 
 @dataclass(frozen=True, kw_only=True)
 class Homogeneity:
-    """Result of a check of homogeneity.
+    """Result of the check that a bound or schedule scales with the units of f and x.
 
     Attributes
     ----------
@@ -82,13 +85,13 @@ class Homogeneity:
 
     @property
     def sentence(self) -> str:
-        """Result and description in one line."""
+        """Result and description of the check in one line."""
         words = {True: "homogeneous", False: "not homogeneous", None: "no units"}[self.homogeneous]
         why = f"; {self.normalised}" if self.normalised else ""
         return f"{words}: {self.description}{why}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as ``pfbench verify --json`` writes it."""
+        """Return the result as a JSON object, as ``pfbench verify --json`` writes it."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -99,11 +102,11 @@ class Homogeneity:
 
 
 def check_schedule(method: Any) -> Homogeneity | None:
-    """Check that the schedule of a method is homogeneous; return None if it has none.
+    """Check that the schedule of a method scales with the units of f and x.
 
-    Integers must stay unchanged, and each real parameter must scale by one power. If the method's
-    guarantee does not tell the unit of the accuracy, the accuracy is tried as a gap, a squared
-    gradient mapping and a gradient mapping.
+    Return None if the method has no schedule. Integers must stay unchanged, and each real parameter
+    must scale by one power. The method's guarantee may not determine the unit of the accuracy. Then
+    the accuracy is tried as a gap, a squared gradient mapping and a gradient mapping.
     """
     if not has_schedule(method):
         return None
@@ -130,7 +133,10 @@ def check_schedule(method: Any) -> Homogeneity | None:
 
 
 def accuracy_unit(method: Any, constants: Constants) -> Unit | None:
-    """Return the unit of the accuracy for which a method's guarantee is homogeneous, or None."""
+    """Return the unit of the accuracy for which a method's guarantee is homogeneous.
+
+    Return None if there is no guarantee or no such unit.
+    """
     promise = getattr(method, "guarantee", None)
     if promise is None:
         return None
@@ -150,10 +156,11 @@ def accuracy_unit(method: Any, constants: Constants) -> Unit | None:
 
 @dataclass(frozen=True)
 class UnitDepartures:
-    """Departures of real and integer parameters from their units, and roundings by one.
+    """Descriptions of a schedule's parameters that do not scale with their units.
 
-    `for_all_arguments` says whether a real parameter, and no integer that may explain it, departed
-    for every accuracy and all constants.
+    They are listed by kind: real numbers, integers, and integers that are off by one.
+    `for_all_arguments` is True if real parameters, and no integers that may explain it, depart for
+    all accuracies and constants.
     """
 
     real: list[str] = field(default_factory=list)
@@ -163,7 +170,7 @@ class UnitDepartures:
 
     @classmethod
     def merge(cls, departures: Sequence["UnitDepartures"]) -> "UnitDepartures":
-        """Merge the departures for several accuracies and constants."""
+        """Return the joint departures of several accuracies and constants."""
         return cls(
             real=[text for departures in departures for text in departures.real],
             integers=[text for departures in departures for text in departures.integers],
@@ -175,7 +182,7 @@ class UnitDepartures:
 
 
 def find_departures(make_parameters: Parameters) -> UnitDepartures:
-    """Return the departures of all parameters that do not scale with their units."""
+    """Return descriptions of all parameters that do not scale with their units."""
     departures, base = UnitDepartures(), make_parameters(ONE)
     for name, value in base.items():
         if is_float(value):
@@ -200,7 +207,10 @@ def find_departures(make_parameters: Parameters) -> UnitDepartures:
 
 
 def _schedule_departures(method: Any, unit: Unit) -> UnitDepartures | None:
-    """Return the departures of a schedule from its units; None if it never returns parameters."""
+    """Return the departures of a schedule from its units for several accuracies and constants.
+
+    Return None if the schedule never returns parameters.
+    """
     every_one: list[UnitDepartures] = []
     for form, constants, epsilon in itertools.product(("theory", "practical"), USUAL, _EPSILONS):
         created = partial(compute_scaled_schedule, method, form, epsilon, unit, constants)
@@ -220,12 +230,12 @@ def _schedule_departures(method: Any, unit: Unit) -> UnitDepartures | None:
 def compute_scaled_schedule(
     method: Any, form: str, epsilon: float, unit: Unit, constants: Constants, scaling: Scaling
 ) -> Mapping[str, Any]:
-    """Return the parameters of a method's `theory` or `practical` schedule, in other units."""
+    """Return the parameters of a method's `theory` or `practical` schedule in other units."""
     make = getattr(method, form)
     return get_parameters(make(epsilon * scaling.factor(unit), scaling.constants(constants)))
 
 
 def get_parameters(algorithm: Any) -> Mapping[str, Any]:
-    """Return the parameters of an algorithm, or its plain attributes if it is not a dataclass."""
+    """Return the parameters of an algorithm by name; without dataclass fields, its attributes."""
     parameters = parameters_of(algorithm) or dict(getattr(algorithm, "__dict__", {}))
     return {k: v for k, v in parameters.items() if isinstance(v, bool | int | float | str | None)}

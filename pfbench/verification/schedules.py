@@ -1,4 +1,4 @@
-"""Comparison of a method's schedule with the published one."""
+"""Comparison of a method's parameter schedule with the published one."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ Printed = dict[str, float | None]
 
 @dataclass(frozen=True)
 class ScheduleRequest:
-    """Request for a schedule: accuracy, constants of a problem, further parameters.
+    """Accuracy, problem constants and further parameters for which a schedule is computed.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ WANTED = (
 
 @dataclass(frozen=True)
 class PublishedSchedule:
-    """Schedule of a method as its source publishes it.
+    """Parameter schedule of a method as its source states it.
 
     Attributes
     ----------
@@ -75,7 +75,10 @@ class PublishedSchedule:
 
 
 def check_published_schedule(trial: Trial, *, published: PublishedSchedule) -> Evidence:
-    """Compare every parameter that the schedule sets, for several accuracies and constants."""
+    """Compare a method's scheduled parameters with the published ones.
+
+    The comparison uses several accuracies and problem constants.
+    """
     parts, claimed = dict[str, Decision](), dict[str, float]()
     failed: list[tuple[ScheduleRequest, NotTestable]] = []
     granted: list[ScheduleRequest] = []
@@ -102,7 +105,7 @@ def check_published_schedule(trial: Trial, *, published: PublishedSchedule) -> E
 def _check_refused_requests(
     failed: Sequence[tuple[ScheduleRequest, NotTestable]], granted: Sequence[ScheduleRequest]
 ) -> None:
-    """Raise if a schedule fails where it should not.
+    """Raise an exception if a schedule fails for a request that it must not refuse.
 
     A schedule may refuse an accuracy that is out of range, or further requested parameters.
 
@@ -133,7 +136,7 @@ def _check_refused_requests(
 
 
 def _is_raised_in_constructor(error: BaseException | None) -> bool:
-    """Return whether an error was raised in a constructor, by its traceback."""
+    """Return whether the traceback of an error contains a constructor."""
     step = error.__traceback__ if error else None
     while step and step.tb_frame.f_code.co_name not in ("__init__", "__post_init__"):
         step = step.tb_next
@@ -141,12 +144,12 @@ def _is_raised_in_constructor(error: BaseException | None) -> bool:
 
 
 def _request_kind(request: ScheduleRequest) -> tuple[bool, Mapping[str, Any]]:
-    """Return the parts of a request other than its accuracy and constants."""
+    """Return whether a request is for the practical schedule, and its further parameters."""
     return request.is_practical, request.parameters
 
 
 def _make_scheduled(trial: Trial, request: ScheduleRequest) -> Algorithm:
-    """Return the algorithm with its requested schedule, by theory or practical."""
+    """Return the algorithm with the parameters of its theoretical or practical schedule."""
     if not request.is_practical:
         return trial.make_scheduled(request.epsilon, request.constants, **request.parameters)
     scheduled: Algorithm = trial.algorithm.practical(
@@ -166,9 +169,10 @@ def _decide_schedule(observed: dict[str, float | None], expected: Printed) -> De
 
 
 def _is_same(observed: float | None, expected: float | None) -> bool:
-    """Return whether a parameter equals the published value; integers may round either way.
+    """Return whether a parameter equals the published value up to rounding.
 
-    A published value of at most 1 matches only the integers 0 and 1.
+    An integer parameter may be rounded up or down. If the published value is at most 1, only the
+    integers 0 and 1 match.
     """
     if observed is None or expected is None:
         return observed is expected

@@ -1,4 +1,4 @@
-"""Session: runs the checks of claims, mutants and errata, and returns all outcomes."""
+"""Session that runs the checks of claims, mutants and errata, and returns their results."""
 
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -60,7 +60,7 @@ def judge(
     seed: int = 0,
     case_seed: int = 0,
 ) -> Verdict:
-    """Check one claim in this process; return the verdict.
+    """Check one claim in this process, and return the verdict.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def judge(
 
 
 def examine(erratum: Erratum, effort: str = "quick", seed: int = 0) -> ErratumFinding:
-    """Examine one erratum in this process."""
+    """Examine one erratum in this process, and return its evidence."""
     evidence = erratum.examine(effort, seed)
     return ErratumFinding(
         erratum=erratum,
@@ -88,7 +88,7 @@ def examine(erratum: Erratum, effort: str = "quick", seed: int = 0) -> ErratumFi
 
 @dataclass(frozen=True)
 class _Request(Generic[Outcome]):
-    """A cached task, its expected seconds, and how its row or failure becomes an outcome."""
+    """Cached task, its expected seconds, and functions that convert its outcome to a result."""
 
     question: CachedTask
     seconds: float
@@ -98,7 +98,7 @@ class _Request(Generic[Outcome]):
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """Settings and caches of checks, each run in a process that can be killed.
+    """Settings and store of checks that run in separate processes, which can be killed.
 
     Attributes
     ----------
@@ -141,7 +141,9 @@ class Session:
         check_integer("case_seed", self.case_seed, minimum=0)
 
     def verify(self, claims: Sequence[Claim], subject: Subject | None = None) -> Verification:
-        """Check claims, with a subject in place of each claim's algorithm.
+        """Check claims, and return their verdicts.
+
+        A `subject` is tested in place of each claim's own algorithm.
 
         Raises
         ------
@@ -156,10 +158,10 @@ class Session:
     def catch_mutants(
         self, mutants: Sequence[Mutant], limit: Callable[[Claim, str], float] | None = None
     ) -> list[MutantOutcome]:
-        """Check each mutant with the claims that must catch it; raise the errors of `verify`.
+        """Check each mutant with the claims that must catch it, and return the results.
 
-        `limit` returns the seconds after which the check of a claim is killed, by claim and effort;
-        it defaults to `time_limit`.
+        `limit` is a function of a claim and an effort that returns the seconds after which the
+        check is killed. It defaults to `time_limit`. The errors are those of `verify`.
         """
         seconds = limit or time_limit
         requests = [
@@ -176,7 +178,10 @@ class Session:
         ]
 
     def test_faults(self, claims_and_faults: Sequence[tuple[Claim, Fault]]) -> list[Verdict]:
-        """Check a claim on each fault; raise the errors of `verify`."""
+        """Check each claim on a method with its fault, and return the verdicts.
+
+        The errors are those of `verify`.
+        """
         subjects = [(claim, Subject(fault)) for claim, fault in claims_and_faults]
         return self._outcomes(
             [self._claim_request(claim, subject, subject.label) for claim, subject in subjects]
@@ -187,23 +192,24 @@ class Session:
         faults: Sequence[Fault],
         claim_of: Callable[[Fault], Claim | None] = lambda fault: None,
     ) -> list[str]:
-        """Return the kind of equivalence of each fault, or ""; raise the errors of `verify`.
+        """Return the kind of equivalence of each fault, or "" if none is found.
 
-        `claim_of` returns the claim in whose long runs a fault is compared with the right method,
-        or None to compare them on small problems.
+        `claim_of` maps a fault to a claim in whose long runs the fault is compared with the correct
+        method. If it returns None, they are compared on small problems. The errors are those of
+        `verify`.
         """
         return self._outcomes(
             [self._equivalence_request(fault, claim_of(fault)) for fault in faults]
         )
 
     def examine(self, errata: Sequence[Erratum]) -> list[ErratumFinding]:
-        """Examine errata; raise the errors of `verify`."""
+        """Examine errata, and return their evidence; the errors are those of `verify`."""
         return self._outcomes([self._erratum_request(erratum) for erratum in errata])
 
     def _outcomes(
         self, requests: Sequence[_Request[Outcome]], ranks: Sequence[Any] | None = None
     ) -> list[Outcome]:
-        """Return the result of each request; start the longest first unless ranks are passed."""
+        """Return the results of all requests; without ranks, the longest start first."""
         by = ranks or [-request.seconds for request in requests]
         order = sorted(range(len(requests)), key=by.__getitem__)
         results: dict[int, Outcome] = {}
@@ -285,7 +291,7 @@ class Session:
         )
 
     def _make_cached_task(self, kind: str, statement: Any, task: Task) -> CachedTask:
-        """Return the cached task, whose store key describes `statement`."""
+        """Return a task that is cached under a key which describes `statement`."""
         description = describe(statement)
         content = {"asked": description.content, "effort": self.effort, "seed": self.seed}
         return CachedTask(
@@ -300,7 +306,10 @@ class Session:
 def search_counterexamples(
     session: Session, verification: Verification, *, includes_catalogue: bool = False
 ) -> Verification:
-    """Return the verdicts with the worst ratio that a search found; see `add_worst_ratios`."""
+    """Return the verdicts, with the worst ratio that a search for counterexamples finds.
+
+    See `add_worst_ratios`. Built-in claims are searched only with `includes_catalogue`.
+    """
     if not includes_catalogue and all(row.claim.user_source is None for row in verification.rows):
         return verification
     from pfbench.verification.falsify.falsification import add_worst_ratios
@@ -315,7 +324,7 @@ def search_counterexamples(
 def _judge_as_row(
     claim: Claim, subject: Subject, session_columns: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Check a claim and return the verdict as a row of the store."""
+    """Check a claim, and return the verdict as a row for the store."""
     verdict = judge(
         claim, subject, *(session_columns[name] for name in ("effort", "seed", "at_seed"))
     )
@@ -323,7 +332,7 @@ def _judge_as_row(
 
 
 def _examine_as_row(erratum: Erratum, effort: str, seed: int) -> Mapping[str, Any]:
-    """Examine an erratum and return the finding as a row of the store."""
+    """Examine an erratum, and return its evidence as a row for the store."""
     started = perf_counter()
     finding = examine(erratum, effort, seed)
     return {
@@ -338,7 +347,7 @@ def _examine_as_row(erratum: Erratum, effort: str, seed: int) -> Mapping[str, An
 
 
 def _find_equivalence_as_row(fault: Fault, claim: Claim | None) -> Mapping[str, Any]:
-    """Find the kind of equivalence of a fault and return it as a row of the store."""
+    """Find the kind of equivalence of a fault, and return it as a row for the store."""
     from pfbench.verification.replay.same_runs import is_same_in_long_runs
 
     if claim is None:
@@ -349,14 +358,14 @@ def _find_equivalence_as_row(fault: Fault, claim: Claim | None) -> Mapping[str, 
 
 
 def time_limit(claim: Claim, effort: str) -> float:
-    """Return the seconds after which a check is killed."""
+    """Return the time in seconds after which the check of a claim is killed."""
     return max(MIN_TIME_LIMIT[effort], TIMEOUT_FACTOR * claim.seconds(effort))
 
 
 def choose_case_seed(value: int | None, claims: Iterable[Claim], algorithm: Any) -> int:
-    """Return the test-case seed: `value`, else 0, or a random one for a user-defined method.
+    """Return the test-case seed: `value` if given, else 0 or a random number.
 
-    Return 0 if no claim draws its sizes or start.
+    It is random for a user-defined method if some claim draws its sizes or start.
     """
     if value is not None:
         return check_integer("case_seed", value, minimum=0)
@@ -365,7 +374,7 @@ def choose_case_seed(value: int | None, claims: Iterable[Claim], algorithm: Any)
 
 
 def select_by_effort(claims: Iterable[Claim], effort: str) -> list[Claim]:
-    """Return the claims of a quick or full verification.
+    """Return the claims that a quick or a full verification checks.
 
     Raises
     ------
@@ -377,7 +386,7 @@ def select_by_effort(claims: Iterable[Claim], effort: str) -> list[Claim]:
 
 
 def check_engine(engine: Any) -> None:
-    """Raise if an object is not an engine.
+    """Raise `InputError` if an object is not an engine.
 
     Raises
     ------

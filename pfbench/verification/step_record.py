@@ -1,4 +1,4 @@
-"""One step of a followed run: the yielded state, and the oracle calls of the step."""
+"""Record of one step of an algorithm: the yielded state, and the oracle calls of the step."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ Conditional gradient sliding needs at most the 150 000 of its theorem in any che
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """Record of one step of an algorithm, with its inputs of `lo`.
+    """Record of one step of an algorithm: the yielded state, and the inputs of `lo`.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class StepRecord:
 
     @property
     def estimate_yielded(self) -> Floats:
-        """Gradient estimate that was yielded.
+        """Gradient estimate that the algorithm yields in its state.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class StepRecord:
 
     @property
     def estimate(self) -> Floats:
-        """Gradient estimate that was yielded; else the input of the only `lo` call of the step.
+        """Gradient estimate of the step: the yielded one, or else the input of its only `lo` call.
 
         Raises
         ------
@@ -93,7 +93,7 @@ class StepRecord:
 
 
 def is_unit_length(g: Floats) -> bool:
-    """Return whether an array has norm 1, as a normalised gradient has."""
+    """Return whether an array has norm 1 up to rounding, as a normalised gradient has."""
     return abs(float(np.linalg.norm(g)) - 1.0) <= 1e-12
 
 
@@ -108,9 +108,9 @@ def is_multiple(g: Floats, source: Any) -> bool:
 
 
 class StepRecorder(ComponentTally):
-    """Component tally that also stores the inputs of `lo` in the current step.
+    """Tally of oracle calls that also stores the inputs of `lo` in the current step.
 
-    It raises `MethodFailed` if an inner loop, which queries `lo` or `value`, does not end.
+    It raises `MethodFailed` if a step makes so many calls of `lo` or `value` that it seems endless.
     """
 
     def __init__(self, backend: Any) -> None:
@@ -118,7 +118,7 @@ class StepRecorder(ComponentTally):
         self.start_step()
 
     def start_step(self) -> None:
-        """Begin a step: forget the inputs of `lo` and the number of values."""
+        """Begin a step: clear the inputs of `lo`, and the number of `value` calls."""
         self.lo_inputs: list[Any] = []
         self._values = 0
 
@@ -134,13 +134,13 @@ class StepRecorder(ComponentTally):
 
 
 def _check_call_limit(call_count: int, subject: str) -> None:
-    """Raise if a step has made too many calls."""
+    """Raise `MethodFailed` if a step has made too many calls."""
     if call_count > MAX_CALLS_PER_STEP:
         raise MethodFailed(f"one of its steps does not end: it has made {call_count} {subject}")
 
 
 def _floats(g: Any) -> Floats | None:
-    """Return a gradient as an array of floats; None if it cannot be converted."""
+    """Return a gradient as a float64 array, or None if it cannot be converted."""
     try:
         return None if g is None else np.asarray(g, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Subject of a check: an algorithm, possibly edited, or a problem with changed oracles."""
+"""Object that a check tests: an algorithm, possibly with edited code, or modified oracles."""
 
 import inspect
 import pickle
@@ -17,28 +17,34 @@ from pfbench.verification.instruments.overrides import OverriddenProblem
 
 
 class ClaimBroken(Exception):
-    """Raised if a measurement contradicts the claim: divergence, or a point outside the set."""
+    """Exception raised if a run contradicts the claim: it diverges or leaves the set."""
 
 
 class MethodFailed(ClaimBroken):
-    """Raised if the method raises, hangs, or yields no valid state: nothing was measured."""
+    """Exception raised if the method raises, hangs or yields no valid state.
+
+    The check then measures nothing.
+    """
 
 
 class NotTestable(Exception):
-    """Raised if the subject lacks something that the claim's check needs."""
+    """Exception raised if the tested object lacks something that the claim's check needs."""
 
 
 class SubjectLacksParameter(NotTestable):
-    """Raised if the subject lacks a parameter or a schedule, or cannot be instantiated."""
+    """Exception raised if the tested algorithm lacks a parameter or schedule that a check sets.
+
+    It is also raised if the algorithm cannot be instantiated.
+    """
 
 
 class UnsupportedPoints(NotTestable):
-    """Raised if the subject accepts only arrays, but the problem's points are not arrays."""
+    """Exception raised if the tested algorithm needs arrays, but the points are not arrays."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """Algorithm, or changed oracles, to test in place of the claim's.
+    """Algorithm, or modified oracles, to test in place of the claim's own algorithm.
 
     Attributes
     ----------
@@ -58,7 +64,7 @@ class Subject:
 
     @property
     def label(self) -> str | None:
-        """Displayed name, MODULE:NAME; None for the claim's algorithm."""
+        """Name for display, MODULE:NAME or "fault NAME"; None for the claim's own algorithm."""
         if self.algorithm is None:
             return None
         if isinstance(self.algorithm, Fault):
@@ -67,7 +73,9 @@ class Subject:
         return f"{kind.__module__}:{kind.__qualname__}"
 
     def algorithm_under_test(self) -> Any:
-        """Return the class or object under test, or None for the claim's; compile a fault.
+        """Return the class or object to test, or None for the claim's own algorithm.
+
+        A generated fault is compiled to a class.
 
         Raises
         ------
@@ -84,11 +92,13 @@ class Subject:
             ) from error
 
     def problem_under_test(self, problem: Problem) -> Any:
-        """Return the problem that answers the oracles, with the subject's changes."""
+        """Return the problem, with modified oracles if there are any."""
         return OverriddenProblem(problem, self.oracles) if self.oracles else problem
 
     def check_importable(self) -> None:
-        """Raise if the subject is not an algorithm, or cannot be imported by another process.
+        """Raise `InputError` if other processes cannot import the algorithm.
+
+        Raise it also if the object is not an algorithm.
 
         Raises
         ------
@@ -119,7 +129,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class EditedMethod(Subject):
-    """Subject whose method has a planted fault: edits of its source.
+    """Method with a planted fault, which edits of its source code introduce.
 
     Attributes
     ----------
@@ -138,12 +148,12 @@ class EditedMethod(Subject):
     description: str = ""
 
     def algorithm_under_test(self) -> Any:
-        """Return the compiled method with the fault."""
+        """Return the class compiled from the edited source."""
         return compile_fault(self.fault)
 
     @cached_property
     def fault(self) -> Fault:
-        """Fault with the edits.
+        """Fault that the edits introduce.
 
         Raises
         ------
@@ -158,7 +168,10 @@ class EditedMethod(Subject):
 
 
 def _make_edit(source: str, first_line: int, before: str, after: str) -> Edit:
-    """Return the edit that replaces a text of a source starting at `first_line` of its file."""
+    """Return the edit that replaces a text in a piece of source code.
+
+    The source starts at line `first_line` of its file.
+    """
     if source.count(before) != 1:
         raise LookupError(f"{before!r} stands {source.count(before)} times in {source!r}, not once")
     ahead = source[: source.index(before)]
@@ -169,7 +182,7 @@ def _make_edit(source: str, first_line: int, before: str, after: str) -> Edit:
 
 
 def _pickling_error(part: Any) -> str:
-    """Return the reason that a class or object cannot be pickled; empty if it can."""
+    """Return text on why a class or object cannot be pickled, or "" if it can be."""
     try:
         pickle.dumps(part)
     except Exception as error:  # an object may say how it is pickled, and raise anything
@@ -223,7 +236,7 @@ def instantiate_with_accepted_parameters(
 def select_accepted(
     algorithm: Any, requested: Collection[str], needed: Collection[str] = ()
 ) -> Collection[str]:
-    """Return the requested parameters that an algorithm (a class or an object) accepts.
+    """Return the names of the requested parameters that an algorithm accepts.
 
     A class with ``**parameters`` may ignore any of them. It counts as accepting only needed
     parameters, and those for which it has an attribute as a default.
@@ -243,7 +256,7 @@ def select_accepted(
 
 
 def accepts_any_parameters(algorithm: Any) -> bool:
-    """Return whether an algorithm is a class whose constructor takes any parameter."""
+    """Return whether an algorithm is a class whose constructor takes ``**parameters``."""
     if not inspect.isclass(algorithm):
         return False
     full_list = inspect.signature(algorithm).parameters.values()
@@ -251,7 +264,7 @@ def accepts_any_parameters(algorithm: Any) -> bool:
 
 
 def with_parameters(algorithm: Algorithm, **overrides: Any) -> Algorithm:
-    """Return an algorithm with other values of some of its parameters.
+    """Return a copy of an algorithm in which some parameters have other values.
 
     Raises
     ------
@@ -266,7 +279,7 @@ def with_parameters(algorithm: Algorithm, **overrides: Any) -> Algorithm:
 def make_scheduled(
     algorithm: Any, epsilon: float, constants: Constants, **overrides: Any
 ) -> Algorithm:
-    """Return the algorithm with its theorem's schedule for accuracy epsilon.
+    """Return the algorithm with the parameters that its theorem states for accuracy epsilon.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""One-line summaries of measured values."""
+"""One-line texts on the measured values of a verdict."""
 
 import math
 from collections.abc import Mapping
@@ -8,9 +8,9 @@ _ROUNDING = 1e-6
 
 
 def summarise_main_numbers(measured: Mapping[str, Any]) -> str:
-    """Return the main measured numbers as text: exponents and the highest ratio, with limits.
+    """Return the main measured values as text: exponents and the highest ratio, with limits.
 
-    Conditions of a claim are left out.
+    Values that belong to conditions of a claim are omitted.
     """
     parts, ratios = [], _ratios(measured)
     for name, value in measured.items():
@@ -28,14 +28,14 @@ def summarise_main_numbers(measured: Mapping[str, Any]) -> str:
 
 
 def describe_worst_ratio(measured: Mapping[str, Any]) -> str:
-    """Return the worst ratio found in a search, and its location, as text; empty without one."""
+    """Return the worst ratio of a counterexample search and its location as text, or ""."""
     if "worst ratio" not in measured:
         return ""
     return f"{measured['worst ratio']:.3g} at {measured['worst ratio at']}"
 
 
 def summarise_ratios(measured: Mapping[str, Any]) -> str:
-    """Return the highest ratio as a share of its bound, or the exponents, as text."""
+    """Return the highest ratio of measured value to bound as text, or else the exponents."""
     ratios = _ratios(measured)
     if not ratios:
         return summarise_main_numbers(measured)
@@ -44,7 +44,10 @@ def summarise_ratios(measured: Mapping[str, Any]) -> str:
 
 
 def _ratios(measured: Mapping[str, Any]) -> dict[str, float]:
-    """Return the finite ratios of measured to bound by part, without those of conditions."""
+    """Return the finite ratios of measured value to bound, by the part of the claim.
+
+    Ratios that belong to conditions of the claim are omitted.
+    """
     return {
         name.rpartition(": ")[0]: value
         for name, value in measured.items()
@@ -54,9 +57,9 @@ def _ratios(measured: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _format_highest_ratio(ratios: Mapping[str, float], measured: Mapping[str, Any]) -> str:
-    """Return the highest ratio with its limits as text; inequalities have no limits.
+    """Return the highest ratio of measured value to bound as text, with confidence limits if any.
 
-    The limits of a mean are the one-sided limits on which the verdict rests.
+    For a mean, these are the one-sided limits on which the verdict rests.
     """
     prefix = max(ratios, key=lambda name: ratios[name])
     location, bound_text = (f"{prefix}: " if prefix else ""), "at most " if len(ratios) > 1 else ""
@@ -71,7 +74,7 @@ def _format_highest_ratio(ratios: Mapping[str, float], measured: Mapping[str, An
 
 
 def slack_factor(measured: Mapping[str, Any]) -> float | None:
-    """Return the factor by which the highest ratio could grow before it reaches its bound."""
+    """Return the inverse of the highest ratio of measured value to bound; None without ratios."""
     ratios = [
         value
         for name, value in measured.items()
@@ -81,7 +84,7 @@ def slack_factor(measured: Mapping[str, Any]) -> float | None:
 
 
 def describe_deciding_evidence(measured: Mapping[str, Any], statistic: str) -> str:
-    """Describe which further evidence could decide an inconclusive user-defined bound.
+    """Return text on the evidence that could decide an inconclusive user-defined bound.
 
     Parameters
     ----------
@@ -100,10 +103,10 @@ def describe_deciding_evidence(measured: Mapping[str, Any], statistic: str) -> s
 
 
 def format_with_interval(value: float, low: float | None, high: float | None) -> str:
-    """Return a slope as text, with its interval unless an end is None."""
+    """Return a slope as text, with its interval if both ends are known."""
     return f"{value:.3g}" if low is None or high is None else f"{value:.3g} [{low:.3g}, {high:.3g}]"
 
 
 def format_summary(summary: Mapping[str, int]) -> str:
-    """Return the number of each verdict as text, e.g. "2 within-10, 5 holds"."""
+    """Return the number of claims with each verdict as text, e.g. "2 within-10, 5 holds"."""
     return ", ".join(f"{count} {verdict}" for verdict, count in summary.items() if count)

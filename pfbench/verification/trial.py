@@ -1,4 +1,4 @@
-"""Trial of one claim: the argument of a check, which runs the subject."""
+"""Argument of a claim's check, with methods that run the tested algorithm."""
 
 import itertools
 import zlib
@@ -51,7 +51,7 @@ _FAILED = (Status.ERROR, Status.DIVERGED, Status.KILLED, Status.REFUSED)
 
 @dataclass(frozen=True)
 class Trial:
-    """Context of one check: the claim, its subject, effort and seeds.
+    """Context of one check of a claim: the tested algorithm, the effort and the seeds.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Trial:
 
     @property
     def command(self) -> str:
-        """Command that repeats this check with its seeds."""
+        """Shell command that repeats this check with the same seeds."""
         label = self.subject.label
         options = f" --algorithm {label}" if label and ":" in label else ""
         options += " --full" if self.effort == "full" else ""
@@ -89,39 +89,39 @@ class Trial:
         return f"pfbench verify {self.claim.name}{options} {seeds}"
 
     def choose_by_effort(self, quick: Choice, full: Choice) -> Choice:
-        """Return `quick` or `full`, by the effort."""
+        """Return `quick` for quick effort, and `full` for full effort."""
         return quick if self.effort == "quick" else full
 
     def seeds(self, count: int, purpose: str = "") -> list[int]:
-        """Return `count` seeds for runs, different for each claim and purpose."""
+        """Return `count` seeds for runs, which depend on the claim, `purpose` and `self.seed`."""
         entropy = (self.seed, zlib.crc32(f"{self.claim.name} {purpose}".encode()))
         return [int(word) for word in np.random.SeedSequence(entropy).generate_state(count)]
 
     def rng(self, purpose: str) -> np.random.Generator:
-        """Return a random stream of this check for one purpose."""
+        """Return a random generator that depends on the claim, `purpose` and `self.seed`."""
         return np.random.default_rng(self.seeds(4, purpose))
 
     @property
     def algorithm(self) -> Any:
-        """Class or object under test."""
+        """Class or object of the algorithm under test."""
         tested = self.subject.algorithm_under_test()
         return self.claim_algorithm if tested is None else tested
 
     @property
     def claim_algorithm(self) -> Any:
-        """Algorithm of the claim, a class or an object."""
+        """Algorithm that the claim is about, a class or an object."""
         return claim_method(self.claim)
 
     @staticmethod
     def catalogue_algorithm(name: str) -> type[CatalogueAlgorithm]:
-        """Return a catalogue algorithm, whatever is under test."""
+        """Return the built-in algorithm of this name, even if another one is under test."""
         return ALGORITHMS[name]
 
     def make(self, **requested: Any) -> Algorithm:
         """Return the algorithm under test with those of the requested parameters that it accepts.
 
-        It must accept the parameters that the claim's algorithm requires, and those that would
-        select another method (`kinds`).
+        It must accept the parameters that the claim's own algorithm requires. It must also accept
+        those whose values would select another method (`kinds`).
 
         Raises
         ------
@@ -141,7 +141,7 @@ class Trial:
 
     @property
     def parameters_of_claim_algorithm(self) -> Collection[str]:
-        """Names of the parameters that the claim's algorithm requires."""
+        """Names of the parameters that the claim's own algorithm requires."""
         needed = getattr(
             self.claim_algorithm if self.claim.algorithm else None,
             "list_required_parameters",
@@ -151,14 +151,15 @@ class Trial:
         return result
 
     def make_scheduled(self, epsilon: float, constants: Constants, **overrides: Any) -> Algorithm:
-        """Return the algorithm under test with its theorem's schedule."""
+        """Return the algorithm under test with its theorem's parameters for accuracy epsilon."""
         return make_scheduled(self.algorithm, epsilon, constants, **overrides)
 
     def decide_uniform_output(self, problem: Problem | None = None, **overrides: Any) -> Decision:
         """Decide whether the output is drawn uniformly among x_0 .. x_{T-1}.
 
-        Each seed gives a run of T = 8 iterations, and the index of the returned iterate. A method
-        that yields no `at` can only return one of x_1 .. x_T, and is tested for these.
+        Each seed gives a run of T = 8 iterations, and the index of the iterate that it returns. A
+        method that yields no `at` can return only one of x_1 .. x_T, so uniformity among these is
+        tested.
 
         Parameters
         ----------
@@ -197,7 +198,7 @@ class Trial:
         measures: str | Sequence[str] | Mapping[str, Measure] = (),
         frequency: int = 1,
     ) -> Run:
-        """Run an algorithm to its end, as `solve` does.
+        """Run an algorithm to its end as `solve` does, and return the run.
 
         Raises
         ------
@@ -310,7 +311,7 @@ class Trial:
     def follow_with_previous_point(
         self, problem: Problem, algorithm: Algorithm, seed: int = 0, *, rng: Any = None
     ) -> Iterator[tuple[Any, StepRecord]]:
-        """Yield the iterate before each step, and the step's record; see `follow`."""
+        """Yield pairs of the iterate before a step and the record of the step; see `follow`."""
         x = problem.start()
         for step in self.follow(problem, algorithm, rng=rng, seed=seed):
             yield x, step
@@ -325,9 +326,9 @@ class Trial:
         batch: int,
         limit: int,
     ) -> tuple[Decision, int]:
-        """Decide a bound of the mean of samples, one per seed; also return their number.
+        """Decide a bound on the mean of random samples; return the decision and the sample size.
 
-        See `statistics.decide_mean_sequentially`.
+        Each seed gives one sample. See `statistics.decide_mean_sequentially`.
         """
         seeds = iter(self.seeds(limit, purpose))
 
@@ -369,15 +370,15 @@ _PATH_FRACTIONS: Mapping[str, Measure] = {
 
 
 def _find_number_index(number: float, numbers: Sequence[float]) -> int:
-    """Return the index of the entry that equals `number` up to rounding; -1 if none does."""
+    """Return the index of the entry that equals `number` up to rounding, or -1 if none does."""
     deviation = np.abs(np.array(numbers) - number)
     return int(deviation.argmin()) if deviation.min() <= 1e-9 * np.abs(numbers).max() else -1
 
 
 def _error_type_of_failed_run(problem: Problem, has_raised: bool) -> type[Exception]:
-    """Return the exception class for a run that failed, by the kind of points.
+    """Return the exception class for a failed run: `MethodFailed` or `UnsupportedPoints`.
 
-    On factored matrices an error is not a failure of the method: many methods only move arrays.
+    On factored matrices, an error is no failure of the method: many methods only support arrays.
     """
     return (
         UnsupportedPoints
@@ -387,7 +388,7 @@ def _error_type_of_failed_run(problem: Problem, has_raised: bool) -> type[Except
 
 
 def _oracles_class(algorithm: Algorithm) -> type[Oracles]:
-    """Return the class of oracles that offers what a method requires."""
+    """Return the class of oracles that offers those that an algorithm requires."""
     try:
         return oracle_class(algorithm)
     except Exception as error:  # it may compute them of its parameters
@@ -395,13 +396,13 @@ def _oracles_class(algorithm: Algorithm) -> type[Oracles]:
 
 
 def _copy_state(state: State) -> State:
-    """Return a state with copies of its arrays."""
+    """Return a copy of a state and of its arrays."""
     parts: Any = (np.array(part) if isinstance(part, np.ndarray) else part for part in state)
     return State(*parts)
 
 
 def _check_counts(counts: Sequence[int], tally: ComponentTally) -> None:
-    """Raise if the counts differ from the queries."""
+    """Raise `ClaimBroken` if the counts differ from the numbers of oracle calls in a tally."""
     for kind, number, call_count in zip(COUNTED, counts, tally.charged, strict=True):
         if number != call_count:
             raise ClaimBroken(
@@ -411,7 +412,7 @@ def _check_counts(counts: Sequence[int], tally: ComponentTally) -> None:
 
 
 def _check_point(problem: Problem, x: Point) -> None:
-    """Raise if a point is not finite, or an array is outside the set."""
+    """Raise `ClaimBroken` if a point is not finite, or is an array outside the set."""
     if not is_finite(x):
         raise ClaimBroken("it yields a point that is not finite")
     if isinstance(x, np.ndarray) and not problem.set.contains(x):

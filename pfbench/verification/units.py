@@ -1,6 +1,6 @@
-"""Units: scaling of a number when f and x are measured in other units.
+"""Units of numbers: exponents of their scaling with the units of f and x.
 
-Under f -> lambda f and x -> mu x a number with the unit (a, b) is multiplied by lambda^a mu^b. For
+Under f -> lambda f and x -> mu x, a number with the unit (a, b) is multiplied by lambda^a mu^b. For
 example, a smoothness has (1, -2), a diameter (0, 1), a squared gradient (2, -2), a count (0, 0). A
 bound must scale like the bounded quantity; otherwise it lacks a factor.
 """
@@ -63,20 +63,20 @@ _DRAWS, _ROUNDING = 8, 1e-9
 
 @dataclass(frozen=True)
 class Scaling:
-    """Other units, in which values of f are multiplied by `f`, and points by `x`.
+    """Change of units that multiplies values of f by the factor `f`, and points by `x`.
 
-    Both factors are powers of two, so most numbers are scaled without rounding.
+    In pfbench both factors are powers of two, so most numbers are scaled without rounding.
     """
 
     f: float = 1.0
     x: float = 1.0
 
     def factor(self, unit: Unit) -> float:
-        """Return the factor of a number with a unit."""
+        """Return the factor by which a number with this unit changes."""
         return float(self.f ** unit[0] * self.x ** unit[1])
 
     def constants(self, constants: Constants) -> Constants:
-        """Return the constants of the scaled problem."""
+        """Return the problem constants in the other units."""
         changed = {
             name: getattr(constants, name) * self.factor(unit)
             for name, unit in CONSTANTS.items()
@@ -101,7 +101,7 @@ SCALINGS = (
 
 @dataclass(frozen=True)
 class UnitDeparture:
-    """Departure of a number from its unit under one scaling.
+    """Number that does not scale with its unit, and the change of units that shows this.
 
     Attributes
     ----------
@@ -127,7 +127,9 @@ class UnitDeparture:
 def find_departure(
     subject: str, function: Callable[[Scaling], Any], unit: Unit | None
 ) -> UnitDeparture | None:
-    """Return the first departure of a number from its unit; None if there is none.
+    """Return the first change of units under which a number does not scale with its unit.
+
+    Return None if there is none.
 
     Parameters
     ----------
@@ -151,7 +153,10 @@ def find_departure(
 
 
 def infer_unit(function: Callable[[Scaling], Any]) -> Unit:
-    """Return the unit of a number from its changes with f and x, rounded to sixths."""
+    """Return the unit of a number, inferred from its values under changes of units.
+
+    The exponents are rounded to multiples of 1/6.
+    """
     base = float(np.abs(function(ONE)).max())
     powers = [
         math.log2(max(float(np.abs(function(by)).max()), 1e-300) / base) / 4.0 if base else 0.0
@@ -173,7 +178,7 @@ def format_unit(unit: Unit) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """Formula of a claim or an erratum, with its unit; see `formula`."""
+    """Formula of a claim or an erratum, with the unit of its value; see `formula`."""
 
     function: Callable[..., Any]
     unit: Unit
@@ -190,7 +195,7 @@ class Formula:
 
     @property
     def name(self) -> str:
-        """Name of the function, or the text of a product."""
+        """Name of the function, or the text of a product of powers."""
         source = getattr(self.function, "func", self.function)
         return str(source) if isinstance(source, PowerProduct) else str(source.__name__).strip("_")
 
@@ -226,7 +231,7 @@ def formula(
     parameters: Mapping[str, Any] | None = None,
     **units: Unit,
 ) -> Formula:
-    """Return a formula with its unit.
+    """Return a formula of a claim or an erratum, with the unit of its value.
 
     Parameters
     ----------
@@ -244,12 +249,12 @@ def formula(
 
 @dataclass(frozen=True)
 class PowerProduct:
-    """Product of powers of named numbers; a factor without a unit is omitted."""
+    """Product of powers of named numbers, as a function; factors without a unit are omitted."""
 
     powers: Mapping[str, float]
 
     def __call__(self, **numbers: float) -> float:
-        """Return the product."""
+        """Return the value of the product for these numbers."""
         return float(math.prod(numbers[name] ** power for name, power in self.powers.items()))
 
     def __str__(self) -> str:
@@ -258,15 +263,15 @@ class PowerProduct:
 
 
 def power_product(unit: Unit, powers: Mapping[str, float], **units: Unit) -> Formula:
-    """Return a product of powers with the unit that it should have; see `formula`."""
+    """Return a product of powers as a formula with the unit that it should have."""
     return formula(PowerProduct(dict(powers)), unit, None, **units)
 
 
 def rescale_constants(constants: Any, scaling: Scaling, units: Mapping[str, Unit]) -> Any:
     """Return the constants of a claim in other units.
 
-    Constants that are one number have the unit ``units["constants"]``. Numbers of an object have
-    the units of their names.
+    If the constants are a single number, its unit is ``units["constants"]``. If they are an object,
+    the name of each number determines its unit.
 
     Raises
     ------
@@ -292,7 +297,7 @@ def rescale_constants(constants: Any, scaling: Scaling, units: Mapping[str, Unit
 
 
 def _numbers_by_name(parts: Any) -> Mapping[str, Any] | None:
-    """Return the fields of an object by name; None if it has no named fields."""
+    """Return the fields of an object by name, or None if it has no named fields."""
     if isinstance(parts, dict):
         return parts
     if hasattr(parts, "_asdict"):
@@ -307,5 +312,5 @@ def _find_known_unit(name: str, units: Mapping[str, Unit]) -> Unit:
 
 
 def is_float(value: Any) -> bool:
-    """Return whether a value is a float, which may have a unit."""
+    """Return whether a value is a float, which may have a unit; integers have none."""
     return isinstance(value, float | np.floating) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""User-defined claims of a file, or of one name in it."""
+"""Loading of user-defined claims from a file, or of one name in it."""
 
 import importlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,9 +18,9 @@ from pfbench.verification.trial import Trial, claim_method
 def load_claims(reference: str) -> Paper:
     """Load the claims, planted faults and errata of a user's file.
 
-    These are all that the file defines at its top level, directly, in a list or in a `Paper`. With
-    NAME, they are the claims of that name, the faults that these claims must catch, and the errata
-    about them.
+    They are those that the file defines at its top level, directly, in a list or in a `Paper`. With
+    NAME, only the claims of that name are loaded, with the faults that they must catch and the
+    errata about them.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def load_claims(reference: str) -> Paper:
 
 @dataclass(frozen=True)
 class UserClaimFile:
-    """User's file or module that states claims.
+    """File or module of a user that states claims.
 
     Attributes
     ----------
@@ -60,9 +60,10 @@ class UserClaimFile:
     reference: str
 
     def claim(self, name: str) -> Claim:
-        """Return a claim by its name, in any process.
+        """Return the claim of this name, also in another process.
 
-        If the path does not exist (on another machine), the module with the file's name is used.
+        If the path does not exist, as on another machine, the module with the file's name is
+        loaded.
         """
         elsewhere = self.reference.endswith(".py") and not Path(self.reference).is_file()
         paper = load_claims(Path(self.reference).stem if elsewhere else self.reference)
@@ -70,7 +71,7 @@ class UserClaimFile:
 
 
 def check_ready(claims: Iterable[Claim], effort: str) -> None:
-    """Raise for user-defined claims that cannot be tested, before any run.
+    """Raise `InputError` if a user-defined claim cannot be tested, before any run.
 
     Raises
     ------
@@ -97,7 +98,7 @@ def check_ready(claims: Iterable[Claim], effort: str) -> None:
 
 
 def split_reference(reference: str) -> tuple[str, str]:
-    """Return the file or module, and the name in it (empty if there is none)."""
+    """Return the file or module of a reference, and the name in it or ""."""
     home, _, attribute = reference.rpartition(":")
     if not home or attribute.endswith(".py"):
         home, attribute = reference, ""
@@ -105,7 +106,7 @@ def split_reference(reference: str) -> tuple[str, str]:
 
 
 def import_module_file(file_or_module: str) -> ModuleType:
-    """Import a file or module.
+    """Import a file or module, and return the module.
 
     Raises
     ------
@@ -124,7 +125,7 @@ def _names(module: ModuleType) -> list[str]:
 
 
 def collect_paper(values: Iterable[Any]) -> Paper:
-    """Collect the distinct claims, mutants and errata among values, in order."""
+    """Return a paper with the distinct claims, mutants and errata among values, in order."""
     results: dict[int, Any] = {}
     first: Paper | None = None
     for item in _flatten_statements(values):
@@ -143,7 +144,7 @@ def collect_paper(values: Iterable[Any]) -> Paper:
 
 
 def _flatten_statements(values: Iterable[Any]) -> Iterator[Any]:
-    """Yield the claims, mutants, errata and papers in values and nested containers, in order.
+    """Yield the claims, mutants, errata and papers among values and nested containers, in order.
 
     Each container is visited once, since it may contain itself.
     """
@@ -169,7 +170,7 @@ def _no_claims_message(reference: str, module: ModuleType, is_named: bool) -> st
 
 
 def _attach_source(file_or_module: str, paper: Paper, full_list: Paper) -> Paper:
-    """Return a paper whose claims have the file as `user_source`."""
+    """Return a copy of a paper whose claims refer to their file as `user_source`."""
     source = UserClaimFile(
         str(Path(file_or_module).resolve()) if file_or_module.endswith(".py") else file_or_module
     )

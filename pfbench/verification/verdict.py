@@ -1,4 +1,4 @@
-"""Verdict on a claim, from the evidence of its check, for JSON and the store."""
+"""Verdict on a claim, made from the evidence of its check, for JSON and the store."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ from pfbench.verification.trial import Trial
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Verdict on one claim.
+    """Verdict on a claim, with its reason, measured values and duration.
 
     Attributes
     ----------
@@ -70,24 +70,27 @@ class Verdict:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the verdict is *violated* or *failed*, or the check was lost."""
+        """Whether the verdict is *violated* or *failed*, or the check was killed or impossible."""
         return self.lost or self.verdict.is_wrong
 
     @property
     def catches_fault(self) -> bool:
-        """Whether the verdict catches a fault: the claim is violated, or the method failed."""
+        """Whether the verdict catches a planted fault: it is *violated*, or the method failed."""
         raised = self.verdict is VerdictName.FAILED and not self.lost
         return raised or VerdictName.VIOLATED in (self.verdict, self.measured.get("verdict"))
 
     @property
     def max_sizes(self) -> dict[str, int]:
-        """Largest T, n and d of the runs, by name; empty if none was counted."""
+        """Largest number of iterations T, components n and entries d of the runs, by name.
+
+        Sizes that were not counted are missing.
+        """
         sizes = {name: self.measured.get(f"largest {name}") for name in ("T", "n", "d")}
         return {name: int(size) for name, size in sizes.items() if size}
 
     @property
     def line(self) -> str:
-        """Verdict, main number and sizes of the runs, in one line."""
+        """Verdict, main number and largest sizes of the runs, in one line."""
         runs = f"{self.repetitions} run{'' if self.repetitions == 1 else 's'}"
         numbers = summarise_ratios(self.measured) or ("" if self.lost else runs)
         parts = (self.verdict.value, numbers, sizes_in_words(self.measured))
@@ -97,7 +100,10 @@ class Verdict:
         return f"{self.claim.name}: {self.line}"
 
     def as_json(self) -> dict[str, Any]:
-        """Return the verdict as ``pfbench verify --json`` writes it; infinite and NaN are None."""
+        """Return the verdict as a JSON object, as ``pfbench verify --json`` writes it.
+
+        Infinite values and NaN become None.
+        """
         report = {"claim": self.claim.name, "source": self.claim.source, "kind": self.claim.kind}
         own = [field.name for field in fields(self) if field.name not in ("claim", "lost")]
         numbers = {name: as_json_value(getattr(self, name)) for name in own}
@@ -116,7 +122,7 @@ class Verdict:
 
     @classmethod
     def from_stored(cls, claim: Claim, stored: Mapping[str, Any]) -> Self:
-        """Return a verdict from its stored fields; ignore other stored fields."""
+        """Return the verdict on a claim from a stored row; other fields of the row are ignored."""
         fields = {name: stored[name] for name in FIELDS}
         if "verdict" in fields["measured"]:
             name = VerdictName(fields["measured"]["verdict"])
@@ -134,7 +140,7 @@ _OTHER_DIRECTION = (
 
 
 def judge(trial: Trial) -> Verdict:
-    """Check the trial's claim; add the largest sizes of its runs to the verdict."""
+    """Check the claim of a trial, and return the verdict with the largest sizes of its runs."""
     verdict = _judge(trial)
     other = f" {_OTHER_DIRECTION}" if trial.coverage.has_other_direction else ""
     measured = {**verdict.measured, **trial.coverage.as_measured}
@@ -162,7 +168,7 @@ def _judge(trial: Trial) -> Verdict:
 
 
 def make_unfinished_verdict(claim: Claim, reason: str, seconds: float) -> Verdict:
-    """Return the verdict of a check that was killed, died or raised."""
+    """Return the verdict *failed* for a check that was killed, died or raised."""
     return _make_lost_verdict(claim, VerdictName.FAILED, f"The check ended as {reason}.", seconds)
 
 
@@ -178,7 +184,10 @@ def _empty_evidence(verdict: VerdictName, reason: str) -> Evidence:
 def _make_verdict(
     claim: Claim, evidence: Evidence, seconds: float, is_broken: bool = False
 ) -> Verdict:
-    """Return the verdict; *disputed* for a disputed claim, unless the claim is broken."""
+    """Return the verdict on a claim from its evidence.
+
+    It is *disputed* for a claim with a broken proof, unless a run contradicts the claim.
+    """
     decision = evidence.decision
     verdict = VerdictName(decision.verdict)
     reason, measured = decision.reason, {**decision.measured, **_decision_details(claim, decision)}
@@ -200,7 +209,10 @@ def _make_verdict(
 
 
 def _decision_details(claim: Claim, decision: Decision) -> dict[str, Any]:
-    """Return a decision's number of tests, and instances and ratios if near the bound."""
+    """Return the number of tests of a decision, and the instances where the bound is tight.
+
+    Each instance has its ratio of measured value to bound.
+    """
     decision_details: dict[str, Any] = (
         {} if decision.p_value is None else {"tests": decision.test_count}
     )
@@ -216,7 +228,7 @@ def _decision_details(claim: Claim, decision: Decision) -> dict[str, Any]:
 
 
 def _complexity_by_criterion(complexity: Complexity | None) -> dict[str, str]:
-    """Return the complexity that a rate states under each criterion, as text."""
+    """Return the complexity that a claim states as text, under each stationarity criterion."""
     if complexity is None:
         return {}
     return {
@@ -228,7 +240,7 @@ def _complexity_by_criterion(complexity: Complexity | None) -> dict[str, str]:
 
 
 def as_json_value(value: Any) -> Any:
-    """Return a value for JSON: numbers, text, lists; None for infinite and NaN."""
+    """Return a value as JSON types; infinite numbers and NaN become None."""
     if isinstance(value, Mapping):
         return {str(name): as_json_value(item) for name, item in value.items()}
     if isinstance(value, str | bool | int) or value is None:

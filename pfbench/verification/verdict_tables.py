@@ -1,4 +1,4 @@
-"""Markdown tables of verdicts, power and units, for reports."""
+"""Markdown tables of verdicts, of the power of checks, and of units, for reports."""
 
 import math
 import re
@@ -31,7 +31,7 @@ def verdict_table(
     titles: Mapping[str, str],
     command: str,
 ) -> str:
-    """Return one verification as Markdown: a line for each claim, by paper, and the findings.
+    """Return a Markdown report of one verification: verdicts by paper, exponents and errata.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def verdict_table(
 def repetition_table(
     seeds: Sequence[int], verifications: Sequence[Verification], command: str
 ) -> str:
-    """Return repeated verifications as Markdown: frequency of each verdict by claim."""
+    """Return a Markdown table of repeated verifications: frequency of each verdict by claim."""
     counts: dict[str, Counter[str]] = {}
     for done in verifications:
         for row in done.rows:
@@ -109,7 +109,7 @@ def repetition_table(
 
 
 def _table(head: Sequence[str], rows: Iterable[str]) -> list[str]:
-    """Return the lines of a Markdown table with these rows."""
+    """Return the lines of a Markdown table with a header and these rows."""
     return [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}", *rows]
 
 
@@ -128,7 +128,7 @@ def _verdict_line(row: Verdict) -> str:
 
 
 def _exponent_lines(row: Verdict) -> Iterator[str]:
-    """Yield a table line for each claimed exponent of a verdict."""
+    """Yield a Markdown table row for each measured exponent for which the claim states a value."""
     measured, scales = (
         row.measured,
         [str(row.claimed.get(criterion, "")) for criterion in CRITERIA[:2]],
@@ -155,7 +155,10 @@ def _exponent_lines(row: Verdict) -> Iterator[str]:
 
 
 def matching_claimed_exponent(subject: str, claimed: Mapping[str, Any]) -> str | None:
-    """Return the name of the claimed exponent that shares most words with a measured one."""
+    """Return the name of the claimed exponent that shares most words with a measured one.
+
+    Return None if no exponent is claimed.
+    """
     if subject in claimed:
         return subject
     words = set(re.findall(r"\w+", subject)) - _COMMON
@@ -197,12 +200,12 @@ def _number(value: float) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Return a text escaped for a cell of a Markdown table."""
+    """Return a text in which the special characters of a Markdown table cell are escaped."""
     return escape_text(text).replace("|", "\\|").replace("*", "\\*")
 
 
 def power_table(searches: Mapping[str, Sequence[PowerSearch]], command: str) -> str:
-    """Return the smallest caught errors as Markdown, one line per claim and parameter.
+    """Return a Markdown table of the smallest detected errors, a row per claim and parameter.
 
     Parameters
     ----------
@@ -236,7 +239,7 @@ def power_table(searches: Mapping[str, Sequence[PowerSearch]], command: str) -> 
 
 
 def _method_lines(results: Mapping[str, Sequence[PowerSearch]]) -> Iterator[str]:
-    """Yield a line per method and parameter: the smallest error that any claim catches."""
+    """Yield a table row per method and parameter: the smallest error that any claim detects."""
     everything = [search for searches in results.values() for search in searches]
     for method, parameter in dict.fromkeys(
         (search.claim.method, search.parameter) for search in everything

@@ -95,7 +95,7 @@ def spider_by_smoothness(ask: Any, rng: Any, parameters: Any) -> EstimateGenerat
 
 
 def doubling_spider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield SPIDER estimates in epochs of 1, 2, 4, ... steps, the length of an epoch and its batches."""
+    """Yield SPIDER estimates in epochs of length 1, 2, 4, ..., with batches of that size."""
     length = 1
     x = yield
     while True:

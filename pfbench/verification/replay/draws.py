@@ -95,7 +95,7 @@ class DrawSource(Protocol):
         """Return whether the coin flip of the recorded run gave heads."""
 
     def pick(self, count: int) -> int:
-        """Return which of the next `count` iterates the recorded run picked at random."""
+        """Return the index of the iterate that the recorded run picked among the next `count`."""
 
 
 class ReplayGenerator(np.random.Generator):
@@ -134,6 +134,6 @@ class ReplayGenerator(np.random.Generator):
         return self._replay.draw(int(size), log.batches if replace else log.subsets)
 
     def multinomial(self, n: int, pvals: Any, size: Any = None) -> Any:  # type: ignore[override]
-        """Return how often each component occurs in the batch, shape (len(pvals),)."""
+        """Return the number of occurrences of each component in a batch, shape (len(pvals),)."""
         now = self._replay.draw_now(int(n), self._replay.log.batches)
         return np.bincount(now, minlength=len(pvals))

@@ -292,7 +292,7 @@ def _log_bin_bets(bins: Integers, shares: Floats) -> Floats:
 
 
 def _count_previous_occurrences(values: Integers) -> Integers:
-    """Return how often each value occurs before its position, shape (len(values),)."""
+    """Return the number of earlier occurrences of each value, shape (len(values),)."""
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     firsts = np.flatnonzero(np.diff(ordered, prepend=-1))

@@ -278,7 +278,7 @@ class ReplayOracles(IndexSampling):
         return heads
 
     def pick(self, count: int) -> int:
-        """Return which of the next `count` points was picked at random.
+        """Return the index of the point that was picked among the next `count` points.
 
         The picked point is recognised by the next query of a full gradient.
         """

@@ -153,10 +153,10 @@ def _output_of_last_state(transcript: Transcript) -> Floats | None:
 def _find_law_part_of_output(
     transcript: Transcript, output: Floats, law: str, reference_method: Any, parts: int, rng: Any
 ) -> int:
-    """Return in which of `parts` equally likely groups of iterates an output lies, or -1.
+    """Return the index of the group of iterates in which an output lies, or -1.
 
-    If several points equal the output, one of them is drawn by their probabilities. All groups thus
-    stay equally likely.
+    The `parts` groups have equal probabilities. If several points equal the output, one of them is
+    drawn by their probabilities. All groups thus stay equally likely.
     """
     T = len(transcript.states)
     if law == "last":

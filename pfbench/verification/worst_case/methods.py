@@ -66,7 +66,7 @@ def constant_step(N: int) -> float:
 
 
 def theorem_accuracy(N: int) -> float:
-    """Return the epsilon that theorem 3.1 of shen2019 reaches in N steps: N = L Delta/epsilon^2, L = 1."""
+    """Return the epsilon with L Delta/epsilon^2 = N and L = 1, from theorem 3.1 of shen2019."""
     return math.sqrt(DELTA / N)
 
 
