@@ -1,6 +1,6 @@
 """Conformance checks of user-defined algorithms, estimators, sets, problems and penalties.
 
-Each object is checked against its definition, on small built-in problems or on a problem of the
+Each object is checked against its definition, on a small built-in problem or on a problem of the
 user; see `check`.
 """
 

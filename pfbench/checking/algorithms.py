@@ -1,4 +1,4 @@
-"""Checks of an algorithm: declarations, exact counts, feasibility, seeds and budgets."""
+"""Checks of an algorithm: its declarations, counts, feasibility, seeds and budgets."""
 
 import inspect
 from itertools import islice, pairwise
@@ -59,7 +59,7 @@ _SAMPLED = frozenset({"batch", "difference", "table", "hessian"})
 def check_algorithm(
     algorithm: Any, runner: CheckRunner, problem: Problem | None = None
 ) -> Problem | None:
-    """Check an algorithm (a class or an object); return the problem that it ran on.
+    """Check an algorithm (a class or an object), and return the problem that it ran on.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def check_algorithm(
 
 
 def with_default_parameters(algorithm: Any) -> Algorithm:
-    """Return an algorithm with usual values of its required parameters."""
+    """Return an algorithm whose required parameters have default test values."""
     if not inspect.isclass(algorithm):
         return algorithm  # type: ignore[no-any-return]
     needed = {"iterations", *getattr(algorithm, "list_required_parameters", lambda: list(USUAL))()}
@@ -118,7 +118,7 @@ def with_default_parameters(algorithm: Any) -> Algorithm:
 
 
 def make_small_problem(algorithm: Algorithm) -> Problem:
-    """Return a small problem that meets the algorithm's requirements."""
+    """Return a small problem that has everything the algorithm requires."""
     features, labels = draw_synthetic_rows(rows=23, columns=4, seed=1)
     normed = "norm" in algorithm.requires
     is_complete = normed or "smooth" in algorithm.requires
@@ -167,10 +167,10 @@ def _check_construction(algorithm: Any) -> str:
 
 
 class AlgorithmChecks(RunRecords):
-    """Checks of an algorithm on a problem."""
+    """Checks of an algorithm by short runs on a problem."""
 
     def check_required_oracles(self) -> str:
-        """Check that the problem has the oracles that the algorithm queries."""
+        """Check that the problem offers the oracles that the algorithm requires."""
         try:
             on = resolve_run(self.problem, self.algorithm)
             on.check_requirements(self.problem.open(np.random.default_rng(0)))
@@ -180,13 +180,13 @@ class AlgorithmChecks(RunRecords):
         return f"{self.problem.name}, {size}, points of shape {self.problem.shape}"
 
     def check_run(self) -> str:
-        """Check that the algorithm runs and yields states."""
+        """Check that the algorithm runs and yields at least one state."""
         if not self.seed_zero_run.states:
             raise CheckFailed("it to yield a state for each iteration", "it yields none")
         return f"{len(self.seed_zero_run.states)} iterations: {format_counts(self.seed_zero_run.total)}"  # noqa: E501
 
     def check_feasibility(self) -> str:
-        """Check that iterates, outputs and the points `at` are finite and feasible."""
+        """Check that iterates, outputs and the points `at` are finite and in the feasible set."""
         states, problem = self.seed_zero_run.states, self.problem
         form = infer_format(problem.start(), problem.name)
         for k, state in enumerate(states, 1):
@@ -212,7 +212,7 @@ class AlgorithmChecks(RunRecords):
         return f"{len(states)} iterates"
 
     def check_declared_oracles(self) -> str:
-        """Check that the algorithm queries only the oracles in `requires`."""
+        """Check that the algorithm queries only the oracles that it declares in `requires`."""
         _, tally = self._run_with_tally()
         # `asks` says what a run with these parameters requires, where that is more.
         allowed = set(getattr(self.algorithm, "asks", self.algorithm.requires))
@@ -225,14 +225,14 @@ class AlgorithmChecks(RunRecords):
         return f"it queried {', '.join(sorted(tally.calls))}"
 
     def check_all_computations_counted(self) -> str:
-        """Check that the ledger counts all computations of the problem."""
+        """Check that all evaluations of the problem go through the counting oracles."""
         with UncountedCallDetector(self.problem) as bypass:
             run, tally = self._run_with_tally()
         refuse_uncounted_calls(bypass, self.accessed_privates, Counts(*tally.charged), run.total)
         return f"{format_counts(run.total)}, all counted"
 
     def _run_with_tally(self) -> tuple[RunRecord, OracleTally]:
-        """Return a run, and the tally of its oracle calls."""
+        """Return the record of a run of the algorithm, and the tally of its oracle calls."""
         tallies: list[OracleTally] = []
 
         def answer(backend: Any) -> OracleTally:
@@ -242,7 +242,7 @@ class AlgorithmChecks(RunRecords):
         return self.record_run(wrap_backend=answer), tallies[0]
 
     def check_oracle_dependence(self) -> str:
-        """Check that the iterates change if the oracles answer for -f."""
+        """Check that the iterates change if the oracles answer for -f in place of f."""
         other = self.record_run(wrap_backend=NegatedBackend)
         start = self.problem.start()
         if not any(distance(state.x, start) for state in self.seed_zero_run.states):
@@ -255,7 +255,11 @@ class AlgorithmChecks(RunRecords):
         return "its iterates differ if the oracles answer for -f"
 
     def check_reproducibility(self) -> str:
-        """Check that the seed determines all randomness, and a deterministic method ignores it."""
+        """Check that runs with equal seeds have equal iterates.
+
+        Other seeds must change the iterates of a randomised algorithm, but not those of a
+        deterministic one.
+        """
         first = self.seed_zero_run
         if not first.has_same_iterates(self.record_run()):
             raise CheckFailed(
@@ -282,7 +286,7 @@ class AlgorithmChecks(RunRecords):
         return "bit for bit"
 
     def check_trace_invariance(self) -> str:
-        """Check that recording a trace does not change the run."""
+        """Check that recording the objective in a trace does not change the run."""
         # The budget of the iterations that are looked at, for what would run on.
         spent = self.seed_zero_run.total.as_dict()
         enough = Budget(**{name: max(1, number) for name, number in spent.items()})
@@ -295,7 +299,7 @@ class AlgorithmChecks(RunRecords):
         return f"{plain.iterations} iterations: {format_counts(plain.counts)}"
 
     def check_budget_stop(self) -> str:
-        """Check that the algorithm stops at the last iterate before a budget is exceeded."""
+        """Check that a run with a budget stops before it exceeds the budget."""
         uppers = []
         for name, spent in self.seed_zero_run.total.as_dict().items():
             for limit in sorted({0, spent // 3, spent - 1} if spent else ()):
@@ -328,7 +332,7 @@ class AlgorithmChecks(RunRecords):
         return f"budgets of {', '.join(uppers)}" if uppers else "it makes no call"
 
     def check_start_unchanged(self) -> str:
-        """Check that the algorithm does not change its start point in place."""
+        """Check that the algorithm does not change the array of its start point in place."""
         x0 = keep(self.problem.start())
         if isinstance(x0, np.ndarray) and self.problem.set.contains(x0 + 0.1):
             x0 = x0 + 0.1  # not 0, which some faults would leave as it is
@@ -350,7 +354,7 @@ class AlgorithmChecks(RunRecords):
         return "unchanged"
 
     def check_keeps_needed_points(self) -> str:
-        """Check that the algorithm copies each point that it reads after the next step."""
+        """Check that the algorithm copies each point that it still reads after the next step."""
         on = make_expiring_points_problem()
         try:
             resolve_run(on, self.algorithm).check_requirements(on.open(np.random.default_rng(0)))
@@ -362,7 +366,7 @@ class AlgorithmChecks(RunRecords):
         return "it copies the points that it reads later"
 
     def check_output_weights(self) -> str:
-        """Check that the weights of a weighted output are non-negative and not all 0."""
+        """Check that the weights of a weighted output are nonnegative and not all 0."""
         method, states = self.algorithm, self.seed_zero_run.states
         if method.output == "weighted":
             weights = [float(method.output_weight(k)) for k in range(1, len(states) + 1)]
@@ -377,7 +381,7 @@ class AlgorithmChecks(RunRecords):
         return f"{method.output}" + (f"; {own} states have an output of their own" if own else "")
 
     def check_anytime(self) -> str:
-        """Check that an anytime method's iterates do not depend on the number of iterations."""
+        """Check that a shorter run of an anytime algorithm is the start of a longer one."""
         method = self.algorithm
         if not getattr(method, "anytime", False):
             raise CheckSkipped("it is not declared anytime")
@@ -399,7 +403,7 @@ class AlgorithmChecks(RunRecords):
         return "the run of 7 iterations is the start of that of 13"
 
     def check_iterations_grow_with_accuracy(self) -> str:
-        """Check that the theorem's schedule has no fewer iterations for a smaller epsilon."""
+        """Check that the theorem's number of iterations does not fall as epsilon decreases."""
         kind = type(self.algorithm)
         if not hasattr(kind, "theory"):
             raise CheckSkipped("it has no theorem's schedule")

@@ -1,4 +1,4 @@
-"""Checks of a problem's components: mean, batches, differences, tables, and symmetry."""
+"""Checks of a problem's component gradients: means, batches, differences and tables."""
 
 from functools import partial
 from typing import Any
@@ -38,7 +38,10 @@ class ComponentChecks(ProblemChecks):
     """Checks of the component gradients of a problem."""
 
     def check_mean(self) -> str:
-        """Check that the gradient is the mean of the components, and that these are gradients."""
+        """Check that the gradient of f is the mean of the component gradients.
+
+        Also check that these are gradients: their Jacobians must be symmetric.
+        """
         problem, n = self.problem, self.problem.n
         skip_unless_offered(problem, "batch")
         points = locate_methods(problem, "component", "batch", "gradient")
@@ -68,7 +71,7 @@ class ComponentChecks(ProblemChecks):
         return f"the mean of {n} components{alone}{self._remark_on_gradient_scales()}"
 
     def _check_derivatives_symmetric(self) -> None:
-        """Raise if a component's Jacobian is not symmetric: the component is then no gradient."""
+        """Raise `CheckFailed` if the Jacobian of a component gradient is not symmetric."""
         problem, space = self.problem, self.space
         if not space.dense:
             return
@@ -112,7 +115,7 @@ class ComponentChecks(ProblemChecks):
         return float(np.finfo(float).eps) * usual
 
     def _remark_on_gradient_scales(self) -> str:
-        """Return a remark if the entries of gradients differ very much in scale."""
+        """Return a remark if the entries of the gradient have very different scales, else ""."""
         if not self.space.dense:
             return ""
         points = [self.space.start(), *(self.space.random_member() for _ in range(8))]
@@ -128,7 +131,7 @@ class ComponentChecks(ProblemChecks):
         )
 
     def check_batches_and_differences(self) -> str:
-        """Check that batch and difference are means over the sample, with multiplicity."""
+        """Check that `batch` and `difference` are means over a sample with repeated indices."""
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "batch")
         points = locate_methods(problem, "batch")
@@ -158,7 +161,7 @@ class ComponentChecks(ProblemChecks):
         return "they are means over S with multiplicity"
 
     def check_samples_match_indices(self) -> str:
-        """Check that batch and difference answer a `Sample` as its array of indices."""
+        """Check that `batch` and `difference` treat a `Sample` like its array of indices."""
         problem, space = self.problem, self.space
         skip_unless_offered(problem, "batch")
         S = space.rng.integers(problem.n, size=5)
@@ -183,7 +186,7 @@ class ComponentChecks(ProblemChecks):
         return "answered like its array of indices"
 
     def check_table(self) -> str:
-        """Check that a table holds the last queried gradient of each component."""
+        """Check that a table stores the most recently queried gradient of each component."""
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "table")
         if n > 5000:
@@ -228,9 +231,9 @@ def check_equal(
     locations: tuple[str, ...],
     scale: float = 0.0,
 ) -> None:
-    """Raise `CheckFailed` if two arrays differ in shape, or by more than rounding.
+    """Raise `CheckFailed` if two arrays differ in shape, or by more than rounding errors.
 
-    Rounding is relative to the larger norm of the two, or to `scale` if that is larger.
+    The tolerance is relative to the larger norm of the two, or to `scale` if that is larger.
     """
     if np.shape(observed) != np.shape(expected):
         raise CheckFailed(

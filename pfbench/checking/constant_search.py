@@ -1,8 +1,8 @@
-"""Search for counterexamples to every stated constant of a problem.
+"""Search for counterexamples to the constants that a problem states.
 
 A pair of points (or one point) at which a constant is too small disproves the constant. The search
-uses random pairs over many scales, then ascent along the direction in which gradients change most:
-a power iteration on the Hessian.
+tries random pairs over many scales. It then ascends along the direction in which gradients change
+most, by a power iteration on the Hessian.
 """
 
 import itertools
@@ -58,7 +58,7 @@ _SIGMAS = 6.0
 
 @dataclass(frozen=True)
 class Witness:
-    """Value of a bounded quantity, and the points that attain it."""
+    """Value of a quantity that a constant bounds, and the points that attain it."""
 
     value: float
     arguments: Mapping[str, Any]
@@ -73,23 +73,29 @@ def _select_largest(witnesses: Iterable[Witness]) -> Witness:
 
 
 class ConstantSearch(ProblemChecks):
-    """Search for large values of the quantities that constants bound; see `SEARCHES`."""
+    """Search for large values of the quantities that a problem's constants bound.
+
+    The searches are listed in `SEARCHES`.
+    """
 
     @cached_property
     def constants(self) -> Constants:
-        """Stated constants at the start."""
+        """Constants that the problem states for its start."""
         constants: Constants = self.problem.constants(self.problem.start())
         return constants
 
     def list_stated_constants(self) -> list[str]:
-        """Return the names of the finite constants for which there is a search."""
+        """Return the names of the problem's finite constants that can be tested by a search."""
         # `SamplerChecks` has the constants of components for a problem without n.
         left_out = _OF_COMPONENTS if self.problem.n is None else ()
         names = (name for name in SEARCHES if name not in left_out)
         return [name for name in names if math.isfinite(getattr(self.constants, name))]
 
     def find_counterexample(self, name: str) -> str:
-        """Return the largest value found for a constant, in words; raise if it is too large."""
+        """Return text on the largest value that a search finds for a constant.
+
+        Raise `CheckFailed` if the value exceeds the constant.
+        """
         value = float(getattr(self.constants, name))
         search, meaning = SEARCHES[name]
         witness = _select_largest(search(self))
@@ -112,11 +118,11 @@ class ConstantSearch(ProblemChecks):
     # --- smoothness -------------------------------------------------------------------------------
 
     def gradient_change_ratios(self) -> Iterator[Witness]:
-        """Yield |grad f(x) - grad f(y)|/|x - y|."""
+        """Yield the largest value found of |grad f(x) - grad f(y)|/|x - y|."""
         yield self._find_largest_change_ratio(self.problem.gradient, 1.0)
 
     def component_change_ratios(self) -> Iterator[Witness]:
-        """Yield |grad f_i(x) - grad f_i(y)|/|x - y|."""
+        """Yield values of |grad f_i(x) - grad f_i(y)|/|x - y| for several pairs and components."""
         problem = self.problem
         skip_unless_offered(problem, "batch")
         yield self._find_largest_change_ratio(problem.gradient, 0.2)
@@ -138,7 +144,7 @@ class ConstantSearch(ProblemChecks):
             yield Witness(witness.value, {**witness.arguments, "i": i})
 
     def mean_component_change_ratios(self) -> Iterator[Witness]:
-        """Yield the mean over i of the largest |grad f_i(x) - grad f_i(y)|/|x - y| of all pairs.
+        """Yield the mean over components of their largest |grad f_i(x) - grad f_i(y)|/|x - y|.
 
         Raises
         ------
@@ -168,7 +174,7 @@ class ConstantSearch(ProblemChecks):
         yield Witness(self._lower_mean_bound(largest), pair)
 
     def mean_square_change_ratios(self) -> Iterator[Witness]:
-        """Yield sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y|."""
+        """Yield values of sqrt(E_i |grad f_i(x) - grad f_i(y)|^2)/|x - y| for several pairs."""
         skip_unless_offered(self.problem, "batch")
         yield self._find_largest_change_ratio(
             self.problem.gradient, 0.2
@@ -187,7 +193,10 @@ class ConstantSearch(ProblemChecks):
                 y = self.space.sample_member_toward(x, self._power_iteration_step(x, changes, root))
 
     def _power_iteration_step(self, x: Floats, changes: Floats, root: float) -> Floats:
-        """Return the direction of the sum of H_i w_i with w_i = H_i u: one power iteration."""
+        """Return sum of H_i w_i with w_i = H_i u, a power iteration on the mean of H_i^2.
+
+        H_i is the Hessian of component i at x, and `changes` contains multiples of the w_i.
+        """
         u = np.zeros(x.shape)
         h = 1e-4 * self.space.scale / root
         at_x = self._components(x)
@@ -199,7 +208,7 @@ class ConstantSearch(ProblemChecks):
         return u
 
     def hessian_change_ratios(self) -> Iterator[Witness]:
-        """Yield sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|)."""
+        """Yield values of sqrt(E_i |(H_i(x) - H_i(y)) u|^2)/(|x - y| |u|) for several pairs."""
         skip_unless_offered(self.problem, "hessian")
         skip_unless_offered(self.problem, "batch")
         for x, y in self._pairs(40, self.seconds_per_check):
@@ -219,7 +228,7 @@ class ConstantSearch(ProblemChecks):
                 yield Witness(root / scale - noise, {"x": x, "y": y, "u": line.y})
 
     def lower(self) -> Iterator[Witness]:
-        """Yield -2 (f(y) - f(x) - <grad f(x), y - x>)/|y - x|^2."""
+        """Yield values of the lower curvature: -2 (f(y) - f(x) - <grad f(x), y - x>)/|y - x|^2."""
         problem = self.problem
         for x, y in itertools.chain(
             self._downward_pairs(), self._pairs(100, 0.5 * self.seconds_per_check)
@@ -233,7 +242,10 @@ class ConstantSearch(ProblemChecks):
                 yield Witness(2.0 * (fall - noise) / far**2, {"x": x, "y": y})
 
     def _downward_pairs(self) -> Iterator[tuple[Point, Point]]:
-        """Yield pairs along which f has the most negative curvature: power iterations on L - H."""
+        """Yield pairs of points along which f has the most negative curvature.
+
+        Power iterations on L I - H find the direction, where H is the Hessian.
+        """
         if not self.space.dense:
             return
         problem, patience = self.problem, TimeLimit(0.5 * self.seconds_per_check)
@@ -250,7 +262,7 @@ class ConstantSearch(ProblemChecks):
                 y = self.space.sample_member_toward(x, L * (y - x) - change)
 
     def variance(self) -> Iterator[Witness]:
-        """Yield the largest E_i |grad f_i(x) - grad f(x)|^2."""
+        """Yield the largest value found of E_i |grad f_i(x) - grad f(x)|^2."""
         skip_unless_offered(self.problem, "batch")
         best, space = _NONE, self.space
         for k in TimeLimit(self.seconds_per_check).rounds(100):
@@ -271,7 +283,7 @@ class ConstantSearch(ProblemChecks):
     # --- the set and the start --------------------------------------------------------------------
 
     def member_distances(self) -> Iterator[Witness]:
-        """Yield distances between two members of the set."""
+        """Yield distances between two points of the feasible set."""
         skip_unless_offered(self.problem, "lo")
         start, space = self.space.start(), self.space
         for _ in TimeLimit(self.seconds_per_check).rounds(12):
@@ -284,7 +296,7 @@ class ConstantSearch(ProblemChecks):
                 g = w - v
 
     def member_norms(self) -> Iterator[Witness]:
-        """Yield norms of members of the set."""
+        """Yield norms of points of the feasible set."""
         skip_unless_offered(self.problem, "lo")
         space = self.space
         for k in TimeLimit(self.seconds_per_check).rounds(40):
@@ -294,7 +306,7 @@ class ConstantSearch(ProblemChecks):
             yield Witness(point_norm(x), {"x": x})
 
     def objective_decreases(self) -> Iterator[Witness]:
-        """Yield f(start) - f(x), with the penalty if there is one, along a descent."""
+        """Yield decreases of the objective (f plus penalty) from the start to later iterates."""
         problem, h = self.problem, self.problem.penalty
 
         def objective(x: Point) -> float:
@@ -305,7 +317,7 @@ class ConstantSearch(ProblemChecks):
             yield Witness(first - objective(x), {"x": x})
 
     def _descent(self) -> Iterator[Point]:
-        """Yield points with decreasing objective: Frank-Wolfe, or proximal gradient steps."""
+        """Yield the iterates of a descent method: Frank-Wolfe, or (proximal) gradient steps."""
         problem, space = self.problem, self.space
         x, patience = problem.start(), TimeLimit(self.seconds_per_check)
         L = self.constants.L_f if math.isfinite(self.constants.L_f) else 1.0
@@ -321,7 +333,7 @@ class ConstantSearch(ProblemChecks):
             yield x
 
     def _frank_wolfe(self, x: Point, g: Any) -> Point:
-        """Return the best of a few Frank-Wolfe steps."""
+        """Return the best point among Frank-Wolfe steps of several sizes from x."""
         v, x = self.space.vertex(g), keep(x)
         steps = (move_point(x, v, 0.5**k) for k in range(12))
         return min(itertools.chain([x], steps), key=partial(evaluate_value, self.problem))
@@ -334,7 +346,10 @@ class ConstantSearch(ProblemChecks):
             yield keep(x), keep(self.space.sample_near(x))
 
     def _find_largest_change_ratio(self, gradient: Callable[[Point], Any], share: float) -> Witness:
-        """Return the witness of the largest |g(x) - g(y)|/|x - y|, by ascent from random points."""
+        """Return the largest |g(x) - g(y)|/|x - y| found for a gradient g, with its points.
+
+        It is found by ascent from random points.
+        """
         return _select_largest(self._ascent(gradient, share))
 
     def _ascent(self, gradient: Callable[[Point], Any], share: float) -> Iterator[Witness]:
@@ -350,7 +365,7 @@ class ConstantSearch(ProblemChecks):
                 y = space.sample_member_toward(x, change)
 
     def _remove_rounding(self, change: float, x: Point, y: Point) -> float:
-        """Return `change` less a bound of its rounding error, divided by |x - y|."""
+        """Return (change - e)/|x - y|, where e bounds the rounding error of `change`."""
         far = distance(x, y)
         if far == 0.0:
             return -math.inf
@@ -359,7 +374,7 @@ class ConstantSearch(ProblemChecks):
 
     @cached_property
     def _indices(self) -> Integers:
-        """All components, or as many random ones as time allows."""
+        """Indices of all components, or of as many random ones as time allows."""
         n, x = self.problem.n, self.space.random_member()
         size = int(np.size(self.problem.gradient(keep(x))))
         few = np.arange(min(n, 20))
@@ -374,13 +389,13 @@ class ConstantSearch(ProblemChecks):
         return np.arange(n) if n <= max_count else self.space.rng.integers(n, size=max_count)
 
     def _components(self, x: Point) -> Floats:
-        """Return the selected component gradients at x, one in each row."""
+        """Return the gradients of the components in `_indices` at x, one in each row."""
         request, chosen = keep(x), self._indices
         rows = [self.problem.batch(chosen[k : k + 1], request) for k in range(chosen.size)]
         return np.array([np.ravel(row) for row in rows])
 
     def _lower_mean_bound(self, squares: Floats) -> float:
-        """Return the mean over all components; a lower confidence limit if only some were drawn."""
+        """Return the mean of `squares`, or a lower confidence limit if components were sampled."""
         mean, m = float(squares.mean()), squares.size
         if m == self.problem.n:
             return mean
@@ -388,7 +403,7 @@ class ConstantSearch(ProblemChecks):
 
 
 def check_convexity(problem: Any, space: PointSampler, seconds: float) -> str:
-    """Check that f, if declared convex, lies nowhere below a tangent."""
+    """Check that f lies above its tangents, if the problem declares f convex."""
     if "convex" not in problem.properties:
         raise CheckSkipped("`properties` do not say that it is convex")
     witness = _select_largest(ConstantSearch(problem, space, seconds).lower())

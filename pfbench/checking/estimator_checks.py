@@ -1,8 +1,8 @@
-"""Checks of a gradient estimator: mean over all draws, references and counts.
+"""Checks of a gradient estimator: its mean over all draws, its exact gradients and its counts.
 
-Along fixed points, the mean of an unbiased estimate over all draws is the gradient. This is true of
-plain batches, of differences from a snapshot, and also of recursive differences. On a problem with
-three components all draws are enumerated, so the mean is exact.
+The points are fixed. The mean of an unbiased estimate over all draws is then the gradient. This is
+true of plain batches, of differences from a snapshot, and also of recursive differences. On a
+problem with three components, all draws are enumerated, so the mean is exact.
 """
 
 import inspect
@@ -67,7 +67,7 @@ _CLOSE = 1e-10
 
 @dataclass(frozen=True)
 class WalkResult:
-    """Estimates along a path, the counts of the ledger, and those of the computations."""
+    """Gradient estimates at fixed points, with the counted and the actual oracle calls."""
 
     estimates: tuple[Floats, ...]
     counts: Counts
@@ -75,7 +75,7 @@ class WalkResult:
 
 
 def check_estimator(estimator: Any, runner: CheckRunner, problem: Problem | None = None) -> Problem:
-    """Check an estimator (a class or an object); return the problem that it ran on."""
+    """Check a gradient estimator (a class or an object), and return the problem used."""
     look = runner.run_check
     on = problem or make_small_problem()
     points = locate_methods(estimator, "start")
@@ -103,13 +103,13 @@ def check_estimator(estimator: Any, runner: CheckRunner, problem: Problem | None
 
 
 def make_small_problem(n: int = 3) -> Problem:
-    """Return a small problem with n components, which offers Hessians."""
+    """Return a small test problem with n components, which has a Hessian oracle."""
     features, labels = draw_synthetic_rows(rows=n, columns=4, seed=1)
     return LogCosh(3.0 * features, labels, L2Ball(4, 1.5))
 
 
 def with_default_parameters(estimator: Any, **requested: Any) -> Any:
-    """Return an estimator with usual values of its required parameters."""
+    """Return an estimator whose required parameters have default test values."""
     if not inspect.isclass(estimator):
         return estimator
     signature = inspect.signature(estimator).parameters.values()
@@ -128,7 +128,7 @@ def _check_construction(estimator: Any) -> str:
 
 
 class EstimatorChecks:
-    """Checks of an estimator along fixed points."""
+    """Checks of a gradient estimator at a fixed sequence of points."""
 
     def __init__(self, estimator: Any, problem: Any) -> None:
         self.estimator, self.problem = estimator, problem
@@ -139,7 +139,7 @@ class EstimatorChecks:
             self.path.append(keep(space.sample_near(self.path[-1])))
 
     def estimate_path(self, rng: Any, steps: int = _STEPS) -> WalkResult:
-        """Return the estimates at the first `steps` points of the path."""
+        """Return the gradient estimates at the first `steps` of the fixed points."""
         ledger, backend = Ledger(), OracleTally(self.problem.open(np.random.default_rng(0)))
         ask = guard_oracles(self.problem, backend, ledger)
         self.accessed_privates = ask.accessed_privates
@@ -161,7 +161,7 @@ class EstimatorChecks:
     # --- checks -----------------------------------------------------------------------------------
 
     def check_estimates_finite_and_shaped(self) -> str:
-        """Check that each estimate is finite and has the gradient's shape."""
+        """Check that each estimate is finite and has the shape of the gradient."""
         walked = self.estimate_path(np.random.default_rng(0))
         right = np.asarray(self.problem.gradient(keep(self.path[0])))
         for t, g in enumerate(walked.estimates):
@@ -174,14 +174,14 @@ class EstimatorChecks:
         return f"{_STEPS} estimates, {format_counts(walked.counts)}"
 
     def check_all_computations_counted(self) -> str:
-        """Check that the ledger counts all computations of the problem."""
+        """Check that all evaluations of the problem go through the counting oracles."""
         with UncountedCallDetector(self.problem) as bypass:
             walked = self.estimate_path(np.random.default_rng(0))
         refuse_uncounted_calls(bypass, self.accessed_privates, walked.tally, walked.counts)
         return f"{format_counts(walked.counts)}, all counted"
 
     def check_reproducibility(self) -> str:
-        """Check that all randomness comes from the stream."""
+        """Check that random generators with equal seeds give equal estimates."""
         first, second, other = (
             self.estimate_path(np.random.default_rng(s)).estimates for s in (0, 0, 1)
         )
@@ -210,7 +210,7 @@ class EstimatorChecks:
         return "interleaved runs do not affect each other"
 
     def check_inputs_unchanged(self) -> str:
-        """Check that no call changes its point, or an earlier estimate."""
+        """Check that no call changes its point or the preceding estimate in place."""
         estimate = self.estimator.start(self._make_guarded_oracles(), np.random.default_rng(0))
         last: tuple[Any, Floats] | None = None
         for t, x in enumerate(self._points(_STEPS)):
@@ -228,7 +228,7 @@ class EstimatorChecks:
         return "nothing is changed in place"
 
     def check_keeps_needed_points(self) -> str:
-        """Check that the estimator copies each point that it reads after the next step."""
+        """Check that the estimator copies each point that it still reads after the next step."""
         problem = make_expiring_points_problem()
         rng = np.random.default_rng(0)
         # Within a short period, a snapshot may still be the point before.
@@ -244,7 +244,7 @@ class EstimatorChecks:
         return "it copies the points that it reads later"
 
     def check_exact_at_reference_renewal(self) -> str:
-        """Check that the estimate is the gradient at each renewal of the reference."""
+        """Check that the estimate is the full gradient at the first step of each period."""
         period = self._period
         if period is None:
             raise CheckSkipped("it has no parameter period")
@@ -286,7 +286,7 @@ class EstimatorChecks:
         )
 
     def _means(self) -> tuple[list[Floats], list[float], str]:
-        """Return the means of the estimates, their tolerances, and how they were averaged."""
+        """Return the means of the estimates, their tolerances, and text on the averaging."""
         try:
             return self._enumerate_means()
         except NotEnumerable as why:
@@ -304,14 +304,17 @@ class EstimatorChecks:
         return np.asarray(self.problem.gradient(keep(self.path[t])))
 
     def _describe_ratio_to_gradient(self, means: Sequence[Floats], t: int) -> str:
-        """Return ": C times the gradient" if a mean is a multiple of the gradient, else ""."""
+        """Return ": C times the gradient" if the mean at step t is that multiple, else ""."""
         right = self._exact_gradient(t)
         ratio = float(np.vdot(means[t], right) / max(norm(right) ** 2, 1e-300))
         straight = norm(means[t] - ratio * right) <= 1e-6 * norm(right)
         return f": {format_brief(ratio)} times the gradient" if straight else ""
 
     def _enumerate_means(self) -> tuple[list[Floats], list[float], str]:
-        """Return exact means at as many points as time allows, tolerances of 0, and the method."""
+        """Return the exact means of the estimates, tolerances of 0, and text on the averaging.
+
+        The number of points is limited by time.
+        """
         patience = TimeLimit(1.5)
         means, number = self._enumerate_first_means(1)
         with suppress(NotEnumerable):
@@ -324,7 +327,10 @@ class EstimatorChecks:
         return means, [0.0] * len(means), f"over all {number:,} sequences of draws"
 
     def _enumerate_first_means(self, steps: int) -> tuple[list[Floats], int]:
-        """Return the exact means of the first `steps` estimates, and the number of sequences."""
+        """Return the exact means of the first `steps` estimates over all sequences of draws.
+
+        Also return the number of sequences.
+        """
         total: Any = 0.0
         number = 0
         for chance, result in enumerate_draws(
@@ -334,7 +340,11 @@ class EstimatorChecks:
         return list(total), number
 
     def _sample_means(self, reason: str) -> tuple[list[Floats], list[float], str]:
-        """Return means over sampled paths, their tolerances, and the method with `reason`."""
+        """Return the means of the estimates over random runs, and tolerances for these means.
+
+        Also return text on the averaging, which states `reason`: why the draws cannot be
+        enumerated.
+        """
         walks = [
             np.array(
                 [g.ravel() for g in self.estimate_path(np.random.default_rng((7, k))).estimates]

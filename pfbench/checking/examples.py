@@ -1,4 +1,4 @@
-"""Small examples: sets of Python objects, shapes of points, and points that expire."""
+"""Small example sets that need a graph or a function, and a problem whose old points expire."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ _COVERED = (frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({3}), frozenset({
 
 
 def _count_covered_elements(members: Any) -> float:
-    """Return the number of elements in the union of the sets `members`: a submodular function."""
+    """Return the size of the union of the sets with these indices, a submodular function."""
     return float(len(frozenset().union(*(_COVERED[i] for i in members))))
 
 
@@ -47,7 +47,10 @@ EXAMPLES: Mapping[str, Callable[[], Any]] = MappingProxyType(
 
 @contextmanager
 def convert_point_errors(verb: str) -> Iterator[None]:
-    """Convert errors of the block: a stale point fails the check, unsupported points skip it."""
+    """Convert exceptions raised in the block to `CheckFailed` or `CheckSkipped`.
+
+    Reading an expired point fails the check. Any other exception skips it.
+    """
     try:
         yield
     except StalePoint as error:
@@ -63,5 +66,5 @@ def convert_point_errors(verb: str) -> Iterator[None]:
 
 @cache
 def make_expiring_points_problem() -> FiniteSum:
-    """Return a small problem for which only the newest two points of a run stay readable."""
+    """Return a small problem in which only the two newest points of a run can be read."""
     return problem("robust-matrix-recovery", rows=6, columns=5, rank=1, density=0.5)

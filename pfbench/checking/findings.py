@@ -1,4 +1,4 @@
-"""Results of checks: one for each tested statement."""
+"""Results of checks, with one result for each tested statement."""
 
 import inspect
 import os
@@ -26,7 +26,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class CheckFailed(Exception):
-    """Raised by a check whose statement is violated.
+    """Exception raised by a check if its statement is violated.
 
     Attributes
     ----------
@@ -51,17 +51,17 @@ class CheckFailed(Exception):
 
 
 class CheckSkipped(Exception):
-    """Raised by a check that does not apply or cannot be run; the text is the reason."""
+    """Exception raised by a check that does not apply; its text is the reason."""
 
 
 def skip_unless_offered(problem: Any, verb: str) -> None:
-    """Skip the check if a problem lacks an oracle."""
+    """Raise `CheckSkipped` if a problem lacks an oracle."""
     if verb in problem.lacks:
         raise CheckSkipped(problem.lacks[verb])
 
 
 def make_with_defaults(make: Callable[[Any], Any], kind: Any) -> Any:
-    """Instantiate a class with usual parameters; raise `CheckFailed` if that fails."""
+    """Return an object made with default test parameters; raise `CheckFailed` on failure."""
     try:
         return make(kind)
     except NotTestable as error:
@@ -73,7 +73,7 @@ def make_with_defaults(make: Callable[[Any], Any], kind: Any) -> Any:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """Result of the check of one statement about an object.
+    """Result of one check: passed, failed or skipped, with the observation.
 
     Attributes
     ----------
@@ -100,14 +100,14 @@ class CheckResult:
 
     @property
     def arguments_text(self) -> str:
-        """Arguments that show the failure, as text."""
+        """Arguments for which the check fails, as text."""
         return ", ".join(
             f"{name} = {format_brief(value)}" for name, value in self.arguments.items()
         )
 
     @property
     def sentence(self) -> str:
-        """Expectation, observation, arguments and locations, as sentences."""
+        """Expected and observed behaviour, arguments and locations, as sentences."""
         end = "" if self.observed.endswith(("?", ".")) else "."
         text = f"{self.check}: expected {self.expected}; observed: {self.observed}{end}"
         if self.arguments:
@@ -115,7 +115,7 @@ class CheckResult:
         return text + (f" Look at {', '.join(self.location)}." if self.location else "")
 
     def as_json(self) -> dict[str, Any]:
-        """Return the result as printed by ``pfbench check --json``."""
+        """Return the result as a JSON object, as ``pfbench check --json`` prints it."""
         return {
             "check": self.check,
             "status": self.status,
@@ -128,7 +128,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """Results of all checks of one object.
+    """Results of all checks of one object, in order.
 
     Attributes
     ----------
@@ -150,16 +150,16 @@ class CheckReport:
 
     @property
     def is_passed(self) -> bool:
-        """Whether no check failed."""
+        """Whether no check of the object failed."""
         return not self.failures
 
     @property
     def failures(self) -> tuple[CheckResult, ...]:
-        """Results that failed."""
+        """Results of the checks that failed."""
         return tuple(result for result in self.findings if result.status == "failed")
 
     def _repr_html_(self) -> str:
-        """Return the results as HTML for Jupyter: a line each, failures in full."""
+        """Return the results as an HTML table for Jupyter, with a row for each check."""
         rows = [
             (
                 result.check,
@@ -174,7 +174,7 @@ class CheckReport:
         return html_table(names, rows, f"{self.kind} {self.name}{on}: {failed}")
 
     def as_json(self) -> dict[str, Any]:
-        """Return the results as printed by ``pfbench check --json``."""
+        """Return all results as a JSON object, as ``pfbench check --json`` prints it."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -195,7 +195,7 @@ class CheckReport:
 
 
 class CheckRunner:
-    """Runner of checks; every exception becomes a result."""
+    """Runner of checks that turns each exception of a check into a result."""
 
     def __init__(self) -> None:
         self.findings: list[CheckResult] = []
@@ -203,7 +203,7 @@ class CheckRunner:
     def run_check(
         self, check: str, function: Callable[..., str], *args: Any, locations: Sequence[str] = ()
     ) -> bool:
-        """Run a check and record its result; return False if it failed.
+        """Run a check and record its result; return False if the check failed.
 
         Parameters
         ----------
@@ -240,12 +240,15 @@ class CheckRunner:
 
     @property
     def has_failed(self) -> bool:
-        """Whether any check failed so far."""
+        """Whether any check has failed so far."""
         return any(result.status == "failed" for result in self.findings)
 
     @contextmanager
     def prefix_findings(self, subject: str) -> Iterator["CheckRunner"]:
-        """Yield a runner for a part; its results are added with names that begin with `subject`."""
+        """Yield a runner for checks of a part of the object.
+
+        Its results are recorded with `subject` in front of the names of the checks.
+        """
         inside = CheckRunner()
         yield inside
         self.findings += [
@@ -254,18 +257,18 @@ class CheckRunner:
 
 
 class TimeLimit:
-    """Time limit of a loop: no round starts after it, except the first."""
+    """Time limit of a loop: after it, no further iteration starts."""
 
     def __init__(self, seconds: float) -> None:
         self._deadline = thread_time() + seconds
 
     @property
     def is_over(self) -> bool:
-        """Whether the time is over."""
+        """Whether the time limit has passed."""
         return thread_time() > self._deadline
 
     def rounds(self, limit: int) -> Any:
-        """Yield 0, 1, ..., limit - 1, or fewer if the time is over."""
+        """Yield 0, 1, ..., limit - 1, but stop early if the time limit has passed."""
         for k in range(limit):
             if k and self.is_over:
                 return
@@ -273,7 +276,10 @@ class TimeLimit:
 
 
 def locate_method(source: Any, *names: str) -> str:
-    """Return FILE:LINE and the name of the first method that is defined in Python, or ""."""
+    """Return FILE:LINE and the name of the first of some methods that is written in Python.
+
+    Return "" if there is none.
+    """
     for name in names:
         with suppress(Exception):  # a property raises anything, wrappers may go in a circle
             getattr_static = inspect.getattr_static(source, name, None) or getattr(
@@ -293,12 +299,12 @@ def locate_method(source: Any, *names: str) -> str:
 
 
 def locate_methods(source: Any, *names: str) -> tuple[str, ...]:
-    """Return the locations of several methods."""
+    """Return the source locations of several methods."""
     return tuple(point for name in names if (point := locate_method(source, name)))
 
 
 def format_brief(value: Any) -> str:
-    """Return a point, an array or a number as a short text."""
+    """Return a short text on a point, an array or a number."""
     if isinstance(value, bool | str | int):
         return str(value)
     if isinstance(value, float | np.floating):
@@ -316,7 +322,7 @@ def format_brief(value: Any) -> str:
 
 
 def _user_locations(error: BaseException) -> tuple[str, ...]:
-    """Return the location in user code at which an error was raised; empty if there is none."""
+    """Return the location in user code at which an error was raised, or an empty tuple."""
     libraries = *map(str, Path(__file__).parents[1:2]), *sysconfig.get_paths().values()
     causes = [item for item in (error.__cause__, error) if item is not None]
     frames = [
@@ -329,12 +335,12 @@ def _user_locations(error: BaseException) -> tuple[str, ...]:
 
 
 def format_location(file: str, line: int, name: str) -> str:
-    """Return "FILE:LINE (NAME)"."""
+    """Return the text "FILE:LINE (NAME)"."""
     return f"{_relative_path(file)}:{line} ({name})"
 
 
 def _relative_path(file: str) -> str:
-    """Return a file's path, relative to the current folder if it is inside."""
+    """Return the path of a file relative to the current folder, if it is inside that folder."""
     try:
         return str(Path(file).relative_to(Path.cwd()))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Checks of a problem's value, gradients and Hessians against differences and each other."""
+"""Checks of a problem's value, gradient and Hessian against numerical derivatives."""
 
 import math
 from collections.abc import Callable
@@ -41,12 +41,12 @@ Derivative = Callable[[Point], Gradient]
 
 
 class FunctionChecks(ProblemChecks):
-    """Checks of the function of a problem."""
+    """Checks of the start, value, gradient, Hessian and further attributes of a problem."""
 
     # --- start and values -------------------------------------------------------------------------
 
     def check_start(self) -> str:
-        """Check that the start is in the set, and a fresh copy each time."""
+        """Check that the start is in the feasible set, and that each call returns a new copy."""
         problem = self.problem
         x, start = problem.start(), problem.start()
         points = locate_methods(problem, "start") + locate_methods(problem.set, "start")
@@ -69,7 +69,10 @@ class FunctionChecks(ProblemChecks):
         return "in the set, a fresh copy each time"
 
     def check_pure(self) -> str:
-        """Check that value and gradient depend on x alone, do not change x, return new arrays."""
+        """Check that `value` and `gradient` depend on x alone, and do not change x.
+
+        Also check that `gradient` returns a new array in each call.
+        """
         problem, space = self.problem, self.space
         x, y = space.random_member(), space.random_member()
         before = gradient_entries(x).copy()
@@ -122,7 +125,7 @@ class FunctionChecks(ProblemChecks):
     # --- derivatives ------------------------------------------------------------------------------
 
     def check_gradient(self) -> str:
-        """Check directional derivatives of the value at random points against the gradient."""
+        """Check the gradient against numerical directional derivatives at random points."""
         sharpest = ""
         visited = list[tuple[float, float]]()
         wrong: tuple[LineSegment, float, float] | None = None
@@ -150,7 +153,10 @@ class FunctionChecks(ProblemChecks):
         return f"{len(visited)} directional derivatives, by {sharpest}"
 
     def _slopes(self, line: LineSegment) -> tuple[float, float, float, str]:
-        """Return the gradient's slope, the numerical derivative, its error, and its method."""
+        """Return <gradient, u> and the numerical derivative of f along a line in direction u.
+
+        Also return an error estimate and the name of the numerical method.
+        """
         value, g = partial(evaluate_value, self.problem), self.problem.gradient(keep(line.x))
         slope = line.directional_derivative(g)
         result, error = derivative(lambda t: value(line.compute_point(t)))
@@ -165,7 +171,7 @@ class FunctionChecks(ProblemChecks):
         return slope, expected, error, "differences"
 
     def _fine_difference_deviates(self, line: LineSegment, slope: float, expected: float) -> bool:
-        """Return whether the central difference with the finest step deviates from `slope`, too."""
+        """Return whether the central difference with the finest step deviates from `slope`."""
         deviation = abs(slope - expected)
         if not math.isfinite(deviation):
             return True
@@ -196,7 +202,7 @@ class FunctionChecks(ProblemChecks):
         )
 
     def _describe_worst_entry(self, x: Floats) -> str:
-        """Return words that name the gradient's worst entry; empty if none stands out."""
+        """Return text on the gradient entry with the largest error, or "" if none stands out."""
         value, g = partial(evaluate_value, self.problem), np.ravel(self.problem.gradient(x))
         d = x.size
         deviation, patience = np.full(d, -1.0), TimeLimit(1.0)
@@ -211,7 +217,10 @@ class FunctionChecks(ProblemChecks):
         return f"; entry {worst} has the largest error"
 
     def check_hessian(self) -> str:
-        """Check Hessian products against gradient differences, and batches against components."""
+        """Check Hessian products against differences of gradients.
+
+        Also check that batch products are means of component products.
+        """
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "hessian")
         looked = 0
@@ -265,7 +274,7 @@ class FunctionChecks(ProblemChecks):
     # --- what else a problem says -----------------------------------------------------------------
 
     def check_backend_matches_problem(self) -> str:
-        """Check that the backend of a run answers as the problem does."""
+        """Check that the object that `open` returns answers the oracles like the problem."""
         problem, space = self.problem, self.space
         backend = problem.open(np.random.default_rng(0))
         points = locate_methods(problem, "open")
@@ -292,7 +301,7 @@ class FunctionChecks(ProblemChecks):
         return f"it answers like the problem: {', '.join(verbs)}"
 
     def check_linear_minimisation(self) -> str:
-        """Check that a run's `lo` minimises over the set, as `minimum` says, up to a tolerance."""
+        """Check that <g, lo(g)> lies between the bounds of `minimum(g)`, up to a tolerance."""
         problem, space = self.problem, self.space
         skip_unless_offered(problem, "lo")
         if (
@@ -322,7 +331,7 @@ class FunctionChecks(ProblemChecks):
         return "lo and minimum agree"
 
     def check_best_known(self) -> str:
-        """Check that no visited point is below the best known value."""
+        """Check that the objective is nowhere below `best_known` at random points of the set."""
         best_known = self.problem.best_known
         if best_known is None:
             raise CheckSkipped("the problem states no best_known")
@@ -340,7 +349,7 @@ class FunctionChecks(ProblemChecks):
         return f"no value is below {format_brief(best)}"
 
     def check_measures_at_start(self) -> str:
-        """Check that the problem's own measures are defined at the start."""
+        """Check that the measures that the problem defines are finite or None at the start."""
         problem = self.problem
         measures = problem.measures()
         for name, measure in measures.items():

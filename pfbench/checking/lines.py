@@ -1,4 +1,4 @@
-"""Sample points of a problem, lines through them, and numerical derivatives along lines."""
+"""Random points of a problem, lines through them, and numerical derivatives along lines."""
 
 import itertools
 import math
@@ -44,7 +44,7 @@ _COMPLEX = 1e-30
 
 
 def evaluate_value(problem: Any, x: Point) -> float:
-    """Return f(x) as a float; `problem.value` may return an array with one entry."""
+    """Return f(x) as a float, also if `problem.value` returns an array with one entry."""
     return float(unwrap_scalar("value(x)", problem.value(x)))
 
 
@@ -54,12 +54,12 @@ def norm(g: Any) -> float:
 
 
 def as_dense_array(v: Any) -> Floats:
-    """Return a vertex as an array."""
+    """Return a vertex as a dense array."""
     return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
 
 
 def move_point(x: Point, v: Any, w: float) -> Point:
-    """Return (1 - w) x + w v as a new point, which later moves do not change."""
+    """Return (1 - w) x + w v as a new point, which later steps do not change."""
     return keep(combine(keep(x), v, w))
 
 
@@ -70,7 +70,7 @@ def point_norm(x: Point) -> float:
 
 @dataclass(frozen=True)
 class LineSegment:
-    """Line of points x + t (y - x).
+    """Line through the points x and y, parametrised as x + t (y - x).
 
     Attributes
     ----------
@@ -82,18 +82,18 @@ class LineSegment:
     y: Point
 
     def compute_point(self, t: float) -> Point:
-        """Return the point at t, any real number."""
+        """Return the point x + t (y - x) for any real t."""
         return combine(self.x, self.y, t)
 
     def directional_derivative(self, g: Any) -> float:
-        """Return <g, y - x>."""
+        """Return the directional derivative <g, y - x> for a gradient g."""
         if isinstance(self.x, np.ndarray):
             return float(np.vdot(g, self.y - self.x))
         return inner(g, self.y) - inner(g, self.x)
 
     @property
     def length(self) -> float:
-        """Length |y - x|."""
+        """Distance |y - x| of the two points."""
         return distance(self.x, self.y)
 
 
@@ -114,7 +114,7 @@ class ProblemChecks:
 
 
 class PointSampler:
-    """Sampler of the points of a problem: random members of its set, and lines through them.
+    """Sampler of random points of a problem's feasible set, and of lines through them.
 
     Parameters
     ----------
@@ -143,19 +143,22 @@ class PointSampler:
         self._centre: Point = None
 
     def random_gradient(self) -> Floats:
-        """Return a normally distributed gradient."""
+        """Return a standard normal array with the shape of the gradient."""
         return self.rng.standard_normal(self._gradients)
 
     def vertex(self, g: Any = None) -> Point:
-        """Return lo(g), a vertex that minimises <g, v>; g is random by default."""
+        """Return lo(g), a vertex that minimises <g, v>; by default for a random g."""
         return self.problem.lo(self.random_gradient() if g is None else g)
 
     def start(self) -> Point:
-        """Return the start."""
+        """Return the start of the problem."""
         return self.problem.start()
 
     def random_member(self) -> Point:
-        """Return a random mixture of the start and vertices; a normal point if unbounded."""
+        """Return a random point: a mixture of the start and vertices of the feasible set.
+
+        If the set is unbounded, the point is normally distributed.
+        """
         x = self.problem.start()
         if not self.is_bounded:
             return x + 10.0 ** self.rng.uniform(-1.0, 1.0) * self.rng.standard_normal(x.shape)
@@ -168,7 +171,7 @@ class PointSampler:
         return x
 
     def mean_of_random_vertices(self) -> Floats:
-        """Return the mean of many random vertices: an interior point if they span the set."""
+        """Return the mean of many random vertices of the set, usually an interior point."""
         if self._centre is None:
             vertices = [as_dense_array(self.vertex()) for _ in range(_VERTICES)]
             self._centre = np.asarray(np.mean(vertices, axis=0))
@@ -179,32 +182,41 @@ class PointSampler:
         return np.array(self._centre)
 
     def tangential_part(self, u: Floats) -> Floats:
-        """Return the part of u along the span of the set; u itself if points are too large."""
+        """Return the projection of u onto the span of differences of vertices.
+
+        Return u itself if points have too many entries.
+        """
         self.mean_of_random_vertices()
         if self._tangent is None:
             return u
         return np.asarray((self._tangent @ u.ravel()) @ self._tangent).reshape(u.shape)
 
     def sample_near(self, x: Point) -> Point:
-        """Return another member, at a distance of random order of magnitude."""
+        """Return another point of the set, at a random distance of varying order of magnitude."""
         w = 10.0 ** self.rng.uniform(-3.0, 0.0)
         if self.is_bounded:
             return move_point(x, self.random_member(), w)
         return x + w * 10.0 * self.rng.standard_normal(x.shape)
 
     def random_line(self, x: Point) -> LineSegment:
-        """Return a short line through x: in any direction for arrays, else towards a member."""
+        """Return a short line through x in a random direction.
+
+        If points are not arrays, the direction leads to a point of the set.
+        """
         if not self.dense:
             return LineSegment(x, move_point(x, self.random_member(), 0.1))
         u = self.rng.standard_normal(x.shape)
         return LineSegment(x, x + (0.05 * self._reach(x) / norm(u)) * u)
 
     def random_inner_line(self, x: Point) -> LineSegment:
-        """Return a line through x that does not leave the set."""
+        """Return a line segment that starts at x and stays in the set."""
         return LineSegment(x, combine(x, self.random_member(), 0.1))
 
     def sample_member_toward(self, x: Point, u: Floats) -> Point:
-        """Return a member near x in the direction u; towards lo(-u) if the set ends there."""
+        """Return a point of the set near x in the direction u.
+
+        If the set ends there, return a point towards the vertex lo(-u).
+        """
         if self.dense:
             u = self.tangential_part(u) if self.is_bounded else u
             for step in (0.1, 1e-2, 1e-3, 1e-4):
@@ -218,11 +230,12 @@ class PointSampler:
 
 
 def derivative(path: Callable[[float], Any]) -> tuple[Floats, float]:
-    """Return the derivative at 0 of a function of t, and an error estimate.
+    """Return the derivative at 0 of a function of a real variable, and an error estimate.
 
     Central differences are extrapolated to step 0 (Ridders 1982) from each of three initial steps.
-    The value on which two of these agree best is returned, with their difference as its error. A
-    kink within the first step, or rounding errors, therefore give a large error, not a wrong value.
+    The result is one of the two neighbouring extrapolations that agree best, and the error covers
+    their difference. A kink within the first step, or rounding errors, therefore give a large
+    error, not a wrong value.
     """
     extrapolates = [_extrapolate(path, first) for first in _STEPS]
     agreed = [
@@ -232,7 +245,7 @@ def derivative(path: Callable[[float], Any]) -> tuple[Floats, float]:
 
 
 def _extrapolate(path: Callable[[float], Any], step: float) -> tuple[Floats, float]:
-    """Return the best extrapolation from an initial step, and its error estimate."""
+    """Return the best extrapolated derivative from one initial step, and its error estimate."""
     best, error = np.zeros(()), math.inf
     last: list[Floats] = []
     for _ in range(_COLUMNS):
@@ -253,11 +266,11 @@ def _extrapolate(path: Callable[[float], Any], step: float) -> tuple[Floats, flo
 def central_difference_at_finest_step(
     path: Callable[[float], Any], rounding_tolerance: float
 ) -> Floats:
-    """Return the central difference at 0 with the smallest step whose rounding is tolerable.
+    """Return the central difference at 0 with the smallest step at which rounding is tolerable.
 
-    Extrapolations may agree by chance if a function has a kink within each step, as a loss of
-    unscaled columns does. Callers report a failure only if this difference, too, deviates from the
-    claimed value.
+    Extrapolations may agree by chance if a function has a kink within each step. Columns of very
+    different scales cause this. Callers therefore report a failure only if this difference, too,
+    deviates from the claimed value.
     """
     rounding = float(np.finfo(float).eps) * norm(path(0.0))
     step = min(max(_FINEST, rounding / rounding_tolerance), _STEPS[-1])  # the finest if it is NaN
@@ -265,9 +278,9 @@ def central_difference_at_finest_step(
 
 
 def complex_step_derivative(value: Callable[[Any], Any], line: LineSegment) -> float | None:
-    """Return the derivative of a function of arrays along a line by a complex step.
+    """Return the derivative of a function of arrays along a line, by a complex step.
 
-    Return None if the function does not accept complex arrays, or points are not arrays.
+    Return None if the function does not accept complex arrays, or if points are not arrays.
     """
     if not isinstance(line.x, np.ndarray):
         return None
@@ -284,5 +297,5 @@ def complex_step_derivative(value: Callable[[Any], Any], line: LineSegment) -> f
 
 
 def restrict_to_line(function: Callable[[Point], Any], line: LineSegment) -> Callable[[float], Any]:
-    """Return the function of t that evaluates `function` at the point t of a line."""
+    """Return the function of t that evaluates `function` at the point x + t (y - x) of a line."""
     return lambda t: function(line.compute_point(t))

@@ -1,4 +1,4 @@
-"""Known members, vertices and size of a feasible set, from its own answers."""
+"""Points of a feasible set that its own methods return, and quantities computed from them."""
 
 import math
 from functools import cached_property
@@ -18,7 +18,7 @@ MAX_MEMBERS = 400
 
 
 class SetSampler:
-    """Set with its known members: answers of `lo`, random vertices, the start, and mixtures."""
+    """Feasible set with its known points: answers of `lo`, random vertices, start and mixtures."""
 
     def __init__(self, body: Any) -> None:
         self.body = body
@@ -27,19 +27,19 @@ class SetSampler:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Shape of a point."""
+        """Shape of the points of the set."""
         value = getattr(self.body, "shape", None)
         return tuple(np.shape(self.body.start()) if value is None else value)
 
     @cached_property
     def diameter_or_one(self) -> float:
-        """Diameter, or 1 if that is not a positive number."""
+        """Diameter of the set, or 1 if that is not positive and finite."""
         D = float(self.body.diameter)
         return D if 0.0 < D < math.inf else 1.0
 
     @cached_property
     def trial_gradients(self) -> list[Floats]:
-        """Gradients to minimise against: normal, unit, integer, with ties, and slowly turning."""
+        """Test inputs of `lo`: normal, unit, integer, equal-entry and slowly rotating arrays."""
         size = math.prod(self.shape)
         standard_normal = list(self.rng.standard_normal((60, size)))
         units = self.rng.permutation(size)[:20]
@@ -60,7 +60,7 @@ class SetSampler:
 
     @cached_property
     def answers(self) -> list[tuple[Floats, Floats]]:
-        """Pairs (g, lo(g)) for as many trial gradients as time allows."""
+        """Pairs (g, lo(g)) for as many test inputs g as time allows."""
         patience = TimeLimit(SECONDS)
         return [
             (self.trial_gradients[k], as_dense_array(self.body.lo(self.trial_gradients[k].copy())))
@@ -69,7 +69,7 @@ class SetSampler:
 
     @cached_property
     def member_rows(self) -> Floats:
-        """Known members, one in a row: answers, random vertices, the start."""
+        """Known points of the set, one in each row: answers of `lo`, random vertices, start."""
         rng = np.random.default_rng(5)
         rows = [v for _, v in self.answers if self.contains(v)]
         if hasattr(self.body, "random_vertex"):
@@ -85,11 +85,11 @@ class SetSampler:
         return as_dense_array(self.body.random_vertex(rng))
 
     def contains(self, x: Floats, tolerance: float = 1e-9) -> bool:
-        """Return whether the set says that it contains x."""
+        """Return whether the method `contains` of the set accepts x."""
         return bool(self.body.contains(x, tolerance))
 
     def random_member(self) -> Floats:
-        """Return a random mixture of some known members."""
+        """Return a random convex combination of a few known points of the set."""
         few = self.member_rows[
             self.rng.integers(len(self.member_rows), size=int(self.rng.integers(2, 6)))
         ]
@@ -97,11 +97,11 @@ class SetSampler:
         return np.asarray(weights @ few).reshape(self.shape)
 
     def random_member_difference(self) -> Floats:
-        """Return the difference of two known members."""
+        """Return the difference of two random known points of the set."""
         i, j = self.rng.integers(len(self.member_rows), size=2)
         return np.asarray(self.member_rows[i] - self.member_rows[j]).reshape(self.shape)
 
     @cached_property
     def centre(self) -> Floats:
-        """Mean of all known members."""
+        """Mean of all known points of the set."""
         return np.asarray(self.member_rows.mean(axis=0)).reshape(self.shape)

@@ -19,7 +19,7 @@ _RELATIVE = 1e-9
 
 
 def check_penalty(penalty: Any, shape: tuple[int, ...], runner: CheckRunner) -> None:
-    """Check a penalty at random points of a shape."""
+    """Check the value and the proximal map of a penalty at random points of a given shape."""
     checks = PenaltyChecks(penalty, shape)
     for check, point, methods in (
         ("value", checks.check_value, ("value",)),
@@ -32,21 +32,21 @@ def check_penalty(penalty: Any, shape: tuple[int, ...], runner: CheckRunner) -> 
 
 
 class PenaltyChecks:
-    """Checks of a penalty at random points of many sizes."""
+    """Checks of a penalty h at random points of many sizes."""
 
     def __init__(self, penalty: Any, shape: tuple[int, ...]) -> None:
         self.penalty, self.shape = penalty, shape
         self.rng = np.random.default_rng(17)
 
     def random_point(self) -> Floats:
-        """Return a random point; some entries may be 0 or equal in modulus."""
+        """Return a random point, in which entries may be 0 or have equal absolute values."""
         rng = self.rng
         if rng.integers(3) == 0:
             return rng.integers(-2, 3, size=self.shape).astype(float)
         return np.asarray(10.0 ** rng.uniform(-2.0, 1.0) * rng.standard_normal(self.shape))
 
     def check_value(self) -> str:
-        """Check that h is finite, at least its lower bound, and does not change its argument."""
+        """Check that h(x) is finite and at least its lower bound, and that x is unchanged."""
         lower = getattr(self.penalty, "lower_bound", 0.0)
         for _ in range(50):
             x = self.random_point()
@@ -60,7 +60,7 @@ class PenaltyChecks:
         return f"finite, at least {format_brief(lower)}"
 
     def check_convexity(self) -> str:
-        """Check that h lies on or below each chord."""
+        """Check that h((1 - w) x + w y) <= (1 - w) h(x) + w h(y)."""
         h = self.penalty.value
         for _ in TimeLimit(_SECONDS).rounds(200):
             x, y, w = self.random_point(), self.random_point(), self.rng.uniform(0.1, 0.9)
@@ -74,7 +74,10 @@ class PenaltyChecks:
         return "no point lies above a chord"
 
     def check_prox_minimality(self) -> str:
-        """Check that p = prox(y, t) minimises t h(x) + |x - y|^2/2, with growth |x - p|^2/2."""
+        """Check that p = prox(y, t) minimises t h(x) + |x - y|^2/2.
+
+        By strong convexity, the value at each x must exceed that at p by at least |x - p|^2/2.
+        """
         h, looked = self.penalty.value, 0
         for _ in TimeLimit(_SECONDS).rounds(60):
             y, t = self.random_point(), float(self.rng.choice([1e-3, 0.3, 1.0, 7.0]))
@@ -117,7 +120,7 @@ class PenaltyChecks:
         return competing_points
 
     def check_prox_pure(self) -> str:
-        """Check that prox leaves y unchanged, returns fresh arrays, and that prox(y, 0) is y."""
+        """Check that prox leaves y unchanged and returns new arrays, and that prox(y, 0) = y."""
         for t in (0.0, 1e-3, 1.0):
             y = self.random_point()
             before = y.copy()
@@ -131,7 +134,7 @@ class PenaltyChecks:
         return "y stays unchanged; prox(y, 0) = y"
 
     def check_firmly_nonexpansive(self) -> str:
-        """Check |p - q|^2 <= <p - q, y - z> for the proximal points p, q of y, z."""
+        """Check that |p - q|^2 <= <p - q, y - z> for the proximal points p of y and q of z."""
         for _ in TimeLimit(_SECONDS).rounds(60):
             y, z = self.random_point(), self.random_point()
             p, q = self.penalty.prox(y.copy(), 0.5), self.penalty.prox(z.copy(), 0.5)

@@ -1,4 +1,4 @@
-"""Checks of a problem: its function, components, constants and set."""
+"""Checks of a problem: its function, components, constants and feasible set."""
 
 import math
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _SECONDS = 0.25
 
 
 def check_problem(problem: Problem, runner: CheckRunner) -> None:
-    """Check everything that a problem declares."""
+    """Check the oracles, constants and measures of a problem against its definition."""
     look = runner.run_check
     if not look("start", lambda: FunctionChecks(problem, None, 0.0).check_start()):  # type: ignore[arg-type]
         return
@@ -82,7 +82,7 @@ def check_problem(problem: Problem, runner: CheckRunner) -> None:
 
 
 def _check_members(problem: Problem, space: PointSampler) -> str:
-    """Check that mixtures of the start and vertices are in the set."""
+    """Check that random convex combinations of the start and vertices are in the set."""
     for _ in range(20):
         x = space.random_member()
         if not problem.set.contains(x):
@@ -120,7 +120,7 @@ def _check_declarations(problem: Problem, search: ConstantSearch) -> str:
 
 
 def _check_proximal_map(problem: Any, space: PointSampler) -> str:
-    """Check that prox(x, g, lam) is the projection or the proximal point of x - lam g."""
+    """Check that prox(x, g, lam) is the projection or proximal point of x - lam g."""
     skip_unless_offered(problem, "prox")
     if problem.unconstrained:
         raise CheckSkipped("the problem has neither a set nor a penalty")

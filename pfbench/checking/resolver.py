@@ -1,4 +1,4 @@
-"""Resolution of a name or an object to the checks of its kind."""
+"""Selection of the checks for an object or a name, by the kind of the object."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -76,7 +76,7 @@ def check(
 
 
 class _ObjectKind(NamedTuple):
-    """Kind of objects that can be checked.
+    """Kind of checkable objects, e.g. algorithms, with functions that load and check them.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ def _run_problem_checks(result: Any, examination: CheckRunner, on: Any) -> None:
 
 
 def _is_builtin(part: Any) -> bool:
-    """Return whether an object is of a class of pfbench, which pfbench's tests have checked."""
+    """Return whether the class of an object is part of pfbench, whose tests have checked it."""
     return is_builtin(type(part).__module__)
 
 
@@ -145,12 +145,12 @@ def _run_penalty_checks(result: Any, examination: CheckRunner, on: Any) -> None:
 
 
 def is_imported(text: str) -> bool:
-    """Return whether a text names user-defined code, which is imported."""
+    """Return whether a text names user-defined code, which must be imported."""
     return is_user_defined(Selector.parse(text).name, KINDS)
 
 
 def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
-    """Return the name, the object and the kind of what is to be checked."""
+    """Return the name, the object and the kind that a name or an object refers to."""
     subject = method_class(subject) if is_method(subject) else subject
     if not isinstance(subject, str):
         label = getattr(subject, "__qualname__", type(subject).__qualname__)
@@ -185,7 +185,7 @@ def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
 
 
 def _load_builtin_algorithm(selector: Selector) -> Any:
-    """Return a built-in algorithm; its class if the selector states no parameter."""
+    """Return a built-in algorithm, as a class if the selector states no parameter."""
     cls, parameters = ALGORITHMS[selector.name], selector.parameters
     if not parameters:
         return cls
@@ -203,7 +203,7 @@ def _load_builtin_estimator(selector: Selector) -> Any:
 
 
 def _load_builtin_set(selector: Selector) -> Any:
-    """Return a built-in set for points of a small shape; an example if it needs a graph."""
+    """Return a built-in set of small dimension; sets that need a graph are examples."""
     entry = SETS[selector.name]
     if entry.required_arguments:
         if selector.parameters:
@@ -221,7 +221,7 @@ def _load_builtin_penalty(selector: Selector) -> Any:
 
 
 def _default_parameters(entry: Any, selector: Selector) -> dict[str, Any]:
-    """Return the parameters of a set or penalty, with usual values for required ones."""
+    """Return the parameters of a set or penalty, with test values for required ones."""
     needed = {name for name, parameter in entry.parameters().items() if parameter.is_required}
     usual = {"k": 2, "groups": 2}
     return {name: usual[name] for name in usual if name in needed} | dict(selector.parameters)
@@ -231,7 +231,7 @@ def _default_parameters(entry: Any, selector: Selector) -> dict[str, Any]:
 
 
 def infer_kind(obj: Any, name: str) -> str:
-    """Return the kind of an object, from its methods.
+    """Return the kind of an object, inferred from the methods that it has.
 
     Raises
     ------
@@ -264,7 +264,10 @@ _USUAL_OF_OWN: Mapping[str, Any] = MappingProxyType(
 
 
 def _instantiate(obj: Any, selector: Selector) -> Any:
-    """Instantiate a class or call a function; keep an algorithm class without parameters."""
+    """Return the object that a class or function makes, or an algorithm class unchanged.
+
+    An algorithm class is instantiated only if the selector states parameters.
+    """
     method = inspect.isclass(obj) and callable(getattr(obj, "run", None))
     if method and not selector.parameters:
         return obj

@@ -1,4 +1,4 @@
-"""Checks of a sampler: its draws are values, their mean is the gradient, and so are its moments."""
+"""Checks of a problem with random components: its draws, their mean and their moments."""
 
 import math
 from typing import Any
@@ -23,10 +23,10 @@ _FALSE_ALARM = 1e-7
 
 
 class SamplerChecks(ProblemChecks):
-    """Checks of the draws of a sampler and of the gradients at them."""
+    """Checks of a problem's random draws xi and of the gradients grad f(x, xi)."""
 
     def check_draws(self) -> str:
-        """Check that equal seeds give equal draws, and that draws are values."""
+        """Check that samples drawn with equal seeds give equal batch gradients."""
         x, points = self.space.random_member(), locate_methods(self.problem, "draw", "sample")
         first, second = (self._batch_gradient(seed, x) for seed in (3, 3))
         if not np.array_equal(first, second):
@@ -40,7 +40,10 @@ class SamplerChecks(ProblemChecks):
         return np.asarray(self.problem.batch(S, keep(x)))
 
     def check_batches_and_differences(self) -> str:
-        """Check that `batch` depends on its arguments alone, and `difference` is one of batches."""
+        """Check that batch(S, x) depends on S and x alone.
+
+        Also check that difference(S, x, y) = batch(S, x) - batch(S, y).
+        """
         problem, rng = self.problem, np.random.default_rng(5)
         points = locate_methods(problem, "batch", "mean_gradient", "difference")
         for size in (1, 7):
@@ -101,7 +104,7 @@ class SamplerChecks(ProblemChecks):
         return f"within {format_brief(allowed)} an entry, by {groups * _GROUP} draws"
 
     def check_moments(self) -> str:
-        """Check sigma2, L_ms and L_max by summation over a finite distribution."""
+        """Check the constants sigma2, L_ms and L_max by summation over a finite distribution."""
         problem = self.problem
         if problem.atoms is None:
             raise CheckSkipped("the problem states no atoms")
@@ -139,7 +142,7 @@ class SamplerChecks(ProblemChecks):
         )
 
     def _compute_gradients_by_atom(self, x: Any) -> Floats:
-        """Return grad f(x, xi) for each value of xi, shape (K, *shape)."""
+        """Return grad f(x, xi) for each of the K possible values of xi, shape (K, *shape)."""
         values = self.problem.atoms.values
         singles = (Draws(values[k : k + 1], 1) for k in range(len(values)))
         return np.array([self.problem.batch(S, keep(x)) for S in singles])

@@ -1,8 +1,9 @@
 """Checks of a feasible set: linear minimisation, projection, membership and diameter.
 
-Membership (`contains`) defines the set. Its known members are the vertices that `lo` and
-`random_vertex` return (all vertices, if they are few) and mixtures. Every answer is checked against
-every known member, and against points beyond the known vertices that `contains` accepts.
+The method `contains` defines the set. Known points of the set are the vertices that `lo` and
+`random_vertex` return (all vertices, if they are few) and their mixtures. Every answer of the set
+is checked against every known point. It is also checked against points beyond the known vertices
+that `contains` accepts.
 """
 
 import math
@@ -35,7 +36,7 @@ Look = tuple[str, Callable[[], str], tuple[str, ...]]
 
 
 def check_set(body: Any, runner: CheckRunner) -> None:
-    """Check all answers of a feasible set."""
+    """Check the methods and the diameter of a feasible set."""
     look, checks = runner.run_check, SetChecks(body)
     first: tuple[Look, ...] = (
         ("it declares what it is", checks.check_required_attributes, ("shape", "diameter")),
@@ -65,10 +66,10 @@ def check_set(body: Any, runner: CheckRunner) -> None:
 
 
 class SetChecks(SetSampler):
-    """Checks of a set against its definition."""
+    """Checks of a feasible set against its definition by `contains`."""
 
     def check_required_attributes(self) -> str:
-        """Check that the set has all attributes of a feasible set."""
+        """Check that the set has all required attributes, and a finite diameter."""
         body = self.body
         needed = ("name", "diameter", "has_projection", "contains", "lo", "minimum", "start")
         lacking = [part for part in needed if not hasattr(body, part)]
@@ -80,7 +81,7 @@ class SetChecks(SetSampler):
         return f"points of shape {self.shape}, diameter {format_brief(float(D))}"
 
     def check_start(self) -> str:
-        """Check that the start is a member, and a fresh copy each time."""
+        """Check that the start is in the set, and that each call returns a new copy."""
         x = self.body.start()
         if np.shape(x) != self.shape:
             raise CheckFailed(f"a start of shape {self.shape}", f"shape {np.shape(x)}", {"x": x})
@@ -93,7 +94,7 @@ class SetChecks(SetSampler):
         return "a member, a fresh copy each time"
 
     def check_lo_answers(self) -> str:
-        """Check that `lo` returns float64 arrays like points, or vertices of rank one."""
+        """Check that `lo` returns float64 arrays of the right shape, or vertices of rank one."""
         form = DensePointFormat(self.shape)
         ones = np.ones(self.shape)
         for g in (self.trial_gradients[0], ones, -ones, 0.0 * ones):
@@ -107,7 +108,7 @@ class SetChecks(SetSampler):
         return form.points_text
 
     def check_lo_answers_are_members(self) -> str:
-        """Check that the results of `lo` are members."""
+        """Check that the set contains the points that `lo` returns."""
         for g, v in self.answers:
             if not self.contains(v):
                 raise CheckFailed(
@@ -119,7 +120,7 @@ class SetChecks(SetSampler):
         return f"{len(self.answers)} answers of lo are members"
 
     def check_minimality(self) -> str:
-        """Check that no member has a lower product with g than lo(g)."""
+        """Check that no known point x of the set has <g, x> < <g, lo(g)>."""
         patience = TimeLimit(SECONDS)
         for k in patience.rounds(len(self.answers)):
             g, v = self.answers[k]
@@ -144,7 +145,7 @@ class SetChecks(SetSampler):
         )
 
     def _check_not_improvable(self, g: Floats, v: Floats, reached: float) -> None:
-        """Raise if a point that `contains` accepts is better than v = lo(g)."""
+        """Raise `CheckFailed` if `contains` accepts a point y with <g, y> < <g, v>, v = lo(g)."""
         centre, size = self.centre, norm(g)
         if size == 0.0:
             return
@@ -169,7 +170,10 @@ class SetChecks(SetSampler):
                 )
 
     def _farthest_member_from_centre(self, u: Floats) -> Floats:
-        """Return the farthest member from the centre in the direction u, by bisection."""
+        """Return the farthest point of the set from its centre in the direction u.
+
+        It is found by bisection.
+        """
         near, far = 0.0, 2.0 * self.diameter_or_one / norm(u)
         for _ in range(20):
             middle = 0.5 * (near + far)
@@ -181,7 +185,7 @@ class SetChecks(SetSampler):
         return _RELATIVE * norm(g) * max(self.diameter_or_one, norm(self.centre))
 
     def check_extreme_points(self) -> str:
-        """Check that no answer of `lo` lies between two members."""
+        """Check that no vertex that `lo` returns lies between two points of the set."""
         looked = 0
         for k in TimeLimit(SECONDS).rounds(len(self.answers)):
             g, v = self.answers[-1 - k]
@@ -192,7 +196,7 @@ class SetChecks(SetSampler):
         return f"no answer of {looked} lies between members{self._remark_on_undeclared_polytope()}"
 
     def _remark_on_undeclared_polytope(self) -> str:
-        """Return a remark if a set seems to be a polytope, but does not declare it."""
+        """Return a remark if a set seems to be a polytope but does not declare it, else ""."""
         few = len(self.member_rows)
         if getattr(self.body, "polytope", False) or 2 * few > self.found_member_count:
             return ""
@@ -202,7 +206,7 @@ class SetChecks(SetSampler):
         )
 
     def _vertices_and_members_near_minimal(self, g: Floats) -> list[Floats]:
-        """Return vertices that are nearly minimal against g, and some known members."""
+        """Return vertices and known points of the set that nearly minimise <g, x>."""
         tilts = 1e-6 * max(norm(g), 1e-3) * self.rng.standard_normal((4, *self.shape))
         near = [as_dense_array(self.body.lo(g + tilt)) for tilt in tilts]
         values = self.member_rows @ g.ravel()
@@ -226,7 +230,10 @@ class SetChecks(SetSampler):
                 )
 
     def check_lo_pure_and_scale_invariant(self) -> str:
-        """Check that lo leaves g unchanged, returns new arrays, and is invariant under scaling."""
+        """Check that lo(g) leaves g unchanged and depends only on the direction of g.
+
+        Also check that later calls do not overwrite earlier results.
+        """
         for g, v in self.answers[:20]:
             copy = g.copy()
             recomputed = as_dense_array(self.body.lo(copy))
@@ -250,7 +257,7 @@ class SetChecks(SetSampler):
         return "g stays unchanged; neither its norm nor earlier calls change the answer"
 
     def check_minimum(self) -> str:
-        """Check that minimum(g) brackets <g, lo(g)>."""
+        """Check that the interval minimum(g) contains the smallest known <g, x>."""
         for g, v in self.answers:
             lower, upper = self.body.minimum(g)
             reached, allowed = float(np.vdot(g, v)), self._rounding_allowance(g)
@@ -270,7 +277,7 @@ class SetChecks(SetSampler):
         return f"brackets the least product in {len(self.answers)} directions"
 
     def check_membership(self) -> str:
-        """Check membership: mixtures are in; points beyond a vertex, or not finite, are not."""
+        """Check that `contains` accepts mixtures of points, and rejects outer and NaN points."""
         for _ in TimeLimit(SECONDS).rounds(60):
             x = self.random_member()
             if not self.contains(x):
@@ -299,7 +306,10 @@ class SetChecks(SetSampler):
         return "mixtures are in the set; points beyond vertices, or not finite, are not"
 
     def check_random_vertices(self) -> str:
-        """Check that random vertices are vertices, and differ."""
+        """Check that random vertices lie between no two points of the set, and that they differ.
+
+        Also check that equal seeds give equal vertices.
+        """
         if not hasattr(self.body, "random_vertex"):
             raise CheckSkipped("it has no method random_vertex")
         rng = np.random.default_rng(3)
@@ -322,7 +332,10 @@ class SetChecks(SetSampler):
         return f"{len(vertices)} drawn"
 
     def check_diameter(self) -> str:
-        """Check that no two members exceed the diameter, and that some attain it if exact."""
+        """Check that no two points of the set are farther apart than its diameter.
+
+        If the diameter is declared exact, two points must nearly attain it.
+        """
         D, best, pair = float(self.body.diameter), 0.0, (self.centre, self.centre)
         for k in TimeLimit(SECONDS).rounds(40):
             g = (
@@ -368,7 +381,7 @@ class SetChecks(SetSampler):
         return f"{format_brief(D)}; largest distance found: {format_brief(best)}"
 
     def _projection_inputs(self) -> Iterator[Floats]:
-        """Yield points to project: members, points near and far, units, integers and ties."""
+        """Yield points to project: in the set, near it and far from it, with special entries."""
         root = math.sqrt(self.centre.size)
         for k in range(40):
             size = 10.0 ** self.rng.uniform(-2.0, 1.0) * self.diameter_or_one
@@ -378,7 +391,7 @@ class SetChecks(SetSampler):
             yield self.diameter_or_one * 10.0 ** self.rng.uniform(-1.0, 0.5) * g
 
     def check_projection(self) -> str:
-        """Check that <y - p, x - p> <= 0 for p = project(y) and all members x."""
+        """Check that <y - p, x - p> <= 0 for p = project(y) and known points x of the set."""
         body = self.body
         if not body.has_projection:
             try:

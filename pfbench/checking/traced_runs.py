@@ -1,4 +1,4 @@
-"""Runs of an algorithm step by step, through guarded oracles."""
+"""Step-by-step runs of an algorithm whose oracles record forbidden accesses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ CALLS = Budget(sfo=10**6, lo=10**4, po=10**4, fv=10**6, hvp=10**6)
 def follow_guarded(
     problem: Any, algorithm: Any, *, seed: int = 0, budget: Budget = CALLS, **options: Any
 ) -> Steps:
-    """Return the steps of a run whose oracles record reads of their private attributes.
+    """Return an iterator over the steps of a run, whose oracles record private accesses.
 
-    See `Steps` for the options.
+    Other options are those of `Steps`.
     """
     streams = {"oracles": np.random.default_rng(0), "algorithm": np.random.default_rng(seed)}
     return Steps(
@@ -45,7 +45,7 @@ def follow_guarded(
 
 @dataclass(frozen=True)
 class RunRecord:
-    """Record of one run, step by step.
+    """Record of one run: the states, and the oracle counts after each state.
 
     Attributes
     ----------
@@ -65,7 +65,10 @@ class RunRecord:
     exhausted_budget: bool
 
     def has_same_iterates(self, other: "RunRecord", limit: int | None = None) -> bool:
-        """Return whether the first `limit` iterates, by default all, are identical bit for bit."""
+        """Return whether the first `limit` iterates of two runs are identical bit for bit.
+
+        By default all iterates are compared.
+        """
         states, its = self.states[:limit], other.states[:limit]
         return len(states) == len(its) and all(
             points_identical(a.x, b.x) for a, b in zip(states, its, strict=True)
@@ -74,7 +77,7 @@ class RunRecord:
 
 @dataclass
 class RunRecords:
-    """Runs of an algorithm on a problem.
+    """Several recorded runs of one algorithm on one problem.
 
     Attributes
     ----------
@@ -102,7 +105,10 @@ class RunRecords:
         wrap_backend: Callable[[Any], Any] = lambda backend: backend,
         algorithm: Any = None,
     ) -> RunRecord:
-        """Run the algorithm for at most as many iterations as the first run."""
+        """Run the algorithm, and return its record.
+
+        The run has at most as many iterations as the first run.
+        """
         run = follow_guarded(
             self.problem, algorithm or self.algorithm, seed=seed, budget=budget, wrap=wrap_backend
         )
@@ -123,13 +129,13 @@ class RunRecords:
         return RunRecord(tuple(states), tuple(counts), ledger.counts(), bool(ledger.end_reason))
 
     def record_run_as_long_as(self, other: "RunRecords") -> RunRecord:
-        """Return the run of seed 0, with as many iterations as the first run of another record."""
+        """Return the record of a run with seed 0 that is as long as the first run of `other`."""
         self._seed_zero_run, self.max_states = other.seed_zero_run, other.max_states
         return self.record_run()
 
     @property
     def seed_zero_run(self) -> RunRecord:
-        """Run of seed 0."""
+        """Record of the run with seed 0."""
         if self._seed_zero_run is None:
             self._seed_zero_run = self.record_run()
             self.max_states = max(_FEWEST, len(self._seed_zero_run.states))
@@ -142,7 +148,10 @@ def _copy_state(state: State) -> State:
 
 
 def gradient_entries(x: Point) -> Any:
-    """Return the entries that a gradient has: all of an array, the observed ones of a matrix."""
+    """Return the entries of a point at which the gradient is defined.
+
+    These are all entries of an array, or the observed entries of a factored matrix.
+    """
     return x if isinstance(x, np.ndarray) else x.values()
 
 

@@ -1,4 +1,4 @@
-"""Detection of calls of a problem that bypass the counting oracles."""
+"""Detection of evaluations of a problem that bypass the counting oracles."""
 
 import sys
 import threading
@@ -34,7 +34,7 @@ _BUNDLE = _codes(Oracles, bundle.CountedHessian, bundle.CountedTable)
 
 
 class UncountedCallDetector:
-    """Context that records calls of a problem or a set that bypass the oracle bundle.
+    """Context manager that records calls of a problem or set that bypass its counting oracles.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class UncountedCallDetector:
                 )
 
     def _identify_call(self, frame: FrameType, caller: FrameType) -> str:
-        """Return the name of a called oracle of a problem or a set, or compiled loop; else ""."""
+        """Return the name of the called oracle or compiled loop, or "" for any other function."""
         code = frame.f_code
         if code.co_name in _ORACLES and code.co_argcount:
             owner = frame.f_locals.get(code.co_varnames[0])
@@ -101,7 +101,7 @@ class UncountedCallDetector:
 
 
 class PrivateAccessRecordingOracles(Oracles):
-    """Oracles that record which of their private attributes are read from outside.
+    """Oracles that record which of their private attributes user code reads.
 
     Attributes
     ----------
@@ -136,13 +136,13 @@ PrivateAccessRecordingOracles.__name__ = (
 def guard_oracles(
     problem: Problem, backend: Any, ledger: Ledger | None = None
 ) -> PrivateAccessRecordingOracles:
-    """Return oracles that a backend answers and that record reads of private attributes."""
+    """Return oracles of a backend that record reads of their private attributes."""
     form = infer_format(problem.start(), problem.name)
     return PrivateAccessRecordingOracles(backend, ledger or Ledger(), problem.set.diameter, form)
 
 
 def format_counts(counts: Counts) -> str:
-    """Return nonzero counts as text, as in "4 FO, 92 SFO"."""
+    """Return the nonzero oracle counts as text, e.g. "4 FO, 92 SFO"."""
     report = counts.as_dict()
     return (
         ", ".join(f"{report[name]} {name.upper()}" for name in COUNTED if report[name])
@@ -156,7 +156,7 @@ def refuse_uncounted_calls(
     tallied_counts: Counts,
     ledger_counts: Counts,
 ) -> None:
-    """Raise `CheckFailed` if calls bypassed the counting oracles.
+    """Raise `CheckFailed` if some evaluations bypassed the counting oracles.
 
     Parameters
     ----------
@@ -189,7 +189,10 @@ def refuse_uncounted_calls(
 
 
 class NegatedBackend(OverriddenOracles):
-    """Backend that answers for -f, which changes every run that depends on the answers."""
+    """Oracles that answer for -f in place of f.
+
+    Every run that depends on the answers changes.
+    """
 
     def __getattr__(self, name: str) -> Any:
         result = super().__getattr__(name)
@@ -199,7 +202,7 @@ class NegatedBackend(OverriddenOracles):
 
 
 class _NegatedObject(OverriddenOracles):
-    """Component Hessians, or a table, of -f."""
+    """Component Hessians or table of gradients of -f."""
 
     def __getattr__(self, name: str) -> Any:
         result = super().__getattr__(name)

@@ -1,6 +1,7 @@
-"""Check of a run in other units: on lambda f(x/mu), from mu x_0, with scaled steps.
+"""Check that a run is the same in other units: on lambda f(x/mu), from mu x_0.
 
-A run that changes contains an absolute number: a tolerance, a step or a constant with a unit.
+The parameters are scaled accordingly. If the run changes, the algorithm contains an absolute
+number: a tolerance, a step or a constant with a unit.
 """
 
 import ast
@@ -40,7 +41,7 @@ _LARGEST = 10_000
 
 
 def check_unit_invariance(runs: RunRecords) -> str:
-    """Check that a run with f, x and parameters in other units has equal counts and iterates.
+    """Check that a run in other units of f and x has the same counts and the same scaled iterates.
 
     A schedule that scales with the units defines how parameters scale. Without such a schedule,
     combinations of units are tried.
@@ -60,7 +61,7 @@ def check_unit_invariance(runs: RunRecords) -> str:
 
 
 def _check_runs_in_other_units(runs: RunRecords, absolute_number_lines: Sequence[str]) -> str:
-    """Return the observation as text; raise as `check_unit_invariance` does."""
+    """Return the observation of `check_unit_invariance` as text; raise its exceptions."""
     compare_schedules = scheduled = _compare_schedules(runs)
     if compare_schedules:
         raise CheckFailed(
@@ -86,7 +87,9 @@ def _check_runs_in_other_units(runs: RunRecords, absolute_number_lines: Sequence
 
 
 def check_schedule_units(runs: RunRecords) -> str:
-    """Check that units leave a schedule's integers unchanged, and scale its steps by a power.
+    """Check that a schedule scales with the units of f and x.
+
+    Its integers must be unchanged, and its real parameters must scale by a power.
 
     Raises
     ------
@@ -116,7 +119,10 @@ def check_schedule_units(runs: RunRecords) -> str:
 
 
 def _compare_schedules(runs: RunRecords) -> str | None:
-    """Describe how a scheduled run differs in other units; None without a schedule."""
+    """Return text on how a run with scheduled parameters differs in other units.
+
+    Return "" if it does not, and None if there is no suitable schedule.
+    """
     kind, homogeneity = type(runs.algorithm), check_schedule(type(runs.algorithm))
     if homogeneity is None or homogeneity.accuracy is None:
         return None
@@ -150,7 +156,7 @@ def _compare_schedules(runs: RunRecords) -> str | None:
 def _compare_scaled_run(
     runs: RunRecords, make_algorithm: Callable[[Scaling], Any], scaling: Scaling
 ) -> str:
-    """Describe how an algorithm's run differs in other units; empty if it does not."""
+    """Return text on how an algorithm's run differs in other units, or "" if it does not."""
     try:
         other = RunRecords(
             make_algorithm(scaling), RescaledProblem(runs.problem, scaling)
@@ -161,7 +167,7 @@ def _compare_scaled_run(
 
 
 def _rescale_parameters(algorithm: Any, units: Mapping[str, Unit], scaling: Scaling) -> Any:
-    """Return an algorithm with parameters in other units."""
+    """Return a copy of an algorithm whose parameters are in other units."""
     changed = {
         name: value * scaling.factor(units[name])
         for name, value in get_parameters(algorithm).items()
@@ -188,7 +194,10 @@ def _describe_run_difference(first: RunRecord, other: RunRecord, scaling: Scalin
 
 
 def _iterate_unit_choices(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
-    """Yield combinations of units by parameter name; other parameters are dimensionless."""
+    """Yield possible units of an algorithm's parameters as dicts by name.
+
+    Parameters that are missing in a dict are dimensionless.
+    """
     names = [
         name
         for name, value in get_parameters(algorithm).items()
@@ -199,7 +208,7 @@ def _iterate_unit_choices(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
 
 
 def find_absolute_numbers(kind: type) -> Iterator[str]:
-    """Yield the location, method and value of each float below 0.1 in a class."""
+    """Yield the location, method and value of each float below 0.1 in the code of a class."""
     for name, method in vars(kind).items():
         function = getattr(method, "__func__", method)
         if not inspect.isfunction(function):
