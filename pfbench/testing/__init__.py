@@ -1,7 +1,8 @@
-"""Checks of any solver, for the test suites of other projects.
+"""Checks of optimisers and solvers, for the test suites of other projects.
 
 `pfbench.testing` is public. Each check raises AssertionError with at most five lines. A *stepper*
-takes gradients and returns iterates; a *solver* calls functions back. Importing needs only NumPy.
+takes gradients and returns iterates; a *solver* calls functions itself. Importing the package needs
+only NumPy.
 """
 
 from typing import TYPE_CHECKING

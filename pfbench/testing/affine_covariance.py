@@ -1,4 +1,4 @@
-"""Affine covariance of Frank-Wolfe methods on polytopes."""
+"""Check of Frank-Wolfe methods on polytopes: affine maps of the problem must map the iterates."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ _NAMES = ("f", "grad", "lmo", "x0")
 
 
 def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance: float) -> None:
-    """Check that a Frank-Wolfe solver commutes with x -> A x + b on a random polytope.
+    """Check that a Frank-Wolfe solver commutes with an affine map of a random polytope.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance
 def _points(
     solver: Callable[..., Any], parameters: Mapping[str, Any], hyper: Mapping[str, Any]
 ) -> Floats:
-    """Run a solver, and return its points, shape (k, d)."""
+    """Run a solver and return its points, shape (k, d)."""
     existing = inspect.signature(solver).parameters
     lacking = [
         n for n, p in existing.items() if p.default is p.empty and n not in {*_NAMES, *hyper}

@@ -1,4 +1,4 @@
-"""Covariance: a method on a transformed problem produces the transformed points."""
+"""Checks of covariance: a method must map its iterates as the problem is mapped."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _FACTOR = 4.0
 
 @dataclass(frozen=True)
 class _ProblemMap:
-    """Maps of a point and of a gradient to the transformed problem, and of a point back."""
+    """Maps of points and gradients to a transformed problem, and of points back."""
 
     point: Callable[[Layers], Layers]
     gradient: Callable[[Layers], Layers]
@@ -28,7 +28,7 @@ class _ProblemMap:
 
 
 def compute_tolerance(make: Stepper) -> float:
-    """Return the deviation, relative to the largest step, up to which runs count as equal."""
+    """Return the deviation up to which two runs count as equal, relative to the largest step."""
     return min(max(1e-9, 2.0**14 * make.unit_roundoff), 0.25)
 
 
@@ -40,7 +40,7 @@ def covariant(
     tolerance: float | None = None,
     **hyper: Any,
 ) -> None:
-    """Check that a stepper commutes with the maps of a group.
+    """Check that an optimiser commutes with a group of transformations of the problem.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _scaling(point: float, gradient: float) -> Callable[..., tuple[Stepper, _Pro
 def _make_group_of_layer_isometries(
     draw: Callable[[Any, tuple[int, ...]], tuple[Callable[..., Floats], Callable[..., Floats]]],
 ) -> Callable[..., tuple[Stepper, _ProblemMap]]:
-    """Return a group that applies a random isometry to each layer of points and gradients."""
+    """Return a function that draws one isometry for each layer of points and gradients."""
 
     def transform(make: Stepper, rng: Any) -> tuple[Stepper, _ProblemMap]:
         sample = [draw(rng, shape) for shape in make.shapes]

@@ -1,4 +1,4 @@
-"""Dead parameters: those that change no bit of any iterate."""
+"""Check for dead parameters, whose value changes no bit of any iterate."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -28,12 +28,12 @@ _LONGER = 10
 def no_dead_parameter(
     make: Stepper, *, alternatives: Mapping[str, Any] = MappingProxyType({}), **hyper: Any
 ) -> None:
-    """Check that each parameter has an effect on the iterates.
+    """Check that each parameter of an optimiser has an effect on its iterates.
 
-    Each parameter is halved, doubled, increased by one or flipped, all else equal. A parameter is
-    dead if all points have the same bits in double precision, with gradients of the scales 1, 2^-30
-    and 2^30. It is lost to rounding if the first changed value has an effect in double precision,
-    but not in the stepper's own type.
+    Each parameter is halved, doubled, increased by one or flipped, while the others are fixed. A
+    parameter is dead if no such change affects any bit of the iterates in double precision. The
+    gradients have the scales 1, 2^-30 and 2^30. A parameter is lost to rounding if its first change
+    has an effect in double precision, but not in the optimiser's own type.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def no_dead_parameter(
 def _describe_dead_parameters(
     make: Stepper, hyper: dict[str, Any], alternatives: Mapping[str, Any]
 ) -> list[str]:
-    """Return a line for each dead parameter of a setting."""
+    """Return one line of text for each parameter that has no effect with these values."""
     steps = make.steps or _STEPS
     double, typed = _Runs(make.with_double_precision(), steps), _Runs(make, steps)
     if double.points(hyper, 1.0, steps) != double.points(hyper, 1.0, steps):
@@ -97,7 +97,7 @@ def _describe_dead_parameters(
 
 
 class _Runs:
-    """Iterates of a stepper as bytes, on fixed gradients of each scale."""
+    """Iterates of an optimiser as bytes, for fixed random gradients of several scales."""
 
     def __init__(self, make: Stepper, steps: int) -> None:
         self._make = make
@@ -106,14 +106,17 @@ class _Runs:
         self._usual: dict[tuple[int, float], bytes] = {}
 
     def points(self, hyper: Mapping[str, Any], scale: float, steps: int) -> bytes:
-        """Return all points of a run, as bytes."""
+        """Return all iterates of a run as bytes."""
         grads: list[Layers] = [[scale * layer for layer in g] for g in self._grads[:steps]]
         with np.errstate(all="ignore"):
             points = self._make.follow(self._x0, grads, hyper)
         return b"".join(layer.tobytes() for point in points for layer in point)
 
     def differ(self, hyper: Mapping[str, Any], changed: Mapping[str, Any]) -> bool:
-        """Return whether the points differ at any scale; `hyper` must be equal in all calls."""
+        """Return whether the iterates with changed parameters differ, for gradients of any scale.
+
+        Iterates with `hyper` are cached, so `hyper` must be the same in all calls.
+        """
         for steps, scale in itertools.product(self._lengths, _SCALES):
             if (steps, scale) not in self._usual:
                 self._usual[steps, scale] = self.points(hyper, scale, steps)
@@ -125,9 +128,10 @@ class _Runs:
 def _iterate_variations(
     hyper: Mapping[str, Any], alternatives: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any, list[tuple[Any, dict[str, Any]]]]]:
-    """Yield the name and value of each number or flag, and its other values.
+    """Yield the name and value of each parameter, and a list of other values.
 
-    Each other value comes with all parameters of the changed setting.
+    Each other value is a pair with the dict of all parameters after the change. Entries of a tuple
+    are varied one by one.
     """
     for name, value in hyper.items():
         if isinstance(value, tuple) and name not in alternatives:
@@ -145,7 +149,7 @@ def _iterate_variations(
 
 
 def _list_alternatives(name: str, value: Any) -> list[Any]:
-    """Return other values of a parameter, in the order in which they are tried."""
+    """Return other values of a parameter, in the order in which they are to be tried."""
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int) and value != 0:

@@ -1,4 +1,4 @@
-"""Unbiased estimators: the mean over all draws equals the gradient exactly."""
+"""Check that a gradient estimator is unbiased, by enumeration of all its draws."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ _POINTS = 3
 
 
 class FiniteSum(IndexSampling):
-    """Quadratics f_i(x) = (x - c_i)' A_i (x - c_i)/2 with weights, as a test problem.
+    """Weighted mean f of the quadratics f_i(x) = (x - c_i)' A_i (x - c_i)/2, as a test problem.
 
     f = sum of w_i f_i / sum of w_i. Oracle calls are not counted.
 
@@ -52,19 +52,19 @@ class FiniteSum(IndexSampling):
         return f"FiniteSum(n={self.n}, d={self.d}{weights}, seed={self._seed})"
 
     def component(self, i: Any, x: Any) -> Floats:
-        """Return the gradient of f_i at x, shape (d,), without its weight."""
+        """Return the gradient of f_i at x, shape (d,), without the factor w_i."""
         return np.asarray(self._A[i] @ (np.asarray(x) - self._c[i]))
 
     def batch(self, sample: Any, x: Any) -> Floats:
-        """Return the mean of the gradients of a sample at x, without weights."""
+        """Return the unweighted mean of grad f_i(x) over a sample, shape (d,)."""
         return np.asarray(np.mean([self.component(i, x) for i in np.atleast_1d(sample)], axis=0))
 
     def difference(self, sample: Any, x: Any, y: Any) -> Floats:
-        """Return the mean of grad f_i(x) - grad f_i(y) over a sample, without weights."""
+        """Return the unweighted mean of grad f_i(x) - grad f_i(y) over a sample, shape (d,)."""
         return self.batch(sample, x) - self.batch(sample, y)
 
     def gradient(self, x: Any) -> Floats:
-        """Return the gradient of f at x."""
+        """Return the gradient of f at x, shape (d,)."""
         each = np.array([self.component(i, x) for i in range(self.n)])
         return np.asarray(self.weights @ each / self.weights.sum())
 
@@ -77,9 +77,9 @@ def unbiased(
     given_past: bool = False,
     seed: int = 0,
 ) -> None:
-    """Check that the mean of an estimate over all draws is the gradient.
+    """Check that the mean of a gradient estimate over all its draws is the gradient.
 
-    Every sequence of draws is enumerated, so keep n, batches and calls small.
+    Every sequence of draws is enumerated, so keep n, the batches and `calls` small.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def unbiased(
 
 
 def _describe_bias(rows: Sequence[tuple[float, Floats]], target: Floats) -> list[str]:
-    """Return lines on the error of a weighted mean of estimates; [] for a rounding error."""
+    """Return lines of text on the error of a mean of estimates; [] if it is a rounding error."""
     total = sum(chance for chance, _ in rows)
     mean = np.asarray(sum(chance * g for chance, g in rows) / total)
     size = max(float(np.abs(g).max()) for g in (target, *(g for _, g in rows)))

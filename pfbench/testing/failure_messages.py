@@ -1,4 +1,4 @@
-"""Failure messages of checks: at most five lines, with numbers and a call that reproduces them."""
+"""Failure messages of checks, with numbers and a call that reproduces the failure."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ _MAX_LENGTH = 200
 
 
 def fail(lines: Sequence[str], call: str) -> NoReturn:
-    """Raise an AssertionError of at most five lines, the last of which is the call.
+    """Raise an AssertionError of at most five lines, whose last line is the call.
 
     Parameters
     ----------
@@ -34,7 +34,10 @@ def fail(lines: Sequence[str], call: str) -> NoReturn:
 
 
 def format_call(check: Any, *value: Any, **hyper: Any) -> str:
-    """Return a call as text, without defaults; `check` is a function or its name."""
+    """Return a call of a check as text, without arguments that have their default values.
+
+    `check` is a function or its name.
+    """
     defaults = inspect.signature(check).parameters if callable(check) else {}
     settings = {
         name: item
@@ -46,7 +49,7 @@ def format_call(check: Any, *value: Any, **hyper: Any) -> str:
 
 
 def format_settings(hyper: Mapping[str, Any]) -> str:
-    """Return parameters as text: ``lr=0.1, momentum=0.9``."""
+    """Return parameters as text, e.g. ``lr=0.1, momentum=0.9``."""
     return ", ".join(f"{name}={_format_value(value)}" for name, value in hyper.items())
 
 
@@ -59,7 +62,7 @@ def _format_value(value: Any) -> str:
 
 
 def deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, int, str]:
-    """Return the largest deviation of two runs, relative to the largest step, and where it is.
+    """Return the largest deviation of two runs relative to the largest step, and its location.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Inequalities that each step of a method must satisfy."""
+"""Check of inequalities that each step of a method must satisfy."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -25,7 +25,7 @@ def descends(
     gradient: Callable[[Any], Any] | None = None,
     **hyper: Any,
 ) -> None:
-    """Check an inequality at each step.
+    """Check that each step of an optimiser satisfies an inequality.
 
     Parameters
     ----------
@@ -78,14 +78,16 @@ def _name(inequality: Any) -> str:
 
 
 class _StatedInequality:
-    """Base class of built-in inequalities, named after their constructor call."""
+    """Base class of the built-in inequalities; its name shows the constructor call."""
 
     def __init__(self, label: str, **statement: Any) -> None:
         self.__name__ = f"{label}({', '.join(f'{k}={v!r}' for k, v in statement.items())})"
 
 
 class smooth(_StatedInequality):  # noqa: N801 - it is used as a function
-    """Inequality f(x+) <= f(x) + <g, d> + L |d|^2/2, d = x+ - x: one violation refutes L.
+    """Inequality f(x+) <= f(x) + <g, d> + L |d|^2/2 with d = x+ - x.
+
+    It holds for every L-smooth f, so one violation refutes the constant L.
 
     Parameters
     ----------
@@ -111,12 +113,12 @@ class smooth(_StatedInequality):  # noqa: N801 - it is used as a function
 
 
 class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
-    """Bounds on a spectral method's direction in the singular vectors of its momentum.
+    """Bounds on the direction of a spectral method, in the singular vectors of its momentum.
 
-    The momentum N_t is formed from the gradients; O_t = -(x_{t+1} - (1 - lr wd) x_t)/(lr scale).
-    With N_t = U diag(s) V', each u_i' O_t v_i must lie in [lo, hi] where s_i >= |N_t|_F/100, and
-    each u_i' O_t v_j must be at most `slack`. Five steps of Muon's iteration have
-    ``lo=0.6818, hi=1.1344``, other coefficients other intervals.
+    The momentum N_t is computed from the gradients. The direction is O_t = -(x_{t+1} - (1 - lr wd)
+    x_t)/(lr scale). With N_t = U diag(s) V', each u_i' O_t v_i with s_i >= |N_t|_F/100 must be in
+    [lo, hi]. For i and j different, u_i' O_t v_j must be at most `slack` in modulus. Five steps of
+    Muon's iteration have ``lo=0.6818, hi=1.1344``; other coefficients have other intervals.
 
     Parameters
     ----------
@@ -149,12 +151,12 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
         self._buffers: list[Any] = []
 
     def begin(self) -> "lmo":
-        """Clear the momentum for a new run, and return the inequality itself."""
+        """Clear the momentum for a new run, and return this object."""
         self._buffers = []
         return self
 
     def __call__(self, before: Any, after: Any, g: Any) -> Any:
-        """Return left and right side of the most violated of the bounds, and its terms by name."""
+        """Return both sides of the most violated bound, and its terms by name."""
         layers = (before, after, g) if isinstance(before, list) else ([before], [after], [g])
         self._buffers = self._buffers or [0.0 * q for q in layers[2]]
         results = []
@@ -180,11 +182,11 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
 
 
 class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function
-    """Recursion of the primal-dual gap of Frank-Wolfe with open-loop steps 2/(t+2).
+    """Inequality for the primal-dual gap G_t of Frank-Wolfe with open-loop steps 2/(t+2).
 
-    A_t G_t - A_{t-1} G_{t-1} <= L a_t^2/(2 A_t) |v_t - x_t|^2, a_t = 2t+2, A_t = (t+1)(t+2), with
-    G_t = f(x_{t+1}) - L_t and A_t L_t the sum of a_i (f(x_i) + <grad f(x_i), v_i - x_i>), for f
-    convex and L-smooth.
+    For f convex and L-smooth, A_t G_t - A_{t-1} G_{t-1} <= L a_t^2/(2 A_t) |v_t - x_t|^2. Here a_t
+    = 2t+2, A_t = (t+1)(t+2) and G_t = f(x_{t+1}) - L_t. The lower bound L_t satisfies A_t L_t = sum
+    over i <= t of a_i (f(x_i) + <grad f(x_i), v_i - x_i>).
 
     Parameters
     ----------
@@ -208,12 +210,12 @@ class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function
         self.begin()
 
     def begin(self) -> "gap_recursion":
-        """Reset the inequality to the start of a run, and return it."""
+        """Reset the recursion to the start of a run, and return this object."""
         self._t, self._lower, self._last = 0, 0.0, 0.0
         return self
 
     def __call__(self, before: Floats, after: Floats, g: Floats) -> Any:
-        """Return the increase of A_t G_t, its bound, and the terms by name."""
+        """Return the increase of A_t G_t, its upper bound, and the terms by name."""
         t = self._t
         a, A = 2.0 * t + 2, (t + 1.0) * (t + 2)
         toward = np.asarray(self.lmo(g)) - before

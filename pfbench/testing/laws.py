@@ -1,4 +1,4 @@
-"""Equality in distribution of the points of two methods, over all their draws."""
+"""Check that the iterates of two methods have the same distribution."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ _PAIRED = 5
 
 
 def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> str:
-    """Check that two methods produce the same points, or points of the same distribution.
+    """Check that two methods have equal iterates, or iterates of the same distribution.
 
     Parameters
     ----------
@@ -112,9 +112,10 @@ def _compare_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
 def _total_variation(
     a: Sequence[tuple[float, Floats]], b: Sequence[tuple[float, Floats]]
 ) -> tuple[float, tuple[tuple[float, float], Floats]]:
-    """Return the total variation distance, and both chances of the outcome that differs most.
+    """Return the total variation distance of two finite distributions.
 
-    Values of a coordinate count as equal if no gap between neighbours exceeds rounding.
+    Also return the outcome whose probabilities differ most, with both probabilities. Neighbouring
+    values of a coordinate count as equal if they differ only by rounding.
     """
     rows = np.array([x for _, x in (*a, *b)])
     names = np.zeros(rows.shape, dtype=np.int64)
@@ -134,7 +135,10 @@ def _total_variation(
 
 
 def _compare_samples(methods: Sequence[Any], index: int, seed: int, why: str, call: str) -> str:
-    """Compare runs with common seeds, then samples; return how that decided, or raise."""
+    """Compare runs with equal seeds, then random samples; return text on how that decided.
+
+    Raise AssertionError if the samples differ significantly.
+    """
     seeds = np.random.SeedSequence(seed).spawn(2 * _RUNS)
     pairs = [[m(np.random.default_rng(s)) for m in methods] for s in seeds[:_PAIRED]]
     if all(np.allclose(x, y, rtol=_ROUNDING, atol=_ROUNDING * np.abs(x).max()) for x, y in pairs):
@@ -173,7 +177,7 @@ def _functionals(flat: Floats, index: int) -> list[float]:
 
 
 def _rank_test(x: Floats, y: Floats) -> float:
-    """Return the two-sided p-value of the rank-sum test, in the normal approximation."""
+    """Return the two-sided p-value of the rank-sum test, by the normal approximation."""
     both = np.concatenate([x, y])
     values, inverse, ties = np.unique(both, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(ties) - (ties - 1) / 2)[inverse]

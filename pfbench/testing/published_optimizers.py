@@ -1,4 +1,4 @@
-"""Published optimisers, as plain functions from gradients to points.
+"""Published optimisers as plain functions that map a start and gradients to iterates.
 
 Each function takes and returns arrays or lists of layers. They are references for `same_law`.
 """
@@ -18,7 +18,7 @@ Move = Callable[[Floats, Floats, int, dict[str, Floats]], Floats]
 
 
 def _follow(x0: Any, grads: Sequence[Any], move: Move) -> list[Any]:
-    """Return the points of a method that updates each layer separately."""
+    """Return the iterates of a method that updates each layer separately."""
     layered = isinstance(x0, list)
     x, points = (x0 if layered else [x0]), [x0]
     states: list[dict[str, Floats]] = [{} for _ in x]
@@ -38,7 +38,7 @@ def sgd(
     weight_decay: float = 0.0,
     nesterov: bool = False,
 ) -> list[Any]:
-    """Return the points of stochastic gradient descent with momentum, as PyTorch documents it."""
+    """Return the iterates of stochastic gradient descent with momentum, as PyTorch defines it."""
 
     def move(x: Floats, g: Floats, t: int, state: dict[str, Floats]) -> Floats:
         g = g + weight_decay * x
@@ -58,7 +58,10 @@ def adamw(
     eps: float = 1e-8,
     weight_decay: float = 0.0,
 ) -> list[Any]:
-    """Return the points of AdamW (Loshchilov, Hutter 2019, algorithm 2); Adam without decay."""
+    """Return the iterates of AdamW (Loshchilov, Hutter 2019, algorithm 2).
+
+    With `weight_decay` 0 this is Adam.
+    """
     beta1, beta2 = betas
 
     def move(x: Floats, g: Floats, t: int, state: dict[str, Floats]) -> Floats:
@@ -80,7 +83,7 @@ def muon(
     scale: Callable[[int, int], float] = lambda rows, columns: max(1.0, rows / columns) ** 0.5,
     coefficients: Sequence[tuple[float, float, float]] = JORDAN,
 ) -> list[Any]:
-    """Return the points of Muon (Jordan et al. 2024) on matrices, in the type of the points."""
+    """Return the iterates of Muon (Jordan et al. 2024) on matrices, in the dtype of the start."""
 
     def move(x: Floats, g: Floats, t: int, state: dict[str, Floats]) -> Floats:
         state["m"] = m = momentum * state.get("m", 0.0 * g) + g

@@ -1,4 +1,4 @@
-"""Rates and bounds of any method, with the verdicts of `pfbench verify`."""
+"""Checks of the convergence rate and of bounds of any solver, with the verdicts of pfbench."""
 
 import math
 import warnings
@@ -30,11 +30,11 @@ def rate(
     effort: str = "quick",
     seed: int = 0,
 ) -> "Verdict":
-    """Check that the calls to a target grow at most like a power of 1/target.
+    """Check that the oracle calls to a target grow at most like a power of 1/target.
 
     The exponent is the median over seeds of least-squares slopes, from 7, 20 or 41 seeds. A rate
-    states no constant, so finite runs never confirm it beyond their largest horizon. It may also
-    *hold* on an easy problem without being true of the class.
+    states no constant, so finite runs never confirm it beyond their largest horizon. The verdict on
+    an easy problem may also be *holds* although the rate is false for the problem class.
 
     Parameters
     ----------
@@ -108,7 +108,9 @@ def bound(
     effort: str = "quick",
     seed: int = 0,
 ) -> "Verdict":
-    """Check that a measure is at most a formula of constants and parameters.
+    """Check that a measure of a solver's run is at most a formula.
+
+    The formula depends on the problem's constants and on the solver's parameters.
 
     Parameters
     ----------
@@ -166,7 +168,7 @@ def _decide(
     seed: int,
     call: str,
 ) -> "Verdict":
-    """Return the verdict on a claim about one method; raise if it is violated or failed."""
+    """Return the verdict on a claim about a solver; raise AssertionError if the claim fails."""
     from pfbench.verification.claim import Claim
     from pfbench.verification.session import judge
 

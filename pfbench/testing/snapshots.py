@@ -1,4 +1,4 @@
-"""Count snapshots: oracle calls of a test, compared with a text file under version control."""
+"""Snapshots of oracle calls: the counts of tests, compared with a version-controlled file."""
 
 import hashlib
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _HEAD = (
 
 
 class CountedOracles(Oracles):
-    """Oracles of a problem, with its start point and a random stream."""
+    """Counting oracles of a problem, with its start point and a random generator."""
 
     start: Any
     rng: np.random.Generator
@@ -59,7 +59,7 @@ class Snapshot:
             self._hashes.append(self._hash.hexdigest()[:6])
 
     def entry(self) -> str:
-        """Return the entry of the counts file: the counts by kind, and the hashes of the calls."""
+        """Return the line for the counts file: counts by oracle kind, and hashes of the calls."""
         ends = [
             (round(c * (1 - self._tolerance)), round(c * (1 + self._tolerance)))
             for c in self._ledger.counts_array
@@ -72,7 +72,7 @@ class Snapshot:
         return " ".join(counts if self._tolerance else [*counts, f"calls={':'.join(self._hashes)}"])
 
     def difference(self, stored: str) -> str:
-        """Return the difference between the calls and a stored entry as text; '' if equal."""
+        """Return text on how the calls differ from a stored entry, or '' if they do not."""
         parts = dict(part.split("=", 1) for part in stored.split())
         statement, differs = [], False
         for name, count in zip(COUNTED, self._ledger.counts_array, strict=True):
@@ -96,7 +96,7 @@ class Snapshot:
 
 
 class CountsFile:
-    """Text file of snapshots, with a line ``KEY: counts`` for each test and problem."""
+    """Text file of snapshots, with one line ``KEY: counts`` for each test and problem."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -109,7 +109,7 @@ class CountsFile:
         self._entries = {key: entry for key, _, entry in pairs}
 
     def differences(self, test: str, snapshots: Mapping[str, Snapshot]) -> list[str]:
-        """Return lines on differing counts, new keys and unused keys, compared with the file."""
+        """Return lines on changed counts, new keys and unused keys of a test."""
         current = {f"{test} {name}": snapshot for name, snapshot in snapshots.items()}
         lines = []
         for key, snapshot in current.items():
@@ -121,7 +121,7 @@ class CountsFile:
         return lines
 
     def update(self, test: str, snapshots: Mapping[str, Snapshot]) -> None:
-        """Replace the snapshots of a test in the file."""
+        """Write the snapshots of a test to the file, in place of its former ones."""
         for key in self._list_keys(test):
             del self._entries[key]
         self._entries |= {

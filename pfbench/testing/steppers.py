@@ -1,4 +1,4 @@
-"""Steppers: optimisers of any library as functions from gradients to iterates."""
+"""Optimisers of any library as functions from a start and gradients to iterates."""
 
 import inspect
 import math
@@ -32,7 +32,10 @@ _UNIT_ROUNDOFF = {
 
 @dataclass(frozen=True)
 class Stepper:
-    """Optimiser as ``run(x0, grads, **hyper) -> list of points``; see `stepper`."""
+    """Optimiser as a function ``run(x0, grads, **hyper)`` that returns the list of iterates.
+
+    See `stepper`, which creates it.
+    """
 
     optimizer: Any
     shapes: tuple[tuple[int, ...], ...]
@@ -44,7 +47,7 @@ class Stepper:
     seed: int
 
     def __call__(self, x0: Any, grads: Sequence[Any], **hyper: Any) -> list[Any]:
-        """Return the iterates, x0 first, each in the form of x0: an array, or a list of layers."""
+        """Return the iterates including x0, each as an array or as a list of layers like x0."""
         layered = self.is_layered
         points = self.follow(
             list(x0) if layered else [x0], [list(g) if layered else [g] for g in grads], hyper
@@ -64,25 +67,25 @@ class Stepper:
 
     @property
     def unit_roundoff(self) -> float:
-        """Unit roundoff of the stepper's type."""
+        """Unit roundoff of the data type in which the optimiser runs."""
         return _UNIT_ROUNDOFF[self.dtype]
 
     def with_double_precision(self) -> "Stepper":
-        """Return the same stepper in double precision."""
+        """Return a copy of the stepper that runs in double precision."""
         return replace(self, dtype="float64")
 
     def with_shapes(self, shapes: Sequence[tuple[int, ...]]) -> "Stepper":
-        """Return the same stepper for layers of other shapes."""
+        """Return a copy of the stepper for layers of other shapes."""
         return replace(self, shapes=tuple(shapes), is_layered=True)
 
     def draw(self, steps: int = 12) -> tuple[Layers, list[Layers]]:
-        """Return a random start and gradients, standard normal, with the stepper's seed."""
+        """Return a standard normal start, and a list of standard normal gradients."""
         rng, steps = np.random.default_rng(self.seed), self.steps or steps
         points = [[rng.standard_normal(s) for s in self.shapes] for _ in range(steps + 1)]
         return points[0], points[1:]
 
     def follow(self, x0: Layers, grads: list[Layers], hyper: Mapping[str, Any]) -> list[Layers]:
-        """Return the iterates as lists of float64 layers, x0 first.
+        """Return the iterates including x0, each as a list of float64 layers.
 
         Raises
         ------
@@ -148,7 +151,10 @@ class Stepper:
         return update
 
     def _optax(self, x0: Layers, hyper: Any) -> Update:
-        """Return the update function of an object with `init` and `update` (optax)."""
+        """Return a function that updates the iterate by an optimiser like those of optax.
+
+        Such an optimiser has the methods `init` and `update`.
+        """
         optimizer = self.optimizer(**hyper)
         if not (hasattr(optimizer, "init") and hasattr(optimizer, "update")):
             raise InputError(
@@ -175,7 +181,10 @@ class Stepper:
         return update
 
     def _class(self, x0: Layers, hyper: Any) -> Update:
-        """Return the update function of an instance with `step(x, g)` or `update(x, g)`."""
+        """Return a function that updates the iterate by `step(x, g)` or `update(x, g)`.
+
+        These are methods of an instance of the optimiser's class.
+        """
         optimizer = self.optimizer(**hyper)
         move = getattr(optimizer, "step", None) or getattr(optimizer, "update", None)
         if move is None:
@@ -195,7 +204,10 @@ class Stepper:
     # --- types ------------------------------------------------------------------------------------
 
     def _cast_layers(self, layers: Layers) -> Layers:
-        """Return copies of layers in the stepper's type; for bfloat16 torch casts them itself."""
+        """Return copies of layers in the data type of the stepper.
+
+        For bfloat16 they are in double precision, as torch converts them itself.
+        """
         dtype = "float64" if self.dtype == "bfloat16" else self.dtype
         return [None if layer is None else np.array(layer, dtype=dtype) for layer in layers]
 
@@ -260,7 +272,7 @@ def stepper(
 
 
 def _list_required_arguments(function: Any) -> list[str]:
-    """Return the names of a function's arguments without defaults; [] if unknown."""
+    """Return the names of a function's arguments without defaults; [] if they are unknown."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -270,7 +282,7 @@ def _list_required_arguments(function: Any) -> list[str]:
 
 
 def _check_names(label: str, function: Any, value: Mapping[str, Any], positional: int) -> None:
-    """Raise an InputError that names a parameter that the optimiser lacks, or needs."""
+    """Raise InputError if the optimiser lacks a parameter, or if a required one is missing."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
