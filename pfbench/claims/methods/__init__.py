@@ -1,4 +1,4 @@
-"""Every method of the catalogue, compared with its reference and its published schedule.
+"""Claims about every built-in method: it matches its reference and its published schedule.
 
 The schedules are stated in one file for each family, as in `pfbench/algorithms/`.
 """

@@ -1,4 +1,4 @@
-"""The claims about every method: its runs, the law of its draws, its counts, its schedule."""
+"""Claims about every built-in method: its runs, random draws, oracle counts and schedule."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -56,7 +56,7 @@ SCHEDULES: Mapping[str, PublishedSchedule] = MappingProxyType(
 
 
 def _claims_about_methods() -> Iterator[Claim]:
-    """Yield the claims about each method of the catalogue, in the order of the catalogue."""
+    """Yield the claims about each built-in method, in the order of the methods."""
     for name, method in ALGORITHMS.items():
         for key, (kind, statement, check, takes) in _STATED.items():
             yield Claim(
@@ -91,12 +91,15 @@ CLAIMS = tuple(_claims_about_methods())
 
 
 def find_claim_about_method(tested_part: str, method_name: str) -> Claim:
-    """Return the claim that tests this part of a method, by the method's name."""
+    """Return the claim that tests one aspect of a method, e.g. "run" or "schedule"."""
     return next(claim for claim in CLAIMS if claim.name == f"methods-{tested_part}-{method_name}")
 
 
 def current_claim_name(name: str) -> str:
-    """Return the present name of a claim; a former claim becomes the one that covers it."""
+    """Return the present name of a claim.
+
+    The name of a former claim becomes that of the claim which covers it now.
+    """
     for former, present in _FORMER.items():
         name = name.replace(f"methods-{former}-", f"methods-{present}-", 1)
     return name

@@ -1,4 +1,4 @@
-"""Published schedules of Frank-Wolfe and its stochastic forms."""
+"""Published parameter schedules of Frank-Wolfe and of its stochastic variants."""
 
 import math
 from dataclasses import replace
@@ -24,10 +24,11 @@ from pfbench.verification.schedules import (
 
 
 def frank_wolfe_schedule(request: ScheduleRequest) -> Printed:
-    """Return the least T with max(2 h0, C)/sqrt(T+1) <= epsilon (6); C = L_f D^2 by default.
+    """Return the parameters of Frank-Wolfe: T with max(2 h0, C)/sqrt(T+1) <= epsilon.
 
-    With backtracking, max(2 L_f, M_{-1}) replaces L_f, as no estimate exceeds it. With the short
-    step, the parameter L replaces L_f.
+    The source is (6) of Lacoste-Julien 2016, where C = L_f D^2 by default. With backtracking, max(2
+    L_f, M_{-1}) replaces L_f, as no estimate exceeds it. With the short step, the parameter L
+    replaces L_f.
     """
     c, parameters = request.constants, request.parameters
     if parameters.get("step") == "short":
@@ -60,7 +61,7 @@ SEARCHES = tuple(
 
 
 def sfw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with b = T and gamma = sqrt(2 h0/(T L D^2)), at most 1.
+    """Return the parameters of SFW: b = T and gamma = sqrt(2 h0/(T L D^2)), at most 1.
 
     The mean gap is at most (sqrt(2 h0 L D^2) + D sigma)/sqrt T <= epsilon.
     """
@@ -74,9 +75,9 @@ def sfw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def svfw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with m = n^(1/3), rounded up, and b = m^2.
+    """Return the parameters of SVFW: period m = n^(1/3), rounded up, and batch b = m^2.
 
-    The errors are at most L gamma D.
+    The gradient errors are at most L gamma D.
     """
     m = math.ceil(request.constants.n ** (1.0 / 3.0) - 1e-9)
     return {
@@ -87,9 +88,9 @@ def svfw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def sagafw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with b = n^(2/3); option=claimed has b = n^(1/3).
+    """Return the parameters of SAGAFW: batch b = n^(2/3), or n^(1/3) with option=claimed.
 
-    The error is at most sqrt 2 L gamma D n/b^(3/2).
+    The gradient error is at most sqrt 2 L gamma D n/b^(3/2).
     """
     c, claimed = request.constants, request.parameters.get("option") == "claimed"
     b = math.ceil(c.n ** ((1.0 if claimed else 2.0) / 3.0) - 1e-9)
@@ -108,21 +109,24 @@ def compute_balanced_schedule(request: ScheduleRequest, c: float) -> Printed:
 
 
 def spider_fw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with b = q = sqrt n; its errors are at most L gamma D."""
+    """Return the parameters of SPIDER-FW: batch and period b = q = sqrt n.
+
+    The gradient errors are at most L gamma D.
+    """
     root = math.sqrt(request.constants.n)
     return {"batch": root, "period": root, **compute_balanced_schedule(request, 1.0)}
 
 
 def page_fw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with b = sqrt n and p = b/(n + b)."""
+    """Return the parameters of PAGE-FW: batch b = sqrt n and probability p = b/(n + b)."""
     b, p = page_sizes(request.constants.n)
     return {"batch": b, "refresh": p, **compute_balanced_schedule(request, 1.0)}
 
 
 def lsvrg_fw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with p = min(1, 2 n^(-1/3)) and b = n^(2/3)/2.
+    """Return the parameters of L-SVRG-FW: p = min(1, 2 n^(-1/3)) and batch b = n^(2/3)/2.
 
-    c^2 follows from the mean square of the snapshot's age.
+    The constant of the gradient errors follows from the mean square of the snapshot's age.
     """
     n = request.constants.n
     b, p = math.ceil(n ** (2.0 / 3.0) / 2.0 - 1e-9), min(1.0, 2.0 / n ** (1.0 / 3.0))
@@ -131,7 +135,11 @@ def lsvrg_fw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def zerosarah_fw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with b = sqrt n, lambda = q/2, c^2 = 4/(ab), a = q - q^2/4."""
+    """Return the parameters of ZeroSARAH-FW: batch b = sqrt n and weight lambda = q/2.
+
+    The gradient errors have the constant c^2 = 4/(ab) with a = q - q^2/4, where q = 1 - (1 -
+    1/n)^b.
+    """
     n = request.constants.n
     b = math.ceil(math.sqrt(n) - 1e-9)
     q = 1.0 - (1.0 - 1.0 / n) ** b
@@ -140,7 +148,10 @@ def zerosarah_fw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def storm_fw_schedule(request: ScheduleRequest) -> Printed:
-    """Return alpha = L gamma D/sigma and b0 = 1/alpha, with the least T that meets the bound."""
+    """Return the parameters of STORM-FW: alpha = L gamma D/sigma and first batch b0 = 1/alpha.
+
+    T is the smallest number of iterations for which the bound is at most epsilon.
+    """
     epsilon, c = request.epsilon, request.constants
     L, sigma = max(c.L_f, c.L_ms), math.sqrt(c.sigma2)
 
@@ -159,7 +170,7 @@ def storm_fw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def one_sfw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the least T that makes the bound below at most epsilon.
+    """Return the smallest number T of iterations of 1-SFW whose bound is at most epsilon.
 
     The bound is (4/3) D sqrt(2 sigma^2 + 8 L^2 D^2)/sqrt T + 2 L D^2/(T+1).
     """
@@ -173,7 +184,7 @@ def one_sfw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def momentum_sfw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the least T that makes the bound below at most epsilon.
+    """Return the smallest number T of iterations of momentum SFW with bound at most epsilon.
 
     The bound is (6/5) D (sigma + 2.06 L_f D) T^(-1/3) + 2 L_f D^2/(T+1).
     """
@@ -186,27 +197,30 @@ def momentum_sfw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def page_batch_probability_and_shift(c: Constants) -> tuple[int, float, int]:
-    """Return b = sqrt n, p = b/(n + b) and s = 5/p."""
+    """Return the batch b = sqrt n, the probability p = b/(n + b) and the shift s = 5/p of PAGE."""
     b, p = page_sizes(c.n)
     return b, p, math.ceil(5.0 / p - 1e-9)
 
 
 def page_convex_bound(c: Constants, T: float) -> float:
-    """Return ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)), C = L D^2 (1/2 + sqrt((2-p)/(pb)))."""
+    """Return the bound ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)) on f(x_T) - min f.
+
+    Here C = L D^2 (1/2 + sqrt((2-p)/(pb))).
+    """
     b, p, s = page_batch_probability_and_shift(c)
     C = max(c.L_f, c.L_ms) * c.D**2 * (0.5 + math.sqrt((2.0 / p - 1.0) / b))
     return (c.delta * (s - 1) * (s - 2) + 4.0 * C * T) / ((T + s - 1) * (T + s - 2))
 
 
 def page_convex_schedule(request: ScheduleRequest) -> Printed:
-    """Return b, p and s, with the least T for which `page_convex_bound` is at most epsilon."""
+    """Return b, p and s of PAGE-FW, and the smallest T with `page_convex_bound` <= epsilon."""
     b, p, s = page_batch_probability_and_shift(request.constants)
     T = smallest_horizon(partial(page_convex_bound, request.constants), request.epsilon)
     return {"iterations": T, "batch": b, "refresh": p, "delay": s}
 
 
 def spider_convex_schedule(request: ScheduleRequest) -> Printed:
-    """Return the least T with 10 L D^2/(T+1) <= epsilon."""
+    """Return the smallest number T of iterations with 10 L D^2/(T+1) <= epsilon."""
     c = request.constants
     size = 10.0 * max(c.L_f, c.L_ms) * c.D**2
     return {"iterations": smallest_horizon(lambda T: size / (T + 1.0), request.epsilon)}

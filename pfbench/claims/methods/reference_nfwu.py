@@ -1,4 +1,4 @@
-"""Published schedules of normalised Frank-Wolfe updates (shen2019)."""
+"""Published parameter schedules of normalised Frank-Wolfe updates (shen2019)."""
 
 import math
 from functools import partial
@@ -10,10 +10,11 @@ from pfbench.verification.schedules import SMALLEST, Printed, PublishedSchedule,
 
 
 def compute_printed_schedule(request: ScheduleRequest, *, estimator: str) -> Printed:
-    """Return the step epsilon/(L D) and T = L Delta/epsilon^2 of theorem 3.1, with S and p.
+    """Return the parameters of NFWU from theorem 3.1 and table 1 of shen2019.
 
-    S and p are those of table 1, but S is multiplied by 1, 4, 4, 1, 4/3 for GE 1 to 5, so that
-    condition (9) holds: 2 is the least integer from 4/3 on.
+    The step is epsilon/(L D), and T = L Delta/epsilon^2. The batch S of table 1 is multiplied by a
+    factor, so that condition (9) holds. The factors are 1, 4, 4, 1 and 4/3 for the estimators GE 1
+    to 5. If table 1 has S = 1 for GE 5, S is 2, the smallest integer above 4/3.
     """
     epsilon, c = request.epsilon, request.constants
     L, n = max(c.L_f, c.L_ms), c.n
@@ -41,7 +42,10 @@ def compute_printed_schedule(request: ScheduleRequest, *, estimator: str) -> Pri
 
 
 def accuracies_at_size_switches(c: Constants) -> tuple[float, float]:
-    """Return the accuracies below which GE 4 and GE 5 have the other S and p of table 1."""
+    """Return the accuracies at which table 1 of shen2019 switches formulas for GE 4 and GE 5.
+
+    Below them, the batch S and the period p have another formula.
+    """
     L = max(c.L_f, c.L_ms)
     return L * L / (c.L2_ms * c.n**2), L * L / (c.L2_ms * c.n**1.5)
 
@@ -49,19 +53,22 @@ def accuracies_at_size_switches(c: Constants) -> tuple[float, float]:
 def compute_normalised_step_schedule(
     request: ScheduleRequest, **batch_parameters: float
 ) -> Printed:
-    """Return T = L h0/epsilon^2 and the weight epsilon/(L D) of shen2019 theorem 3.1."""
+    """Return T = L h0/epsilon^2 and the step epsilon/(L D) of theorem 3.1 of shen2019."""
     epsilon, c, L = request.epsilon, request.constants, schedule_smoothness(request)
     return {"iterations": L * c.delta / epsilon**2, "step": epsilon / (L * c.D), **batch_parameters}
 
 
 def page_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with q = min(1, sqrt(8/n)) and S = 4(1-q)/q."""
+    """Return the parameters of NFWU with PAGE: q = min(1, sqrt(8/n)) and batch S = 4(1-q)/q."""
     q = min(1.0, (8.0 / request.constants.n) ** 0.5)
     return compute_normalised_step_schedule(request, refresh=q, batch=4.0 / q - 4.0)
 
 
 def lsvrg_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with q = min(1, (32/n)^(1/3)) and S = 4(1-q)(2-q)/q^2."""
+    """Return the parameters of NFWU with loopless SVRG: probability q and batch S.
+
+    They are q = min(1, (32/n)^(1/3)) and S = 4(1-q)(2-q)/q^2.
+    """
     q = min(1.0, math.cbrt(32.0 / request.constants.n))
     return compute_normalised_step_schedule(
         request, refresh=q, batch=4.0 * (1.0 / q - 1.0) * (2.0 / q - 1.0)
@@ -69,9 +76,9 @@ def lsvrg_schedule(request: ScheduleRequest) -> Printed:
 
 
 def storm_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with alpha = min(1, epsilon/sigma) and S = 8 sigma/epsilon.
+    """Return the parameters of NFWU with STORM: alpha, batch S and first batch b0.
 
-    b0 = 4 sigma^2/epsilon^2.
+    They are alpha = min(1, epsilon/sigma), S = 8 sigma/epsilon and b0 = 4 sigma^2/epsilon^2.
     """
     epsilon, variance = request.epsilon, request.constants.sigma2
     return compute_normalised_step_schedule(

@@ -1,4 +1,4 @@
-"""Published schedules of proximal methods: plain, accelerated, loopless, with sub-epochs."""
+"""Published parameter schedules of proximal and gradient methods."""
 
 import math
 from functools import partial
@@ -17,13 +17,13 @@ from pfbench.verification.schedules import WANTED, Printed, PublishedSchedule, S
 
 
 def gradient_descent_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with sqrt(2 L h0/(t+1)) <= epsilon, step 1/L_f."""
+    """Return the step 1/L_f of gradient descent, and T with sqrt(2 L_f h0/(T+1)) <= epsilon."""
     epsilon, c = request.epsilon, request.constants
     return {"iterations": 2.0 * c.L_f * c.delta / epsilon**2 - 1.0, "step": 1.0 / c.L_f}
 
 
 def rspg_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule in which 8 L h0/T and 6 sigma^2/b are epsilon/2 each, step 1/(2L)."""
+    """Return the parameters of RSPG: step 1/(2L), with 8 L h0/T = 6 sigma^2/b = epsilon/2."""
     epsilon, c = request.epsilon, request.constants
     L = max(c.L_f, c.L_ms)
     return {
@@ -34,7 +34,10 @@ def rspg_schedule(request: ScheduleRequest) -> Printed:
 
 
 def svrg_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with 18 L h0/T <= epsilon, b = n^(2/3), m = n^(1/3), eta = 1/(3L)."""
+    """Return the parameters of ProxSVRG: b = n^(2/3), m = n^(1/3) and eta = 1/(3L).
+
+    The number of iterations T is such that 18 L h0/T <= epsilon.
+    """
     epsilon, c = request.epsilon, request.constants
     L, root = max(c.L_f, c.L_ms), c.n ** (1.0 / 3.0)
     return {
@@ -46,10 +49,10 @@ def svrg_schedule(request: ScheduleRequest) -> Printed:
 
 
 def svrg_plus_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with 36 L h0/T <= epsilon, eta = 1/(6L), m = sqrt b.
+    """Return the parameters of ProxSVRG+: eta = 1/(6L), m = sqrt b and 36 L h0/T <= epsilon.
 
-    b = min(n, 1/epsilon)^(2/3), the best choice of the source; online B = min(n, 6
-    sigma^2/epsilon).
+    The batch is b = min(n, 1/epsilon)^(2/3), the best choice of the source. The online form has
+    snapshots of size B = min(n, 6 sigma^2/epsilon).
     """
     epsilon, c = request.epsilon, request.constants
     L = max(c.L_f, c.L_ms)
@@ -66,7 +69,7 @@ def svrg_plus_schedule(request: ScheduleRequest) -> Printed:
 
 
 def prox_saga_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with 50 L h0/(3T) <= epsilon, b = n^(2/3), eta = 1/(5L)."""
+    """Return the parameters of ProxSAGA: b = n^(2/3), eta = 1/(5L), 50 L h0/(3T) <= epsilon."""
     epsilon, c = request.epsilon, request.constants
     return {
         "iterations": 50.0 * c.L_max * c.delta / (3.0 * epsilon),
@@ -76,10 +79,10 @@ def prox_saga_schedule(request: ScheduleRequest) -> Printed:
 
 
 def saga_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with b = 1 and eta = 1/(3 L n^(2/3)).
+    """Return the parameters of SAGA: b = 1 and eta = 1/(3 L n^(2/3)).
 
-    3 L n^(2/3) h0/(T (1 - 1/(12 n^(2/3)))) <= epsilon. The source's bound lacks the factor in
-    brackets, which is needed if all f_i are equal.
+    T is such that 3 L n^(2/3) h0/(T (1 - 1/(12 n^(2/3)))) <= epsilon. The source's bound lacks the
+    factor in brackets, which is needed if all f_i are equal.
     """
     epsilon, c = request.epsilon, request.constants
     scale = 3.0 * c.L_max * c.n ** (2.0 / 3.0)
@@ -93,9 +96,9 @@ ONLINE = tuple(
 
 
 def sarah_schedule(request: ScheduleRequest) -> Printed:
-    """Return one loop of the least p with 2 h0/(eta p) <= epsilon, b = sqrt n.
+    """Return the parameters of one loop of SARAH: b = sqrt n, and the smallest suitable length p.
 
-    For large p, 2 h0/(eta p) decreases as 1/sqrt p.
+    The length p must satisfy 2 h0/(eta p) <= epsilon, which decreases as 1/sqrt p for large p.
     """
     c = request.constants
     p, b = (
@@ -106,18 +109,21 @@ def sarah_schedule(request: ScheduleRequest) -> Printed:
 
 
 def sarah_step(c: Constants, p: float) -> float:
-    """Return eta = 2/(L (1 + sqrt(1 + 4m/b))), m = p - 1."""
+    """Return the step size eta = 2/(L (1 + sqrt(1 + 4m/b))) of SARAH with m = p - 1."""
     L, b = max(c.L_f, c.L_ms), math.ceil(math.sqrt(c.n) - 1e-9)
     return 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * (p - 1.0) / b)))
 
 
 def sarah_bound(c: Constants, p: float) -> float:
-    """Return 2 h0/(eta p)."""
+    """Return 2 h0/(eta p), the bound for one SARAH loop of length p."""
     return 2.0 * c.delta / (sarah_step(c, p) * p)
 
 
 def spider_schedule(request: ScheduleRequest) -> Printed:
-    """Return K = floor(4 L Delta/epsilon^2) + 1, step epsilon/L, lam 1/(2L), q = S = sqrt n."""
+    """Return the parameters of SPIDER: step epsilon/L, lam = 1/(2L) and q = S = sqrt n.
+
+    The number of iterations is floor(4 L Delta/epsilon^2) + 1.
+    """
     epsilon, c = request.epsilon, request.constants
     L, root = max(c.L_f, c.L_ms), math.sqrt(c.n)
     return {
@@ -130,9 +136,10 @@ def spider_schedule(request: ScheduleRequest) -> Printed:
 
 
 def spiderboost_momentum_schedule(request: ScheduleRequest) -> Printed:
-    """Return beta = 1/(8L), q = S = sqrt n, and Prox-SpiderBoost's T = 20 L Delta/epsilon^2.
+    """Return the parameters of SpiderBoost with momentum: beta = 1/(8L) and q = S = sqrt n.
 
-    Theorem 3 of wang2019 prints no constant of T.
+    T = 20 L Delta/epsilon^2 is that of Prox-SpiderBoost, as theorem 3 of wang2019 states no
+    constant.
     """
     return {
         **spiderboost_schedule(request, constant=20.0),
@@ -141,9 +148,9 @@ def spiderboost_momentum_schedule(request: ScheduleRequest) -> Printed:
 
 
 def compute_sharp_schedule(request: ScheduleRequest, c2: float) -> Printed:
-    """Return eta with (eta L)^2 c^2 + eta L = 1, and T = 2 h0/(eta epsilon^2).
+    """Return the step eta with (eta L)^2 c^2 + eta L = 1, and T = 2 h0/(eta epsilon^2).
 
-    `c2` is c^2.
+    The argument `c2` is c^2, the constant of the summed squared gradient errors.
     """
     L = schedule_smoothness(request)
     eta = 1.0 / L if c2 == 0.0 else (math.sqrt(1.0 + 4.0 * c2) - 1.0) / (2.0 * c2 * L)
@@ -151,23 +158,26 @@ def compute_sharp_schedule(request: ScheduleRequest, c2: float) -> Printed:
 
 
 def page_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with b = sqrt n and p = b/(n + b).
+    """Return the parameters of PAGE: batch b = sqrt n and probability p = b/(n + b).
 
-    The summed error has the constant (1-p)/(pb) = n/b^2.
+    The summed squared error has the constant (1-p)/(pb) = n/b^2.
     """
     b, p = page_sizes(request.constants.n)
     return {"batch": b, "refresh": p, **compute_sharp_schedule(request, request.constants.n / b**2)}
 
 
 def prox_page_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with 16 L h0/T <= epsilon^2, eta = 1/(4L), and the b and p of PAGE."""
+    """Return the parameters of ProxPAGE: eta = 1/(4L), and b and p of PAGE.
+
+    The number of iterations T is such that 16 L h0/T <= epsilon^2.
+    """
     c, L, (b, p) = request.constants, schedule_smoothness(request), page_sizes(request.constants.n)
     T = 16.0 * L * c.delta / request.epsilon**2
     return {"batch": b, "refresh": p, "iterations": T, "step": 0.25 / L}
 
 
 def lsvrg_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with p = min(1, 2 n^(-1/3)) and b = n^(2/3)."""
+    """Return the parameters of loopless SVRG: p = min(1, 2 n^(-1/3)) and batch b = n^(2/3)."""
     n = request.constants.n
     b, p = math.ceil(n ** (2.0 / 3.0) - 1e-9), min(1.0, 2.0 / n ** (1.0 / 3.0))
     c2 = 2.0 * (1.0 - p) * (2.0 - p) / (p * p * b)
@@ -175,9 +185,9 @@ def lsvrg_schedule(request: ScheduleRequest) -> Printed:
 
 
 def zerosarah_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule with b = sqrt n and lambda = q/2.
+    """Return the parameters of ZeroSARAH: batch b = sqrt n and weight lambda = q/2.
 
-    q is the probability that a step replaces a given table entry.
+    Here q is the probability that a step replaces a given table entry.
     """
     n = request.constants.n
     b = math.ceil(math.sqrt(n) - 1e-9)
@@ -188,15 +198,15 @@ def zerosarah_schedule(request: ScheduleRequest) -> Printed:
 
 
 def rsag_schedule(request: ScheduleRequest) -> Printed:
-    """Return the deterministic schedule: 6 L h0/N <= epsilon, b = n, beta = 1/(2L)."""
+    """Return the parameters of deterministic RSAG: b = n, beta = 1/(2L), 6 L h0/N <= epsilon."""
     epsilon, c, L = request.epsilon, request.constants, schedule_smoothness(request)
     return {"iterations": 6.0 * L * c.delta / epsilon, "step": 0.5 / L, "batch": c.n}
 
 
 def prox_rsag_schedule(request: ScheduleRequest) -> Printed:
-    """Return the least N for which `compute_bounded_set_bound` is at most epsilon.
+    """Return the parameters of ProxRSAG: b = n, beta = 1/(2L), and the smallest suitable N.
 
-    b = n and beta = 1/(2L).
+    For this N, `compute_bounded_set_bound` is at most epsilon.
     """
     N = smallest_horizon(partial(compute_bounded_set_bound, request.constants), request.epsilon)
     return {
@@ -207,7 +217,7 @@ def prox_rsag_schedule(request: ScheduleRequest) -> Printed:
 
 
 def compute_bounded_set_bound(c: Constants, N: float) -> float:
-    """Return the bound of qu2018 theorem 1 with exact proximal maps.
+    """Return the bound of theorem 1 of qu2018 for exact proximal maps on a bounded set.
 
     It is 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N.
     """
@@ -216,10 +226,11 @@ def compute_bounded_set_bound(c: Constants, N: float) -> float:
 
 
 def natasha15_schedule(request: ScheduleRequest) -> Printed:
-    """Return B = min(n, V/epsilon^2), p = (sigma^2 B/L^2)^(1/3), alpha = sigma/(p^2 L^2), T.
+    """Return the parameters of Natasha1.5: B = min(n, V/epsilon^2), p, alpha and T.
 
-    The source states orders; the constants here are 1, and T = L^(2/3) sigma^(1/3) h0 B^(2/3)/
-    epsilon^2. sigma is the lower curvature, between epsilon L and L.
+    p = (sigma^2 B/L^2)^(1/3), alpha = sigma/(p^2 L^2), and T = L^(2/3) sigma^(1/3) h0
+    B^(2/3)/epsilon^2. The source states only orders; the constants here are 1. V is the variance,
+    and sigma the lower curvature, between epsilon L and L.
     """
     epsilon, c = request.epsilon, request.constants
     L = c.L_max

@@ -1,4 +1,4 @@
-"""Requests for schedules, and the bounds from which several of them follow."""
+"""Formulas of schedules that several methods share, and the requests to compare them for."""
 
 import math
 from collections.abc import Callable
@@ -17,16 +17,13 @@ SLIDING = (
 
 
 def schedule_smoothness(request: ScheduleRequest) -> float:
-    """Return max(L_f, L_ms), or the mean of the L_i if components are drawn by their L_i."""
+    """Return max(L_f, L_ms), or the mean of the L_i for importance sampling by L_i."""
     c = request.constants
     return c.L_mean if request.parameters.get("sampling") == "importance" else max(c.L_f, c.L_ms)
 
 
 def constant_step_schedule(request: ScheduleRequest, L: float, error_constant: float) -> Printed:
-    """Return T and gamma <= 1 with h0/(T gamma) + error L D^2 gamma <= epsilon.
-
-    `error_constant` is the constant in the second term.
-    """
+    """Return T and gamma <= 1 with h0/(T gamma) + error_constant L D^2 gamma <= epsilon."""
     c, curvature = request.constants, error_constant * L * request.constants.D**2
     enough = max(1.0, 4.0 * curvature * c.delta / request.epsilon**2, c.delta / curvature)
     T = math.ceil(enough * (1.0 - 1e-12))
@@ -34,9 +31,9 @@ def constant_step_schedule(request: ScheduleRequest, L: float, error_constant: f
 
 
 def spiderboost_schedule(request: ScheduleRequest, *, constant: float) -> Printed:
-    """Return the schedule with E|G|^2 <= constant L Delta/T <= epsilon^2.
+    """Return q = S = sqrt n, eta = 1/(2L), and the T of (Prox-)SpiderBoost.
 
-    q = S = sqrt n and eta = 1/(2L).
+    T is such that E|G|^2 <= constant L Delta/T = epsilon^2.
     """
     epsilon, c = request.epsilon, request.constants
     L, root = max(c.L_f, c.L_ms), math.sqrt(c.n)
@@ -49,13 +46,16 @@ def spiderboost_schedule(request: ScheduleRequest, *, constant: float) -> Printe
 
 
 def page_sizes(n: int) -> tuple[int, float]:
-    """Return b = sqrt n and p = b/(n + b), the choice of Li, Bao, Zhang, Richtarik 2021."""
+    """Return the batch b = sqrt n and the probability p = b/(n + b) of PAGE.
+
+    The choice is that of Li, Bao, Zhang, Richtarik 2021.
+    """
     b = math.ceil(math.sqrt(n) - 1e-9)
     return b, b / (n + b)
 
 
 def smallest_horizon(bound: Callable[[float], float], epsilon: float) -> int:
-    """Return the least N = 1, 2, ... at which a decreasing bound is at most epsilon."""
+    """Return the smallest integer N >= 1 at which a decreasing bound is at most epsilon."""
     if bound(1.0) <= epsilon:
         return 1
     N = int(scipy.optimize.brentq(lambda N: bound(N) - epsilon, 1.0, 1e12))
@@ -67,10 +67,11 @@ def smallest_horizon(bound: Callable[[float], float], epsilon: float) -> int:
 def requests_at_jumps(
     bound: Callable[[Constants, float], float], *accuracies: float
 ) -> tuple[ScheduleRequest, ...]:
-    """Return requests for accuracies just above and below a bound at some N.
+    """Return requests for accuracies at which the smallest suitable N changes.
 
-    The least N changes there. If a term of the bound is wrong by a thousandth of the bound, one of
-    them has another least N. The accuracies that are given come first, for each of the constants.
+    They are just above and just below the value of a bound at some N. If a term of the bound is
+    wrong by a thousandth of the bound, one of these requests gives another N. For each set of
+    constants, the passed accuracies come first.
     """
     sides = [(N, side) for N in (2.0, 3.0, 40.0) for side in (0.999, 1.001)]
     return tuple(

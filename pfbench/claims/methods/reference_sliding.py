@@ -1,4 +1,4 @@
-"""Published schedules of conditional gradient sliding, with and without restarts."""
+"""Published parameter schedules of conditional gradient sliding, with and without restarts."""
 
 import math
 from dataclasses import replace
@@ -16,9 +16,10 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 
 
 def ncgs_schedule(request: ScheduleRequest) -> Printed:
-    """Return the N of theorem 1: for option 1 (12 L Delta + 16 L)/N <= epsilon.
+    """Return the parameters of NCGS from theorem 1 of qu2018.
 
-    For option 2 `option2_bound` replaces the left side.
+    For option 1, the number of iterations N satisfies (12 L Delta + 16 L)/N <= epsilon. For option
+    2, `option2_bound` replaces the left side.
     """
     epsilon, c = request.epsilon, request.constants
     L = c.L_f
@@ -29,22 +30,28 @@ def ncgs_schedule(request: ScheduleRequest) -> Printed:
 
 
 def option2_bound(c: Constants, N: float) -> float:
-    """Return the bound of option 2: 192 L^2 D^2/(N^2 (N+1)) + (144 ell L M^2 + 96 L)/N."""
+    """Return the bound for option 2 of NCGS on the squared gradient mapping.
+
+    It is 192 L^2 D^2/(N^2 (N+1)) + (144 ell L M^2 + 96 L)/N.
+    """
     L = c.L_f
     return 192.0 * (L * c.D) ** 2 / (N**2 * (N + 1.0)) + (144.0 * c.ell * c.M**2 + 96.0) * L / N
 
 
 def stochastic_schedule(request: ScheduleRequest) -> Printed:
-    """Return the N of theorem 2, in its provable form, with eta = 1/N and m_k = k."""
+    """Return the parameters of stochastic NCGS from theorem 2 of qu2018, in its provable form.
+
+    They include eta = 1/N and batches of m_k = k components.
+    """
     N = smallest_horizon(partial(mapping_sq_bound_stochastic, request.constants), request.epsilon)
     L = schedule_smoothness(request)
     return {"iterations": N, "smoothness": L, "tolerance": None, "batch": None}
 
 
 def mapping_sq_bound_stochastic(c: Constants, N: float) -> float:
-    """Return the bound of theorem 2 on |G|^2, a sum of four terms.
+    """Return the bound of theorem 2 of qu2018 on the squared gradient mapping.
 
-    They stem from the set's size, the lower curvature, condg, and the noise.
+    Its four terms stem from the set's size, the lower curvature, the inner loop and the noise.
     """
     L = max(c.L_f, c.L_ms)
     size = 384.0 * (L * c.D) ** 2 / (N * (N + 1.0) * (N + 2.0))
@@ -55,9 +62,9 @@ def mapping_sq_bound_stochastic(c: Constants, N: float) -> float:
 
 
 def ncgs_vr_schedule(request: ScheduleRequest) -> Printed:
-    """Return T = 18 L (Delta+1)/epsilon, rounded up to a multiple of m = n^(1/3).
+    """Return the parameters of variance-reduced NCGS: m = n^(1/3), b = n^(2/3) and eta = 1/T.
 
-    b = n^(2/3) and eta = 1/T.
+    T is 18 L (Delta+1)/epsilon, rounded up to a multiple of m.
     """
     c = request.constants
     L, m = max(c.L_f, c.L_ms), round(c.n ** (1.0 / 3.0))
@@ -80,21 +87,22 @@ NOISY = requests_at_jumps(mapping_sq_bound_stochastic)
 
 
 def convex_bound(c: Any, N: float) -> float:
-    """Return the bound 15 L D^2/(2(N+1)(N+2))."""
+    """Return 15 L D^2/(2(N+1)(N+2)), the bound of conditional gradient sliding for convex f."""
     return float(15.0 * c.L_f * c.D**2 / (2.0 * (N * N + 3.0 * N + 2.0)))
 
 
 def convex_schedule(request: ScheduleRequest) -> Printed:
-    """Return the least N for which `convex_bound` is at most epsilon, with L_f and D."""
+    """Return L_f, D, and the smallest N for which `convex_bound` is at most epsilon."""
     c = request.constants
     N = smallest_horizon(partial(convex_bound, c), request.epsilon)
     return {"iterations": N, "smoothness": c.L_f, "diameter": c.D}
 
 
 def ncgs_spider_schedule(request: ScheduleRequest) -> Printed:
-    """Return N = 32 L Delta/epsilon, eta = epsilon/(48L), T = sqrt n, b = 10 T.
+    """Return the parameters of sliding with SPIDER: period T = sqrt n and batch b = 10 T.
 
-    L is the mean of the L_i if components are drawn in proportion to their L_i, as in the source.
+    N = 32 L Delta/epsilon and eta = epsilon/(48L). If components are drawn in proportion to their
+    L_i, L is the mean of the L_i, as in the source.
     """
     c, L = request.constants, schedule_smoothness(request)
     T = math.ceil(math.sqrt(c.n) - 1e-9)
@@ -113,7 +121,10 @@ BY_SMOOTHNESS: dict[str, Any] = {"sampling": "importance"}
 
 
 def cgs_schedule(request: ScheduleRequest) -> Printed:
-    """Return N = 8 sqrt(L/sigma_hat) and log2(delta0/epsilon) restarts, at least 1."""
+    """Return the parameters of CGS: N = 8 sqrt(L/sigma_hat), log2(delta0/epsilon) restarts.
+
+    There is at least one restart.
+    """
     c = request.constants
     return {
         "restarts": math.log2(c.delta / request.epsilon) if c.delta > 2.0 * request.epsilon else 1,
@@ -125,10 +136,10 @@ def cgs_schedule(request: ScheduleRequest) -> Printed:
 
 
 def storc_schedule(request: ScheduleRequest) -> Printed:
-    """Return the schedule of theorem 2, or with m = n^(2/3) the practical one.
+    """Return the parameters of STORC from theorem 2, or the practical ones with m = n^(2/3).
 
-    The theorem's m is 5200 N L_max/sigma_hat for convex f_i, else 8000 N L~/sigma_hat, where L~ =
-    (L_max + ell)(1 + ell/sigma_hat). It is far above n.
+    The theorem's batch size m is 5200 N L_max/sigma_hat for convex f_i. Otherwise it is 8000 N
+    L~/sigma_hat, where L~ = (L_max + ell)(1 + ell/sigma_hat). Both are far above n.
     """
     c, printed = request.constants, cgs_schedule(request)
     N = float(printed["period"] or 0.0)
