@@ -136,7 +136,7 @@ class CatalogueFamily:
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """Names of the family's parameters."""
+        """Names of the built-in family's parameters; empty if there is no family of this name."""
         return tuple(self.catalogue_entry.parameters()) if self.catalogue_entry else ()
 
     @property

@@ -1,1 +1,1 @@
-"""Comparison of a user's method with a reference implementation, by replay of its draws."""
+"""Comparison of a user's method with a reference implementation that makes the same draws."""

@@ -52,7 +52,7 @@ class ReplayOutcome:
     decided_by_rounding
         Whether perturbations of the size of rounding errors remove or move the mismatch.
     is_cut_short
-        Whether `MAX_REPLAYS` ended the search while readings still made progress.
+        Whether `MAX_REPLAYS` ended the search while further attempts still matched more steps.
     notes, log
         Observations that are no mismatch, and the draws.
     """
@@ -85,7 +85,7 @@ def follow_transcript(
     transcript
         The recorded run.
     algorithm
-        The catalogue's method with the parameters of the run.
+        The built-in method with the parameters of the run.
     reference
         The plain reference to replay instead of the method; None for the method itself.
     """

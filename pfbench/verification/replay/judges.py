@@ -167,8 +167,8 @@ class RecordedChoiceJudges:
     def _snap_to_end(self, part: float) -> float:
         """Return a fraction of a segment, replaced by 0 or 1 if it is very close to one of them.
 
-        For distances from 1e-11 to 1e-8 both values are possible, and the current decision selects
-        one.
+        For distances from 1e-11 to 1e-8, both the fraction and the end are possible, and each may
+        be tried.
         """
         for end in (0.0, 1.0):
             if abs(part - end) <= _SNAP:

@@ -23,7 +23,7 @@ class PendingQuery:
     query
         The recorded query.
     unexplained
-        The unexplained components for each of its points; a single array for Hessians.
+        Unmatched components for each of the points of the query; a single array for Hessians.
     """
 
     __slots__ = ("query", "unexplained")
@@ -51,9 +51,9 @@ class QueryWindow:
     Attributes
     ----------
     pending
-        The unexplained queries up to this step, in their order.
+        The unmatched queries up to this step, in recorded order.
     latest
-        The last explained query; None before the first.
+        The query that was matched last; None if there is none.
     """
 
     def __init__(self, transcript: Transcript) -> None:

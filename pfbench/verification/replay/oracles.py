@@ -55,7 +55,7 @@ class ReplayOracles(IndexSampling):
     forced
         Options that the first decisions take; see `ReadingDecisions`.
     eager
-        Whether draws are resolved at once.
+        Whether the draws of a batch are inferred before its first query.
     noise
         Random stream of perturbations of the answers; None for no perturbation.
     dense

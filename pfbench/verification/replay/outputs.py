@@ -41,9 +41,9 @@ def decide_output(trial: Trial, method: Any) -> Decision | None:
     Parameters
     ----------
     trial
-        The trial of the tested method.
+        Context of the check, with the method under test.
     method
-        The method's class in the catalogue.
+        The class of the built-in method.
     """
     first = list_method_forms(method)[0].parameters
     if set(first) - set(

@@ -231,7 +231,7 @@ def _long_cases(
 def _iterate_problem_and_method_extremes(
     method: Any, first: Mapping[str, Any]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield options of extreme problems, each with the parameters to change for it."""
+    """Yield options of an extreme test problem, and the method's parameters to change for it."""
     has_batch = "batch" in first
     for n in (1, 2, 5):
         subset = {"snapshot": n, "subepochs": 1} if "subepochs" in first else {}
