@@ -1,7 +1,7 @@
-"""Tasks whose results are JSON rows: an engine executes them, and a store keeps the rows.
+"""Tasks whose results are JSON rows; an engine executes only those that the store lacks.
 
-Verdicts, findings and certificates are computed in this way: once for each content, source and
-environment.
+Verdicts, findings and certificates are such rows. Each is computed once for each description of its
+task, source code and environment.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from pfbench.runs.storage.store import Store
 
 @dataclass(frozen=True)
 class CachedTask:
-    """Task whose result is a JSON row, and what the row depends on.
+    """Task whose result is a JSON row, with all data from which the key of the row is computed.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class CachedTask:
 
 @dataclass(frozen=True)
 class CachedResult:
-    """Stored or new row of a cached task, or the reason why there is none.
+    """Result of a cached task: its stored or new row, or the result of its failed execution.
 
     Attributes
     ----------
@@ -74,9 +74,9 @@ def run_cached_tasks(
     store: Store | None = None,
     on_missing: Callable[[Sequence[int]], None] | None = None,
 ) -> Iterator[CachedResult]:
-    """Yield the result of each task: stored ones first, then new ones as they finish.
+    """Yield the result of each task: stored results first, then new ones as the tasks finish.
 
-    A task that hung, died or raised is not stored, so that the next call tries it again.
+    If a task times out, dies or raises, nothing is stored, so the next call executes it again.
     `on_missing` is called with the positions of the tasks that must be executed, before the first
     of them starts.
 
@@ -119,7 +119,7 @@ def run_cached_tasks(
 def _content_keys(
     cached_tasks: Sequence[CachedTask], notes: Sequence[Mapping[str, Any]], engine: Engine
 ) -> dict[int, str]:
-    """Return the content keys, by position, of the tasks that can be stored."""
+    """Return a dict from a task's position to its content key, for tasks that can be stored."""
     environment = engine.environment()
     return {
         index: content_keys.content_key(
@@ -131,7 +131,7 @@ def _content_keys(
 
 
 def _read_stored_row(store: Store, cached_task: CachedTask, key: str) -> Mapping[str, Any] | None:
-    """Return a stored row; None if there is none, or a file read to compute it has changed."""
+    """Return a task's stored row; None if it is missing or a file that it depends on changed."""
     row = store.get_row(cached_task.kind, key)
     if row is None or all(map(is_builtin, cached_task.modules)):
         return row
@@ -144,7 +144,7 @@ def _has_no_user_code(note: Mapping[str, Any]) -> bool:
 
 
 def _with_source_check(task: Task, note: Mapping[str, Any]) -> Task:
-    """Return a task that fails in a worker whose user-defined modules differ."""
+    """Return a task that first raises if the worker's user-defined modules differ from `note`."""
     if _has_no_user_code(note):
         return task
     code = " ".join(name for name in note["modules"] if not is_builtin(name))

@@ -61,7 +61,7 @@ Progress = Callable[["PlanOutcome"], object]
 
 @dataclass(frozen=True)
 class PlanOutcome:
-    """Planned run with its stored result.
+    """Planned run together with its stored result.
 
     Attributes
     ----------
@@ -86,9 +86,9 @@ def execute(
     on_missing: Callable[[Sequence[PlannedRun]], None] | None = None,
     recomputed_statuses: Collection[str] = (),
 ) -> list[PlanOutcome]:
-    """Execute the runs that the store lacks; return all outcomes in the given order.
+    """Execute the runs that the store lacks; return the outcomes of all runs in the given order.
 
-    Names and parameters of all runs are checked before the first one starts; see
+    Before the first run starts, the names and parameters of all runs are checked; see
     `iterate_plan_outcomes`.
 
     Parameters
@@ -129,9 +129,9 @@ def iterate_plan_outcomes(
     """Yield the outcome of every planned run: stored runs first, then new ones as they finish.
 
     A run that is refused, fails, is killed or lost is stored like any other, with its status and
-    the reason. A stored run with another budget or time limit is used if it is long enough:
-    unchanged if the limits made no difference, cut if it is longer than planned. A stored run whose
-    status is in `recomputed_statuses` is re-run and stored again.
+    the reason. A stored run with another budget or time limit is used if it is long enough. It is
+    unchanged if the limits made no difference, and cut if it is longer than planned. A stored run
+    whose status is in `recomputed_statuses` is re-run and stored again.
 
     Raises
     ------
@@ -206,9 +206,10 @@ def predict_origins(
     engine: Engine,
     recomputed_statuses: Collection[str] = (),
 ) -> dict[PlannedRun, str]:
-    """Predict whether each planned run is executed, cached or truncated (see `PlanOutcome`).
+    """Return the origin that each planned run would have: "stored", "made" or "cut".
 
-    The store is not changed, except that damaged entries are quarantined.
+    The origins are those of `PlanOutcome`. No run is executed, and the store is not changed, except
+    that damaged entries are quarantined.
 
     Raises
     ------
@@ -231,7 +232,7 @@ def predict_origins(
 
 
 def _get_reusable(store: Store, key: str, recomputed_statuses: Collection[str]) -> StoredRun | None:
-    """Return a stored run; None if there is none, or it must be made again."""
+    """Return the stored run of a key; None if it is missing or must be executed again."""
     entry = store.get(key)
     if entry is None or entry.run.status in UNINFORMATIVE.union(recomputed_statuses):
         return None
@@ -239,7 +240,7 @@ def _get_reusable(store: Store, key: str, recomputed_statuses: Collection[str]) 
 
 
 def _make_run(plan: PlannedRun, keys: RunKeys, result: TaskResult) -> tuple[Run, dict[str, str]]:
-    """Return the run of a task, or a record of its failure, and the files that it has read."""
+    """Return the run of a finished or failed task, and digests of the files that it read."""
     value: tuple[Run | None, dict[str, str]] = result.value or (None, {})
     executed_run, files = value
     run = run_from_result(plan, replace(result, value=executed_run))
@@ -253,7 +254,7 @@ def _make_run(plan: PlannedRun, keys: RunKeys, result: TaskResult) -> tuple[Run,
 
 
 def _notes(plan: PlannedRun, keys: RunKeys, files: Mapping[str, str]) -> dict[str, Any]:
-    """Return the notes on a run that follow from its plan, and the files that it has read."""
+    """Return the notes to be stored with a run: data from its plan, and the files that it read."""
     guarantee = keys.guarantee
     return {
         "family": keys.family,
@@ -276,7 +277,7 @@ _keys = use_single_thread()(
 
 
 def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: str) -> PlanOutcome:
-    """Return the outcome of a plan from a stored run with other limits or selectors."""
+    """Return the outcome of a planned run from a stored run with other limits or selectors."""
     run = replace(
         entry.run,
         problem=plan.problem,
@@ -288,10 +289,11 @@ def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: st
 
 
 def _run_order_key(plan: PlannedRun) -> tuple[str, ...]:
-    """Return the sort key of a run: problems in hash order, each with built-in code first.
+    """Return the sort key of a run, by which problems are in the order of a hash.
 
-    Names are often in the order of the problems' sizes. In hash order, the finished runs tell how
-    long the others take.
+    Among the runs of a problem, those with only built-in code come first. Names often are in the
+    order of the problems' sizes. In the order of a hash, the finished runs tell how long the others
+    take.
     """
     return sha256(plan.problem.encode()).hexdigest(), plan.problem, plan.user_code_name
 
@@ -299,7 +301,10 @@ def _run_order_key(plan: PlannedRun) -> tuple[str, ...]:
 def _split_by_containment(
     plans: Sequence[PlannedRun], keys: Mapping[PlannedRun, RunKeys]
 ) -> tuple[list[PlannedRun], list[PlannedRun]]:
-    """Return the runs that no other of these runs contains, and those that another contains."""
+    """Split runs into those that none of the others contains, and those that another one contains.
+
+    A run contains another if they differ only in their limits and its limits are larger.
+    """
     limits = defaultdict(list)
     for plan in plans:
         limits[keys[plan].family].append(keys[plan].limits)
@@ -319,7 +324,7 @@ Make = Callable[[Spec, Sequence[PlannedRun]], Sequence[PlanOutcome]]
 def resolve_tuning(spec: Spec, execute_search: Make) -> Spec:
     """Return a spec with chosen parameters for its tuned methods; execute the searches first.
 
-    A spec without tuning is returned as it is.
+    A spec without tuned methods is returned unchanged.
     """
     searches = spec.search_runs()
     if not searches:
@@ -335,7 +340,7 @@ def resolve_tuning(spec: Spec, execute_search: Make) -> Spec:
 
 
 def _extend_grids(study: Study, choices: Sequence[TuningChoice]) -> Study:
-    """Return a study with choices, whose grids are extended where a choice is at an end."""
+    """Return a study with these choices; a choice at an edge of its grid has a larger grid."""
     if study.tune and study.tune.extends_grid:
         choices = [
             replace(choice, points_beyond=tuple(choice.points_beyond_ends())) for choice in choices
@@ -344,7 +349,7 @@ def _extend_grids(study: Study, choices: Sequence[TuningChoice]) -> Study:
 
 
 def _choose_parameters(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[TuningChoice, ...]:
-    """Return the chosen parameters of each tuned method from its trial runs."""
+    """Return the parameters chosen for each tuned method, problem and setting from trial runs."""
     if study.tune is None:
         return ()
     points_beyonds = {choice.key: choice.points_beyond for choice in study.choices}
@@ -360,7 +365,7 @@ def _choose_parameters(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[Tu
 
 
 def _add_tuned_algorithms(study: Study, choices: tuple[TuningChoice, ...]) -> Study:
-    """Return a study with choices, and its tuned methods among the algorithms."""
+    """Return a study with these choices, and with its tuned methods among the algorithms."""
     tuned = (
         LabelledSelector(method.tuned_label, method.selector) for method in study.tuned_methods
     )
@@ -370,7 +375,7 @@ def _add_tuned_algorithms(study: Study, choices: tuple[TuningChoice, ...]) -> St
 def summarise_trial(
     tune: TuningPlan, values: Mapping[str, Any], runs: Sequence[Run]
 ) -> TuningTrial:
-    """Summarise the runs of one grid point on the search seeds."""
+    """Return the hits and the expected calls to each target of the runs of one grid point."""
     complete = [run.counts.as_dict()[tune.count] for run in runs]
     firsts = [first_rows_reaching(tune.targets, run) for run in runs]
     hits, expected, last = [], [], []

@@ -1,12 +1,13 @@
-"""Runs that are shipped with a suite: one small file, read as carefully as a store.
+"""Runs that are shipped with a suite, in one small file, which is read as untrusted data.
 
 The file is a line of JSON, followed by the columns of the traces, compressed together. Runs with
 equal columns are stored in one table, column by column, as 64-bit little-endian numbers: the first
 byte of all numbers, then the second byte of all, and so on. Integers are stored as differences.
 
-Of each trace the file keeps the rows from which all numbers of a table follow: the first row that
-reaches each target, and the last row. It also keeps as many rows between as a curve needs. Counts
-hold on every machine; seconds are those of the machine that made the file, which it names.
+The file has only some rows of each trace: the first row that reaches each target, and the last row.
+All numbers of a table follow from these. Further rows between them are for plotting a curve. Counts
+are the same on every machine. Seconds are those of the machine that wrote the file, which the file
+names.
 """
 
 import gzip
@@ -60,7 +61,7 @@ _NOTES = ("plan", "best_known", "promised", "dimension")
 
 @dataclass(frozen=True)
 class SuiteArchive:
-    """Stored runs of a suite archive, and the version and day of their creation.
+    """Runs in the file of a suite, and the version and day of the file's creation.
 
     Attributes
     ----------
@@ -95,7 +96,7 @@ def thin_trace(run: Run, targets: Iterable[Stop], between: int = CURVE) -> Run:
 def write_suite_archive(
     path: Path, outcomes: Sequence[tuple[PlanOutcome, Sequence[Stop], int]], *, text: str
 ) -> None:
-    """Write a suite archive, whole or not at all.
+    """Write a suite archive atomically: the whole file or nothing.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def _encode_column(column: "np.ndarray[Any, Any]") -> bytes:
 def _decode_columns(
     data: bytes, kind: str, column_count: int, row_count: int
 ) -> "np.ndarray[Any, Any]":
-    """Return columns, shape (column_count, row_count); kind is "i" or "f"."""
+    """Return columns decoded from bytes, shape (column_count, row_count); kind is "i" or "f"."""
     bits = np.frombuffer(data, np.uint8).reshape(column_count, _WIDTH, row_count)
     little = np.ascontiguousarray(bits.transpose(0, 2, 1)).view(f"<{kind}{_WIDTH}")
     columns = little.reshape(column_count, row_count).astype(f"{kind}{_WIDTH}", copy=False)
@@ -162,7 +163,7 @@ def _decode_columns(
 
 
 def read_suite_archive(path: Path) -> SuiteArchive:
-    """Read a suite archive; nothing that it names is imported or opened.
+    """Read a suite archive without importing or opening anything that it names.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Engine of a Dask cluster.
 
 Each thread of a Dask worker executes its tasks in a separate process, which can be killed, as
-`MultiProcessEngine` does. Dask moves a task to another worker when one dies.
+`MultiProcessEngine` does. If a worker dies, Dask moves its tasks to another worker.
 """
 
 import logging
@@ -72,7 +72,7 @@ def _check_reachable(address: str, dask: Any) -> None:
 
 
 class DaskEngine:
-    """Workers of a Dask scheduler.
+    """Engine that executes tasks on the workers of a Dask scheduler.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class DaskEngine:
             raise InputError(f"the Dask scheduler at {address} has no workers: start workers.")
 
     def close(self) -> None:
-        """Disconnect; the cluster keeps running."""
+        """Disconnect from the scheduler; the cluster keeps running."""
         # A lost scheduler cannot be left in good order: what Dask raises and logs then is no news.
         log = logging.getLogger("distributed.client")
         log.disabled = self._client.status != "running"
@@ -147,7 +147,7 @@ class DaskEngine:
         return values
 
     def _query_workers(self) -> dict[str, tuple[dict[str, str], str]]:
-        """Return the environment and source digest of each worker, by address."""
+        """Return a dict from the address of each worker to its environment and source digest."""
         kind = InputError if self._worker_count is None else WorkerDied
         if not (workers := self._thread_counts()):
             raise kind(
@@ -186,7 +186,7 @@ class DaskEngine:
         )
 
     def _thread_counts(self) -> Mapping[str, int]:
-        """Return the number of threads of each worker; empty if the scheduler does not answer."""
+        """Return each worker's number of threads, by address; {} if no scheduler answers."""
         if self._client.status != "running":
             return {}
         try:
@@ -196,7 +196,7 @@ class DaskEngine:
         return threads
 
     def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
-        """Execute tasks on the cluster; see `Engine.do`."""
+        """Execute tasks on the cluster, and yield each result as it arrives; see `Engine.do`."""
         scheduler = f"the Dask scheduler {self._address}"
         reason = f"{scheduler} was lost"
         if self._client.status != "running":
@@ -250,7 +250,7 @@ class DaskEngine:
 
 
 def _read_future(index: int, future: Any, retries: int) -> TaskResult:
-    """Return the result of a finished task, after its restarts by Dask."""
+    """Return the result of a Dask future; if the future raised, a result with status "lost"."""
     try:
         result: TaskResult = future.result(timeout=_FETCH)
     # A scheduler may be lost just now, and Dask's errors have no type in common.
@@ -265,7 +265,7 @@ def _read_future(index: int, future: Any, retries: int) -> TaskResult:
 
 
 def _describe_error(error: BaseException) -> str:
-    """Return the type and the message of an error of Dask on one line."""
+    """Return the type and the message of an error of Dask, on one line."""
     rstrip = " ".join(brief_error_text(error).split()).rstrip(".")
     return f"{type(error).__name__}: {rstrip}"
 
@@ -281,7 +281,7 @@ _local = threading.local()
 
 
 def _query_process_environment() -> tuple[dict[str, str], str]:
-    """Return environment and source digest of the process of this Dask thread."""
+    """Return environment and source digest of the process that executes this thread's tasks."""
     result = _run_in_process_of_thread(Task(_environment_and_source_digest, (), 120.0))
     if result.status != "done":
         raise WorkerDied(f"a worker process did not report its environment: {result.reason}.")
@@ -290,17 +290,18 @@ def _query_process_environment() -> tuple[dict[str, str], str]:
 
 
 def _environment_and_source_digest() -> tuple[dict[str, str], str]:
-    """Return the environment and the digest of the source of pfbench in this process."""
+    """Return the environment of this process, and the digest of pfbench's source in it."""
     return environment(), source_digest(frozenset({_MAKING}))
 
 
 def _do_with_restarts_in_worker(
     index: int, task: Task, *, expected: tuple[Mapping[str, str], str] | None, folder: str
 ) -> TaskResult:
-    """Execute a task in this thread's process; restart a task whose process was killed.
+    """Execute a task in the process of this Dask thread; restart a task whose process was killed.
 
-    A worker that joined later, and differs from the others, refuses the task. Relative paths are
-    resolved in the folder of the command, if the worker's machine has it.
+    A worker whose environment or source differs from that of the others raises `WorkerDied`.
+    Relative paths are resolved in the folder where the command was started, if the worker's machine
+    has this folder.
     """
     if expected is not None and getattr(_local, "checked", None) != expected:
         if _query_process_environment() != expected:
@@ -325,7 +326,7 @@ def _call_in_folder(folder: str, function: Callable[..., Any], arguments: tuple[
 
 
 def _run_in_process_of_thread(task: Task) -> TaskResult:
-    """Execute a task in this thread's process, until it ends or Dask cancels it."""
+    """Execute a task in the process of this Dask thread, until it ends or Dask cancels it."""
     if not hasattr(_local, "worker"):
         # Dask's own processes are daemons, which may have no children; this one ends with it.
         multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
 """Engines that execute the runs of a sweep and the checks of a verification.
 
-An engine executes tasks and yields results, in any order. It does not access the store, nor decide
-what to execute.
+An engine executes tasks and yields their results, in any order. It neither accesses the store nor
+decides which tasks to execute.
 """
 
 import sys
@@ -21,19 +21,19 @@ RETRIES = 2
 
 
 class Engine(Protocol):
-    """Executor of tasks."""
+    """Interface of the engines, which execute tasks."""
 
     @property
     def slots(self) -> int:
-        """Number of concurrent tasks."""
+        """Number of tasks that the engine executes at the same time."""
 
     def environment(self) -> Mapping[str, str]:
-        """Return the environment of every task; see `pfbench.runs.storage.content_keys`."""
+        """Return the environment that all tasks share; see `pfbench.runs.storage.content_keys`."""
 
     def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
-        """Execute tasks; yield each result when it is available.
+        """Execute tasks, and yield each result when it is available.
 
-        Leaving the iteration early ends the tasks.
+        If the caller stops iterating early, the engine ends the running tasks.
 
         Raises
         ------
@@ -49,12 +49,12 @@ class _LocalEngine:
     """Base class of the engines on this machine."""
 
     def environment(self) -> Mapping[str, str]:
-        """Return the environment of every task: this process with a single thread."""
+        """Return the environment of this process with a single thread, which all tasks share."""
         with use_single_thread():
             return environment()
 
     def close(self) -> None:
-        """Release the resources of the engine; here there are none."""
+        """Do nothing, because the engine holds no resources."""
 
 
 class SingleProcessEngine(_LocalEngine):
@@ -63,7 +63,7 @@ class SingleProcessEngine(_LocalEngine):
     slots = 1
 
     def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
-        """Execute tasks one by one; see `Engine.do`."""
+        """Execute tasks one by one, and yield each result; see `Engine.do`."""
         for index, task in enumerate(tasks):
             started = monotonic()
             with use_single_thread(), redirect_stdout(sys.stderr):  # as in a worker
@@ -75,16 +75,16 @@ class SingleProcessEngine(_LocalEngine):
 class MultiProcessEngine(_LocalEngine):
     """Engine with several concurrent tasks, each in a process that can be killed and replaced.
 
-    A run is killed when it exceeds its time limit by a twentieth plus a fraction of a second. A
-    task whose process was killed from outside is restarted. If `idle` is a list, it keeps the
-    processes from one call to the next, until the engine is closed.
+    The engine kills a run that exceeds its time limit by 5 % plus a fraction of a second. It
+    restarts a task whose process another program has killed. If `idle` is a list, the engine keeps
+    its processes in this list between calls, until it is closed.
     """
 
     slots: int
     idle: list[Worker] | None = None
 
     def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
-        """Execute tasks in worker processes; see `Engine.do`."""
+        """Execute tasks in worker processes, and yield each result; see `Engine.do`."""
         return run_tasks(tasks, self.slots, retries=RETRIES, idle=self.idle)
 
     def close(self) -> None:
@@ -95,7 +95,7 @@ class MultiProcessEngine(_LocalEngine):
 
 @contextmanager
 def use_single_thread() -> Iterator[None]:
-    """Use one thread in the block, so that a run has the same bits as in a worker."""
+    """Use one thread in the block, so that a run gives bitwise the same results as in a worker."""
     before = thread_count()
     set_threads(1)
     try:

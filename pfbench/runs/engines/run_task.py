@@ -1,4 +1,4 @@
-"""Execution of one planned run in any process, and forecasts from a short trial."""
+"""Execution of one planned run in any process, and forecasts of its time and memory."""
 
 import math
 import statistics
@@ -33,9 +33,10 @@ GRACE = 0.4
 def execute_plan(
     plan: PlannedRun, source: Mapping[str, Any] | None = None, folder: str = ""
 ) -> Run:
-    """Execute a run; an exception becomes the status of the returned run.
+    """Execute a planned run and return it; if it raises, the returned run has an error status.
 
-    In a worker process, the run shares its progress, so that its counts are known if it is killed.
+    In a worker process, the run shares its oracle counts with the parent process, so that they are
+    known if the parent kills the run.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def execute_plan(
 def make_run_with_file_digests(
     plan: PlannedRun, source: Mapping[str, Any] | None = None
 ) -> tuple[Run, dict[str, str]]:
-    """Execute a run; return it with digests of the files that its user-defined code has read."""
+    """Execute a planned run; return it with digests of the files that user-defined code read."""
     if not plan.user_code_name:
         return execute_plan(plan, source), {}
     return call_and_record_files(execute_plan, plan, source)
@@ -124,7 +125,7 @@ class _DeadlineSharingLedger(Ledger):
 def make_unfinished_run(
     plan: PlannedRun, status: str, reason: str, shared_numbers: Sequence[float] = ()
 ) -> Run:
-    """Return the record of a run without result: its seed, its counts so far, and the reason.
+    """Return a run without result, with its seed, its counts so far, and the reason why it ended.
 
     Parameters
     ----------
@@ -155,7 +156,7 @@ def make_unfinished_run(
 
 
 def run_from_result(plan: PlannedRun, result: TaskResult) -> Run:
-    """Return the run of a worker's task, or a record of its failure."""
+    """Return the run that a worker executed; if it failed, an unfinished run with the reason."""
     if result.status == "done":
         run: Run = result.value
         planned, identity = _run_key(plan), _run_key(run)
@@ -179,7 +180,7 @@ def _run_key(run: PlannedRun | Run) -> tuple[str, str, int]:
 
 @contextmanager
 def limit_memory(max_growth_bytes: float | None) -> Iterator[None]:
-    """Limit the growth of this process's memory in the block, on Linux; None sets no limit."""
+    """Limit the growth of this process's memory in the block (Linux only); None sets no limit."""
     if max_growth_bytes is None or sys.platform != "linux":
         yield
         return
@@ -204,7 +205,7 @@ TRIALS = (1.0, 8.0, 64.0)
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """Forecast of a run.
+    """Forecast of the iterations, the time and the memory of a run.
 
     Attributes
     ----------
@@ -227,7 +228,7 @@ class Forecast:
 def forecast(
     run: ResolvedRun, *, seed: int, budget: Budget | None, time_limit: float | None
 ) -> Forecast:
-    """Estimate iterations, seconds and memory of a run from a short trial with its seed."""
+    """Return a forecast of a run's iterations, time and memory, from a short trial of the run."""
     quiet = replace(run, measures={})
     trial, _ = _run_first_sufficient_trial(quiet, budget, TRIALS, seed=seed)
     is_complete = trial.status != Status.TIMEOUT
@@ -241,7 +242,11 @@ def forecast(
 def _run_first_sufficient_trial(
     run: ResolvedRun, budget: Budget | None, time_limits: Sequence[float], **overrides: Any
 ) -> tuple[Run, float]:
-    """Return the first trial that ends or has two iterations, and its wall time in seconds."""
+    """Return the first trial that ends or has two iterations, and its wall time in seconds.
+
+    The trials have the time limits in the order given; if none is sufficient, the last one is
+    returned.
+    """
     for length in time_limits:
         began = perf_counter()
         trial = drive(run, Ledger(budget), time_limit=length, **overrides)
@@ -252,7 +257,7 @@ def _run_first_sufficient_trial(
 
 
 def run_trial(plan: PlannedRun) -> dict[str, Any]:
-    """Run a short trial of a planned run in a worker; return its forecast as JSON."""
+    """Run a short trial of a planned run in a worker; return the run's forecast as JSON data."""
     resolved = resolve(plan)
     if resolved.resolved_run_or_none is None:
         return {"refused": resolved.refusal, "seconds": 0.0}
@@ -272,7 +277,7 @@ def run_trial(plan: PlannedRun) -> dict[str, Any]:
 
 
 def _count_expected_iterations(run: ResolvedRun, budget: Budget | None, trial: Run) -> int | None:
-    """Return the iterations that schedule and budget allow; None if neither limits them."""
+    """Return the number of iterations that schedule and budget allow; None if unlimited."""
     limits: list[float] = []
     if run.iteration_count is not None:
         limits.append(run.iteration_count)
@@ -288,7 +293,10 @@ def _count_expected_iterations(run: ResolvedRun, budget: Budget | None, trial: R
 
 
 def _estimate_seconds(algorithm: Any, iterations: int | None, trial: Run) -> float | None:
-    """Return the estimated seconds of all iterations; the first one of an epoch may be longer."""
+    """Return the estimated time of all iterations in seconds; None if their number is unknown.
+
+    The estimate allows for a first iteration of an epoch that takes longer than the others.
+    """
     if iterations is None:
         return None
     clock: list[float] = [row[trial.columns.index("seconds")] for row in trial.rows]
@@ -304,7 +312,10 @@ def _estimate_seconds(algorithm: Any, iterations: int | None, trial: Run) -> flo
 
 
 def _estimate_memory(shape: Sequence[int], iterations: int | None) -> int | None:
-    """Return the peak memory of this process so far, plus that of the atoms of a matrix."""
+    """Return the peak memory in bytes: this process's so far, plus that of a matrix's atoms.
+
+    The result is None if the system does not report the memory of a process.
+    """
     try:
         import resource
     except ModuleNotFoundError:

@@ -1,9 +1,9 @@
 """Worker processes that can be killed at a time limit and are replaced.
 
 Each worker imports its modules once and then executes one task after the other. A task that exceeds
-its limit, or crashes its process, costs that process and nothing else. A worker that was killed
-from outside was lost, and its task can be restarted elsewhere. A worker that has run user-defined
-code executes no task of other code, and an answer counts for the task whose number it carries.
+its limit, or crashes its process, costs only that process. If another program kills a worker, its
+task is lost and can be restarted elsewhere. A worker that has run user-defined code executes no
+task of other code. Each answer carries the number of its task.
 """
 
 import json
@@ -46,7 +46,7 @@ _FROM_OUTSIDE = frozenset(
 
 @dataclass(frozen=True)
 class Task:
-    """Call of an importable function.
+    """Task of a worker process: a call of an importable function.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Task:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """Result of a task.
+    """Result of a task: its value, or the reason why it failed.
 
     Attributes
     ----------
@@ -105,9 +105,10 @@ def run_tasks(
 ) -> Iterator[TaskResult]:
     """Execute all tasks in `jobs` processes; yield each result when it is available.
 
-    A lost task is restarted at most `retries` times. Leaving the iteration early ends all busy
-    workers. If `idle` is a list, the next call reuses the idle workers in it, which have imported
-    their modules; otherwise idle workers end, too.
+    A task whose process was killed by another program is restarted at most `retries` times. If the
+    caller stops iterating early, all busy workers are ended. If `idle` is a list, idle workers stay
+    in it for the next call, since they have imported their modules. Otherwise idle workers are
+    ended, too.
     """
     waiting = list(enumerate(tasks))[::-1]
     lost = [0] * len(tasks)
@@ -139,9 +140,9 @@ def run_tasks(
 
 
 def wait_for_results(busy: "Sequence[Worker]", patience: float = inf) -> "list[TaskResult]":
-    """Wait until a busy worker is done, dead or late, and return the results.
+    """Wait until a worker has answered, died or timed out; return the results of such workers.
 
-    Return an empty list after `patience` seconds without a result.
+    The list is empty if no worker has a result after `patience` seconds.
     """
     until = min(worker.next_check_time() for worker in busy)
     watched = [end for worker in busy for end in worker.wait_handles]
@@ -162,11 +163,11 @@ _worker = 0
 
 
 def share_numbers_with_parent(numbers: Sequence[float]) -> None:
-    """Overwrite the leading ones of the ten numbers that the parent of this worker reads.
+    """Write `numbers` over the first of the ten numbers that a worker shares with its parent.
 
-    The first number is a time on the clock `monotonic` after which the task is killed. Infinity,
-    its initial value, and 0 mean no such time. Task and caller agree on the meaning of the others.
-    Outside of a worker nothing is written.
+    The first number is the time, on the clock `time.monotonic`, after which the parent kills the
+    task. Infinity, its initial value, and 0 mean that there is no such time. Task and caller agree
+    on the meaning of the other numbers. Outside a worker process, the function does nothing.
     """
     if _noted is not None and os.getpid() == _worker:
         _noted[: len(numbers)] = numbers
@@ -189,11 +190,11 @@ class Worker:
 
     @property
     def wait_handles(self) -> set[Any]:
-        """Objects to wait for: one is ready when the process has answered or ended."""
+        """Handles for `multiprocessing`'s `wait`: ready when the process answers or dies."""
         return {self.pipe, self._process.sentinel}
 
     def start_task(self, index: int, task: Task) -> None:
-        """Hand a task to the process, which is replaced if it ran other code or died idle."""
+        """Send a task to the process; replace the process if it ran other code or has died."""
         if (
             self._code not in ("", task.user_code_name)
             or self._folder != task.untrusted_code_folder
@@ -216,18 +217,18 @@ class Worker:
         self.pipe.send((task.function, task.arguments))
 
     def next_check_time(self) -> float:
-        """Return the time of the next check of the worker."""
+        """Return when to check `is_late` again, as a time on the clock `time.monotonic`."""
         return min(self._started + self._limit, monotonic() + _POLL)
 
     def is_late(self) -> bool:
-        """Return whether the task exceeds its limit, or the deadline that it shared."""
+        """Return whether the task has exceeded its time limit, or the deadline that it shared."""
         now = monotonic()
         return now >= self._started + self._limit or now >= (self._notes[0] or inf)
 
     def finish_task(self, *, answered: bool) -> TaskResult | None:
-        """Return the result of the current task; replace a late or dead process.
+        """Return the result of the current task; replace the process if it timed out or died.
 
-        Return None if the answer belongs to another task.
+        Return None if the answer of the process belongs to another task.
         """
         assert self.index is not None
         status, value, reason = "timeout", None, f"it took more than {self._limit:g} s"
@@ -243,7 +244,7 @@ class Worker:
         return result
 
     def _receive_answer(self) -> tuple[int, str, Any, str]:
-        """Return the number of a task with its status, its value, and the reason."""
+        """Return the answer of the process: task number, status, value, reason of a failure."""
         try:
             if not self.pipe.poll():  # the process is gone, and something that it started is not
                 raise EOFError
@@ -265,7 +266,7 @@ class Worker:
         self._start()
 
     def close(self, *, at_once: bool = False) -> None:
-        """End the process."""
+        """End the process; unless `at_once` is true, an idle process may first end by itself."""
         if self.index is None and not at_once:
             try:
                 self.pipe.send(None)
@@ -284,7 +285,7 @@ def _read_plain_answer(data: bytes) -> tuple[int, str, Any, str]:
 
 
 def describe_exit_code(code: int | None) -> str:
-    """Return a description of the end of a process."""
+    """Return a description of how a process ended, from its exit code."""
     if code is None:
         return "its process closed the connection to its parent process"
     if code is not None and code < 0:
@@ -296,7 +297,7 @@ def describe_exit_code(code: int | None) -> str:
 
 
 def _serve(pipe: Connection, notes: Any, code_folder: str = "") -> None:
-    """Execute tasks in the worker process until the parent sends None."""
+    """Receive tasks in the worker process and execute them, until the parent sends None."""
     global _noted, _worker
     prepare_child_process(confinement_folder=code_folder)
     _noted, _worker = notes, os.getpid()  # which a confined process gets there

@@ -54,7 +54,7 @@ def draw_measure(
     ax: "Axes | None" = None,
     title: str = "",
 ) -> "Axes":
-    """Draw a measure of several runs in one figure; an interval is shaded.
+    """Plot a measure of several runs in one figure; the interval of an interval measure is shaded.
 
     Parameters
     ----------
@@ -95,18 +95,18 @@ def draw_measure(
 
 
 def _drawable_column(column: Iterable[float | None]) -> list[float]:
-    """Return a column of a trace, clipped to the drawable range; NaN where it is undefined."""
+    """Return a trace column as floats, finite ones clipped to +-1e250; None becomes NaN."""
     floats = (math.nan if value is None else float(value) for value in column)
     return [_clip_to_drawable(value) if math.isfinite(value) else value for value in floats]
 
 
 def _clip_to_drawable(value: float) -> float:
-    """Return a number clipped to 1e250, so that an axis with a margin does not overflow."""
+    """Return a number clipped to +-1e250, so that an axis with a margin does not overflow."""
     return min(max(value, -1e250), 1e250)
 
 
 def check_axis(kind: str, name: Any, existing: Sequence[str]) -> str:
-    """Return the name of a column; raise if it is not among the existing names."""
+    """Return the name of a trace column; raise if the trace has no column of this name."""
     if not isinstance(name, str) or name not in existing:
         raise unknown_name_error(f"{kind} of the trace", name, existing)
     return name

@@ -96,7 +96,7 @@ def drive(
     watch: Callable[[RunProgress], object] | None = None,
     strict: bool = False,
 ) -> Run:
-    """Execute a run.
+    """Execute a resolved run, and return its result.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def drive(
 
 @dataclass(eq=False)
 class _Driver:
-    """Run in progress, with its limits (see `drive`) and its state."""
+    """State of a run in progress, together with its limits (see `drive`)."""
 
     run: ResolvedRun
     ledger: Ledger
@@ -263,11 +263,11 @@ class _Driver:
         self.ledger.stop_clock()
 
     def _resume_clock(self, seconds: float) -> None:
-        """Restart the clock after a compilation of some seconds, if it ran before."""
+        """Restart the clock after a compilation; the deadline moves by `seconds`, its duration."""
         self.ledger.start_clock(self.deadline + seconds)
 
     def _note_costs(self) -> None:
-        """Record the costs of the newest complete iterate."""
+        """Store the iterations, counts and seconds up to the newest complete iterate."""
         self.progress.costs = (
             self.progress.iterations,
             *self.ledger.counts_array,
@@ -304,7 +304,7 @@ class _Driver:
         return state
 
     def _raise_if_not_started(self, error: BaseException) -> None:
-        """Raise for a method that failed before it started, unless its first query was invalid."""
+        """Raise `FailedBeforeFirstQuery`, unless an invalid oracle call raised the error."""
         if not is_raised_within(error, "oracles"):
             words = add_location(format_error(error), self.error_location)
             name = self.run.algorithm.name
@@ -315,7 +315,8 @@ class _Driver:
     def _copy_if_mutated(self, new: State) -> State:
         """Return the new state, with a copy of x if the method changes yielded arrays.
 
-        This is detected when the method yields its first array again; from then on each is copied.
+        The method changes yielded arrays if a state has the same array as the state before it, but
+        with other entries. From then on, each x is copied.
         """
         x = new.x
         if self.progress.iterations == 1 and isinstance(x, np.ndarray):
@@ -331,7 +332,7 @@ class _Driver:
         return "error" if self.ledger.overflowing else "budget", self.ledger.end_reason
 
     def _describe_invalid_part(self, state: State) -> str:
-        """Describe the part of a state that is not a point or gradient of the problem, or ""."""
+        """Return a message on the first invalid point or gradient in a state, or "" if none."""
         form, is_point = self.form, self.form.is_point
         x, point, estimate, output, _ = state
         reported = (point is None or is_point(point)) and (
@@ -351,7 +352,10 @@ class _Driver:
         return Status.TIMEOUT, f"the time limit of {self.time_limit:g} s was reached"
 
     def _update_output(self, state: State, rng: np.random.Generator) -> None:
-        """Update the output: the state's own, a random draw, or (at the end) the last x."""
+        """Update the output: the point that the state yields, a random iterate, or None.
+
+        None stands for the last iterate.
+        """
         point = self.progress
         if state.output is not None:
             point.output, point.yields_output = state.output, True
@@ -364,7 +368,10 @@ class _Driver:
             point.output = None
 
     def _record_iterate(self) -> Ending | None:
-        """Record the newest iterate; return the status if it reaches the target."""
+        """Record the newest iterate in the trace; return a status if the run ends here, else None.
+
+        The run ends if the iterate reaches the target, or the trace has a failure.
+        """
         row = self.trace.record(self.progress.costs, self.progress.state)
         if self.trace.failure:
             return Status.ERROR, self.trace.failure
@@ -378,7 +385,10 @@ class _Driver:
 
 
 def _output_weight_function(algorithm: Any) -> Callable[[int], float] | None:
-    """Return the function from an iteration to its weight in the drawn output, or None."""
+    """Return a function from an iteration to its weight in a randomly drawn output, or None.
+
+    The result is None if the output is not drawn.
+    """
     if algorithm.output == "weighted":
         weight: Callable[[int], float] | None = getattr(algorithm, "output_weight", None)
         return weight

@@ -87,7 +87,7 @@ class RemoteMethod:
         return ProblemEnd(pipe, 0), process
 
     def close(self) -> None:
-        """End the process of the method; another run starts a new one."""
+        """End the process of the method; a later run starts a new process."""
         if self._started is not None:
             link, process = self._started
             self._started, self._run = None, None
@@ -182,7 +182,7 @@ def isolate(algorithm: Any) -> Any:
 def _receive_next(
     link: ProblemEnd, process: Any, ledger: Ledger, seconds: float = float("inf")
 ) -> Any:
-    """Return the next message of a method; raise if it exceeds a time limit or dies."""
+    """Return a method's next message; raise if it exceeds a time limit or its process ends."""
     ends = perf_counter() + seconds
     while not link.pipe.poll(_POLL):
         if perf_counter() > ledger.deadline:
@@ -219,7 +219,10 @@ def _check_entries_match_factors(state: Any) -> None:
 
 
 def _as_error(name: Any, text: Any) -> BaseException:
-    """Return an exception of pfbench or Python by the name and text that a method raised."""
+    """Return an exception with the type name and the text that the method's process has sent.
+
+    The type is one of pfbench or Python; another name gives a `RuntimeError`.
+    """
     kind = getattr(errors, str(name), None) or getattr(builtins, str(name), None)
     if isinstance(kind, type) and issubclass(kind, Exception):
         with suppress(Exception):
@@ -238,7 +241,7 @@ def _answer_oracle_call(
     value: Any,
     dropped: list[int],
 ) -> None:
-    """Answer a call of an oracle, or of an object that an oracle returned before."""
+    """Answer a remote call of an oracle, or of an object that an oracle returned earlier."""
     for number in dropped:
         objects.pop(number, None)
     oracles = objects[index] if index else ask
@@ -269,11 +272,14 @@ PARTS = ("mean", "product", "batch", "difference", "replace")
 
 
 class _RunStopped(BaseException):
-    """Raised after the problem's process has ended the run; not an `Exception`."""
+    """Exception in the method's process after the problem's process has ended the run.
+
+    The class does not derive from `Exception`, so that the method does not catch it.
+    """
 
 
 class _RemoteOracles(IndexSampling):
-    """Oracles in the process of the method: each call is a message."""
+    """Oracles in the method's process: each call is a message to the problem's process."""
 
     def __init__(self, link: MethodEnd, n: int, D: float) -> None:
         self.n, self.D = n, D
@@ -302,14 +308,14 @@ class _RemoteOracles(IndexSampling):
 
 
 class _RemoteOracleResult:
-    """Hessians or gradient table in the process of the problem; each access is a message."""
+    """Proxy of Hessians or a gradient table in the problem's process; each access is a message."""
 
     def __init__(self, oracles: _RemoteOracles, index: int) -> None:
         self._oracles, self._position = oracles, index
 
     @property
     def mean(self) -> Any:
-        """The mean of the stored gradients."""
+        """Mean of the stored gradients."""
         return self._oracles._send_query(self._position, "mean", None)
 
     def __getattr__(self, verb: str) -> Any:
@@ -322,7 +328,7 @@ class _RemoteOracleResult:
 
 
 def build_from_class(module: str, name: str, parameters: Mapping[str, Any]) -> tuple[Any, str]:
-    """Return a method, built from a class of a module and parameters, and its schedule."""
+    """Return a method, built from a class and its parameters, and the schedule "explicit"."""
     cls: Any = import_module(module)
     for part in name.split("."):
         cls = getattr(cls, part)
@@ -361,7 +367,7 @@ def serve(
 
 
 def _attributes_and_parameters(algorithm: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the described attributes of a method and its parameters, as plain data."""
+    """Return a method's attributes that `DESCRIBED` lists, and its parameters, as plain data."""
     described = {
         name: sorted(map(str, value)) if isinstance(value, frozenset | set) else value
         for name in DESCRIBED
@@ -371,7 +377,7 @@ def _attributes_and_parameters(algorithm: Any) -> tuple[dict[str, Any], dict[str
 
 
 def as_json_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters in JSON types; other values become text."""
+    """Return a dict of parameters with JSON types; a value of another type becomes a string."""
     return {
         name: value if value is None or isinstance(value, bool | int | float | str) else str(value)
         for name, value in parameters.items()
@@ -379,7 +385,7 @@ def as_json_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _weights(algorithm: Any) -> list[float] | None:
-    """Return the weight of each iteration in a weighted output; None for other outputs."""
+    """Return the weight of each iteration in a weighted output; None for another output."""
     weight = getattr(algorithm, "output_weight", None)
     if getattr(algorithm, "output", "") != "weighted" or weight is None:
         return None

@@ -1,12 +1,14 @@
 """Messages between a problem and a confined method: numbers, text, arrays, and points.
 
-The method's end sends plain data: JSON, followed by the bytes of its arrays. Decoding creates only
-objects of a few classes of pfbench, and checks their shapes, so that no compiled loop reads beyond
-an array. Each message carries the number of the turn.
+The process of the method sends plain data: JSON, followed by the bytes of its arrays. Decoding
+creates only objects of a few classes of pfbench, and checks their shapes, so that no compiled loop
+reads beyond an array. Each message carries the number of the last message from the problem's
+process.
 
-Objects that both processes hold are named by numbers: the storage that the points of a sequence
-share, which both processes change; the pattern of observed entries; and the marks by which a point
-knows whether it is the newest. Each message updates the storage before its content is read.
+Objects that both processes hold are named by numbers. These are the storage that the points of a
+sequence share, which both processes change, and the pattern of observed entries. Numbers also name
+the marks by which a point knows whether it is the newest. Each message updates the storage before
+its content is read.
 """
 
 import io
@@ -54,7 +56,7 @@ _KINDS = "biuf"
 
 
 def encode(value: Any, number: Callable[[Any], int]) -> bytes:
-    """Encode a value as bytes; `number` returns the number of a shared object.
+    """Encode a value as bytes; the function `number` maps a shared object to its number.
 
     Raises
     ------
@@ -92,7 +94,7 @@ def _encode(value: Any, number: Callable[[Any], int], arrays: list[Any]) -> Any:
 
 
 def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
-    """Decode bytes from `encode`; `shared` returns a shared object by kind and number.
+    """Decode bytes from `encode`; the function `shared` maps kind and number to a shared object.
 
     Raises
     ------
@@ -152,7 +154,7 @@ def _make(kind: Any, fields: dict[str, Any]) -> Any:
 
 
 def _check_parts_fit(instance: Any) -> None:
-    """Raise for an object whose parts do not fit together."""
+    """Raise if the attributes of a decoded object have inconsistent types or shapes."""
     if isinstance(instance, RankOne):
         _expect(_is_vector(instance.u), _is_vector(instance.v), type(instance.scale) is float)
         _expect(instance.pattern is None or isinstance(instance.pattern, Pattern))
@@ -188,7 +190,7 @@ def _check_parts_fit(instance: Any) -> None:
 
 
 def check_iterate_storage(parts: Mapping[str, Any]) -> None:
-    """Raise if the parts of the storage of a sequence do not fit together.
+    """Raise if the parts of an `IterateStorage` have inconsistent types or shapes.
 
     Raises
     ------
@@ -232,7 +234,7 @@ _MOST_BYTES = 2**31
 
 
 class _End:
-    """One end of a pipe; it numbers objects by twos from `first`, which is 0 or 1."""
+    """One end of a pipe; it numbers shared objects by 0, 2, 4, ... or by 1, 3, 5, ..."""
 
     def __init__(self, pipe: Connection, first: int) -> None:
         self.pipe = pipe
@@ -243,7 +245,7 @@ class _End:
         self._turn = 0
 
     def reset(self) -> None:
-        """Forget all numbered objects before another run."""
+        """Forget all numbered objects, before another run starts."""
         self._things, self._numbers, self._modified = {}, {}, {}
 
     def _number(self, obj: Any) -> int:
@@ -270,7 +272,7 @@ class _End:
         return obj
 
     def _pack_changed_storages(self, pack: Callable[[Any], bytes]) -> list[tuple[int, bytes]]:
-        """Return the number and the packed parts of each storage that was changed or named."""
+        """Return the number and the packed parts of each storage used since the last message."""
         packed: dict[int, bytes] = {}
         while missing := self._modified.keys() - packed.keys():
             for number in missing:
@@ -281,13 +283,13 @@ class _End:
 
 
 class ProblemEnd(_End):
-    """End in the process of the problem: it sends pickles, and reads plain data."""
+    """End of a pipe in the problem's process: it sends pickles and receives plain data."""
 
     owes_answer = False
     """Whether the other end waits for a message."""
 
     def send(self, *message: Any) -> None:
-        """Send a message, with the storages that it or the last received message uses."""
+        """Send a message, with the iterate storages that it or the last received message uses."""
         patterns: dict[int, Pattern] = {}
 
         def pack(value: Any) -> bytes:
@@ -314,7 +316,7 @@ class ProblemEnd(_End):
         self.pipe.send_bytes(pickle.dumps(parts))
 
     def receive(self) -> Any:
-        """Return the next message.
+        """Return the next message from the method's process.
 
         Raises
         ------
@@ -355,10 +357,10 @@ class ProblemEnd(_End):
 
 
 class MethodEnd(_End):
-    """End in the process of the method: it sends plain data, and reads pickles."""
+    """End of a pipe in the method's process: it sends plain data and receives pickles."""
 
     def send(self, *message: Any) -> None:
-        """Send a message, with the storages that it or the last received message uses."""
+        """Send a message, with the iterate storages that it or the last received message uses."""
         packed = encode(message, self._number)
         storages = self._pack_changed_storages(lambda value: encode(value, self._number))
         parts = [word.to_bytes(8, "little") for word in (self._turn, len(storages))]
@@ -367,7 +369,7 @@ class MethodEnd(_End):
         self.pipe.send_bytes(b"".join([*parts, packed]))
 
     def receive(self) -> Any:
-        """Return the next message; see `ProblemEnd.receive`."""
+        """Return the next message from the problem's process; see `ProblemEnd.receive`."""
         self._turn, patterns, storages, packed = pickle.loads(self.pipe.recv_bytes())
         for number, pattern in pickle.loads(patterns).items():
             self._register(number, pattern)

@@ -31,7 +31,7 @@ from pfbench.kernels.numba_compilation import (
 
 
 def start_process(serve: Callable[..., None], *arguments: object) -> tuple[BaseProcess, Connection]:
-    """Start a process that ends with this one; return it and this process's end of a pipe.
+    """Start a process that ends when this one ends; return it and this process's end of a pipe.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def kill_process_group(process: BaseProcess) -> None:
 def prepare_child_process(loop_threads: int = 1, confinement_folder: str = "") -> None:
     """Set up this child process: own group, no Ctrl-C, one thread, optional confinement.
 
-    The process leads a group of its own, so that processes that it starts end with it. It computes
-    with one thread, so that N workers use N cores; compiled loops use `loop_threads`. If
+    The process leads its own process group, so that processes that it starts end with it. It
+    computes with one thread, so that N workers use N cores; compiled loops use `loop_threads`. If
     `confinement_folder` is not empty, the process is confined to this folder of untrusted code, and
     its output is discarded.
     """
@@ -128,7 +128,7 @@ def _hold_interrupts() -> Iterator[None]:
 def _hide_main_module() -> Iterator[None]:
     """Prevent processes started in the block from importing the main program.
 
-    No task needs it, and a program without a guard would start again in each worker.
+    No task needs the main program. Without a `__main__` guard, it would start again in each worker.
     """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
@@ -139,7 +139,7 @@ def _hide_main_module() -> Iterator[None]:
 
 
 def _close_fork_server_pipes() -> None:
-    """Close the pipes by which this process could end fork server and resource tracker."""
+    """Close the pipes by which this process could end the fork server or the resource tracker."""
     for holder, name in (
         (forkserver._forkserver, "_forkserver_alive_fd"),
         (resource_tracker._resource_tracker, "_fd"),
@@ -193,7 +193,7 @@ _separated: list[str] = []
 
 
 def confinement_sentence() -> str:
-    """Describe the confinement of this process by `confine`."""
+    """Return a description of the confinement of this process by `confine`."""
     sizes = f"{MEMORY // 2**30} GiB of memory, {PROCESSES} processes, {FILE // 2**30} GiB a file"
     return f"{'; '.join(_separated)}; none of your environment; at most {sizes}"
 
@@ -253,7 +253,7 @@ def confine(folder: str, sentinel: int) -> None:
 
 
 def kill_descendants(ancestor: int) -> None:
-    """Kill every process that a process has started, directly or not, in whatever group it is."""
+    """Kill all processes that a process has started, directly or not, in any process group."""
     ends = monotonic() + _KILL_SECONDS
     while (pids := _list_descendants(ancestor)) and monotonic() < ends:
         for pid in pids:
@@ -263,7 +263,7 @@ def kill_descendants(ancestor: int) -> None:
 
 
 def _list_descendants(ancestor: int) -> list[int]:
-    """Return the ids of the living descendants of a process; empty without /proc."""
+    """Return the ids of the living descendants of a process; empty on a system without /proc."""
     children: dict[int, list[int]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -277,7 +277,7 @@ def _list_descendants(ancestor: int) -> list[int]:
 
 
 def _supervise(child: int, sentinel: int) -> NoReturn:
-    """Wait until the child or the parent ends; kill the child's processes; end like the child."""
+    """Wait until the child or the parent ends, kill all descendants, and exit like the child."""
     status, ended = 0, 0
     with suppress(BaseException):
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -300,7 +300,10 @@ def _supervise(child: int, sentinel: int) -> NoReturn:
 
 
 def _enter_namespaces(kernel: ctypes.CDLL) -> bool:
-    """Enter new namespaces; all their processes end with the next child; return success."""
+    """Enter new Linux namespaces, and return whether this succeeded.
+
+    All processes in the namespaces end with the next child of this process.
+    """
     user, group = os.getuid(), os.getgid()
     if kernel.unshare(_NEW_NAMESPACES) != 0:
         return False
@@ -312,7 +315,10 @@ def _enter_namespaces(kernel: ctypes.CDLL) -> bool:
 
 
 def _forbid_writing(kernel: ctypes.CDLL, folder: str) -> bool:
-    """Make all file systems but a folder read-only, and hide outer processes; return success."""
+    """Make all file systems but a folder read-only, and hide outer processes.
+
+    Return whether this succeeded.
+    """
     folder_bytes = os.fsencode(folder)
     kernel.mount(None, b"/", None, _PRIVATE, None)
     kernel.mount(folder_bytes, folder_bytes, None, _BIND, None)
@@ -326,7 +332,7 @@ def _forbid_writing(kernel: ctypes.CDLL, folder: str) -> bool:
 
 
 def _drop_privileges(kernel: ctypes.CDLL) -> bool:
-    """Drop the rights that could undo the confinement; return whether sockets are refused."""
+    """Drop the rights that could undo the confinement; return whether sockets are forbidden."""
     machine = os.uname().machine
     if machine not in _SOCKET_CALLS:
         return False

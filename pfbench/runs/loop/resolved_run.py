@@ -42,7 +42,7 @@ PROBLEM_ORACLES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, eq=False)
 class ResolvedRun:
-    """Run with resolved parameters.
+    """Run whose problem, algorithm parameters and measures are all determined.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class ResolvedRun:
 
     @property
     def asks(self) -> frozenset[str]:
-        """Requirements of a run on the problem: oracle verbs, and kinds of problems."""
+        """Names of the oracles and problem kinds that the algorithm requires."""
         asks = getattr(self.algorithm, "asks", self.algorithm.requires)
         if self.problem.n is None:
             asks = getattr(self.algorithm, "sampler_asks", asks)
@@ -82,7 +82,7 @@ class ResolvedRun:
 
     @property
     def iteration_count(self) -> int | None:
-        """Number of iterations of the schedule, None without a parameter `iterations`."""
+        """Number of iterations of the schedule; None for an algorithm without `iterations`."""
         iterations: int | None = getattr(self.algorithm, "iterations", None)
         return None if iterations is None else iterations * getattr(self.algorithm, "runs", 1)
 
@@ -90,7 +90,7 @@ class ResolvedRun:
     def guarantee(self) -> tuple[Guarantee, float] | None:
         """Guarantee of this schedule's theorem, and the value of its bound.
 
-        None unless the parameters follow from epsilon by a theorem with a guarantee.
+        The value is None unless the parameters follow from epsilon by a theorem with a guarantee.
         """
         promise = getattr(self.algorithm, "guarantee", None)
         epsilon = Selector.parse(self.selector).parameters.get("epsilon")
@@ -104,7 +104,7 @@ class ResolvedRun:
     def check_termination(
         self, budget: Budget | None, stop: Stop | None, time_limit: float | None
     ) -> None:
-        """Raise for a run that would never end.
+        """Raise if nothing would ever end the run.
 
         Raises
         ------
@@ -128,7 +128,7 @@ class ResolvedRun:
             )
 
     def check_requirements(self, backend: Backend) -> Backend:
-        """Return the backend; refuse an algorithm whose requirements the problem does not meet.
+        """Return the backend; raise if the problem lacks something that the algorithm requires.
 
         Raises
         ------
@@ -211,7 +211,7 @@ _OF_AN_ALGORITHM = ("name", "requires", "output", "run")
 
 
 def _check_kinds(problem: Any, algorithm: Any) -> None:
-    """Raise for a problem or an algorithm that lacks a part, or is a class."""
+    """Raise if the problem or the algorithm is a class, or lacks an attribute of its interface."""
     for kind, value, parts in (
         ("a problem", problem, _OF_A_PROBLEM),
         ("an algorithm", algorithm, _OF_AN_ALGORITHM),
@@ -225,7 +225,7 @@ def _check_kinds(problem: Any, algorithm: Any) -> None:
 
 
 def _check_point(start: Any) -> Point:
-    """Return a copy of a start point; of an array, in double precision."""
+    """Return a copy of a start point; the copy of an array has double precision."""
     if not isinstance(start, np.ndarray):
         return keep(start)
     if start.dtype.kind not in "fiu":
@@ -234,7 +234,7 @@ def _check_point(start: Any) -> Point:
 
 
 def _resolve_algorithm(problem: Problem, choice: AlgorithmSpec, x0: Point) -> tuple[Algorithm, str]:
-    """Return the algorithm of a choice for a problem and a start, and its schedule."""
+    """Return the algorithm resolved for a problem and a start, and the name of its schedule."""
     lacking = unmet_assumptions(choice.assumes, problem)
     if lacking and choice.schedule == "theory":
         words = " and ".join(f"{name} ({ASSUMPTIONS[name]})" for name in lacking)
@@ -248,7 +248,7 @@ def _resolve_algorithm(problem: Problem, choice: AlgorithmSpec, x0: Point) -> tu
 def _collect_recorded_measures(
     problem: Problem, measures: str | Sequence[str] | Mapping[str, Measure], stop: Stop | None
 ) -> dict[str, Measure]:
-    """Return the measures of a trace by name, including that of a target."""
+    """Return the measures to record, by name, including the measure of the target."""
     if not isinstance(measures, Mapping):
         listed = [measures] if isinstance(measures, str) else measures
         if not isinstance(listed, Sequence):

@@ -34,7 +34,7 @@ UNINFORMATIVE = frozenset(status for status in Status if status.is_void)
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Run:
-    """Run of an algorithm on a problem.
+    """Result of one run of an algorithm on a problem.
 
     Attributes
     ----------
@@ -100,17 +100,20 @@ class Run:
 
     @property
     def trace(self) -> "pd.DataFrame":
-        """Trace: iteration, fo ... fv, seconds, then the measures.
+        """Trace as a data frame: iteration, fo ... fv, seconds, then the measures.
 
-        Row k is x_k with the counts spent to reach it; an interval measure has two columns, its
-        upper end under the measure's name and its lower end under ``NAME_lower``.
+        Row k has the measures at x_k and the counts spent to reach x_k. An interval measure has two
+        columns: its upper end under the measure's name, and its lower end under ``NAME_lower``.
         """
         import pandas as pd
 
         return pd.DataFrame.from_records(self.rows, columns=list(self.columns))
 
     def final_value(self, measure: str) -> float:
-        """Return the last recorded value of a measure; infinite without value or answer."""
+        """Return the last recorded value of a measure; infinity if it has none or the run failed.
+
+        The result is also infinity for any other run that is not completed.
+        """
         if (
             self.status not in COMPLETED
             or check_text("measure", measure, "fw_gap") not in self.columns
@@ -190,12 +193,15 @@ TRACE_COLUMNS = ("iteration", *COUNTED, "seconds")
 
 
 def lower_end_names(names: Collection[str]) -> frozenset[str]:
-    """Return each name NAME_lower, the lower end of an interval, for which NAME is given."""
+    """Return the names ``NAME_lower`` in `names` for which `names` also has NAME.
+
+    Such a column has the lower end of an interval measure.
+    """
     return frozenset(f"{name}_lower" for name in names).intersection(names)
 
 
 def list_measures(columns: Collection[str]) -> list[str]:
-    """Return the measures among the columns of a trace; an interval by its upper end."""
+    """Return the names of the measures in a trace; an interval measure counts once."""
     return [name for name in columns if name not in lower_end_names(columns).union(TRACE_COLUMNS)]
 
 
@@ -205,7 +211,7 @@ def plot(
     against: str = "sfo",
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw a measure of the traces of runs in one figure; an interval is shaded.
+    """Draw a measure of the traces of runs in one figure; the interval of a measure is shaded.
 
     Parameters
     ----------
@@ -294,16 +300,16 @@ class Stop:
 
 
 def trace_name(measure: str) -> str:
-    """Return the name of a measure in a trace: NAME of MODULE:NAME."""
+    """Return the name of a measure in a trace; for MODULE:NAME it is NAME."""
     return measure.rpartition(":")[2]
 
 
 def list_recorded_measures(
     measures: Sequence[str], stop: Stop | None
 ) -> tuple[tuple[str, ...], Stop | None]:
-    """Return the recorded measures, and the target by the measure's name in the trace.
+    """Return the measures to record, and the target with its measure's name in the trace.
 
-    The measure of a target may be user-defined, MODULE:NAME; it is then recorded, too.
+    If the target's measure is user-defined, MODULE:NAME, it is recorded, too.
     """
     if stop is None or ":" not in stop.measure:
         return tuple(measures), stop
@@ -312,9 +318,9 @@ def list_recorded_measures(
 
 
 def first_rows_reaching(targets: Sequence[Stop], run: Run) -> list[dict[str, Any]]:
-    """Return, for each target, the calls of the first recorded row that reaches it.
+    """Return, for each target, the oracle calls up to the first recorded row that reaches it.
 
-    If no row reaches a target, its calls are None: a censored run is never left out.
+    If no row reaches a target, the calls are None: the run then counts as censored.
     """
     first_rows_reaching = []
     indices = {name: run.columns.index(name) for name in COUNTED}

@@ -26,7 +26,7 @@ _PARTS = {"hessian": ("product", "batch"), "table": ("difference", "replace")}
 
 
 class Step(NamedTuple):
-    """State after an update of a run, and counts.
+    """State of a run after an update, with the counts spent so far.
 
     Attributes
     ----------
@@ -41,10 +41,11 @@ class Step(NamedTuple):
 
 
 class Steps:
-    """Run that is opened and followed step by step.
+    """Run that is started and then followed step by step.
 
-    Iterating yields a `Step` after each update. `states` yields the same states without counts:
-    the loop of `solve` reads these. Nothing is recorded unless `wrap` does it.
+    Iterating yields a `Step` after each update. The attribute `states` yields the same states
+    without counts, as the loop of `solve` uses them. Nothing is recorded, unless the object that
+    `wrap` returns records calls.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ class Steps:
 
 
 def steps(problem: Problem, algorithm: Any, **options: Any) -> Steps:
-    """Open a run to be followed step by step; `Steps` has the options."""
+    """Start a run to be followed step by step; see `Steps` for the options."""
     return Steps(problem, algorithm, **options)
 
 
@@ -145,9 +146,9 @@ class ObservedBackend:
 
 
 def oracle_class(algorithm: Any) -> type[Oracles]:
-    """Return the class of oracles that a method requires; all oracles if it states none.
+    """Return the class of oracles that a method requires; `Oracles` if it states no requirement.
 
-    If a property of the method raises, a note on the exception names it.
+    If a property of the method raises, a note on the exception names the property.
     """
     try:
         asks = getattr(algorithm, "asks", None) or getattr(algorithm, "requires", None)
@@ -158,7 +159,7 @@ def oracle_class(algorithm: Any) -> type[Oracles]:
 
 
 def _iterate_after_start(begin: Callable[[], Iterator[State]]) -> Iterator[State]:
-    """Yield the states of a run that begins when its first state is requested."""
+    """Yield the states of a run, which starts when its first state is requested."""
     states = begin()
     if not isinstance(states, Iterator):
         raise InputError(
@@ -169,7 +170,7 @@ def _iterate_after_start(begin: Callable[[], Iterator[State]]) -> Iterator[State
 
 
 def make_oracles(problem: Problem, backend: Any, ledger: Ledger | None = None) -> Oracles:
-    """Return the counted oracles of a problem's backend; points must be like its start.
+    """Return counted oracles for a backend; points have the format of the problem's start.
 
     Parameters
     ----------
@@ -219,14 +220,17 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
         self._own, *self._children = words
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
-        """Return the first of the fixed state words, as NumPy's method; raise for more."""
+        """Return the first `n_words` fixed state words, as in NumPy; raise if there are fewer."""
         words = np.array(self._own, np.uint32).view(dtype)
         if n_words > len(words):
             raise InputError("a stream with a hidden seed has no more state words.")
         return words[:n_words]
 
     def spawn(self, n_children: int) -> "list[HiddenSeed]":
-        """Return at most `MOST_SPAWNED` child sequences in all, which cannot spawn."""
+        """Return `n_children` child sequences, which cannot spawn; raise if too few are left.
+
+        All calls together return at most `MOST_SPAWNED`.
+        """
         if n_children > len(self._children):
             raise InputError(f"a stream with a hidden seed spawns {MOST_SPAWNED} streams at most.")
         new, self._children = self._children[:n_children], self._children[n_children:]
@@ -240,11 +244,11 @@ def hide_seed(seed: Any) -> list[list[int]]:
 
 
 class PrefetchingGenerator(np.random.Generator):
-    """NumPy generator that draws batches of indices ahead, several at once.
+    """NumPy generator that draws several batches of indices ahead.
 
-    Its results are identical bit for bit to those of NumPy's generator: before it draws anything
-    but indices below the same bound, and before its state is read, it rewinds what was drawn ahead.
-    One call costs NumPy as much as a thousand indices, so small batches are much quicker.
+    Its results are bitwise those of NumPy's generator. It rewinds indices drawn ahead before its
+    state is read, and before it draws anything but indices below the same bound. In NumPy, one call
+    costs as much as a thousand indices, so small batches become much faster.
     """
 
     _prefetch_limit = _MOST_AHEAD
@@ -276,18 +280,22 @@ class PrefetchingGenerator(np.random.Generator):
 
     @property
     def bit_generator(self) -> np.random.BitGenerator:
-        """Bit generator. Others may draw from it, so reading it ends drawing ahead."""
+        """Bit generator of the stream.
+
+        Reading it rewinds indices drawn ahead and stops drawing ahead, since others may draw from
+        it.
+        """
         self._rewind()
         self._prefetch_limit = 0
         return super().bit_generator
 
     def __reduce__(self) -> Any:
-        """Return the parts of a copy; a shallow copy shares the bit generator."""
+        """Return the parts for pickling and copying; a shallow copy shares the bit generator."""
         _ = self.bit_generator
         return super().__reduce__()
 
     def _prefetch(self, bound: int, size: int) -> None:
-        """Draw a batch and further ones ahead: for the same bound twice as many as before."""
+        """Draw a batch and further ones ahead; for the same bound, twice as many as last time."""
         batches = (
             min(2 * self._batches, self._prefetch_limit // size) if bound == self._bound else 1
         )
@@ -306,7 +314,7 @@ class PrefetchingGenerator(np.random.Generator):
 
 
 def _rewinding(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method of NumPy's generator that rewinds the stream first."""
+    """Return a wrapper of a method of NumPy's generator that first rewinds the stream."""
 
     @wraps(method)
     def call(self: PrefetchingGenerator, *args: Any, **keywords: Any) -> Any:

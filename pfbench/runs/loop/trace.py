@@ -63,7 +63,7 @@ class Trace:
     def record(self, costs: tuple[Any, ...], state: State) -> Mapping[str, Any]:
         """Append the row of a state that was reached with these iterations, counts and seconds.
 
-        An iterate outside the set is not measured, and ends the run (see `failure`).
+        An iterate outside the feasible set is not measured, and ends the run (see `failure`).
         """
         row = dict(zip(TRACE_COLUMNS, costs, strict=True))
         self.rows.append(row)
@@ -81,9 +81,9 @@ class Trace:
         return row
 
     def final_measures(self, state: State) -> dict[str, float | None]:
-        """Return the measures at the output: all of the problem, and recorded further ones.
+        """Return the measures at the output: all of the problem, and others that are recorded.
 
-        All are None if the output is outside the set.
+        All values are None if the output is outside the feasible set.
         """
         final: dict[str, float | None] = {}
         inside = self._is_inside(state.x, "that is the output")
@@ -106,18 +106,18 @@ class Trace:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of the trace."""
+        """Names of the columns of the trace."""
         names = list(TRACE_COLUMNS)
         for name in self._measures:
             names += [name, f"{name}_lower"] if name in self._brackets else [name]
         return tuple(names)
 
     def table(self) -> list[tuple[Any, ...]]:
-        """Return the rows in the order of the columns."""
+        """Return the rows of the trace, each in the order of the columns."""
         return [tuple(row.get(name, math.nan) for name in self.columns) for row in self.rows]
 
     def _is_inside(self, x: Point, point_name: str) -> bool:
-        """Return whether a point is in the set; record a failure if it is not."""
+        """Return whether a point is in the feasible set; record a failure if it is not."""
         try:
             inside = bool(self._problem.set.contains(x))
             wrong = f"the point {point_name} {OUTSIDE_REASON} {self._problem.set.name}"
@@ -130,9 +130,10 @@ class Trace:
     def _evaluate_lower_and_value(
         self, name: str, measure: Measure, state: State
     ) -> tuple[float | None, float | None]:
-        """Return the lower end and the value of a measure; None for what is not defined.
+        """Return the lower end of a measure, None if it is no interval, and its value.
 
-        A measure that raises ends the run.
+        Both are None where the measure is undefined. If the measure fails, both are None and the
+        run ends.
         """
         try:
             result = measure(self._problem, state)
@@ -154,7 +155,7 @@ class Trace:
 
 
 def finite_or_none(number: float | None) -> float | None:
-    """Return a number if JSON can represent it, else None."""
+    """Return the number if it is finite, else None, since JSON has no NaN or infinity."""
     return number if number is not None and math.isfinite(number) else None
 
 
@@ -163,9 +164,9 @@ _EXACT = 2**53
 
 
 class TraceRows(Sequence[tuple[Any, ...]]):
-    """Rows of numbers, accessed as tuples of int and float; read-only.
+    """Read-only rows of numbers, accessed as tuples of int and float.
 
-    For very many runs they take half the memory of tuples.
+    They take half the memory of tuples.
 
     Attributes
     ----------
@@ -218,9 +219,10 @@ class TraceRows(Sequence[tuple[Any, ...]]):
 def rows_of_blocks(
     integers: npt.NDArray[np.int64], floats: npt.NDArray[np.float64]
 ) -> Sequence[tuple[Any, ...]]:
-    """Return the rows of blocks of shape (columns, rows), integers before floats.
+    """Return the rows of a trace, given its integer columns and its float columns.
 
-    They are `TraceRows`, or a list if an integer is too large for double precision.
+    Both arrays have shape (columns, rows). The result is `TraceRows`, or a list if an integer is
+    too large for double precision.
     """
     if integers.size and max(int(integers.max()), -int(integers.min())) >= _EXACT:
         return list(zip(*integers.tolist(), *floats.tolist(), strict=True))

@@ -53,7 +53,7 @@ _TAKEN = frozenset({*TRACE_COLUMNS, *MEANING, "key", "seed"})
 
 @lru_cache(maxsize=4096)
 def check_selector(kind: str, text: str) -> str:
-    """Return a selector without surrounding quotes.
+    """Return a selector without surrounding quotes; raise for a component of another kind.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def check_selector(kind: str, text: str) -> str:
 
 
 def _check_kind(kind: str, name: str) -> None:
-    """Raise for a built-in name of another kind, and for a file without a name."""
+    """Raise for a built-in component of another kind, and for FILE.py without :NAME."""
     if ":" in name or name in _BUILTIN[kind]:
         return
     if name.endswith(FILE):
@@ -110,7 +110,7 @@ _PARTS = ("name", "requires", "output", "run")
 
 @dataclass(frozen=True)
 class UserAlgorithmChoice:
-    """User-defined method with formulas as parameters, as in ``my:Method[step=3/L]``."""
+    """User-defined method whose parameters may be formulas, as in ``my:Method[step=3/L]``."""
 
     selector: Selector
     schedule: str = "explicit"
@@ -127,7 +127,7 @@ class UserAlgorithmChoice:
         return self.selector.parameters
 
     def resolve(self, constants: Constants) -> tuple[Algorithm, str]:
-        """Return the algorithm with evaluated formulas; see `evaluate_formulas`."""
+        """Return the algorithm with its formulas evaluated, and the name of its schedule."""
         texts = self.selector.texts
         values = evaluate_formulas(constants, self.parameters, (), self.name)
         retained = {name: texts[name] for name in texts if values[name] == self.parameters[name]}
@@ -157,7 +157,7 @@ def select_algorithm(text: str) -> AlgorithmSpec | Algorithm:
 
 
 def build_algorithm(text: str, constants: Constants) -> tuple[Algorithm, str]:
-    """Return the algorithm of a selector for a problem with these constants, and its schedule."""
+    """Return a selector's algorithm, resolved with these constants, and its schedule's name."""
     chosen = select_algorithm(text)
     if isinstance(chosen, AlgorithmSpec):
         return chosen.resolve(constants)
@@ -165,7 +165,9 @@ def build_algorithm(text: str, constants: Constants) -> tuple[Algorithm, str]:
 
 
 def select_measures(problem: Problem, names: Sequence[str]) -> dict[str, Measure]:
-    """Return measures of a problem by their names in the trace; of MODULE:NAME that is NAME.
+    """Return a dict of measures of a problem by their names in the trace.
+
+    The name of MODULE:NAME in the trace is NAME.
 
     Raises
     ------
@@ -189,7 +191,7 @@ def select_measures(problem: Problem, names: Sequence[str]) -> dict[str, Measure
 
 
 def _load_measure_function(text: str) -> Any:
-    """Load a measure; raise if it cannot be called with a problem and a state."""
+    """Import a user-defined measure; raise unless it accepts a problem and a state."""
     data = load_user_object(text)
     if isinstance(data, type) or not callable(data):
         raise InputError(f"{text} is not a measure: a function of (problem, state) is needed.")
@@ -211,7 +213,7 @@ SET_METHODS = ("name", "diameter", "has_projection", "contains(x)", "lo(g)", "mi
 
 
 def check_user_problem(selector: Selector, value: Any) -> FiniteSum:
-    """Return a user-defined problem under its selector's name, after validation.
+    """Validate a user-defined problem, and return it with the selector as its name.
 
     Raises
     ------
@@ -241,7 +243,7 @@ def _check_parts(blame: str, value: Any, needed: tuple[str, ...]) -> None:
 
 
 def _check_at_start(problem: FiniteSum) -> None:
-    """Check each part of a problem once, at its start point."""
+    """Check each part of a user-defined problem once, at its start point."""
     name = problem.name
 
     def part(words: str, function: Callable[[], Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Planned run: selectors, names and limits, and their resolution, cached in a process."""
+"""Planned runs, defined by selectors, names and limits, and their cached resolution."""
 
 import math
 import re
@@ -34,7 +34,7 @@ _MOST_SHOWN = 6
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """Run defined by selectors.
+    """Run to be executed, defined by its selectors, its seed and its limits.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class PlannedRun:
     memory_limit: float | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the run as JSON, the input of `from_json`."""
+        """Return the planned run as JSON data, which `from_json` reads."""
         stop, budget = self.stop, self.budget
         return vars(self) | {
             "measures": list(self.measures),
@@ -72,7 +72,7 @@ class PlannedRun:
 
     @classmethod
     def from_json(cls, plan: Mapping[str, Any]) -> "PlannedRun":
-        """Return the run that `as_json` wrote.
+        """Return the planned run described by JSON data from `as_json`.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class PlannedRun:
 
     @property
     def user_code_name(self) -> str:
-        """Name of the user-defined code of the run, with its algorithm; empty if there is none.
+        """Names of the run's method and its user-defined code; "" without user-defined code.
 
         A worker that has run user-defined code executes only runs of the same code.
         """
@@ -126,10 +126,10 @@ def list_user_code_names(selectors: Iterable[str]) -> list[str]:
 
 
 def describe_user_imports(selectors: Iterable[str]) -> list[str]:
-    """Return a text for each MODULE:NAME that selectors import, with its parameters.
+    """Return a text for each user-defined MODULE:NAME in the selectors, with its parameters.
 
-    If selectors differ in a parameter, the text has all its values, but of more than six numbers
-    only the smallest and the largest.
+    If selectors differ in a parameter, the text has all values of this parameter. Of more than six
+    numbers, it has only the smallest and the largest.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def describe_user_imports(selectors: Iterable[str]) -> list[str]:
 
 
 def _join_and_abbreviate_values(values: Sequence[str]) -> str:
-    """Return the values of a parameter as one text; only numbers may be abbreviated."""
+    """Return the values of a parameter as one text, where many numbers are abbreviated."""
     texts = [value for value in values if not _NUMBER.fullmatch(value)]
     numbers = sorted((value for value in values if _NUMBER.fullmatch(value)), key=float)
     if len(numbers) > _MOST_SHOWN:
@@ -161,7 +161,7 @@ def _join_and_abbreviate_values(values: Sequence[str]) -> str:
 
 
 def check_run_count(location: str, factors: Mapping[str, int]) -> int:
-    """Return the number of runs of a product, before any of them is created.
+    """Return the product of some sizes, a number of runs; raise if it exceeds `MOST_RUNS`.
 
     Parameters
     ----------
@@ -185,14 +185,14 @@ def check_run_count(location: str, factors: Mapping[str, int]) -> int:
 
 
 def portable_identity(source: PlannedRun | Run) -> tuple[str, str, int]:
-    """Return problem, algorithm and seed, independent of the folders of their files."""
+    """Return problem, algorithm and seed of a run; the selectors have no folders of files."""
     problem, algorithm = map(replace_file_by_module, (source.problem, source.algorithm))
     return problem, algorithm, source.seed
 
 
 @dataclass(eq=False)
 class BuiltProblem:
-    """Problem with derived data that are computed once.
+    """Problem, together with derived data that are computed only once.
 
     Attributes
     ----------
@@ -226,7 +226,7 @@ class BuiltProblem:
 
 @dataclass(frozen=True, eq=False)
 class ResolvedPlan:
-    """Resolved selectors and names of a planned run.
+    """Planned run with its problem built, its measures loaded and its algorithm resolved.
 
     Attributes
     ----------
@@ -250,7 +250,7 @@ class ResolvedPlan:
 
     @property
     def run_setup(self) -> ResolvedRun:
-        """Resolved run.
+        """Resolved run; reading it raises if the run is refused.
 
         Raises
         ------
@@ -263,9 +263,10 @@ class ResolvedPlan:
 
 
 def resolve(plan: PlannedRun) -> ResolvedPlan:
-    """Resolve a run's selectors and names.
+    """Build the problem of a planned run, load its measures and resolve its algorithm.
 
-    If the algorithm does not fit the problem, the result has a refusal instead of a run.
+    If the algorithm does not fit the problem, the result has the reason of the refusal instead of a
+    run.
 
     Raises
     ------
@@ -288,19 +289,19 @@ def resolve(plan: PlannedRun) -> ResolvedPlan:
 
 
 def best_known(problem: str) -> tuple[float, str] | None:
-    """Return the best known value of f + h of a selector's problem, and its origin."""
+    """Return the best known value of f + h, and its origin, for the problem of a selector."""
     on, _ = _build_or_reuse(problem)
     return on.best_known
 
 
 def problem_digest(problem: str) -> str:
-    """Return the hash of the data of a selector's problem."""
+    """Return the hash of the data of the problem of a selector."""
     on, _ = _build_or_reuse(problem)
     return on.digest
 
 
 def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, ResolvedPlan]]:
-    """Yield runs, each once, with their resolution, problem by problem.
+    """Yield each different planned run with its resolution, problem by problem.
 
     Raises
     ------
@@ -323,7 +324,8 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Reso
 def resolve_with_problem_copy(plan: PlannedRun, code_folder: str = "") -> ResolvedPlan:
     """Resolve a run; copy its problem if user-defined code might change a shared one.
 
-    If `code_folder` is given, a confined process builds and runs the algorithm, whose code it has.
+    If `code_folder` is given, a confined process builds and runs the algorithm from the code in
+    this folder.
     """
     if code_folder:
         return _resolve(plan, _build_or_reuse(plan.problem)[0], code_folder)
@@ -339,7 +341,10 @@ def resolve_with_problem_copy(plan: PlannedRun, code_folder: str = "") -> Resolv
 
 
 def _build_or_reuse(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
-    """Return a problem and the runs resolved on it; rebuild it if a file that it read changed."""
+    """Return a problem and the runs resolved on it, from a cache.
+
+    The problem is rebuilt if a file that it read has changed.
+    """
     newly_built = _build_cached(text)
     if find_changed_file(newly_built[0].files):
         _build_cached.cache_clear()
@@ -349,9 +354,9 @@ def _build_or_reuse(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedP
 
 @lru_cache(maxsize=1)
 def _build_cached(text: str) -> tuple[BuiltProblem, dict[PlannedRun, ResolvedPlan]]:
-    """Build a problem.
+    """Return the problem of a selector; only the last problem is cached.
 
-    Only the last is cached, as it may take gigabytes; runs are handled problem by problem.
+    A problem may take gigabytes, and runs are handled problem by problem.
     """
     if not list_user_code_names([text]):
         return BuiltProblem(select_problem(text)), {}
@@ -384,6 +389,6 @@ def _resolve(plan: PlannedRun, built_problem: BuiltProblem, folder: str = "") ->
 
 @lru_cache(maxsize=1)
 def _isolate(algorithm: str, problem: str, folder: str) -> RemoteMethod:
-    """Return the algorithm of a selector, built in a process of its own; cache the last one."""
+    """Return a selector's algorithm, built in a process of its own; the last one is cached."""
     on = _build_or_reuse(problem)[0].problem
     return RemoteMethod(build_algorithm, algorithm, on.constants(on.start()), folder=folder)

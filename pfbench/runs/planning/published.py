@@ -1,4 +1,4 @@
-"""Published rankings of algorithms in a spec, in the paper's cost unit and stated form."""
+"""Published rankings of algorithms, and the cost units of their papers, as a spec states them."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ OWN_COUNTS = "ours"
 
 @dataclass(frozen=True)
 class PublishedOrdering:
-    """Published ranking of algorithms, best first, to be tested.
+    """Published ranking of algorithms, best first, which a comparison tests.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class PublishedOrdering:
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of names of which the first ranks before the second."""
+        """Pairs of algorithm names; the first name of a pair ranks before the second."""
         locations = combinations(self.order, 2)
         return tuple(pair for ahead, behind in locations for pair in product(ahead, behind))
 
@@ -84,7 +84,7 @@ class PublishedOrdering:
 
 @dataclass(frozen=True)
 class CostUnit:
-    """Cost unit of a paper, e.g. passes; rankings that use the unit are judged in it first.
+    """Cost unit of a paper, e.g. passes over the data, in which its rankings are judged first.
 
     Attributes
     ----------
@@ -107,9 +107,9 @@ class CostUnit:
     location: str = ""
 
     def covers_ordering(self, ordering: PublishedOrdering) -> bool:
-        """Return whether the paper states the unit for a ranking: for its section or its figure.
+        """Return whether the paper states the unit for a ranking, in its section or its figure.
 
-        Quotations from other locations are about other experiments, and a unit without quotation is
+        A quotation from another location is about another experiment. A unit without quotation is
         pfbench's.
         """
         if not (self.quotation and self.location and ordering.is_published):
@@ -118,12 +118,12 @@ class CostUnit:
         return self.location == ordering.location or of_figure
 
     def weights_text(self, label: str) -> str:
-        """Return the weights for an algorithm, by its label."""
+        """Return the weights of the oracle calls of an algorithm as text, given its label."""
         return self.exceptions.get(label, self.weights)
 
     @property
     def single_trace_column(self) -> str:
-        """The one trace column that the unit counts for all algorithms; empty for several."""
+        """Trace column of the only kind of calls that the unit counts; empty for several kinds."""
         columns = {
             part.partition("=")[0].strip()
             for weights in (self.weights, *self.exceptions.values())
@@ -133,7 +133,7 @@ class CostUnit:
 
 
 def unit_costs(location: str, weights: str) -> dict[str, float]:
-    """Parse weights without placeholders: the cost of a call of each kind.
+    """Return the cost of a call of each oracle kind, parsed from a text as ``sfo=0.5,fo=1000``.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def unit_costs(location: str, weights: str) -> dict[str, float]:
 
 
 def parse_orderings(field: str, value: Any) -> tuple[PublishedOrdering, ...]:
-    """Return rankings, without checking the names in them against the study."""
+    """Return the rankings in a field; their names are not checked against the study."""
     readers: dict[str, Reader[Any]] = {
         "source": parse_text,
         "order": _parse_ranked_labels,
@@ -186,7 +186,7 @@ def parse_orderings(field: str, value: Any) -> tuple[PublishedOrdering, ...]:
 
 
 def parse_forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
-    """Return labels of forms by method, without checking them against the study."""
+    """Return a dict from a method to the labels of its forms, unchecked against the study."""
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {abbreviate(value)} must be a table of labels by method.")
     forms = {name: parse_texts(f"{field}.{name}", source) for name, source in value.items()}
@@ -197,7 +197,7 @@ def parse_forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
 
 
 def parse_units(field: str, value: Any) -> tuple[CostUnit, ...]:
-    """Return the cost units of a paper, in the order of the spec."""
+    """Return the cost units in a field, in the order of the spec."""
     readers: dict[str, Reader[Any]] = {
         "name": parse_text,
         "weights": parse_text,
@@ -224,7 +224,7 @@ def _parse_exceptions(field: str, value: Any) -> Mapping[str, str]:
 
 
 def _parse_ranked_labels(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
-    """Return the labels of each rank; a rank is given as a label or a list of labels."""
+    """Return the labels of each rank; the spec has a label or a list of labels for a rank."""
     if not isinstance(value, list) or len(value) < 2:
         raise InputError(
             f"{field} = {abbreviate(value)} must list two labels or more, the best first; a list "

@@ -108,7 +108,7 @@ GIGABYTE = 1e9
 
 
 def load_spec(path: Path, text: str | None = None) -> Spec:
-    """Read the TOML file of a sweep or a report; `text`, if given, replaces its content.
+    """Return the spec in a TOML file; `text`, if given, replaces the content of the file.
 
     Nothing that the file names is imported or built.
 
@@ -175,7 +175,7 @@ def _fill_study(
     errors: ErrorCollector,
     heading: Study,
 ) -> Study | None:
-    """Return a study with its fields; None if its runs are unknown.
+    """Return a study with its fields; None if a field that defines its runs is invalid.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def _fill_study(
 
 
 def _check_run_count(location: str, fields: Mapping[str, Any]) -> None:
-    """Raise for a study with grid and settings, or with too many runs."""
+    """Raise for a study that has both a grid and settings, or too many runs."""
     grid, rows = fields.get("grid", {}), fields.get("setting", ())
     if grid and rows:
         raise InputError(f"{location}: grid and setting are mutually exclusive: remove one.")
@@ -217,7 +217,7 @@ def _check_run_count(location: str, fields: Mapping[str, Any]) -> None:
 
 
 def _with_fields(study: Study, fields: Mapping[str, Any]) -> Study:
-    """Return a study with its fields, except for its tuning."""
+    """Return a study with its parsed fields, except for its tuning."""
     targets: tuple[Stop, ...] = fields.get("targets", ())
     measures = [check_selector("measure", entry.text) for entry in fields.get("measures", ())]
     measures = measures or ([targets[-1].measure] if targets else ["objective"])
@@ -238,7 +238,7 @@ def _with_fields(study: Study, fields: Mapping[str, Any]) -> Study:
 
 
 def _with_tuning(location: str, study: Study, fields: Mapping[str, Any]) -> Study:
-    """Return a study with the methods that are tuned."""
+    """Return a study with the tuning that its fields describe, if any; raise if it is invalid."""
     if "tune" not in fields:
         return study
     arguments = dict(fields["tune"])
@@ -277,7 +277,7 @@ def _with_tuning(location: str, study: Study, fields: Mapping[str, Any]) -> Stud
 
 
 def _label_entries(entries: Sequence[FieldEntry]) -> tuple[LabelledSelector, ...]:
-    """Return labelled selectors; a selector without label gets one from its differences."""
+    """Return selectors with labels; a missing label names what is special to the selector."""
     labels = make_labels([entry.text for entry in entries])
     return tuple(
         LabelledSelector(entry.label or label, entry.text)
@@ -286,7 +286,7 @@ def _label_entries(entries: Sequence[FieldEntry]) -> tuple[LabelledSelector, ...
 
 
 def _grid_settings(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
-    """Yield the settings of a grid; titles state only the names that have several values."""
+    """Yield the settings of a grid; their titles state only the names with several values."""
     for chosen in product(*grid.values()):
         values = dict(zip(grid, chosen, strict=True))
         report = {name: value for name, value in values.items() if len(grid[name]) > 1}
@@ -296,7 +296,7 @@ def _grid_settings(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
 def _check_templates(
     location: str, study: Study, fields: Mapping[str, Any], errors: ErrorCollector
 ) -> None:
-    """Collect errors of templates that are invalid at some setting, and of unused values."""
+    """Collect errors of templates that are invalid at a setting, and of values never used."""
     templates: list[tuple[str, str, Callable[[str], Any]]] = [
         *(
             (entry.field, entry.text, canonical_selector)
@@ -335,7 +335,7 @@ def _check_templates(
 
 
 def _count_runs(study: Study) -> int:
-    """Return the number of runs of a study; equal runs count each time."""
+    """Return the number of runs of a study; equal runs are counted separately."""
     algorithms = len(study.algorithms) * len(study.seeds)
     if study.tune:
         runs = len(study.seeds) + study.tune.trials * len(study.tune.seeds)
@@ -344,7 +344,7 @@ def _count_runs(study: Study) -> int:
 
 
 def _check_forms_and_units(location: str, study: Study) -> None:
-    """Raise for forms and units of algorithms that a study does not have.
+    """Raise if forms or units name algorithms that the study lacks, or weights are invalid.
 
     Raises
     ------
@@ -368,7 +368,10 @@ def _check_forms_and_units(location: str, study: Study) -> None:
 def _check_ordering_and_set_measure(
     location: str, ordering: PublishedOrdering, study: Study
 ) -> PublishedOrdering:
-    """Return an ordering with its measure; by default that of the targets, or else the first.
+    """Check a published ranking against its study; return it with its measure.
+
+    The default is the measure of the hardest target, or the first measure of a study without
+    targets.
 
     Raises
     ------

@@ -45,26 +45,26 @@ class FieldEntry:
 
 
 def parse_any_text(field: str, value: Any) -> str:
-    """Return a string."""
+    """Return the value of a field that must be a string."""
     if not isinstance(value, str):
         raise InputError(f"{field} = {abbreviate(value)} must be a string.")
     return value
 
 
 def parse_text(field: str, value: Any) -> str:
-    """Return a nonempty string."""
+    """Return the value of a field that must be a nonempty string."""
     if not parse_any_text(field, value).strip():
         raise InputError(f"{field} = {abbreviate(value)} must be a string that is not empty.")
     return str(value)
 
 
 def parse_file_name(field: str, value: Any) -> str:
-    """Return a valid file name."""
+    """Return the value of a field that must be a valid file name."""
     return check_file_name(field, parse_text(field, value))
 
 
 def parse_path_safe_name(field: str, value: Any) -> str:
-    """Return a short name that is valid in files and addresses."""
+    """Return the value of a field that must be a short name, valid in file names and URLs."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}", parse_text(field, value)):
         raise InputError(
             f"{field} = {abbreviate(value)} becomes part of a file's name: use letters, digits, hyphens, "  # noqa: E501
@@ -74,7 +74,7 @@ def parse_path_safe_name(field: str, value: Any) -> str:
 
 
 def parse_tables(field: str, value: Any) -> Sequence[Mapping[str, Any]]:
-    """Return a list of tables, at least one."""
+    """Return the value of a field that must be a list of at least one table."""
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
         raise InputError(f"{field} = {abbreviate(value)} must be tables, each under [[...]].")
     if not value:
@@ -90,7 +90,7 @@ def parse_fields(
     required: Collection[str] = (),
     separator: str = ": ",
 ) -> dict[str, Any]:
-    """Return the valid fields of a table by name; collect the errors of all others."""
+    """Return the valid fields of a table by name; collect the errors of all other fields."""
     for name in table:
         with errors():
             check_names(f"field of {location}", [name], readers)
@@ -107,7 +107,7 @@ def parse_fields(
 def parse_each_table(
     field: str, value: Any, readers: Mapping[str, Reader[Any]], required: Collection[str]
 ) -> list[dict[str, Any]]:
-    """Return the fields of each of several tables."""
+    """Return a list of dicts: the parsed fields of each table in a list of tables."""
     errors = ErrorCollector()
     tables = [
         parse_fields(f"{field} {number}", table, readers, errors, required)
@@ -118,7 +118,7 @@ def parse_each_table(
 
 
 def parse_entries(field: str, value: Any) -> Sequence[FieldEntry]:
-    """Return entries: a list of strings, a table with labels as keys, or a single string."""
+    """Return the entries of a list of strings, a table with labels as keys, or a single string."""
     noting = ErrorCollector()
     entries: list[FieldEntry] = []
     existing: set[str] = set()
@@ -137,7 +137,7 @@ def parse_entries(field: str, value: Any) -> Sequence[FieldEntry]:
 
 
 def _iterate_entries(field: str, value: Any) -> Iterator[tuple[str, str, Any]]:
-    """Yield the location, the label and the value of each entry."""
+    """Yield the location, the label and the value of each entry of a field."""
     if isinstance(value, Mapping):
         for label, entry in value.items():
             yield f"{field}.{parse_text(f'{field}: a label', label)}", label, entry
@@ -151,7 +151,7 @@ def _iterate_entries(field: str, value: Any) -> Iterator[tuple[str, str, Any]]:
 
 
 def parse_seeds(field: str, value: Any) -> Sequence[int]:
-    """Return the seeds: a list of them, or their number; of very many they are not listed."""
+    """Return the seeds: those that a list contains, or 0, ..., N - 1 for a number N."""
     if not isinstance(value, list):
         return range(check_integer(field, value, minimum=1))
     integers = [check_integer(f"{field}[{k}]", seed, minimum=0) for k, seed in enumerate(value)]
@@ -161,7 +161,7 @@ def parse_seeds(field: str, value: Any) -> Sequence[int]:
 
 
 def parse_grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
-    """Return lists of values by name."""
+    """Return a dict from each name of a grid to its list of values."""
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {abbreviate(value)} must be a table of lists.")
     noting = ErrorCollector()
@@ -180,7 +180,7 @@ def parse_grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
 
 
 def parse_settings(field: str, value: Any) -> tuple[Setting, ...]:
-    """Return settings that are listed one by one."""
+    """Return the settings that a spec lists one by one."""
     noting = ErrorCollector()
     settings: dict[str, Setting] = {}
     for k, row in enumerate(parse_tables(field, value), 1):
@@ -208,7 +208,7 @@ def _check_value(field: str, value: Any) -> None:
 
 
 def parse_targets(field: str, value: Any) -> tuple[Stop, ...]:
-    """Return the targets, hardest last."""
+    """Return the targets in a field, sorted from the easiest to the hardest."""
     noting = ErrorCollector()
     stops: list[Stop] = []
     for entry in parse_entries(field, value):
@@ -230,12 +230,12 @@ def _parse_target(field: str, value: Any) -> Stop:
 
 
 def parse_frequency(field: str, value: Any) -> str:
-    """Return a number of iterations as text, possibly with names in braces."""
+    """Return the iterations between recorded rows as text, possibly with names in braces."""
     return value if isinstance(value, str) else str(check_integer(field, value, minimum=1))
 
 
 def parse_budget(field: str, value: Any) -> str:
-    """Return a budget as one text, possibly with names in braces."""
+    """Return a budget as text, e.g. ``sfo=1e6,lo=1e3``, possibly with names in braces."""
     if isinstance(value, Mapping):
         check_names(f"field of {field}", value, COUNTED)
         return ",".join(f"{key}={limit}" for key, limit in value.items())
@@ -247,12 +247,12 @@ def parse_budget(field: str, value: Any) -> str:
 
 
 def parse_positive_number(field: str, value: Any) -> float:
-    """Return a number above 0."""
+    """Return the value of a field that must be a number above 0."""
     return check_real(field, value, above=0.0)
 
 
 def parse_price(field: str, value: Any) -> Mapping[str, float]:
-    """Return the cost of a call of each kind; at least one is positive."""
+    """Return the cost of a call of each oracle kind; at least one cost is positive."""
     if not isinstance(value, Mapping):
         raise InputError(
             f"{field} = {abbreviate(value)} must be a table, as in {{ sfo = 1, lo = 50 }}."
@@ -266,7 +266,7 @@ def parse_price(field: str, value: Any) -> Mapping[str, float]:
 
 
 def parse_tuning(field: str, value: Any) -> Mapping[str, Any]:
-    """Return the arguments of a `TuningPlan`."""
+    """Return the arguments of a `TuningPlan` by name."""
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {abbreviate(value)} must be a table.")
     errors = ErrorCollector()
@@ -297,7 +297,7 @@ def _parse_flag(field: str, value: Any) -> bool:
 
 
 def _parse_tuned_methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
-    """Return the methods that are tuned: for each label its selector and its grid."""
+    """Return the methods to be tuned, each with its label, its selector and its grid."""
     if not isinstance(value, Mapping) or not value:
         raise InputError(f"{field} = {abbreviate(value)} must be a table of methods with grids.")
     noting = ErrorCollector()
@@ -331,9 +331,9 @@ PROJECTING = "projecting"
 
 
 def parse_candidate_parameters(field: str, value: Any) -> Mapping[str, Any]:
-    """Return parameters by name: numbers or texts, and lists of them.
+    """Return a candidate's parameters by name: numbers, strings, or lists of these.
 
-    Under `PROJECTING` are those of methods that project, if they differ.
+    The table under `PROJECTING`, if there is one, is for methods that project.
     """
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {abbreviate(value)} must be a table of parameters.")
@@ -349,6 +349,6 @@ def parse_candidate_parameters(field: str, value: Any) -> Mapping[str, Any]:
 
 
 def parse_texts(field: str, value: Any) -> tuple[str, ...]:
-    """Return texts that are given as a list of strings or a single string."""
+    """Return the strings of a field, which is a list of strings or a single string."""
     listed = value if isinstance(value, list) else [value]
     return tuple(parse_text(f"{field}[{k}]", item) for k, item in enumerate(listed))

@@ -1,4 +1,4 @@
-"""Text of a spec: untrusted TOML, read in bounded time; files, templates and labels in it.
+"""Text of a spec: reading untrusted TOML in bounded time; files, templates and labels in it.
 
 In a template, e.g. ``sfw[batch={batch}]``, a name in braces stands for its value, and a doubled
 brace for a brace. Unlike Python's format strings, templates have no attributes, conversions or
@@ -34,7 +34,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def read_toml(path: Path, text: str | None = None) -> tuple[dict[str, Any], str]:
-    """Return the table of a TOML file, and its text; `text` replaces the content of the file.
+    """Return the table in a TOML file, and its text; `text` replaces the content of the file.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def _read_text(path: Path) -> str:
 
 
 def _check_safe_to_parse(text: str, path: Path) -> None:
-    """Raise for text on which a parser would take very long, or crash."""
+    """Raise if a parser would take very long for a text, or crash."""
     digits = _DIGITS.search(text)
     if digits:
         field = _describe_location(text, digits.start())
@@ -107,13 +107,13 @@ def _describe_line(text: str, index: int) -> str:
 
 
 def _describe_location(text: str, index: int) -> str:
-    """Return the location of a value for a message: its line, and the key before it."""
+    """Return the line and the key of a value in a text, for an error message."""
     line, keys = _describe_line(text, index), _KEY.findall(text[max(0, index - 1000) : index])
     return f"{keys[-1]} ({line})" if keys else line
 
 
 def _iterate_values(value: Any, field: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every value that is not a table or list, with the name of its field."""
+    """Yield every value in nested tables and lists, with the name of its field."""
     if isinstance(value, dict):
         for name, part in value.items():
             yield from _iterate_values(part, f"{field}.{name}" if field else name)
@@ -131,7 +131,7 @@ _PIECE = re.compile(r"\{\{|\}\}|\{([^\W\d]\w*)\}|[{}]")
 
 
 def placeholder_names(template: str, *, location: str) -> set[str]:
-    """Return the names in braces.
+    """Return the names that a template has in braces.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def fill_template(
 
 
 def _iterate_names_and_literals(template: str, location: str) -> Iterator[tuple[str, str]]:
-    """Yield pairs of a name and "", or of "" and literal text."""
+    """Yield a template's parts: (name, "") for a name in braces, ("", text) for other text."""
     end = 0
     for match in _PIECE.finditer(template):
         yield "", template[end : match.start()]
@@ -195,9 +195,9 @@ def _iterate_names_and_literals(template: str, location: str) -> Iterator[tuple[
 def make_labels(selectors: Sequence[str]) -> list[str]:
     """Return a label for each of several different selectors.
 
-    A label is the name, followed by the parameters in which selectors of one name differ. Of
-    MODULE:NAME it has only NAME, if that is unique. A selector with braces in its name is its own
-    label. If two labels would be equal, all selectors are their own labels.
+    A label is the name, followed by those parameters in which selectors of this name differ. The
+    label of MODULE:NAME has only NAME, if that is unique. A selector with braces in its name is its
+    own label. If two labels would be equal, every selector is its own label.
     """
     parsed = [_parse_selector(text) for text in selectors]
     short = _shorten_names([name for name, _ in parsed])
@@ -234,7 +234,7 @@ def _parse_selector(text: str) -> tuple[str, Mapping[str, str]]:
 
 
 def _shorten_names(names: Sequence[str]) -> dict[str, str]:
-    """Return NAME for MODULE:NAME, except where two of these would be equal."""
+    """Return a dict from each MODULE:NAME to NAME, or to itself where two NAMEs are equal."""
     last = {name: name.rpartition(":")[2] or name for name in names}
     times = Counter(last.values())
     return {name: short if times[short] == 1 else name for name, short in last.items()}
@@ -245,9 +245,9 @@ _NAMING = ("problems", "algorithms", "measures", "targets", "grid", "setting", "
 
 
 def resolve_files(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a spec, with FILE.py:NAME relative to the folder of the spec.
+    """Return the fields of a spec, with paths of FILE.py relative to the current folder.
 
-    Paths are then relative to the current folder.
+    In the spec itself, they are relative to the folder of the spec.
     """
 
     def resolve_relative(value: Any) -> Any:

@@ -1,8 +1,8 @@
 """Studies of algorithms on problems, and their runs.
 
-A study is the product of its problems, algorithms, settings and seeds. Names in braces, as
-in ``{batch}``, in selectors, in `every` and in the budget stand for the values of a setting;
-``{seed}`` is the run's seed. A run that does not depend on a setting is planned once.
+A study is the product of its problems, algorithms, settings and seeds. Selectors, `every` and the
+budget may have names in braces, as in ``{batch}``, which stand for the values of a setting. The
+name ``{seed}`` stands for the run's seed. A run that does not depend on a setting is planned once.
 """
 
 import re
@@ -34,7 +34,7 @@ from pfbench.runs.planning.tune import (
 
 @dataclass(frozen=True)
 class LabelledSelector:
-    """Problem or algorithm: its name in figures, and its selector with names in braces."""
+    """Problem or algorithm of a study: its name in figures, and its selector."""
 
     label: str
     selector: str
@@ -105,28 +105,28 @@ class Study:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the algorithms."""
+        """Labels of the algorithms."""
         return tuple(algorithm.label for algorithm in self.algorithms)
 
     @property
     def tuned_methods(self) -> tuple[TunedMethod, ...]:
-        """Methods that are tuned."""
+        """Methods that the study tunes."""
         return self.tune.methods if self.tune else ()
 
     @property
     def all_labels(self) -> tuple[str, ...]:
-        """Names of the algorithms, including those of tuned methods after tuning."""
+        """Labels of the algorithms, including those of tuned methods after tuning."""
         return (*self.labels, *(method.tuned_label for method in self.tuned_methods))
 
     def expand_form(self, name: str) -> tuple[str, ...]:
-        """Return the labels that a name in a ranking stands for."""
+        """Return the labels of all forms of a method; for any other name, only the name itself."""
         return self.forms.get(name, (name,))
 
     @property
     def ordering_pair_count(self) -> int:
-        """Number of tests of the published rankings: pairs on each problem at each setting.
+        """Number of tests of published rankings: one for each pair, problem and setting.
 
-        A pair counts once for each form of its method that has more forms.
+        If a method of a pair has several forms, the pair counts once for each of these forms.
         """
         panels = list(product(self.problems, self.settings))
         return sum(
@@ -140,7 +140,7 @@ class Study:
     def unit_costs(
         self, unit: CostUnit, label: str, setting: Mapping[str, Any]
     ) -> dict[str, float]:
-        """Return an algorithm's cost of a call of each kind, by trace column, in a unit.
+        """Return an algorithm's cost of a call of each oracle kind, in the cost unit of a paper.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class Study:
     def plans_by_target(
         self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
     ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
-        """Return the runs that judge an algorithm, in the order of seeds, for each target.
+        """Return, for each target, the runs that judge an algorithm, in the order of the seeds.
 
         Without targets, the only key is None. A run with tuned parameters stops at the hardest
         target for which its parameters were chosen.
@@ -203,7 +203,7 @@ class Study:
     def all_plans(
         self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
     ) -> tuple[PlannedRun, ...]:
-        """Return the runs of an algorithm on a problem at a setting, to all targets, each once."""
+        """Return the planned runs of an algorithm on a problem at a setting, for all targets."""
         planned_runs = dict.fromkeys(self.plans_by_target(problem, algorithm, setting).values())
         return tuple(plan for plans in planned_runs for plan in plans)
 
@@ -237,7 +237,7 @@ class Study:
     def iterate_trials(
         self, problem: LabelledSelector, method: TunedMethod, setting: Setting
     ) -> Iterator[tuple[Values, tuple[PlannedRun, ...]]]:
-        """Yield the grid points that a method tries, each with its runs on the search seeds.
+        """Yield each grid point to be tried for a method, with its runs on the search seeds.
 
         The runs stop at the hardest target, so that parameters can be chosen for all targets.
         """
@@ -263,13 +263,13 @@ class Study:
             yield problem, method, setting
 
     def search_runs(self) -> Iterator[PlannedRun]:
-        """Yield the runs of the search."""
+        """Yield the planned runs of the search for tuned parameters."""
         for problem, method, setting in self.iterate_tuned():
             for _, runs in self.iterate_trials(problem, method, setting):
                 yield from runs
 
     def runs(self) -> Iterator[PlannedRun]:
-        """Yield all runs, by setting, problem, algorithm and seed; equal runs are repeated."""
+        """Yield all planned runs by setting, problem, algorithm and seed, with repetitions."""
         for setting, problem, algorithm in product(self.settings, self.problems, self.algorithms):
             yield from self.all_plans(problem, algorithm, setting)
 
@@ -298,7 +298,7 @@ class Spec:
 
     @property
     def study(self) -> Study:
-        """The study of a spec that has only one, as a suite has."""
+        """Only study of a spec that has one study, as a suite does."""
         (study,) = self.studies
         return study
 
@@ -307,12 +307,12 @@ class Spec:
         return replace(self, studies=tuple(map(function, self.studies)))
 
     def runs(self) -> list[PlannedRun]:
-        """Return all runs, each once."""
+        """Return all planned runs, each once."""
         return list(self.targets)
 
     @cached_property
     def targets(self) -> dict[PlannedRun, tuple[Stop, ...]]:
-        """Targets of each run."""
+        """Targets of each planned run."""
         stops: dict[PlannedRun, tuple[Stop, ...]] = {}
         for study in self.studies:
             for run in study.runs():
@@ -326,7 +326,7 @@ class Spec:
         return list(dict.fromkeys(text for plan in plans for text in plan.user_selectors))
 
     def search_runs(self) -> list[PlannedRun]:
-        """Return the runs of the searches of all studies, each once."""
+        """Return the planned runs of the searches of all studies, each once."""
         return list(dict.fromkeys(run for study in self.studies for run in study.search_runs()))
 
 
@@ -337,7 +337,7 @@ def _fill_templates(
     location: str,
     values_source: str,
 ) -> tuple[str, ...]:
-    """Return templates with values in place of their names; cached, as a study repeats them."""
+    """Return templates with values in place of the names in braces; the result is cached."""
     existing = dict(values)
     return tuple(
         fill_template(template, location=location, values_source=values_source, values=existing)
@@ -361,7 +361,7 @@ def canonical_selector(selector: str) -> str:
 
 
 def resolve_frequency(location: str, every: str) -> int:
-    """Return the number of iterations between two rows of a trace.
+    """Return the number of iterations between two rows of a trace, given as text.
 
     Raises
     ------

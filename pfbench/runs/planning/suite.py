@@ -1,4 +1,4 @@
-"""Suites: specs of one study, to which a method may be added, and in which some may lack runs.
+"""Suites, which are specs of one study: adding methods, and dropping methods without runs.
 
 `pfbench compare` adds a method, with parameters from the suite's ``[candidate]``. The methods of a
 shipped suite also run on other problems.
@@ -39,7 +39,7 @@ def suite_labels(suite: Spec) -> list[str]:
 
 
 def suite_runs(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
-    """Return the runs of the methods with these labels, without those of the search."""
+    """Return the planned runs of the methods with these labels, without those of the search."""
     study = suite.study
     return {
         plan
@@ -52,7 +52,7 @@ def suite_runs(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
 
 
 def search_trials(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
-    """Return the search runs of the methods that have these labels after tuning."""
+    """Return the runs of the search whose methods have these labels after tuning."""
     study = suite.study
     return {
         plan
@@ -64,7 +64,7 @@ def search_trials(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
 
 
 def move_to_front(suite: Spec, labels: Collection[str]) -> Spec:
-    """Return a suite that lists some methods before the others."""
+    """Return a suite in which the methods with these labels come first."""
     ordered = tuple(sorted(suite.study.algorithms, key=lambda entry: entry.label not in labels))
     return suite.map_studies(lambda study: replace(study, algorithms=ordered))
 
@@ -72,7 +72,10 @@ def move_to_front(suite: Spec, labels: Collection[str]) -> Spec:
 def drop_methods_without_search(
     suite: Spec, kept_labels: Collection[str], available: AvailableRuns
 ) -> Spec:
-    """Return a suite without tuned methods that lack a search run; keep some labels."""
+    """Return a suite without the tuned methods for which a run of the search is missing.
+
+    Methods with labels in `kept_labels` stay.
+    """
     tune = suite.study.tune
     if tune is None:
         return suite
@@ -88,7 +91,10 @@ def drop_methods_without_search(
 def drop_methods_without_runs(
     suite: Spec, kept_labels: Collection[str], available: AvailableRuns
 ) -> Spec:
-    """Return a suite without methods that lack a run; keep some labels."""
+    """Return a suite without the methods for which a run is missing.
+
+    Methods with labels in `kept_labels` stay.
+    """
     plans = {label: suite_runs(suite, [label]) for label in suite.study.labels}
     return restrict_to_labels(suite, _labels_with_runs(plans, kept_labels, available))
 
@@ -96,14 +102,14 @@ def drop_methods_without_runs(
 def _labels_with_runs(
     plans: Mapping[str, set[PlannedRun]], kept_labels: Collection[str], available: AvailableRuns
 ) -> set[str]:
-    """Return the labels whose planned runs all exist, and the kept labels."""
+    """Return the labels whose planned runs are all available, and those in `kept_labels`."""
     needed = [plan for label in plans if label not in kept_labels for plan in plans[label]]
     existing = {*available(needed)}
     return {label for label in plans if label in kept_labels or plans[label] <= existing}
 
 
 def restrict_to_labels(suite: Spec, labels: Collection[str]) -> Spec:
-    """Return a suite with only the algorithms of these labels."""
+    """Return a suite that has only the algorithms with these labels."""
     selectors = tuple(entry for entry in suite.study.algorithms if entry.label in labels)
     return suite.map_studies(lambda study: replace(study, algorithms=selectors))
 
@@ -128,7 +134,7 @@ class CandidateInterface:
 
 
 def read_candidate_interface(name: str) -> CandidateInterface:
-    """Return the interface of a method; MODULE:NAME is imported."""
+    """Return the interface of the method with this name; a MODULE:NAME is imported."""
     kind: Any = load_user_object(name) if ":" in name else ALGORITHMS[name]
     try:
         parameters = inspect.signature(kind).parameters if callable(kind) else {}
@@ -144,15 +150,15 @@ def read_candidate_interface(name: str) -> CandidateInterface:
 def add_candidate(
     suite: Spec, text: str, interface: CandidateInterface | None = None
 ) -> tuple[Spec, tuple[str, ...]]:
-    """Return a suite with a method added, and the labels of the method in it.
+    """Return a suite with a method added, and the labels that the method has in it.
 
     A catalogue method without parameters keeps its entries in the suite, if it has any. Required
-    parameters that the selector lacks are taken from the suite's ``[candidate]``; for a method
-    without linear minimisation, its table ``projecting`` takes precedence. If a parameter has
-    several values there, the method is tuned over them like all others. A text may contain the name
-    of another parameter in braces, as in ``ceil(n/{batch})``. It stands for the value of that
-    parameter, or for 1 if the class has no such parameter. A MODULE:NAME is imported to read its
-    interface, unless `interface` is passed: inform the user before.
+    parameters that the selector lacks are taken from the suite's ``[candidate]``. For a method
+    without linear minimisation, the table ``projecting`` in it takes precedence. If a parameter has
+    several values there, the method is tuned over them like all others. A value may contain the
+    name of another parameter in braces, as in ``ceil(n/{batch})``. The name stands for the value of
+    that parameter, or for 1 if the class has no such parameter. A MODULE:NAME is imported to read
+    its interface, unless `interface` is passed: inform the user before.
 
     Raises
     ------
@@ -200,7 +206,7 @@ def _candidate_labels(study: Study, name: str) -> tuple[str, ...]:
 def _collect_required_parameters(
     selector: Selector, interface: CandidateInterface, available: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the available values of parameters that a class requires and its selector lacks."""
+    """Return values for the parameters that a class requires and its selector lacks."""
     if "epsilon" in selector.texts:
         return {}
     if "lo" not in interface.requires:
@@ -210,7 +216,7 @@ def _collect_required_parameters(
 
 
 def _fill_templates(values: Mapping[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters with names in braces replaced, except names of tuned parameters."""
+    """Return parameters with values for names in braces, except for names of tuned parameters."""
     values = {
         key: f"{{{key}}}" if isinstance(value, list) else value for key, value in values.items()
     }
@@ -235,7 +241,7 @@ def _with_parameters(selector: Selector, values: Mapping[str, Any]) -> str:
 
 
 def _make_unused_label(label: str, used: list[str] | tuple[str, ...]) -> str:
-    """Return a label that is not in use."""
+    """Return the label itself if it is unused, else the label with a suffix."""
     return label if label not in used else f"{label} (compared)"
 
 
@@ -262,7 +268,7 @@ def format_suite_text(
     targets: Sequence[str] = (),
     budget: str = "",
 ) -> str:
-    """Return the text of a shipped suite with its methods, on other problems.
+    """Return the text of a shipped suite in which its methods run on other problems.
 
     Parameters
     ----------
@@ -292,7 +298,8 @@ def format_suite_text(
 def restrict_to_problem(suite: Path, selector: str) -> Spec:
     """Return a shipped suite on a single problem, with targets derived from its start.
 
-    The schedules of theorems are those for the middle target. A MODULE:NAME is imported.
+    Schedules that follow from a theorem use the middle target as epsilon. If the selector is
+    MODULE:NAME, the module is imported.
 
     Raises
     ------
@@ -325,7 +332,7 @@ def restrict_to_problem(suite: Path, selector: str) -> Spec:
 
 
 def _measure_at_start(problem: Problem, selector: str) -> tuple[str, float]:
-    """Return the measure of the targets, and its value at the start."""
+    """Return the name of the measure used for targets, and its value at the start point."""
     start = State(problem.start())
     existing = available_measures(problem)
     for name in _MEASURES:

@@ -1,8 +1,9 @@
-"""Tuning: the same number of trials for each method, and the chosen parameters.
+"""Tuning of methods on grids of parameters, with the same number of trials for each method.
 
-A method is tuned separately to each target at which it is judged, from the same trials: the trace
-of a trial shows when it reached each target. If a choice lies at the edge of a grid, the grid is
-extended once, by the same rule for every method; a choice that still lies at an edge is reported.
+Parameters are chosen separately for each target at which a method is judged. All choices use the
+same trials, because the trace of a trial shows when it reached each target. If a choice lies at the
+edge of a grid, the grid is extended once, by the same rule for every method. A choice that still
+lies at an edge is named in the results.
 """
 
 import math
@@ -25,7 +26,10 @@ TUNED = ", tuned"
 
 @dataclass(frozen=True)
 class Setting:
-    """Values of the names in braces, with a title, which may be empty for a single setting."""
+    """Setting of a study: values of the names in braces, and a title.
+
+    The title may be empty if the study has a single setting.
+    """
 
     title: str
     values: Mapping[str, Any]
@@ -33,7 +37,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class TunedMethod:
-    """Method to be tuned.
+    """Method to be tuned, with its label, its selector and its grid of parameters.
 
     Attributes
     ----------
@@ -60,10 +64,10 @@ class TunedMethod:
         return prod(map(len, self.grid.values()))
 
     def grid_points(self, trials: int) -> list[dict[str, Any]]:
-        """Return the grid points that are tried, in grid order (the last name varies fastest).
+        """Return the grid points to try, in grid order: the last parameter varies fastest.
 
-        If the grid has more points than `trials`, the tried ones are spread over all of it, in
-        steps of the golden section of its length.
+        If the grid has more points than `trials`, the points are spread over the whole grid, in
+        steps of about 0.618 of its length.
         """
         every = [
             dict(zip(self.grid, chosen, strict=True)) for chosen in product(*self.grid.values())
@@ -104,9 +108,10 @@ class TuningPlan:
     extends_grid: bool = True
 
     def target_index(self, target: Stop | None) -> int:
-        """Return the index of the tuning target whose choice is judged at a target.
+        """Return the index of the tuning target whose parameters are used to reach a target.
 
-        It is the index of that target, or else of the hardest.
+        It is the index of the target itself, or of the hardest one if the target is not a tuning
+        target.
         """
         stops = self.targets
         return stops.index(target) if target in stops else len(stops) - 1
@@ -114,7 +119,7 @@ class TuningPlan:
 
 @dataclass(frozen=True)
 class TuningTrial:
-    """Result of one point of a grid.
+    """Results of the runs with the parameters of one grid point.
 
     Attributes
     ----------
@@ -137,7 +142,7 @@ class TuningTrial:
     total_calls: int = 0
 
     def sort_key(self, index: int) -> tuple[float, float]:
-        """Return the sort key: calls to a target, then the last value for trials that miss it."""
+        """Return the sort key of a trial: expected calls to a target, then the last value."""
         return self.expected_calls[index], self.last_values[index]
 
 
@@ -164,17 +169,17 @@ class TuningChoice:
     points_beyond: tuple[Values, ...] = field(default=())
 
     def best_trial(self, index: int = -1) -> TuningTrial:
-        """Return the trial with the fewest calls to a target; the first of equal ones."""
+        """Return the trial with the fewest expected calls to a target; among ties, the first."""
         return min(self.trials, key=lambda trial: trial.sort_key(index))
 
     def parameters_at_ends(self, index: int = -1) -> tuple[str, ...]:
-        """Return the parameters whose best value lies at an edge of the tried values."""
+        """Return the names of parameters whose best value lies at an edge of the tried values."""
         return tuple(self._values_beyond_ends(index))
 
     def points_beyond_ends(self) -> list[Values]:
-        """Return the points beyond the edges of the grid at which a choice lies.
+        """Return untried points beyond the edges of the grid at which the best points lie.
 
-        Each is a chosen point with one parameter moved one step further.
+        Each point is a best point with one parameter moved one step beyond its edge.
         """
         tried = [trial.values for trial in self.trials]
         results = [
@@ -186,9 +191,9 @@ class TuningChoice:
         return [point for point in new if point not in tried]
 
     def _values_beyond_ends(self, index: int) -> dict[str, int | float | str]:
-        """Return the next value of each parameter whose best value lies at an edge.
+        """Return the next value of each parameter whose best value lies at an edge, by name.
 
-        If another value is equally good, the grid is not extended.
+        A parameter is left out if another of its values is equally good.
         """
         excesses, best = {}, self.best_trial(index)
         alike = [trial for trial in self.trials if trial.sort_key(index) == best.sort_key(index)]
@@ -205,21 +210,21 @@ class TuningChoice:
 
 
 def choice_key(problem: str, selector: str, setting: Values) -> tuple[str, ...]:
-    """Return the key by which a choice is looked up."""
+    """Return the key of the tuning choice for a problem, a method and a setting."""
     return problem, selector, *(f"{name}={value!r}" for name, value in setting.items())
 
 
 def make_tuned_label(label: str) -> str:
-    """Return the label of a tuned method, from that of its published form."""
+    """Return the label of a tuned method, given the label of its published form."""
     return f"{label}{TUNED}"
 
 
 def value_beyond_end(tried: Sequence[Any], value: Any) -> int | float | str | None:
-    """Return the number beyond the edge at which a value lies; None if it is not at an edge.
+    """Return the next value beyond the edge of a grid at which a value lies; None if it is inside.
 
-    It continues the sequence: 0.3 comes after 0.01, 0.03 and 0.1, and 512 after 8 and 64. Integers
-    remain integers and at least 1; multiples of a constant, as 10/L and 1/L, continue as such. A
-    grid of a single value, of zero, of other texts or of flags has no edges.
+    The next value continues the sequence: 0.3 comes after 0.01, 0.03 and 0.1, and 512 after 8 and
+    64. Integers remain integers and at least 1. Multiples of a constant, as 10/L and 1/L, remain
+    multiples of it. A grid of a single value, of zero, of other texts or of flags has no edges.
     """
     units = {_operator_and_constant(item) for item in tried if isinstance(item, str)}
     if len(units) == 1 and all(isinstance(item, str) for item in tried) and units != {""}:
@@ -244,9 +249,9 @@ def value_beyond_end(tried: Sequence[Any], value: Any) -> int | float | str | No
 
 
 def _operator_and_constant(text: str) -> str:
-    """Return operator and constant of a multiple of a constant, as in /L of 3/L; else "".
+    """Return the operator and constant in a multiple of a constant, as /L in 3/L, else "".
 
-    A root of constants counts as one, as in 0.1*sqrt(2*delta/L_norm).
+    A root of constants counts as a constant, as in 0.1*sqrt(2*delta/L_norm).
     """
     match = re.fullmatch(r"[0-9]+(?:\.[0-9]*)?([*/](?:sqrt\([^()]*\)|[A-Za-z]\w*))", text)
     return match[1] if match and is_constant_formula(text) else ""

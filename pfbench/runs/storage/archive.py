@@ -1,10 +1,10 @@
 """Format of archives: a zip file with a manifest, opened as untrusted data.
 
 ``archive.json`` names the kind (a sweep, a comparison or a claim), the results, and the hash of
-every other file. ``store.sqlite`` has the runs, ``spec.toml`` the spec of a sweep or a suite,
-``code/`` the author's modules with the files that they read, and ``lock.txt`` the versions.
-``counterexample-*.py`` are scripts that show counterexamples to claims.
-``page.md`` and ``badge.svg`` are for readers. Opening an archive imports nothing of it.
+every other file. ``store.sqlite`` has the runs, ``spec.toml`` the spec of a sweep or a suite, and
+``lock.txt`` the versions. ``code/`` has the author's modules with the files that they read.
+``counterexample-*.py`` are scripts that show counterexamples to claims. ``page.md`` and
+``badge.svg`` are for readers. Opening an archive imports nothing from it.
 """
 
 import hashlib
@@ -105,12 +105,12 @@ _MORE = "there are bytes before or after its content"
 
 
 def is_valid_member_name(name: str) -> bool:
-    """Return whether an archive can have a file of this name, apart from its code."""
+    """Return whether an archive may contain a file of this name outside its code folder."""
     return re.fullmatch(_READ, name) is not None
 
 
 def write_archive(path: Path, files: Mapping[str, bytes], fields: Mapping[str, Any]) -> None:
-    """Write an archive, whole or not at all.
+    """Write an archive atomically: the whole file or nothing.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def write_archive(path: Path, files: Mapping[str, bytes], fields: Mapping[str, A
 
 
 class Archive:
-    """Opened archive; nothing in it is imported, and its names are not used as paths.
+    """Opened archive; nothing in it is imported, and its file names are not used as paths.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Archive:
 
     @property
     def sha256(self) -> str:
-        """Hash of the archive's bytes."""
+        """SHA-256 hash of the bytes of the archive."""
         return hashlib.sha256(self.data).hexdigest()
 
     def read(self, name: str) -> bytes:
@@ -199,7 +199,7 @@ class Archive:
         return data
 
     def find_damaged(self) -> list[str]:
-        """Return the files whose bytes do not match their hashes."""
+        """Return the names of the files whose bytes do not match their hashes."""
         results = []
         for name in self.names:
             try:
@@ -209,7 +209,7 @@ class Archive:
         return results
 
     def unpack(self, folder: Path) -> None:
-        """Write all files into an empty folder.
+        """Write all files of the archive into an empty folder.
 
         Raises
         ------
@@ -252,7 +252,7 @@ class Archive:
 
 
 def open_archive(path: Path) -> Archive:
-    """Read an archive.
+    """Read an archive file, and return it after checking its structure.
 
     Raises
     ------
@@ -271,7 +271,7 @@ def open_archive(path: Path) -> Archive:
 
 
 def _check_end(data: bytes) -> None:
-    """Raise for bytes whose list of files is too long, or is not at the end."""
+    """Raise if the file list of a zip file is too long, or does not end the file."""
     end = data[-22:]
     if not end.startswith(_END) or data[-42:-38] == _END_OF_LARGE:
         reason = _MORE if data.startswith(b"PK") else "it is not a zip file"
@@ -284,7 +284,7 @@ def _check_end(data: bytes) -> None:
 
 
 def _check_zip_entry(entry: zipfile.ZipInfo) -> None:
-    """Raise for a file whose name, form or size an archive of pfbench cannot have."""
+    """Raise for a zip entry with a name, type or size that archives of pfbench never have."""
     name = entry.filename
     max_count = next((limit for form, limit in _LIMITS.items() if re.fullmatch(form, name)), None)
     if max_count is None or entry.orig_filename != name:

@@ -1,8 +1,9 @@
 """Content key of a run or another result: a hash of everything that could change it.
 
-A run's key covers the resolved algorithm, the problem's digest, the seed and limits, the source of
-every module of pfbench (or of the user) that the run can reach by static imports, library versions,
-the BLAS and the number of threads. A stored run is reused only under the same key.
+The key of a run covers the resolved algorithm, the problem's digest, the seed and the limits. It
+covers the source of every module, of pfbench or the user, that the run can reach by static imports.
+It also covers library versions, the BLAS and the number of threads. A stored run is reused only
+under the same key.
 """
 
 import ast
@@ -63,7 +64,10 @@ def library_version(library: str) -> str:
 
 
 def _can_affect_results(blas: Path) -> bool:
-    """Return whether results may depend on a BLAS: one in NAME.libs serves only NAME."""
+    """Return whether results may depend on a BLAS library.
+
+    A BLAS in a folder NAME.libs serves only the library NAME.
+    """
     bundled = [part.removesuffix(".libs") for part in blas.parts if part.endswith(".libs")]
     return not bundled or bundled[-1] in _LIBRARIES
 
@@ -86,7 +90,7 @@ def content_key(content: Mapping[str, Any], source: str, environment: Mapping[st
 
 
 def source_digest(modules: frozenset[str]) -> str:
-    """Return a hash of the source of all modules reachable from some modules."""
+    """Return a hash of the source of all modules that some modules can reach by imports."""
     digest = hashlib.sha256()
     for name, path in sorted(find_reachable_files(modules).items()):
         digest.update(f"{name}\n".encode())
@@ -99,10 +103,10 @@ _loaded = cache(source_digest)
 
 
 def check_source(note: Mapping[str, Any]) -> None:
-    """Raise in a worker whose source differs from the one in the key of a result.
+    """Raise if the source in this worker differs from the source in the key of a result.
 
-    An engine checks pfbench's own source; user modules may differ from machine to machine, or have
-    been edited since a worker imported them.
+    An engine checks pfbench's own source. User modules may differ from machine to machine, or may
+    have been edited since a worker imported them.
 
     Parameters
     ----------
@@ -126,12 +130,12 @@ def check_source(note: Mapping[str, Any]) -> None:
 
 
 def has_source(module: str) -> bool:
-    """Return whether a module has a source that a key can cover."""
+    """Return whether a module has Python source, which a key can cover."""
     return _source(module) is not None
 
 
 def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:
-    """Return the note ``source`` of a stored entry: root modules of its key, and digest.
+    """Return the note ``source`` of a stored entry: the root modules of its key, and the digest.
 
     Parameters
     ----------
@@ -142,10 +146,10 @@ def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:
 
 
 def find_reachable_files(modules: frozenset[str]) -> dict[str, str]:
-    """Return the source files that some modules reach by static imports, by module.
+    """Return the source files that some modules reach by static imports, by module name.
 
-    Only modules of pfbench, of the packages of `modules`, and modules that are not installed as
-    libraries are followed. Imports for type checking are ignored.
+    Three kinds of modules are followed: those of pfbench, those of the packages of `modules`, and
+    those that are not installed as libraries. Imports for type checking are ignored.
     """
     roots = frozenset({"pfbench", *(name.partition(".")[0] for name in modules)})
     paths: dict[str, str] = {}
@@ -181,7 +185,10 @@ def _is_installed(package: str) -> bool:
 
 
 def _is_library(path: str) -> bool:
-    """Return whether a file belongs to Python or an installed library (in the key by version)."""
+    """Return whether a file belongs to Python or an installed library.
+
+    The key covers such files by the version of the library.
+    """
     return any(Path(path).is_relative_to(folder) for folder in _LIBRARY_FOLDERS)
 
 
@@ -199,7 +206,7 @@ def _source(name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _imports(name: str, path: str, changed: int, roots: frozenset[str]) -> tuple[str, ...]:
-    """Return the names that a file imports; `changed` invalidates the cache after edits."""
+    """Return the names that a file imports; another value of `changed` bypasses the cache."""
     package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
     try:
         tree = ast.parse(Path(path).read_bytes(), path)
@@ -209,7 +216,7 @@ def _imports(name: str, path: str, changed: int, roots: frozenset[str]) -> tuple
 
 
 def _modules_of_lazy_names(package: str) -> Mapping[str, str]:
-    """Return the module of each lazily loaded name of a package of pfbench."""
+    """Return a dict from each lazily loaded name of a package of pfbench to its module."""
     path = _source(package)
     if path is None or not (is_builtin(package) and path.endswith("__init__.py")):
         return {}
@@ -223,7 +230,10 @@ def _is_type_checking(test: ast.expr) -> bool:
 
 
 def _iterate_imported_modules(tree: ast.AST, package: str, roots: frozenset[str]) -> Iterator[str]:
-    """Yield the imported names in the order of the text; code may be nested to any depth."""
+    """Yield the imported names of a syntax tree in the order of the text.
+
+    The tree may be nested to any depth.
+    """
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()

@@ -30,7 +30,7 @@ _LONGEST = 200
 
 
 class DamagedFileError(StorageError):
-    """Damaged file of the store.
+    """Error for a damaged file or entry of a store.
 
     Attributes
     ----------

@@ -51,11 +51,11 @@ _REMEDIES = {
 
 
 class DamagedStoreError(StorageError):
-    """Store file that is damaged, or not a store of pfbench."""
+    """Error for a store file that is damaged, or not a store of pfbench."""
 
 
 class ReadOnlyError(StorageError):
-    """Store that cannot be written."""
+    """Error for a store that cannot be written."""
 
 
 def open_database(path: Path) -> sqlite3.Connection:
@@ -82,10 +82,10 @@ def open_database(path: Path) -> sqlite3.Connection:
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:
-    """Open a file in a mode of SQLite: to read and write; else to read, e.g. on a read-only medium.
+    """Open a database file in one of the modes of SQLite, e.g. read-only on a read-only disk.
 
-    A new file on a local disk gets a write-ahead log. The log of an older file is removed
-    (`_EXCLUSIVE`) where memory cannot be shared.
+    A new file on a local disk gets a write-ahead log. Where processes cannot share memory, the log
+    of an older file is removed (`_EXCLUSIVE`).
     """
     is_new = not path.exists()
     connection = _connect(path, mode.partition(" ")[0])
@@ -128,7 +128,10 @@ def connect_raw(path: Path) -> sqlite3.Connection:
 
 
 def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
-    """Change the journal mode; SQLite does not wait for another process that does the same."""
+    """Set the journal mode; retry while another process is setting it, too.
+
+    SQLite itself does not wait in this case.
+    """
     until = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -141,7 +144,7 @@ def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
 
 
 def _create_or_check_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Create the tables of a new file, and raise for a file that has others."""
+    """Create the tables of a new file, or raise if the file has other tables."""
     query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
     if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
         with transaction(connection):
@@ -169,7 +172,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def check_structure(connection: sqlite3.Connection, *, quick: bool = False) -> str:
-    """Return the structural error of a file; empty if there is none."""
+    """Return a description of the structural error of a file; empty if there is none."""
     try:
         pragma = "quick_check" if quick else "integrity_check"
         (text,) = connection.execute(f"PRAGMA {pragma}(1)").fetchone()
@@ -182,7 +185,7 @@ def check_structure(connection: sqlite3.Connection, *, quick: bool = False) -> s
 
 
 def has_leftovers(path: Path) -> bool:
-    """Return whether there is a log of changes next to a file, of an open or killed process."""
+    """Return whether a journal lies next to a file, from an open or killed process."""
     for suffix in _LOG_FILES:
         with suppress(OSError):
             if os.stat(f"{path}{suffix}").st_size:
@@ -191,9 +194,10 @@ def has_leftovers(path: Path) -> bool:
 
 
 def lock_folder(folder: Path) -> tuple[BinaryIO | None, bool]:
-    """Acquire a shared lock on a store; return it, and whether no other process has one.
+    """Acquire a shared lock on a store; return it, and whether no other process holds one.
 
-    If locks are not available, the lock may be None, and other processes are assumed to have one.
+    If the system offers no locks, the lock may be None, and other processes are assumed to hold
+    one.
     """
     file = None
     with suppress(OSError):
@@ -212,7 +216,7 @@ def lock_folder(folder: Path) -> tuple[BinaryIO | None, bool]:
 
 
 def downgrade_to_shared_lock(file: BinaryIO | None) -> None:
-    """Make the lock on a store a shared one, so that other processes can lock it, too."""
+    """Change an exclusive lock on a store to a shared one, which other processes can hold, too."""
     if file is not None and sys.platform != "win32":
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_SH)
@@ -271,7 +275,7 @@ def damage_error(path: Path, detail: str) -> DamagedStoreError:
 
 
 def storage_error(path: Path, error: sqlite3.Error, subject: str = "") -> StorageError:
-    """Return the error for a failure of SQLite.
+    """Return the error of pfbench for a failure of SQLite.
 
     Parameters
     ----------
@@ -296,7 +300,7 @@ def storage_error(path: Path, error: sqlite3.Error, subject: str = "") -> Storag
 
 @contextmanager
 def translate_errors(path: Path, subject: str = "") -> Iterator[None]:
-    """Convert errors of SQLite in the block; see `storage_error`."""
+    """Convert errors of SQLite in the block to errors of pfbench; see `storage_error`."""
     try:
         yield
     except sqlite3.Error as error:

@@ -36,7 +36,7 @@ _MOST_SECONDS = 2**36
 
 @dataclass(frozen=True)
 class Listing:
-    """Entries of a store.
+    """Listing of a store: the columns of its valid entries, and its damaged entries.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Listing:
 
 
 class _ListedRow(Row):
-    """Columns of an entry as a mapping; JSON is parsed on access."""
+    """Columns of an entry as a mapping; JSON in them is parsed on access."""
 
     __slots__ = ("cells",)
 
@@ -79,7 +79,7 @@ class _ListedRow(Row):
 
 
 def check_and_list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
-    """Return a listing of the valid rows and the damaged ones, by their checksums."""
+    """Return a listing, in which checksums separate valid rows from damaged ones."""
     damaged, valid = [], []
     shared: dict[Any, Any] = {}
     share = shared.setdefault
@@ -136,7 +136,7 @@ def _format_time(seconds: int) -> str:
 
 @contextmanager
 def gc_disabled() -> Iterator[None]:
-    """Disable the garbage collector in the block, which creates very many small objects."""
+    """Disable the garbage collector in the block, where very many small objects are created."""
     collecting = gc.isenabled()
     gc.disable()
     try:

@@ -1,7 +1,7 @@
 """Export of stored runs as CSV tables, or as the results file of benchopt.
 
-Tables have a column for each measure of any run. So an exporter reads the runs twice, one at a
-time: first their columns, then their rows. It changes nothing in the store.
+A table has a column for each measure of any run. An exporter therefore reads the runs twice, one at
+a time: first their columns, then their rows. It changes nothing in the store.
 """
 
 import csv
@@ -45,7 +45,7 @@ _BENCHOPT |= {name: f"count_{name}" for name in COUNTED}
 
 @dataclass(frozen=True)
 class RunNaming:
-    """Name of a run, and its targets; unknown parts are empty.
+    """Spec, setting, label and targets of a run; unknown ones are empty.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class RunNaming:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Parts of the name, by column of a table."""
+        """Spec, setting, label and targets as cells of a table, by column."""
         return vars(self) | {"targets": ", ".join(self.targets)}
 
 
@@ -71,10 +71,10 @@ Planned = tuple[str, str, int]
 
 
 def run_names(spec: Spec) -> Mapping[Planned, RunNaming]:
-    """Return the name of each run of a spec; of equal runs, that of the first.
+    """Return the naming of each run of a spec; equal runs have that of the first.
 
-    The result of tuning is unknown: a method at any point of its grid counts as tuned on the seeds
-    of the study, and as a trial on those of the search.
+    The result of tuning is not known here. A method at any point of its grid therefore counts as
+    tuned on the seeds of the study, and as a trial on those of the search.
     """
     namings: dict[Planned, RunNaming] = {}
     for study in spec.studies:
@@ -87,7 +87,7 @@ def run_names(spec: Spec) -> Mapping[Planned, RunNaming]:
 
 
 def _iterate_labelled(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]:
-    """Yield all possible runs of a study, with their settings and labels."""
+    """Yield all runs that a study may have, with their settings and labels."""
     parts = product(study.settings, study.problems, study.algorithms)
     for setting, problem, algorithm in parts:
         for plan in study.all_plans(problem, algorithm, setting):
@@ -103,7 +103,7 @@ def _iterate_labelled(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]
 
 
 def find_naming(entry: StoredRun, names: Mapping[Planned, RunNaming]) -> RunNaming:
-    """Return the name of a stored run; if the spec lacks the run, only its known target."""
+    """Return the naming of a stored run; if the spec lacks the run, it has only the target."""
     run = entry.run
     naming = names.get(portable_identity(run))
     if naming is not None:
@@ -124,7 +124,7 @@ def _format_target(target: Stop) -> str:
 
 @dataclass(frozen=True)
 class Export:
-    """Runs of a store to be written into a folder.
+    """Writer of runs of a store into a folder, as tables.
 
     Attributes
     ----------
@@ -148,7 +148,10 @@ class Export:
     omitted: dict[str, str] = field(default_factory=dict)
 
     def runs(self) -> Iterator[StoredRun]:
-        """Yield the runs by algorithm, problem and seed; damaged or changed ones are left out."""
+        """Yield the runs, sorted by algorithm, problem and seed.
+
+        Runs that are damaged, or have changed since they were listed, are left out.
+        """
         for row in sorted(self.rows, key=_sort_key):
             key, entry = row["key"], None
             try:
@@ -165,16 +168,16 @@ class Export:
                 yield entry
 
     def write_wide(self) -> list[Path]:
-        """Write a line for each run to ``runs.csv``, for each iterate to ``trace.csv``.
+        """Write ``runs.csv`` with a line for each run, ``trace.csv`` with a line for each iterate.
 
-        A cell is empty where a run has no such measure.
+        A cell is empty where a run lacks the measure of the column.
         """
         columns, trace_columns = self._list_columns()
         lines = (line for entry in self.runs() for line in _wide_lines(entry, trace_columns))
         return [self._write_runs(columns), self._write_csv("trace.csv", trace_columns, lines)]
 
     def write_long(self) -> list[Path]:
-        """Write ``runs.csv``, and ``trace.csv`` with a line for each number of an iterate."""
+        """Write ``runs.csv``, and ``trace.csv`` with a line for each number of each iterate."""
         columns, _ = self._list_columns()
         lines = (
             (entry.key, iteration, name, value)
@@ -186,7 +189,7 @@ class Export:
         return [self._write_runs(columns), self._write_csv("trace.csv", head, lines)]
 
     def _list_columns(self) -> tuple[list[str], list[str]]:
-        """Return the columns of ``runs.csv``, and those of a wide ``trace.csv``."""
+        """Return the column names of ``runs.csv``, and those of a wide ``trace.csv``."""
         columns, trace_columns = dict.fromkeys(RUN_COLUMNS), dict.fromkeys(("key", *TRACE_COLUMNS))
         for entry in self.runs():
             columns |= dict.fromkeys(f"final_{name}" for name in entry.run.final)
@@ -212,10 +215,10 @@ class Export:
         return {name: line[name] for name in RUN_COLUMNS} | final
 
     def _write_csv(self, name: str, head: Sequence[str], lines: Iterable[Sequence[Any]]) -> Path:
-        """Write a table; floats keep all their digits, None is an empty cell.
+        """Write a table to a CSV file; floats have all their digits, and None is an empty cell.
 
-        Unless `raw`, a text that a spreadsheet would evaluate is quoted, and control characters are
-        escaped; see `pfbench.base.escaping`.
+        Unless `raw` is true, a text that a spreadsheet would evaluate is quoted, and control
+        characters are escaped; see `pfbench.base.escaping`.
         """
         path = self.folder / name
         with path.open("x", newline="", encoding="utf-8") as file:
@@ -227,11 +230,11 @@ class Export:
     def write_benchopt(self) -> list[Path]:
         """Write ``benchopt_run_pfbench.parquet``, with the columns of benchopt 1.10.
 
-        A line is a recorded iterate: ``stop_val`` is its iteration, ``time`` its seconds,
+        Each line is a recorded iterate: ``stop_val`` is its iteration, ``time`` its seconds,
         ``idx_rep`` the seed. The problem's selector is the ``dataset_name``, its name the
-        ``objective_name``, the algorithm's selector the ``solver_name``. Measures are
-        ``objective_NAME``, except ``objective`` itself, which is ``objective_value``, benchopt's
-        default; counts are ``count_NAME``.
+        ``objective_name``, the algorithm's selector the ``solver_name``. A measure is in the column
+        ``objective_NAME``; the measure ``objective`` is in ``objective_value``, benchopt's default.
+        A count is in ``count_NAME``.
         """
         require_pyarrow("the format benchopt")
         import pyarrow as pa
@@ -253,7 +256,7 @@ class Export:
         return [path]
 
     def _benchopt_columns(self, entry: StoredRun) -> dict[str, Sequence[Any]]:
-        """Return the columns of a run by benchopt's names; fields of the run are repeated."""
+        """Return the columns of a run by benchopt's names; each row repeats the run's fields."""
         run = entry.run
         problem, algorithm = Selector.parse(run.problem), Selector.parse(run.algorithm)
         fields = {
@@ -336,7 +339,7 @@ def export(
 
 
 def _wide_lines(entry: StoredRun, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Return the lines of a run in a wide ``trace.csv``."""
+    """Return the lines of one run in a wide ``trace.csv``."""
     columns = dict(zip(entry.run.columns, zip(*entry.run.rows, strict=True), strict=False))
     empty, columns["key"] = (None,) * len(entry.run.rows), (entry.key,) * len(entry.run.rows)
     return zip(*(columns.get(name, empty) for name in names), strict=True)
@@ -355,7 +358,7 @@ def _escape_cells(cells: Iterable[Any]) -> list[Any]:
 
 
 def _benchopt_type(name: str) -> Any:
-    """Return the Arrow type of a column of benchopt."""
+    """Return the Arrow type of a column of benchopt, given its name."""
     import pyarrow as pa
 
     if name in ("idx_rep", "base_seed", "stop_val") or name.startswith("count_"):

@@ -1,4 +1,4 @@
-"""Types of all stored fields; the files of a store are untrusted.
+"""Types of all stored fields, as predicates; the files of a store are untrusted.
 
 A hash proves that a file is unchanged, not that pfbench wrote it.
 """
@@ -50,22 +50,22 @@ def table(value: Any) -> bool:
 
 
 def optional(kind: Type) -> Type:
-    """Return the type of values that may be null."""
+    """Return the type of values that are null or of type `kind`."""
     return lambda value: value is None or kind(value)
 
 
 def enumeration(allowed: tuple[str, ...]) -> Type:
-    """Return the type of strings from a list."""
+    """Return the type of strings that are in the list `allowed`."""
     return lambda value: text(value) and value in allowed
 
 
 def list_type(kind: Type) -> Type:
-    """Return the type of a list."""
+    """Return the type of lists whose entries are of type `kind`."""
     return lambda value: isinstance(value, list) and all(map(kind, value))
 
 
 def mapping_type(kind: Type, names: tuple[str, ...] | None = None) -> Type:
-    """Return the type of an object with values of one type, and optionally allowed names."""
+    """Return the type of JSON objects with values of type `kind`, and keys in `names` if given."""
 
     def fits(value: Any) -> bool:
         if not table(value) or (names is not None and not value.keys() <= set(names)):
@@ -76,7 +76,7 @@ def mapping_type(kind: Type, names: tuple[str, ...] | None = None) -> Type:
 
 
 def record_type(fields: Mapping[str, Type]) -> Type:
-    """Return the type of an object with exactly these fields."""
+    """Return the type of JSON objects that have exactly these fields."""
     return lambda value: (
         table(value)
         and value.keys() == fields.keys()
@@ -159,7 +159,7 @@ ROWS: Mapping[str, Mapping[str, Type]] = {
 
 
 def check_content(kind: str, header: Mapping[str, Any]) -> None:
-    """Raise for metadata in which a field is missing or of a wrong type.
+    """Raise if metadata of an entry lack a field, or a field has a wrong type.
 
     Raises
     ------

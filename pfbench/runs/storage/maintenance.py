@@ -31,7 +31,7 @@ Progress = Callable[[], None]
 
 @dataclass(frozen=True)
 class DamageReport:
-    """Damaged entry, or damaged file of a store.
+    """Report on a damaged entry, or a damaged file, of a store.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class DamageReport:
 def check_entries(
     store: Store, *, repair: bool = False, progress: Progress = lambda: None
 ) -> tuple[int, list[DamageReport]]:
-    """Read every entry of a store completely, and check the pages of its file.
+    """Read and check every entry of a store, and check the structure of its file.
 
     Parameters
     ----------
@@ -137,11 +137,11 @@ class GarbageReport:
 def collect_garbage(
     store: Store, *, dry_run: bool = False, progress: Progress = lambda: None
 ) -> GarbageReport:
-    """Remove the entries whose source is no longer current.
+    """Remove the entries that were computed with an outdated source of pfbench.
 
-    An entry is outdated if the source of pfbench that it could reach differs from today's. Retained
-    are quarantined entries, damaged entries (see `check_entries`), entries of user-defined modules
-    (nothing that a store names is imported), and entries without a note of their source.
+    An entry is outdated if the source of pfbench that it could reach has changed. The following
+    entries are retained: quarantined and damaged ones (see `check_entries`), those without a note
+    of their source, and those of user-defined modules. Nothing that a store names is imported.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ RETAINED_KINDS = {
 def _garbage_collection_status(
     header: Mapping[str, Any], sources: Callable[[frozenset[str]], str]
 ) -> str:
-    """Return "outdated", or the name in `RETAINED_KINDS` of the reason to retain an entry."""
+    """Return "outdated", or why to retain an entry, as a name in `RETAINED_KINDS`."""
     note = header.get("notes", {}).get("source")
     if not isinstance(note, Mapping) or not list_type(text)(note.get("modules")):
         return "unnoted"
@@ -195,7 +195,7 @@ def _garbage_collection_status(
 
 @dataclass
 class MergeReport:
-    """Result of merging another store.
+    """Result of merging another store into a store.
 
     Attributes
     ----------
@@ -214,11 +214,11 @@ class MergeReport:
 
 
 def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> MergeReport:
-    """Copy the entries of another store that this one lacks.
+    """Copy to a store those entries of another store that it lacks.
 
-    If both stores have a key, the two entries must agree in everything but times and notes. If they
-    do not, the entry is refused, and this store keeps its own. A run that was killed from outside
-    is replaced by that of the other store.
+    Two entries of the same key must agree in everything but times and notes. If they differ, the
+    entry of the other store is refused. A run of this store that was killed from outside is
+    replaced by the other store's run.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
 def import_old_store(
     store: Store, folder: Path, *, progress: Progress = lambda: None
 ) -> MergeReport:
-    """Copy the entries of a store of an earlier pfbench; see `merge`.
+    """Copy the entries of a store that an earlier pfbench wrote; see `merge`.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def import_old_store(
 def merge_entries(
     store: Store, entries: Iterable[OldEntry], *, progress: Progress = lambda: None
 ) -> MergeReport:
-    """Copy entries of another store, or of an old one; see `merge`."""
+    """Copy entries of another store, or of an old store, to a store; see `merge`."""
     report = MergeReport()
     with WriteBatch[None](store) as batch:
         for entry in entries:
@@ -278,9 +278,9 @@ def _was_killed(content: Any) -> bool:
 
 
 def difference(kind: str, computed: Any, reference: Any) -> str | None:
-    """Return the first difference between two entries of a key, None if they agree.
+    """Return the first difference between two entries of one key; None if they agree.
 
-    They may differ in times, and in notes.
+    Differences in times and notes are ignored.
     """
     if kind != "run":
         return _first_difference(computed, reference)
@@ -291,7 +291,7 @@ def difference(kind: str, computed: Any, reference: Any) -> str | None:
 
 
 def _comparable(run: Run) -> dict[str, Any]:
-    """Return a run as JSON, independent of the folders of files in its selectors."""
+    """Return a run as JSON data, without the folders of files in its selectors."""
     names = {
         "problem": replace_file_by_module(run.problem),
         "algorithm": replace_file_by_module(run.algorithm),
@@ -311,9 +311,10 @@ def _first_difference(computed: Mapping[str, Any], reference: Mapping[str, Any])
 
 
 def trace_difference(run: Run, recorded: Run, tolerance: float | None = None) -> str | None:
-    """Return the first difference of two traces except in times, None if they agree.
+    """Return the first difference of two traces, except in times; None if they agree.
 
-    A column may differ by `tolerance` times its largest modulus; if this is None, in no bit.
+    A column may differ by `tolerance` times its largest absolute value. If `tolerance` is None, the
+    columns must be bitwise equal.
     """
     if run.columns != recorded.columns:
         return "columns of the trace"

@@ -42,7 +42,10 @@ OldEntry = Record | tuple[str, str, DamagedFileError]
 
 
 def read_old_store(folder: Path) -> Iterator[OldEntry]:
-    """Yield the entries of an old store; if a run is stored twice, the file or later segment.
+    """Yield each entry of an old store once.
+
+    If a run is stored twice, a single file takes precedence over a segment, and a later segment
+    over an earlier one.
 
     Raises
     ------
@@ -101,7 +104,10 @@ def _read_run(kind: str, path: Path) -> Record:
 
 
 def _read_segment(folder: Path, known_keys: set[str]) -> Iterator[OldEntry]:
-    """Yield the runs of a segment that no single file, and no later segment, has."""
+    """Yield the runs of a segment whose keys are not in `known_keys`.
+
+    These are keys of runs in single files and in later segments.
+    """
     import pyarrow.parquet as pq
 
     with refuse_damaged("unreadable"):
@@ -150,7 +156,10 @@ def _check_size(file: "pq.ParquetFile", groups: list[int]) -> None:
 
 
 def _record(key: str, text: bytes, columns: Columns, digest: str, stored: int) -> Record:
-    """Return the row of an old run; `digest` is empty for the first versions, which had none."""
+    """Return the row of an old run for the store's table.
+
+    The `digest` is empty for runs of the first versions, which stored no digest.
+    """
     if digest and digest != _run_digest(text, columns):
         raise DamagedFileError("wrong content", DAMAGES["wrong content"])
     header: Mapping[str, Any] = decode_json(text)

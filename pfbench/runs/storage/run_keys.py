@@ -1,8 +1,9 @@
 """Keys of planned runs in a store, with and without their limits, and the reuse of longer runs.
 
 No algorithm sees its budget or its time limit: a longer run begins with a shorter one, bit for bit.
-So for a smaller budget, a stored run is cut. `iterations` is a limit like them if no iterate
-depends on it (`Algorithm.anytime`); anything else that a schedule depends on defines another run.
+So a stored run with a larger budget is cut to a smaller one. The parameter `iterations` is a limit
+like these if no iterate depends on it (`Algorithm.anytime`). Any other parameter of a schedule
+defines another run.
 """
 
 import math
@@ -74,7 +75,7 @@ class RunKeys:
 def compute_keys(
     plans: Sequence[PlannedRun], environment: Mapping[str, str]
 ) -> dict[PlannedRun, RunKeys]:
-    """Return the keys of each run.
+    """Return the keys of each planned run.
 
     Raises
     ------
@@ -107,7 +108,8 @@ def compute_keys(
 def is_anytime(algorithm: Any) -> bool:
     """Return whether no iterate of an algorithm depends on `iterations`.
 
-    A user-defined class has to define this itself: an inherited value may be wrong for it.
+    A user-defined class must define `anytime` itself, because an inherited value may be wrong for
+    the class.
     """
     kind = type(algorithm)
     statement = is_builtin(kind.__module__) or "anytime" in vars(kind)
@@ -115,7 +117,10 @@ def is_anytime(algorithm: Any) -> bool:
 
 
 def _value_of_guaranteed_measure(resolved: ResolvedPlan) -> tuple[str, float] | None:
-    """Return the guaranteed measure of a schedule, and its bound in units of the measure."""
+    """Return the measure that a schedule guarantees, and its bound in the measure's units.
+
+    The result is None without a guarantee.
+    """
     run = resolved.resolved_run_or_none
     if run is None or run.guarantee is None:
         return None
@@ -124,7 +129,7 @@ def _value_of_guaranteed_measure(resolved: ResolvedPlan) -> tuple[str, float] | 
 
 
 def root_modules(plan: PlannedRun, resolved: ResolvedPlan) -> frozenset[str]:
-    """Return the modules from which a run reaches all others: its loop's, and those it names.
+    """Return the root modules of a run: the loop's, and those that define the run's components.
 
     Raises
     ------
@@ -150,10 +155,10 @@ def root_modules(plan: PlannedRun, resolved: ResolvedPlan) -> frozenset[str]:
 def _key_content(
     plan: PlannedRun, resolved: ResolvedPlan, *, limited: bool = True
 ) -> dict[str, Any]:
-    """Return the content of the key of a run, as JSON.
+    """Return the JSON data whose hash is the key of a run.
 
-    If not `limited`, the content has no budget, no limits of time and memory, and no `iterations`
-    if that is a limit like a budget.
+    If `limited` is false, the data have no budget, no limits of time and memory, and no
+    `iterations` where that is a limit like a budget.
     """
     problem = resolved.built_problem.problem
     return {
@@ -180,9 +185,9 @@ def _key_content(
 
 
 def _algorithm_key_content(plan: PlannedRun, resolved: ResolvedPlan, limited: bool) -> list[Any]:
-    """Return an algorithm's class and parameters; of a refused algorithm, its selector.
+    """Return an algorithm's class and parameters; if it is refused, its selector.
 
-    For an algorithm of another library, also the version of that library.
+    For an algorithm of another library, the version of that library is included.
     """
     if resolved.resolved_run_or_none is None:
         return ["refused", replace_file_by_module(plan.algorithm)]
@@ -223,7 +228,7 @@ def _has_ended_at_iteration_limit(run: Row) -> bool:
 
 
 def _ends_equally(run: Row, limits: Mapping[str, float], frequency: int) -> bool:
-    """Return whether a stored run within these limits would end equally under them."""
+    """Return whether a stored run within these limits would end in the same way under them."""
     if run["status"] == Status.BUDGET:
         ending = set(run["limits"]) - {"iterations"}
     elif _has_ended_at_iteration_limit(run):
@@ -237,13 +242,13 @@ def _ends_equally(run: Row, limits: Mapping[str, float], frequency: int) -> bool
 
 
 def is_within(limits: Mapping[str, float], other_limits: Mapping[str, float]) -> bool:
-    """Return whether the first of two runs that differ in their limits has the smaller ones."""
+    """Return whether `limits` are nowhere above `other_limits`, and not equal to them."""
     smaller = all(limits.get(name, math.inf) <= other_limits[name] for name in other_limits)
     return smaller and limits != other_limits
 
 
 def has_changed_input_file(entry: StoredRun) -> bool:
-    """Return whether a file that a stored run read has changed since."""
+    """Return whether a file that a stored run read has changed since the run."""
     return bool(find_changed_file(entry.notes.get("files", {})))
 
 
@@ -266,7 +271,8 @@ class ContainingRunIndex:
         """Return a stored run that contains a planned run with other limits, and its origin.
 
         The origin is "stored" if the limits make no difference, or "cut" if the returned run is a
-        part of the stored one. A cut run is not stored, because the longer run is.
+        part of the stored one. A cut run is not stored itself. The result is None if no stored run
+        contains the planned run.
         """
         longest = math.inf if plan.time_limit is None else plan.time_limit
         for existing in self._rows_by_family.get(keys.family, {}).values():
@@ -292,12 +298,12 @@ class ContainingRunIndex:
 
 
 def cut(run: Run, limits: Mapping[str, float], *, exact: bool = False) -> Run | None:
-    """Return the part of a run within smaller limits, with its trace up to there, or None.
+    """Return the part of a run within smaller limits, with its part of the trace, or None.
 
     The part ends at the last recorded iterate within the budget, with the counts spent to reach it,
     or at the iterate that the limit "iterations" names. Return None if that iterate is not
-    recorded. If the output is the last iterate, its measures are those in the trace; all others are
-    None. The time inside oracles is unknown (NaN).
+    recorded. If the output is the last iterate, its measures are those in the trace. All other
+    measures are None. The time inside oracles is unknown (NaN).
 
     Parameters
     ----------

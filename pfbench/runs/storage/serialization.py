@@ -1,6 +1,6 @@
 """Conversion between entries and rows of the store's table, with limits and checks.
 
-Nothing is unpacked before its size is known, and nothing is used before its types are checked.
+The size of data is checked before they are unpacked, and types are checked before values are used.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 class StoredRun:
     """Stored run with its key and the environment of its execution.
 
-    `notes` are further remarks of the sweep that ran it: see `pfbench.runs.execute`.
+    The notes are those of the sweep that executed the run; see `pfbench.runs.execute`.
     """
 
     key: str
@@ -56,7 +56,7 @@ class StoredRun:
 
 
 class Record(NamedTuple):
-    """Row of the store's table; `LISTED` names the columns of a listing.
+    """Row of the store's table; `LISTED` names the columns that a listing reads.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ def run_record(
     notes: Mapping[str, Any] | None = None,
     stored: int | None = None,
 ) -> Record:
-    """Return the row of a run.
+    """Return the row of the store's table for a run.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def make_record(
     columns: Columns | None = None,
     stored: int | None = None,
 ) -> Record:
-    """Return the row of an entry.
+    """Return the row of the store's table for an entry.
 
     Parameters
     ----------
@@ -193,22 +193,22 @@ def run_columns(run: Run) -> Columns:
 
 
 def run_fields(run: Run) -> dict[str, Any]:
-    """Return the stored fields of a run except its trace, the input of `make_run`."""
+    """Return the stored fields of a run except its trace, which `make_run` takes."""
     return run.as_json() | {"own_output": run.yields_output}
 
 
 def json_default(value: Any) -> Any:
-    """Return a NumPy number as a number, any other value unknown to JSON as text."""
+    """Return a NumPy number as a Python number, and other values unknown to JSON as text."""
     return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def column_dtype(name: str) -> type[np.generic]:
-    """Return the type of a column of a trace."""
+    """Return the dtype of a column of a trace, given its name."""
     return np.int64 if name in INTEGERS else np.float64
 
 
 def storage_obstacle(run: Run) -> str:
-    """Return the reason why a run cannot be stored; empty if it can."""
+    """Return the reason why a run cannot be stored; empty if it can be stored."""
     if not all(map(count, (run.iterations, *run.counts.as_dict().values()))):
         return "its counts exceed 64 bits"
     number = len(run.rows) * len(run.columns)
@@ -221,7 +221,7 @@ def storage_obstacle(run: Run) -> str:
 
 
 def _listing_columns(kind: str, key: str, meta: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the columns of a listing except the time, from the metadata of an entry."""
+    """Return the columns of an entry in a listing, except its time, given its metadata."""
     content = meta["run"] if kind == "run" else meta["row"]
     notes = meta.get("notes") or {} if kind == "run" else {}
     status = content.get("status")
@@ -250,7 +250,7 @@ def _as_json(value: Any) -> str | None:
 
 
 def encode_for_checksum(listed: Sequence[Any]) -> bytes:
-    """Return the bytes over which the checksum of a listing is computed."""
+    """Return the bytes from which the checksum of the listed columns is computed."""
     return "\0".join(map(str, listed)).encode(errors="surrogatepass")
 
 
@@ -258,7 +258,7 @@ def encode_for_checksum(listed: Sequence[Any]) -> bytes:
 
 
 def decode(record: Record) -> tuple[Any, Mapping[str, Any]]:
-    """Return the content of an entry (a `StoredRun`, or another row), and its metadata.
+    """Return the content of a row, i.e. a `StoredRun` or a JSON object, and its metadata.
 
     Raises
     ------
@@ -294,7 +294,7 @@ _COMPARED = ("problem", "algorithm", "seed", "status", "iterations")
 
 
 def _read_trace(shape: Any, packed: bytes) -> tuple[Sequence[str], Sequence[tuple[Any, ...]]]:
-    """Return the columns of a trace by name, and its rows; a missing count is 0."""
+    """Return the column names of a trace, and its rows; a count that is not stored is 0."""
     if not isinstance(shape, dict) or not count(shape.get("rows")):
         raise DamagedFileError("incomplete", "its field trace is missing or of a wrong type")
     names: list[str] = shape.get("columns", [])
@@ -335,7 +335,7 @@ def _unpack(data: bytes, limit: int, subject: str) -> bytes:
 
 
 def decode_json(data: bytes) -> Any:
-    """Parse JSON.
+    """Return the value of a JSON text; raise `DamagedFileError` if it is invalid.
 
     Raises
     ------
@@ -358,7 +358,7 @@ def decode_json(data: bytes) -> Any:
 
 
 def _is_deeper(value: Any, limit: int) -> bool:
-    """Return whether a list or object is nested more than `limit` deep, it included."""
+    """Return whether a list or object has more than `limit` levels, including its own."""
     values = value.values() if isinstance(value, dict) else value
     nested = [item for item in values if isinstance(item, (dict, list))]
     return limit == 0 or any(_is_deeper(item, limit - 1) for item in nested)
@@ -367,7 +367,7 @@ def _is_deeper(value: Any, limit: int) -> bool:
 def make_run(
     fields: Mapping[str, Any], columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> Run:
-    """Return a run from its trace and the fields of `run_fields`."""
+    """Return a run from its trace, and from its other fields as `run_fields` returns them."""
     parsed = {name: value for name, value in fields.items() if name not in ("unmet", "own_output")}
     parsed["counts"] = Counts(**fields["counts"])
     parsed["unmet_assumptions"] = tuple(fields.get("unmet", ()))
@@ -377,7 +377,7 @@ def make_run(
 
 @contextmanager
 def refuse_damaged(subject: str) -> Iterator[None]:
-    """Convert any exception of the block to an error about a damaged entry."""
+    """Convert any exception in the block to an error about a damaged entry."""
     try:
         yield
     except (DamagedFileError, MemoryError):

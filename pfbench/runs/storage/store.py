@@ -118,14 +118,14 @@ class Store:
         self.__init__(state["folder"])  # type: ignore[misc]
 
     def close(self) -> None:
-        """Close the file; the next use opens it again."""
+        """Close the file; the next access to the store opens it again."""
         if self._opened is not None:
             self._opened.close()
             self._opened = None
 
     @property
     def _database(self) -> sqlite3.Connection:
-        """Opened file; a forked process opens its own."""
+        """Connection to the file of the store; a forked process opens a new one."""
         if self._opened is None or self._opened.process != os.getpid():
             with self._mutex:
                 self._opened = _Opened(self.path)
@@ -134,7 +134,7 @@ class Store:
     # --- writing ----------------------------------------------------------------------------------
 
     def check_writable(self) -> None:
-        """Raise if a store cannot be written, before any work is done for it.
+        """Raise if the store cannot be written, before work whose results it is to keep.
 
         Raises
         ------
@@ -151,7 +151,7 @@ class Store:
         environment: Mapping[str, str],
         notes: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write a finished run to the disk; an interruption leaves the store without it.
+        """Write a finished run to the disk; if interrupted, the store is left unchanged.
 
         Raises
         ------
@@ -163,7 +163,7 @@ class Store:
     def put_row(
         self, kind: str, key: str, row: Mapping[str, Any], notes: Mapping[str, Any] | None = None
     ) -> None:
-        """Write a verdict, a finding or a certificate, a JSON object; see `put`.
+        """Write a verdict, a finding or a certificate, given as JSON object; see `put`.
 
         Raises
         ------
@@ -181,7 +181,10 @@ class Store:
         self.write([make_record(kind, check_key(key), meta)])
 
     def write(self, records: Sequence[Record]) -> None:
-        """Write entries in one transaction; each replaces the entry of its key. See `put`."""
+        """Write entries in one transaction; each replaces the stored entry of its key.
+
+        For errors, see `put`.
+        """
         if not records:
             return
         first = f"{records[0].kind} {records[0].key}"
@@ -192,7 +195,7 @@ class Store:
     def quarantine(self, kind: str, key: str, damage: DamagedFileError) -> bool:
         """Move a damaged entry to the table ``damaged``; return whether it was moved.
 
-        It is not moved if the store cannot be written, or another process has repaired the entry
+        The entry stays if the store cannot be written, or another process has repaired it
         meanwhile.
         """
         with suppress(StorageError), self._mutex, translate_errors(self.path, f"{kind} {key}"):
@@ -209,7 +212,7 @@ class Store:
         return False
 
     def remove(self, entries: Iterable[tuple[str, str]]) -> None:
-        """Remove entries by kind and key, and return their pages to the disk."""
+        """Remove the entries of these kinds and keys, and free their space on the disk."""
         with self._mutex, translate_errors(self.path, "the removal"):
             with transaction(self._database):
                 self._delete(entries)
@@ -224,7 +227,8 @@ class Store:
     def get(self, key: str) -> StoredRun | None:
         """Return a stored run, or None if there is none.
 
-        A damaged run is logged and quarantined, and None is returned, so that it is re-run.
+        A damaged run is logged and quarantined, and the result is None, so that the run is executed
+        again.
 
         Raises
         ------
@@ -260,7 +264,7 @@ class Store:
         return None if entry is None else entry[1]
 
     def read(self, kind: str, key: str) -> Record | None:
-        """Return the row of an entry, unchecked; None if there is none."""
+        """Return the row of an entry without checking it; None if there is no such entry."""
         check_key(key)
         with self._mutex, translate_errors(self.path):
             return self._find(kind, key)
@@ -270,7 +274,7 @@ class Store:
         return Record(*rows[0]) if rows else None
 
     def _fetch(self, query: str, *arguments: Any) -> list[Any]:
-        """Return the rows of a query, with replacement characters for invalid Unicode."""
+        """Return the rows of a query; invalid Unicode becomes replacement characters."""
         try:
             return self._database.execute(query, arguments).fetchall()
         except sqlite3.OperationalError as error:
@@ -301,7 +305,7 @@ class Store:
         return (key for key in keys if isinstance(key, str) and KEY.fullmatch(key))
 
     def records(self) -> Iterator[Record]:
-        """Yield the rows of all entries, unchecked, in batches."""
+        """Yield the rows of all entries in batches, without checking them."""
         last = -(2**63)
         while True:
             query = f"SELECT id, {_NAMES} FROM entries WHERE id > ? ORDER BY id LIMIT {_AT_ONCE}"
@@ -318,13 +322,13 @@ class Store:
             return check_structure(self._database)
 
     def listing(self) -> Listing:
-        """Return the rows of all valid entries, and the damaged ones, without moving anything."""
+        """Return a listing of all valid and all damaged entries, without quarantining any."""
         query = f"SELECT {', '.join(LISTED)}, length(meta) + length(trace) FROM entries"
         with self._mutex, translate_errors(self.path), gc_disabled():
             return check_and_list_rows(self._fetch(query))
 
     def rows(self) -> list[Row]:
-        """Return a row for each valid entry, as printed by ``pfbench store list --json``."""
+        """Return the listed columns of each valid entry, as in ``pfbench store list --json``."""
         return self.listing().rows
 
 
@@ -334,7 +338,7 @@ def has_store(folder: Path) -> bool:
 
 
 def check_key(key: str) -> str:
-    """Raise for a key of another form than 8 to 128 letters, digits, - and _.
+    """Raise unless a key consists of 8 to 128 letters, digits, hyphens and underscores.
 
     Raises
     ------
@@ -347,7 +351,7 @@ def check_key(key: str) -> str:
 
 
 class _Opened:
-    """Opened file of a store, in one process; closed when the store is collected."""
+    """Opened file of a store in one process; it closes when its store is garbage-collected."""
 
     def __init__(self, path: Path) -> None:
         self.process = os.getpid()

@@ -13,10 +13,10 @@ Report = TypeVar("Report")
 
 
 class WriteBatch(Generic[Report]):
-    """Entries that are written together, and their reports once they are on the disk.
+    """Entries that are written to a store together, each with reports that wait for the write.
 
-    An entry waits only while others follow fast: a disk flushes some hundred times a second, and a
-    kill loses work of less than a second.
+    An entry waits only while others follow fast, because a disk can be flushed only some hundred
+    times a second. If the process is killed, less than a second of work is lost.
     """
 
     def __init__(self, store: Store) -> None:
@@ -26,14 +26,14 @@ class WriteBatch(Generic[Report]):
         self._first = self._last = -_FAST
 
     def __enter__(self) -> Self:
-        """Return the batch; leaving the block, also early, writes the waiting entries."""
+        """Return the batch; the end of the block, even by an exception, writes waiting entries."""
         return self
 
     def __exit__(self, *error: object) -> None:
         self.flush()
 
     def add(self, record: Record, reports: Iterable[Report]) -> list[Report]:
-        """Add an entry, and return the reports of those that are on the disk now."""
+        """Add an entry; return the reports of all entries that were written by this call."""
         now = time.monotonic()
         follows = now - self._last < _FAST
         if not self._records:
@@ -45,7 +45,7 @@ class WriteBatch(Generic[Report]):
         return [] if follows and not full else self.flush()
 
     def flush(self) -> list[Report]:
-        """Write the waiting entries, and return their reports."""
+        """Write all waiting entries, and return their reports."""
         records, reports = self._records, self._reports
         self._records, self._reports = [], []
         self._store.write(records)
