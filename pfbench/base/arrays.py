@@ -23,12 +23,12 @@ def norm(x: Floats) -> float:
 
 
 def maximum_nan_as_infinity(*numbers: float) -> float:
-    """Return the largest number, or infinity if any is NaN (`max` can ignore a NaN)."""
+    """Return the largest number, or infinity if any number is NaN (`max` can ignore a NaN)."""
     return math.inf if any(map(math.isnan, numbers)) else max(numbers)
 
 
 def chunk_slices(n: int) -> Iterator[slice]:
-    """Return slices of about equal size that cover 0, ..., n - 1, at most 2^17 entries each.
+    """Return slices that cover 0, ..., n - 1, about equal in size, each at most 2^17 entries.
 
     A computation slice by slice needs no temporary array of full length.
     """
@@ -45,10 +45,10 @@ def as_read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 class VectorPool:
-    """Pool of vectors of one length: a released vector's memory is reused for the next one.
+    """Pool of vectors of one length, which reuses the memory of released vectors.
 
-    The first access to fresh memory takes a third as long as a sweep over it. The allocator itself
-    reuses the memory of short vectors. The pool keeps one spare vector.
+    The first access to newly allocated memory costs a third of a pass over the vector. For short
+    vectors, the allocator itself reuses memory. The pool keeps the memory of one released vector.
     """
 
     def __init__(self, size: int) -> None:
@@ -59,7 +59,7 @@ class VectorPool:
         return VectorPool, (self._size,)
 
     def take(self) -> Floats:
-        """Return an uninitialised vector."""
+        """Return an uninitialised vector from the pool."""
         if self._size < _LONG:
             return np.empty(self._size)
         memory = self._spare.pop() if self._spare else np.empty(self._size)

@@ -1,4 +1,4 @@
-"""Bibliography, read from `references.bib`: its entries, citations of them, and their words."""
+"""Bibliography, read from `references.bib`: its entries, and citations of them in text."""
 
 import re
 import unicodedata
@@ -16,7 +16,7 @@ _FIELD = re.compile(r"^  (\w+) = \{(.*)\},$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Publication:
-    """A paper.
+    """Paper in the bibliography.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ _ACCENTS: Mapping[str, str] = MappingProxyType(
 
 
 def find_cited_paper_keys(source: str) -> tuple[str, ...]:
-    """Return the keys of the papers that a source cites, by key or by authors and year.
+    """Return the keys of the papers that a text cites, by key or by authors and year.
 
     In ``Reddi, Sra, Poczos, Smola 2016 (NIPS)`` the word in brackets is the end of the key, which
     distinguishes papers of the same authors and year. ``et al.`` stands for all authors but the
@@ -98,7 +98,7 @@ def _citations_by_key(part: str) -> Iterator[str]:
 
 
 def _citations_by_authors(part: str) -> Iterator[str]:
-    """Yield the key of one paper for each first author and year in a text."""
+    """Yield one paper's key for each first author and year that a text cites."""
     named = [key for key in REFERENCES if _cites_paper(part, key)]
     for _, group in groupby(sorted(named, key=_author_and_year), key=_author_and_year):
         keys = list(group)
@@ -108,7 +108,7 @@ def _citations_by_authors(part: str) -> Iterator[str]:
 
 
 def _cites_paper(part: str, key: str) -> bool:
-    """Return whether a text has the year and the authors (or `et al.`) of a paper."""
+    """Return whether a text contains the year and the authors (or `et al.`) of a paper."""
     reference = REFERENCES[key]
     authors = [_strip_accents(surname) for surname in surnames(reference)]
     needed = authors[:1] if "et al" in part else authors
@@ -128,7 +128,7 @@ def surnames(reference: Publication) -> list[str]:
 
 
 def strip_tex(text: str) -> str:
-    """Return a BibTeX field without TeX markup."""
+    """Return the text of a BibTeX field without TeX markup."""
 
     def replace_accent(match: re.Match[str]) -> str:
         return unicodedata.normalize("NFC", match[2] + _ACCENTS[match[1]])
@@ -153,7 +153,7 @@ def format_reference(key: str) -> str:
 
 
 def find_urls(key: str) -> dict[str, str]:
-    """Return the addresses of a paper by kind: DOI, arXiv, proceedings."""
+    """Return the URLs of a paper by their labels: DOI, arXiv number, proceedings."""
     fields = REFERENCES[key].fields
     urls = {}
     if "doi" in fields:

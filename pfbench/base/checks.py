@@ -15,7 +15,7 @@ from pfbench.base.errors import InputError
 
 
 def check_integer(name: str, value: Any, *, minimum: int) -> int:
-    """Return `value` as an int; raise if it is not an integer >= `minimum`."""
+    """Return `value` as an int; raise if it is not an integer of at least `minimum`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise InputError(f"{name}={brief_repr(value)} must be an integer of at least {minimum}.")
     if value < minimum:
@@ -31,7 +31,7 @@ def check_real(
     minimum: float = -math.inf,
     upper: float = math.inf,
 ) -> float:
-    """Return `value` as a finite float in (`above`, `upper`], >= `minimum`, or raise."""
+    """Return `value` as a finite float in (`above`, `upper`] and >= `minimum`, or raise."""
     value = unwrap_scalar(name, value)
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InputError(f"{name}={brief_repr(value)} must be a number.")
@@ -51,7 +51,10 @@ def check_real(
 
 
 def unwrap_scalar(name: str, value: Any) -> Any:
-    """Return the entry of a one-entry array; raise for other arrays, return other values."""
+    """Return the entry of a one-entry array, or any other value unchanged.
+
+    An array with another number of entries raises.
+    """
     if not isinstance(value, np.ndarray):
         return value
     if value.size != 1:
@@ -60,7 +63,7 @@ def unwrap_scalar(name: str, value: Any) -> Any:
 
 
 def check_text(name: str, value: Any, example: str = "") -> str:
-    """Return `value` if it is a string, else raise with an example."""
+    """Return `value` if it is a string; otherwise raise with an example of a valid one."""
     if not isinstance(value, str):
         such = f", as in {example!r}" if example else ""
         raise InputError(f"{name}={brief_repr(value)} must be a string{such}.")
@@ -68,7 +71,7 @@ def check_text(name: str, value: Any, example: str = "") -> str:
 
 
 def check_choice(name: str, value: Any, allowed: Collection[str]) -> str:
-    """Return `value` if it is among `allowed`, else raise with the nearest allowed value."""
+    """Return `value` if it is in `allowed`; otherwise raise with the nearest allowed value."""
     if not isinstance(value, str) or value not in allowed:
         raise unknown_name_error(
             f"value for {name}", value if isinstance(value, str) else brief_repr(value), allowed
@@ -77,7 +80,7 @@ def check_choice(name: str, value: Any, allowed: Collection[str]) -> str:
 
 
 def check_file_name(name: str, value: str) -> str:
-    """Return `value` if it is a portable file name, else raise."""
+    """Return `value` if it is a portable file name; otherwise raise."""
     if not re.fullmatch(r"[^\W_][\w .+-]{0,99}", value):
         raise InputError(
             f"{name}={value!r:.100} must be usable as a file name: use letters, digits, spaces, "
@@ -108,7 +111,7 @@ def check_finite_array(
 
 
 def check_float_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
-    """Raise unless `value` is a float64 array of a shape; its entries may be infinite."""
+    """Raise unless `value` is a float64 array of shape `shape`; entries may be infinite."""
     if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.shape != shape:
         text = f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else value
         raise InputError(f"{name} must be an array of float64 of shape {shape}, not {text}.")
@@ -121,21 +124,21 @@ _MOST_LISTED = 40
 
 
 def find_entry(kind: str, name: Any, entries: Mapping[str, T]) -> T:
-    """Return the entry of a name; raise `unknown_name_error` if there is none."""
+    """Return the value under `name` in `entries`; raise `unknown_name_error` if there is none."""
     if not isinstance(name, str) or name not in entries:
         raise unknown_name_error(kind, name, entries)
     return entries[name]
 
 
 def check_names(kind: str, names: Iterable[str], existing: Collection[str]) -> None:
-    """Raise `unknown_name_error` for the first unknown name."""
+    """Raise `unknown_name_error` for the first of `names` that is not in `existing`."""
     for name in names:
         if name not in existing:
             raise unknown_name_error(kind, name, existing)
 
 
 def brief_repr(value: Any) -> str:
-    """Return a short representation of a value of any type for an error message."""
+    """Return a short representation of a value of any type, for an error message."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if callable(value) and hasattr(value, "__name__"):
@@ -149,7 +152,7 @@ def brief_repr(value: Any) -> str:
 
 
 def unknown_name_error(kind: str, name: Any, existing: Iterable[str]) -> InputError:
-    """Return the error for an unknown `name`, with the nearest of the `existing` ones.
+    """Return the error for an unknown name, with the nearest of the `existing` names.
 
     Parameters
     ----------

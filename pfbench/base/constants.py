@@ -1,8 +1,8 @@
-"""Constants of a problem, each with its derivation, and formulas of them as parameters.
+"""Constants of a problem, with their derivations, and formulas of constants as parameters.
 
-A formula, as in ``step=3/L`` or ``period=ceil(n/8)``, may have numbers, the names of `MEANING`, L
-(see `Constants.L`), ``+ - * /``, parentheses, ceil and sqrt. It is evaluated once the problem is
-known.
+A formula, as in ``step=3/L`` or ``period=ceil(n/8)``, is evaluated once the problem is known. It
+may have numbers, the names of `MEANING`, L (see `Constants.L`), ``+ - * /``, parentheses, ceil and
+sqrt.
 """
 
 import ast
@@ -39,7 +39,7 @@ MEANING = {
 
 @dataclass(frozen=True)
 class Constants:
-    """Constants of one problem and start point; a constant that is not stated is infinite.
+    """Constants of a problem and a start point; a constant that is not stated is infinite.
 
     Attributes
     ----------
@@ -74,14 +74,14 @@ class Constants:
             object.__setattr__(self, name, unwrap_scalar(name, getattr(self, name)))
 
     def __getattr__(self, name: str) -> float:
-        """Raise for an unknown constant, with the nearest name."""
+        """Raise `AttributeError` for an unknown constant, with the nearest name."""
         if name.startswith("_"):
             raise AttributeError(name)
         raise AttributeError(str(unknown_name_error("constant", name, (*MEANING, "L"))))
 
     @classmethod
     def from_derivations(cls, **statement: tuple[float, str]) -> Self:
-        """Return constants from pairs of value and derivation, without the infinite ones."""
+        """Return constants from pairs of value and derivation; infinite values are left out."""
         scalars = {
             name: unwrap_scalar(name, statement[name][0]) for name in MEANING if name in statement
         }
@@ -90,7 +90,7 @@ class Constants:
         return cls(**numbers, derivations=words)
 
     def require(self, name: str, purpose: str) -> float:
-        """Return the constant `name`.
+        """Return the constant `name`; raise if the problem does not state it.
 
         Raises
         ------
@@ -106,7 +106,7 @@ class Constants:
         return value
 
     def smoothness(self, purpose: str) -> float:
-        """Return max(L_f, L_ms), the L of stochastic methods; raise if either is not stated."""
+        """Return L = max(L_f, L_ms) for stochastic methods; raise unless both are stated."""
         return max(self.require("L_f", purpose), self.require("L_ms", purpose))
 
     @property
@@ -133,7 +133,7 @@ _OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], float]] = MappingP
 
 
 def is_constant_formula(value: Any) -> bool:
-    """Return whether a value is a formula: allowed parts only, a constant and an operator."""
+    """Return whether a value is a formula with a constant, an operator and allowed parts only."""
     if not isinstance(value, str) or len(value) > LONGEST:
         return False
     formula = _TOKENS.fullmatch(value) and _CONSTANT.search(value)
@@ -143,7 +143,7 @@ def is_constant_formula(value: Any) -> bool:
 def evaluate_formulas(
     constants: Constants, parameters: Mapping[str, Any], texts: Collection[str], owner: str
 ) -> dict[str, Any]:
-    """Return parameters with formulas evaluated; those named in `texts` remain strings.
+    """Return parameters with formulas evaluated; parameters in `texts` remain strings.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from pfbench.base.errors import InputError
 
 
 class OracleKind(StrEnum):
-    """Kind of counted oracle calls; its text is the name of its count.
+    """Kind of counted oracle calls; as a string, it is the name of its count.
 
     To add a kind, add a member here, a field to `Counts` and `Budget`, a counting method to the
     oracle bundle, and a word to ``cli/schemas/spec.json``. All other lists derive from this one.
@@ -20,7 +20,7 @@ class OracleKind(StrEnum):
     label: str
 
     def __new__(cls, name: str, meaning: str, label: str) -> Self:
-        """Attach the unit of a count and its label in figures."""
+        """Return a new member with a name, the unit of its count, and its label in figures."""
         kind = str.__new__(cls, name)
         kind._value_ = name
         kind.meaning, kind.label = meaning, label
@@ -72,7 +72,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Maximum number of oracle calls of a run, which stops before a call that would exceed it.
+    """Maximum numbers of oracle calls; a run stops before a call that would exceed one of them.
 
     Every field is a number of calls in the units of `Counts`; infinity means no limit.
 
@@ -98,7 +98,7 @@ class Budget:
 
     @property
     def limits(self) -> dict[str, float]:
-        """Finite limits, by name of the count."""
+        """Finite limits of the budget, by name of the count."""
         limits = {name: getattr(self, name) for name in COUNTED}
         return {name: limit for name, limit in limits.items() if limit != math.inf}
 

@@ -1,4 +1,4 @@
-"""Exceptions, one sentence each with the cause and the remedy, and source locations of errors."""
+"""Exceptions, whose message is one sentence with cause and remedy; source locations of errors."""
 
 import difflib
 import linecache
@@ -18,11 +18,11 @@ class PfbenchError(Exception):
 
 
 class InputError(PfbenchError, ValueError):
-    """Invalid parameter, name, selector or file from the user; raised before any work."""
+    """Error for an invalid parameter, name, selector or file, raised before any work."""
 
 
 class FailedBeforeFirstQuery(InputError):
-    """Error of a method that raised before its first oracle call; chained to the cause."""
+    """Error for a method that raised before its first oracle call; `__cause__` is its error."""
 
 
 class InputErrors(InputError):
@@ -40,31 +40,34 @@ class InputErrors(InputError):
 
 
 class DataError(PfbenchError):
-    """Data set that is missing, damaged, truncated or not the expected one."""
+    """Error for a data set that is missing, damaged, truncated or not the expected one."""
 
 
 class RefusedError(PfbenchError):
-    """Algorithm whose requirements or assumptions the problem does not meet."""
+    """Error for an algorithm whose requirements or assumptions the problem does not meet."""
 
 
 class NoComponentsError(RefusedError, AttributeError):
-    """The n of a sampler, which has no components."""
+    """Error for access to n, the number of components, of a sampler, which has no components."""
 
 
 class StorageError(PfbenchError):
-    """Store, report folder or output file that cannot be read or written."""
+    """Error for a store, report folder or output file that cannot be read or written."""
 
 
 class StalePoint(PfbenchError):
-    """Access to a point after its sequence moved on by more than one step without `keep`."""
+    """Error for access to a point whose sequence has moved on by more than one step.
+
+    A copy by `keep` stays accessible.
+    """
 
 
 class DivergedError(PfbenchError, FloatingPointError):
-    """Non-finite number where a finite one is needed: the run has diverged."""
+    """Error for a non-finite number where a finite one is needed: the run has diverged."""
 
 
 class WorkerDied(PfbenchError):
-    """Worker process that was killed from outside, or cannot execute a run."""
+    """Error for a worker process that was killed from outside, or cannot execute a run."""
 
 
 class ErrorCollector:
@@ -75,7 +78,7 @@ class ErrorCollector:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Record the input errors of a block, and continue after it."""
+        """Collect the input errors that the block raises, and continue after the block."""
         try:
             yield
         except InputErrors as error:
@@ -87,7 +90,7 @@ class ErrorCollector:
         return len(self._errors)
 
     def raise_collected(self) -> None:
-        """Raise the recorded errors, if any.
+        """Raise the collected errors, if there are any.
 
         Raises
         ------
@@ -107,21 +110,21 @@ class ErrorCollector:
 
 
 def format_error(error: BaseException) -> str:
-    """Return the text of an error, preceded by its type if it is not pfbench's."""
+    """Return the text of an error, preceded by its type unless pfbench defines the type."""
     if isinstance(error, PfbenchError):
         return brief_error_text(error)
     return f"{type(error).__name__}: {brief_error_text(error)}"
 
 
 def format_error_with_notes(error: BaseException) -> str:
-    """Return the type and the text of an error, with its notes."""
+    """Return the type and the text of an error, followed by its notes."""
     return ", ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
 
 
 class BudgetExhausted(BaseException):
     """Raised by the oracles before a call that would exceed the budget.
 
-    It derives from `BaseException`, so that an algorithm's own ``except Exception`` does not
+    The class derives from `BaseException`, so that an ``except Exception`` in an algorithm does not
     swallow it.
     """
 
@@ -139,7 +142,7 @@ _LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platlib", "p
 
 
 class SourceLocation(NamedTuple):
-    """Line of code.
+    """Location of a line of source code.
 
     Attributes
     ----------
@@ -161,7 +164,7 @@ class SourceLocation(NamedTuple):
 
 
 def locate_error(error: BaseException) -> SourceLocation | None:
-    """Return the innermost line outside libraries that led to an error of a method.
+    """Return the location of the innermost line, outside of libraries, that led to an error.
 
     Return None if the traceback has neither user code nor a built-in method.
     """
@@ -178,7 +181,7 @@ def locate_error(error: BaseException) -> SourceLocation | None:
 
 
 def is_raised_within(error: BaseException, subpackage: str) -> bool:
-    """Return whether an error was raised by, or below, the code of a subpackage."""
+    """Return whether an error was raised by code of a subpackage, or by code it called."""
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename.startswith(f"{_OURS}/{subpackage}/"):
@@ -203,13 +206,13 @@ def _text_or_error_text(text: object) -> str:
 
 
 def end_sentence(text: object) -> str:
-    """Return a text that ends with one punctuation mark: a full stop, unless it has another."""
+    """Return a text with a final punctuation mark: its own one, or else a full stop."""
     words = _text_or_error_text(text).rstrip(". ")
     return words if words.endswith(("?", "!")) else f"{words}."
 
 
 def add_location(text: object, location: SourceLocation | None, then: str = "") -> str:
-    """Return a text as a sentence, followed by the line of code in brackets and by `then`."""
+    """Return a text as a sentence, followed by a source location in brackets and by `then`."""
     if location is None and not then:
         return end_sentence(text)
     other_location = "" if location is None else f" ({location})"

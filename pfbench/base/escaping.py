@@ -13,8 +13,7 @@ def escape_text(text: str, keep: str = "") -> str:
 
     The escaped characters are: control characters (C0 with newlines and tabs, C1), characters that
     change the direction of writing or have no width, line separators, surrogates, and unassigned
-    code points. An escape becomes ``\\x1b``, a newline ``\
-    ``.
+    code points. An escape character becomes ``\x1b``, a newline ``\n``.
 
     Parameters
     ----------
@@ -32,9 +31,9 @@ def escape_text(text: str, keep: str = "") -> str:
 
 
 def escape_spreadsheet(text: str) -> str:
-    """Return a text that no spreadsheet reads as a formula: an initial formula character is quoted.
+    """Return a text that no spreadsheet reads as a formula.
 
-    `escape_text` is applied as well.
+    An initial character that starts a formula is quoted. `escape_text` is applied as well.
     """
     return ("'" if text[:1] in _FORMULA else "") + escape_text(text)
 
@@ -43,7 +42,7 @@ _LEFT = ' style="text-align: left"'
 
 
 def html_table(names: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
-    """Return a table with a header row and a caption above; numbers have six digits."""
+    """Return an HTML table with a caption and a header row; numbers have six digits."""
     head = "".join(f"<th{_LEFT}>{html_text(name)}</th>" for name in names)
     lines = [f"<tr>{''.join(map(_format_cell, row))}</tr>" for row in rows]
     text = f"<caption{_LEFT}>{html_text(caption)}</caption>" if caption else ""
@@ -51,13 +50,13 @@ def html_table(names: Sequence[str], rows: Iterable[Sequence[Any]], caption: str
 
 
 def html_fields(values: Mapping[str, Any], caption: str = "") -> str:
-    """Return a two-column table of names and values, without those that are None."""
+    """Return a two-column HTML table of names and values; values that are None are left out."""
     displayed = ((name, value) for name, value in values.items() if value not in (None, ""))
     return html_table(("", ""), displayed, caption)
 
 
 def html_text(text: str) -> str:
-    """Return a text escaped for HTML."""
+    """Return a text with the special characters of HTML escaped."""
     return escape(escape_text(text))
 
 

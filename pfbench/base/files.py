@@ -1,4 +1,4 @@
-"""Atomic writing of files, and a record of the files that user-defined code reads.
+"""Atomic writing of files, and recording of the files that user-defined code reads.
 
 Files that a library opens from its own C code raise no Python audit event and are missed.
 """
@@ -27,7 +27,7 @@ PARTIAL = ".partial"
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file for writing, which replaces `path` once it is on the disk.
+    """Open a temporary file for writing; at the end of the block, it replaces `path`.
 
     If the block or the disk fails, or the user interrupts, `path` is unchanged and nothing else is
     left. A killed process leaves a hidden file whose name ends in `PARTIAL`.
@@ -60,7 +60,7 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush the entries of a folder to the disk, where the system supports it."""
+    """Flush the entries of a folder to the disk, if the system supports this."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -71,7 +71,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextmanager
 def translate_os_errors(subject: str) -> Iterator[None]:
-    """Convert an OSError of the block to a StorageError with one sentence.
+    """Convert an OSError in the block to a StorageError whose message is one sentence.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def require_pyarrow(subject: str) -> None:
 
 
 def temporary_sibling(path: Path) -> Path:
-    """Return a new hidden name in the folder of a file."""
+    """Return a new hidden path in the folder of a file."""
     return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{PARTIAL}")
 
 
@@ -112,9 +112,10 @@ def check_writable(
     remedy: str = "choose another",
     error: type[PfbenchError] = InputError,
 ) -> None:
-    """Raise if a file or folder cannot be written, before any work is done for it.
+    """Raise if a file or folder cannot be written, before work whose results it is to hold.
 
-    The check leaves nothing behind, even if the process is killed. Free disk space is not checked.
+    The check leaves nothing behind, even if the process is killed. It does not check for free disk
+    space.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ def check_writable(
 
 
 def _check_by_writing(folder: Path) -> None:
-    """Raise the system's error if no file can be created in a folder."""
+    """Create a file in a folder and remove it; the system's error is raised if that fails."""
     # On Linux it has no name, so that nothing is left even by a kill.
     with TemporaryFile(dir=folder):
         pass
@@ -187,7 +188,7 @@ class FileWatch:
     _busy: bool = False
 
     def __call__(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Record an opened file; Python calls this at each audit event."""
+        """Record a file if the audit event opens one; Python calls this at each audit event."""
         if event != "open" or self._busy or not isinstance(arguments[0], str | bytes | os.PathLike):
             return
         name = os.fsdecode(arguments[0])
@@ -205,13 +206,13 @@ class FileWatch:
 
     @property
     def digests(self) -> dict[str, str]:
-        """Digest of each file, by relative path as in the code, else by full path."""
+        """Digest of each recorded file, by relative path as in the code, else by full path."""
         return {full if os.path.isabs(name) else name: d for (name, full), d in self.opened.items()}
 
 
 @cache
 def process_file_watch() -> FileWatch:
-    """Return the watch of this process, installed at the first call and never removed."""
+    """Return the file watch of this process; the first call installs it for good."""
     watch = FileWatch()
     sys.addaudithook(watch)
     return watch
@@ -219,7 +220,7 @@ def process_file_watch() -> FileWatch:
 
 @contextmanager
 def record_opened_files() -> Iterator[dict[str, str]]:
-    """Yield a mapping that gets, after the block, the digests of the files opened in it."""
+    """Yield a dict that, after the block, has the digests of the files opened in the block."""
     existing, digests = process_file_watch(), dict[str, str]()
     opened, created = existing.opened, existing.created
     existing.opened, existing.created = {}, set()
@@ -233,9 +234,10 @@ def record_opened_files() -> Iterator[dict[str, str]]:
 def call_and_record_files(
     function: Callable[..., Any], *arguments: Any
 ) -> tuple[Any, dict[str, str]]:
-    """Call a function; return its value and the files that user-defined code has read.
+    """Call a function; return its value and digests of files that user-defined code has read.
 
-    In a worker process these are all files read since its start: the code may keep their content.
+    In a worker process, these are all files read since its start, because the code may keep their
+    content.
     """
     with record_opened_files() as files:
         value = function(*arguments)
@@ -246,7 +248,7 @@ def call_and_record_files(
 
 
 def find_changed_file(files: Mapping[str, str]) -> str:
-    """Return the first file whose digest has changed; an empty string if there is none.
+    """Return the first file whose digest has changed; an empty string if none has changed.
 
     A missing file counts as unchanged: it may be on another machine.
     """
@@ -273,12 +275,12 @@ def _digest_by_path_and_stat(path: str, *state: int) -> str:
 
 
 def is_user_file(path: str) -> bool:
-    """Return whether a file belongs neither to pfbench, Python, a library nor the system."""
+    """Return whether a file lies in no folder of pfbench, Python, a library or the system."""
     return not any(Path(path).is_relative_to(folder) for folder in _library_folders())
 
 
 def _is_opened_by_user_code() -> bool:
-    """Return whether user-defined code opens a file other than by importing a library."""
+    """Return whether user-defined code opens a file; imports of libraries do not count."""
     frame = sys._getframe(2)
     while frame:
         name = frame.f_code.co_filename

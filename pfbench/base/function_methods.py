@@ -36,11 +36,11 @@ _QUERIES = frozenset({"value", "gradient", "batch", "lo", "prox"})
 
 
 class _FunctionMethodType(type):
-    """Metaclass of classes derived from functions; instances pickle as their function does."""
+    """Metaclass of method classes derived from functions, which are pickled by their functions."""
 
 
 class FunctionMethod(metaclass=_FunctionMethodType):
-    """Plain function as a method; `method_class` derives a subclass from each function."""
+    """Base class of methods made from plain functions; `method_class` derives the subclasses."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
@@ -55,7 +55,7 @@ class FunctionMethod(metaclass=_FunctionMethodType):
     deterministic: ClassVar[bool] = False
 
     def run(self, ask: Any, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update, starting at x; at most `iterations` if stated."""
+        """Yield a state after each update, starting at x; stop after `iterations` if it is set."""
         fields: Any = self.__dataclass_fields__  # type: ignore[attr-defined]
         hyper = {name: getattr(self, name) for name in fields}
         iterations = hyper.pop("iterations") if self.is_truncated else None
@@ -65,7 +65,7 @@ class FunctionMethod(metaclass=_FunctionMethodType):
         return islice(self._call_back(ask, x, rng, hyper), iterations)
 
     def _call_back(self, ask: Any, x: Any, rng: Any, hyper: Any) -> Iterator[State]:
-        """Yield the iterates of a solver: those it passes to callback, yields, or queries."""
+        """Yield a state for each iterate that a solver passes to callback, yields, or queries."""
         if not isinstance(x, np.ndarray):
             raise InputError(f"{self.name} takes arrays: choose a problem whose points are arrays.")
         function, roles = type(self).function, set(self.arguments.values())
@@ -110,7 +110,7 @@ class FunctionMethod(metaclass=_FunctionMethodType):
 
 
 def is_method(function: Any) -> bool:
-    """Return whether a function takes the arguments (ask, x, rng), or a gradient and x0."""
+    """Return whether a function has the arguments (ask, x, rng), or a gradient and x0."""
     if not inspect.isfunction(function):
         return False
     is_generator = tuple(inspect.signature(function).parameters)[:3] == _GENERATOR
@@ -118,7 +118,7 @@ def is_method(function: Any) -> bool:
 
 
 def _solver_argument_roles(function: Any, names: Mapping[str, str]) -> dict[str, str]:
-    """Return the role of each argument of a solver; empty if the function is not a solver."""
+    """Return the role of each argument of a solver; {} if the function is not a solver."""
     mapped = {reference: _ROLES[name] for name, reference in names.items() if name in _ROLES}
     roles = {**_ROLES, **mapped}
     results = {p: roles[p] for p in inspect.signature(function).parameters if p in roles}
@@ -186,14 +186,14 @@ def method_class(
     names: Mapping[str, str] | None = None,
     requires: frozenset[str] | None = None,
 ) -> type[FunctionMethod]:
-    """Return a method class for a plain function; its fields are the function's parameters.
+    """Return a method class made from a function; its fields are the function's parameters.
 
     A function ``mine(ask, x, rng, **parameters)`` yields states. A solver takes some of ``f``,
     ``grad``, ``batch_grad``, ``lmo``, ``project``, ``x0``, ``rng``, ``n``, ``callback``. Its
-    iterates are the points that it passes to `callback` or yields; otherwise the points at which it
-    queries a gradient, and the point that it returns. Both kinds get a parameter `iterations` that
-    ends the run, unless the function has one. The attributes ``requires``, ``deterministic``,
-    ``output``, ``names`` of the function become those of the method.
+    iterates are the points that it passes to `callback` or yields. Without either, they are the
+    points at which it queries a gradient, and the point that it returns. Both kinds get a parameter
+    `iterations` that ends the run, unless the function has one. The function's attributes
+    ``requires``, ``deterministic``, ``output`` and ``names`` become those of the method.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def method_class(
 
 
 def _list_oracle_names(code: Any) -> frozenset[str]:
-    """Return the oracles that a code object and its nested code objects name."""
+    """Return the names of the oracles that occur in a code object and those nested in it."""
     inner = [co_const for co_const in code.co_consts if inspect.iscode(co_const)]
     verbs = {name for name in code.co_names if name in vars(OracleProtocol) and name[0] != "_"}
     return frozenset(verbs.union(*map(_list_oracle_names, inner)))
@@ -239,11 +239,11 @@ _PATIENCE = 5.0
 
 
 class ConsumerClosed(BaseException):
-    """Raised in the function at its next callback after the generator is closed."""
+    """Exception raised in the function at its next callback after the generator is closed."""
 
 
 class _CallbackChannel(Generic[Item]):
-    """Exchange of items between the generator and the function in its thread."""
+    """Channel by which a function in a thread passes items to a generator."""
 
     def __init__(self, work: Callable[[Callable[[Item], None]], object]) -> None:
         self.work = work
@@ -257,7 +257,7 @@ class _CallbackChannel(Generic[Item]):
             raise ConsumerClosed
 
     def run_work(self) -> None:
-        """Run the function until it returns or raises."""
+        """Run the function until it returns or raises; pass the exception to the generator."""
         ended: BaseException | None = None
         try:
             self.work(self.hand_over)
@@ -269,10 +269,10 @@ class _CallbackChannel(Generic[Item]):
 def iterate_callback(work: Callable[[Callable[[Item], None]], object]) -> Iterator[Item]:
     """Yield the items that a function passes to its callback.
 
-    The function runs in its own thread, but never at the same time as the consumer of the items: so
+    The function runs in its own thread, but never at the same time as the consumer of the items. So
     both behave as in a single thread, in a reproducible order. An exception of the function is
-    raised where the next item is requested. If the generator is closed, the next callback raises
-    `ConsumerClosed`.
+    raised where the consumer requests the next item. If the generator is closed, the next callback
+    raises `ConsumerClosed`.
     """
     exchange = _CallbackChannel(work)
     # Settings such as numpy's errstate belong to the context.

@@ -1,4 +1,4 @@
-"""Lazy loading of a package's public names, so that importing one module is quick."""
+"""Lazy loading of a package's public names, so that importing the package is quick."""
 
 import ast
 import sys
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def public_modules(package: str, listing: str = "") -> dict[str, str]:
-    """Return the module of each public name of a package, by name.
+    """Return a dict from each public name of a package to the module that defines it.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def public_modules(package: str, listing: str = "") -> dict[str, str]:
 
 
 def lazy_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package.
+    """Return a function `__getattr__` for a package, which imports a public name on access.
 
     Parameters
     ----------

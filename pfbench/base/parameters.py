@@ -2,8 +2,8 @@
 
     rows: int = parameter(2000, "number of rows")
 
-`integer`, `positive`, `nonnegative` and `one_of_values` also restrict the values. A field without
-`about` in its metadata is not a parameter.
+The functions `integer`, `positive`, `nonnegative` and `one_of_values` also restrict the values. A
+field without `about` in its metadata is not a parameter.
 """
 
 import math
@@ -30,7 +30,7 @@ _TEXTS = (str, str | None, "str", "str | None")
 
 @dataclass(frozen=True)
 class Parameter:
-    """Parameter of an algorithm, a problem, a source of data, a set or a penalty.
+    """Parameter of an algorithm, a problem, a data source, a set or a penalty.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Parameter:
 def parameter(
     default: Any, description: str, words: str = "", check: Check | None = None, **options: Any
 ) -> Any:
-    """Return the dataclass field of a parameter.
+    """Return a dataclass field that declares a parameter.
 
     A required parameter has the default `MISSING`. `words` describes a default that is computed.
     `check` is called by `check_field_values`; `options` are those of `dataclasses.field`.
@@ -68,22 +68,22 @@ def parameter(
 
 
 def integer(default: Any, description: str, minimum: int = 1, words: str = "") -> Any:
-    """Return the field of an integer of at least `minimum`."""
+    """Return the dataclass field of a parameter that is an integer of at least `minimum`."""
     return parameter(default, description, words, partial(check_integer, minimum=minimum))
 
 
 def positive(default: Any, description: str, upper: float = math.inf) -> Any:
-    """Return the field of a number above 0, and at most `upper`."""
+    """Return the dataclass field of a parameter above 0 and at most `upper`."""
     return parameter(default, description, check=partial(check_real, above=0.0, upper=upper))
 
 
 def nonnegative(default: Any, description: str, upper: float = math.inf) -> Any:
-    """Return the field of a number of at least 0, and at most `upper`."""
+    """Return the dataclass field of a parameter of at least 0 and at most `upper`."""
     return parameter(default, description, check=partial(check_real, minimum=0.0, upper=upper))
 
 
 def one_of_values(default: Any, description: str, allowed: tuple[Any, ...]) -> Any:
-    """Return the field of a value from a list of strings or numbers."""
+    """Return the dataclass field of a parameter whose value is one of a list."""
 
     def check(name: str, value: Any) -> None:
         if isinstance(default, str):
@@ -97,9 +97,9 @@ def one_of_values(default: Any, description: str, allowed: tuple[Any, ...]) -> A
 
 
 def check_field_values(obj: Any) -> None:
-    """Raise for the first invalid field of a dataclass, by the parameters' checks.
+    """Raise for the first invalid field of a dataclass instance, by its parameters' checks.
 
-    None is allowed where it is the default.
+    A field whose default is None may be None.
     """
     for f in fields(obj):
         value, check = getattr(obj, f.name), f.metadata.get("check")
@@ -108,14 +108,14 @@ def check_field_values(obj: Any) -> None:
 
 
 class CheckedParameters:
-    """Dataclass whose parameters are checked when it is made; see `check_field_values`."""
+    """Base dataclass that checks its parameters on creation; see `check_field_values`."""
 
     def __post_init__(self) -> None:
         check_field_values(self)
 
 
 def collect_declared_parameters(cls: Any, *, includes_all: bool = False) -> dict[str, Parameter]:
-    """Return the parameters of a dataclass by name; with `includes_all`, all its fields."""
+    """Return the parameters of a dataclass by name; with `includes_all`, all of its fields."""
     return dict(_list_declared(cls, includes_all))
 
 
@@ -138,7 +138,7 @@ def string_parameter_names(parameters: Mapping[str, Parameter]) -> list[str]:
 
 
 def format_value(value: Any) -> str:
-    """Return a value as written on the command line."""
+    """Return a parameter value as it is written on the command line."""
     if isinstance(value, bool):
         return str(value).lower()
     return "none" if value is None else str(value)
@@ -152,7 +152,7 @@ def check_parameter_names(kind: str, names: Iterable[str], existing: Collection[
 def check_string_parameter_values(
     parameters: Mapping[str, Any], existing: Mapping[str, Parameter]
 ) -> None:
-    """Raise if the value of a string parameter cannot be a string."""
+    """Raise if a parameter that must be a string has a value that no string can express."""
     for name, value in parameters.items():
         if existing[name].text and value is not None and not isinstance(value, (str, int, float)):
             check_text(name, value)
@@ -161,14 +161,14 @@ def check_string_parameter_values(
 def check_required_parameters(
     subject: str, names: Iterable[str], parameters: Mapping[str, Parameter]
 ) -> None:
-    """Raise if a required parameter is missing."""
+    """Raise if a required parameter of a component is missing."""
     for name, parameter in parameters.items():
         if parameter.is_required and name not in names:
             raise InputError(f"{subject} needs {name}, the {parameter.description}.")
 
 
 def merge_parameters(alternatives: Mapping[str, Mapping[str, Parameter]]) -> dict[str, Parameter]:
-    """Return the parameters of all alternatives, each with the alternatives that have it.
+    """Return all parameters of several alternatives; each lists the alternatives that have it.
 
     Defaults that differ are listed one by one.
     """
@@ -193,7 +193,7 @@ T = TypeVar("T")
 
 
 class DelegatedAttribute(Generic[T]):
-    """Attribute delegated to a part: ``radius = DelegatedAttribute[float]("ball")``.
+    """Attribute read from a part of the object: ``radius = DelegatedAttribute[float]("ball")``.
 
     Parameters
     ----------

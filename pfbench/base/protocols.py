@@ -1,6 +1,6 @@
-"""Interfaces between the subpackages, and assumptions of theorems.
+"""Interfaces between the subpackages, and the assumptions of theorems.
 
-Algorithms declare `assumes`, problems state `properties`; both take their words from `ASSUMPTIONS`.
+Algorithms declare `assumes` and problems state `properties`; both use the names in `ASSUMPTIONS`.
 """
 
 import math
@@ -32,7 +32,7 @@ class Hessian(Protocol):
 
 
 class Table(Protocol):
-    """Stored gradient a_i of each component, in the most compact form of the problem."""
+    """Stored gradients a_i, one for each component, in the most compact form of the problem."""
 
     @property
     def mean(self) -> Gradient:
@@ -42,14 +42,14 @@ class Table(Protocol):
         """Return the mean of grad f_i(x) - a_i over the sample."""
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
-        """Return the `difference`, then store grad f_i(x) as a_i once for each distinct index."""
+        """Return the `difference`, then store grad f_i(x) as a_i for each distinct index i."""
 
 
 class OracleProtocol(Protocol):
-    """Oracles of a problem."""
+    """Interface of the oracles of a problem."""
 
     def gradient(self, x: Point) -> Gradient:
-        """Return the gradient of f at x, after applying any recorded step of x."""
+        """Return the gradient of f at x; a recorded step of x is applied first."""
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
         """Return the mean of the sampled component gradients at x."""
@@ -58,13 +58,13 @@ class OracleProtocol(Protocol):
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample."""
 
     def value(self, x: Point) -> float:
-        """Return f(x); a recorded step of x is not applied."""
+        """Return f(x) without applying a recorded step of x."""
 
     def lo(self, g: Any) -> Point:
         """Return a vertex of the set that minimises <g, v>."""
 
     def prox(self, x: Point, g: Any, lam: float) -> Point:
-        """Return the proximal map of x - lam g."""
+        """Return the proximal map of the penalty, or the projection, at x - lam g."""
 
     def hessian(self, s: Point) -> Hessian:
         """Return all component Hessians at s."""
@@ -73,22 +73,22 @@ class OracleProtocol(Protocol):
         """Return a table filled with the component gradients at x."""
 
     def sample(self, rng: np.random.Generator, size: int) -> Any:
-        """Return `size` independent draws: indices of components, or `Draws` of a sampler."""
+        """Return `size` independent draws, as component indices or `Draws` of a sampler."""
 
     def component_smoothness(self) -> Floats:
-        """Return L_i for each component, shape (n,): the gradient of f_i is L_i-Lipschitz."""
+        """Return the L_i, shape (n,), where the gradient of f_i is L_i-Lipschitz."""
 
 
 class Backend(OracleProtocol, Protocol):
-    """Uncounted oracles of one run, independent of the caller."""
+    """Interface of the uncounted oracles of one run, which are independent of the caller."""
 
     @property
     def n(self) -> int:
-        """Number of components; None for a sampler."""
+        """Number of components; None for a sampler, which has no components."""
 
     @property
     def unconstrained(self) -> bool:
-        """Whether there is neither set nor penalty: prox is then x - lam g, and not counted."""
+        """Whether there is neither set nor penalty; prox is then x - lam g and is not counted."""
 
 
 class PointFormat(Protocol):
@@ -96,30 +96,30 @@ class PointFormat(Protocol):
 
     @property
     def points_text(self) -> str:
-        """Description of points, in words."""
+        """Description of the points, in words."""
 
     @property
     def gradients_text(self) -> str:
-        """Description of gradients, in words."""
+        """Description of the gradients, in words."""
 
     def is_point(self, x: Any) -> bool:
-        """Return whether x is a point of the problem's space."""
+        """Return whether x is a point of the problem."""
 
     def is_gradient(self, g: Any) -> bool:
-        """Return whether g is a gradient of the problem, possibly tilted."""
+        """Return whether g is a gradient of the problem, possibly tilted by c (x - u)."""
 
     def is_vertex(self, v: Any) -> bool:
-        """Return whether v can be the result of a linear minimisation."""
+        """Return whether linear minimisation may return v."""
 
     def describe(self, obj: Any) -> str:
-        """Return a description of an object, in words."""
+        """Return a description of an object in words, for an error message."""
 
     def present(self, backend: Any) -> Any:
-        """Return the backend, whose answers have the form of points."""
+        """Return a backend whose answers have the format of the points."""
 
 
 class FeasibleSet(Protocol):
-    """A convex compact set, or the whole space."""
+    """Interface of a convex compact set, or the whole space."""
 
     @property
     def name(self) -> str:
@@ -127,33 +127,33 @@ class FeasibleSet(Protocol):
 
     @property
     def has_projection(self) -> bool:
-        """Whether `project` is available."""
+        """Whether the method `project` is available."""
 
     @property
     def diameter(self) -> float:
-        """Euclidean diameter."""
+        """Euclidean diameter of the set."""
 
     def lo(self, g: Any) -> Point:
-        """Return a vertex that minimises <g, v>."""
+        """Return a vertex v that minimises <g, v>."""
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return certified lower and upper bounds of the minimum of <g, v> over the set."""
+        """Return certified lower and upper bounds of the minimum of <g, v> over v in the set."""
 
     def project(self, y: Any) -> Any:
-        """Return the nearest point of the set."""
+        """Return the point of the set that is nearest to y."""
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether x is in the set, up to a relative tolerance."""
 
     def random_vertex(self, rng: np.random.Generator) -> Point:
-        """Return a random vertex."""
+        """Return a random vertex of the set."""
 
     def start(self) -> Point:
-        """Return a fresh copy of the fixed start point: 0 where it is in the set, else a vertex."""
+        """Return a fresh copy of the start point: 0 if it is in the set, else a fixed vertex."""
 
 
 class Penalty(Protocol):
-    """Convex penalty h >= 0 with a computable proximal map."""
+    """Interface of a convex penalty h >= 0 with a computable proximal map."""
 
     def value(self, x: Any) -> float:
         """Return h(x)."""
@@ -163,26 +163,26 @@ class Penalty(Protocol):
 
 
 class Problem(Protocol):
-    """Finite sum over a feasible set, with its constants; all runs share it.
+    """Finite sum over a feasible set, with its constants; all runs share the object.
 
     The base class of all problems is `pfbench.problems.base.FiniteSum`.
     """
 
     @property
     def name(self) -> str:
-        """Name in selectors."""
+        """Name of the problem in selectors."""
 
     @property
     def n(self) -> int:
-        """Number of components."""
+        """Number of components; None for a sampler."""
 
     @property
     def set(self) -> FeasibleSet:
-        """The feasible set."""
+        """Feasible set of the problem."""
 
     @property
     def penalty(self) -> Penalty | None:
-        """Penalty h on the whole space, None if there is none."""
+        """Penalty h on the whole space; None if there is none."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -202,24 +202,24 @@ class Problem(Protocol):
 
     @property
     def best_known(self) -> tuple[float, str] | None:
-        """Best known value of f + h with its origin, None if none is known."""
+        """Best known value of f + h, and its origin; None if none is known."""
 
     @property
     def lacks(self) -> Mapping[str, str]:
-        """Reason for each algorithm requirement that the problem cannot meet, by requirement."""
+        """Reason why the problem cannot meet a requirement of algorithms, by requirement."""
 
     @property
     def unconstrained(self) -> bool:
         """Whether there is neither a set nor a penalty."""
 
     def start(self) -> Point:
-        """Return a fresh copy of the fixed start point."""
+        """Return a fresh copy of the fixed start point of the problem."""
 
     def constants(self, start: Point) -> Constants:
-        """Return the constants, each with its derivation."""
+        """Return the constants of the problem for a start point, with their derivations."""
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return a fresh backend for one run; `rng` is for its approximate oracles."""
+        """Return a fresh backend for one run; its approximate oracles draw from `rng`."""
 
     def gradient(self, x: Point) -> Gradient:
         """Return the exact gradient of f at x."""
@@ -228,13 +228,13 @@ class Problem(Protocol):
         """Return f(x)."""
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return certified bounds of the minimum of <g, v> over the set."""
+        """Return certified bounds of the minimum of <g, v> over v in the feasible set."""
 
     def prox(self, x: Point, g: Any, lam: float) -> Point:
-        """Return the exact projection of x - lam g; raise `RefusedError` where there is none."""
+        """Return the exact projection of x - lam g; raise `RefusedError` if there is none."""
 
     def measures(self) -> "Mapping[str, Measure]":
-        """Return the measures that only this problem has, by name."""
+        """Return the measures that are special to this problem, by name."""
 
 
 IntervalMeasure = tuple[float, float]
@@ -245,14 +245,14 @@ Measure = Callable[[Problem, State], float | IntervalMeasure | None]
 
 
 class AlgorithmOracles(OracleProtocol, Protocol):
-    """Oracles as an algorithm sees them."""
+    """Interface of the oracles that an algorithm sees."""
 
     n: int
     D: float
 
 
 class Algorithm(Protocol):
-    """Method with fixed parameters."""
+    """Interface of a method with fixed parameters."""
 
     name: ClassVar[str]
     requires: ClassVar[frozenset[str]]
@@ -261,7 +261,7 @@ class Algorithm(Protocol):
 
     @property
     def output(self) -> str:
-        """Declared output rule, e.g. last or uniform."""
+        """Rule for the output, e.g. "last" or "uniform"."""
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Yield a state after each update, starting at x."""
@@ -269,7 +269,7 @@ class Algorithm(Protocol):
 
 @runtime_checkable
 class AlgorithmSpec(Protocol):
-    """Algorithm whose parameters are not yet resolved against a problem's constants."""
+    """Interface of an algorithm whose parameters do not yet depend on a problem's constants."""
 
     @property
     def name(self) -> str:
@@ -277,18 +277,18 @@ class AlgorithmSpec(Protocol):
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Explicit parameters, by name."""
+        """Parameters that are given explicitly, by name."""
 
     @property
     def schedule(self) -> str:
-        """Requested schedule: theory, practical or explicit."""
+        """Requested schedule: "theory", "practical" or "explicit"."""
 
     @property
     def assumes(self) -> frozenset[str]:
-        """Assumptions of the schedule's theorem."""
+        """Names of the assumptions of the schedule's theorem."""
 
     def resolve(self, constants: Constants) -> "tuple[Algorithm, str]":
-        """Return the algorithm with fixed parameters, and the name of its schedule."""
+        """Return the algorithm with parameters for these constants, and its schedule's name."""
 
 
 ASSUMPTIONS: Mapping[str, str] = MappingProxyType(
@@ -305,7 +305,7 @@ ASSUMPTIONS: Mapping[str, str] = MappingProxyType(
 
 
 def list_known_assumptions(problem: Problem) -> frozenset[str]:
-    """Return the assumptions known to hold for a problem: its `properties` and its set's."""
+    """Return the assumptions known to hold: the problem's `properties` and those of its set."""
     properties = problem.properties
     return properties | {"bounded domain"} if math.isfinite(problem.set.diameter) else properties
 
@@ -313,7 +313,7 @@ def list_known_assumptions(problem: Problem) -> frozenset[str]:
 def unmet_assumptions(assumes: Iterable[str], problem: Problem) -> tuple[str, ...]:
     """Return the assumptions that a problem is not known to meet, in alphabetical order.
 
-    The properties of the problem, which may be costly, are computed only if something is assumed.
+    If nothing is assumed, the properties of the problem, which may be costly, are not computed.
     """
     needed = frozenset(assumes)
     return tuple(sorted(needed - list_known_assumptions(problem))) if needed else ()

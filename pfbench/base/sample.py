@@ -59,7 +59,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """Independent draws xi_1, ..., xi_b of a sampler; a value, which may be kept and used again.
+    """Independent draws xi_1, ..., xi_b of a sampler, which may be kept and used again.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ Indices = Integers | Sample | Draws
 
 
 class IndexSampling:
-    """Oracles of a finite sum that draw its components uniformly, with replacement."""
+    """Mixin for oracles of a finite sum, which draw component indices with replacement."""
 
     def sample(self: Any, rng: np.random.Generator, size: int) -> Any:
         """Return the indices of `size` components, shape (size,); nothing is counted."""
@@ -89,7 +89,7 @@ class IndexSampling:
 
 
 def index_array(value: Any, name: str = "a sample") -> Integers:
-    """Return a vector of indices as int64, from any integer type.
+    """Return a vector of indices of any integer type as int64, shape (size,).
 
     Raises
     ------
@@ -115,7 +115,7 @@ def index_array(value: Any, name: str = "a sample") -> Integers:
 
 
 def as_indices(sample: Any) -> Indices:
-    """Return a sample in the form that the oracles take; see `index_array`."""
+    """Return a sample as the oracles take it: `Sample`, `Draws` or an int64 index array."""
     return sample if isinstance(sample, Sample | Draws) else index_array(sample)
 
 
@@ -124,9 +124,9 @@ _ONCE.setflags(write=False)
 
 
 def count_indices(sample: Indices) -> tuple[Integers, Integers, int]:
-    """Return indices (k,), the number of draws of each, and their total.
+    """Return indices (k,), the number of draws of each index, and the total number of draws.
 
-    The counts have shape (k,), or (0,) if each index is one draw.
+    The numbers have shape (k,), or (0,) if each index is one draw.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def count_indices(sample: Indices) -> tuple[Integers, Integers, int]:
 
 
 def weight_indices(sample: Indices) -> tuple[Integers, Floats]:
-    """Return indices (k,) and weights (k,) whose weighted sum is the mean over the sample.
+    """Return indices (k,) and weights (k,), with which a weighted sum is the sample mean.
 
     Raises
     ------

@@ -67,14 +67,14 @@ class Selector:
         return _parse_cached(text)
 
     def parameter_values(self, texts: Collection[str]) -> dict[str, Any]:
-        """Return the parameters; those named in `texts` as originally written."""
+        """Return the parameters by name; those named in `texts` are strings as first written."""
         return {
             key: self.texts.get(key, value) if key in texts else value
             for key, value in self.parameters.items()
         }
 
     def with_parameters(self, extra: Mapping[str, Any]) -> "Selector":
-        """Return the selector with additional parameters; raise for one that is already set."""
+        """Return the selector with further parameters; raise if one of them is already set."""
         for name in extra:
             if name in self.parameters:
                 raise InputError(f"{name} is given twice: remove it from {str(self)!r}.")
@@ -89,7 +89,7 @@ class Selector:
 
 @lru_cache(maxsize=1024)
 def _parse_cached(text: str) -> Selector:
-    """Return the selector of a text; cached, because the runs of a store share few texts."""
+    """Return the selector that a text describes; cached, as stored runs share few texts."""
     bracket = re.match(r"[^\[\]]*([\[\]])[^=]*/[^=]*\.py(:|$)", text)
     if bracket is not None:
         raise InputError(
@@ -129,7 +129,7 @@ def selector_or_name_equals(selector: str, requested: str) -> bool:
 
 
 def is_user_defined(name: str, kinds: Collection[str] = ()) -> bool:
-    """Return whether a name refers to user-defined code: FILE.py, FILE.py:NAME or MODULE:NAME.
+    """Return whether a name refers to user code: FILE.py, FILE.py:NAME or MODULE:NAME.
 
     Parameters
     ----------
@@ -141,13 +141,13 @@ def is_user_defined(name: str, kinds: Collection[str] = ()) -> bool:
 
 
 def module_name(name: str) -> str:
-    """Return MODULE of MODULE:NAME, or the module name under which FILE.py is imported."""
+    """Return MODULE of MODULE:NAME, or the name under which FILE.py is imported."""
     location = name.rpartition(":")[0].strip()
     return PurePath(location).stem if location.endswith(FILE) else location
 
 
 def list_user_code_names(selector: str) -> list[str]:
-    """Return the names MODULE:NAME and FILE.py:NAME of a selector and its parts.
+    """Return the names MODULE:NAME and FILE.py:NAME in a selector and its parameters.
 
     Raises
     ------
@@ -163,12 +163,12 @@ def list_user_code_names(selector: str) -> list[str]:
 
 
 def replace_file_by_module(selector: str) -> str:
-    """Return a selector with MODULE:NAME for FILE.py:NAME, independent of the file's folder."""
+    """Return a selector in which MODULE:NAME replaces FILE.py:NAME, without the file's folder."""
     return _map_file_names(selector, lambda path: PurePath(path).stem)
 
 
 def resolve_relative_files(selector: str, file: Path) -> str:
-    """Return a selector with its paths, relative to the folder of `file`, resolved."""
+    """Return a selector whose relative paths are resolved from the folder of `file`."""
     return _map_file_names(selector, lambda path: str(file.parent / path))
 
 

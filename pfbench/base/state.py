@@ -13,7 +13,7 @@ OUTPUT_RULES = ("last", "uniform", "weighted")
 
 
 class State(NamedTuple):
-    """One update of an algorithm.
+    """State of an algorithm after one update.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class State(NamedTuple):
 
 
 def check_output_rule(value: object) -> str:
-    """Return a declared output rule; raise if it is not in `OUTPUT_RULES`."""
+    """Return an output rule of an algorithm; raise if it is not in `OUTPUT_RULES`."""
     if not isinstance(value, str) or value not in OUTPUT_RULES:
         raise InputError(f"output={brief_repr(value)} must be one of {', '.join(OUTPUT_RULES)}.")
     return str(value)

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 
 class Status(StrEnum):
-    """Status of a run; its text is the word in JSON, tables and stores."""
+    """Status of a run; as a string, it is the word in JSON, tables and stores."""
 
     TARGET = "target"
     BUDGET = "budget"
@@ -18,12 +18,12 @@ class Status(StrEnum):
 
     @property
     def end_reason(self) -> str:
-        """Reason for the end of the run, in words."""
+        """Reason why a run with this status has ended, in words."""
         return _MEANINGS[self]
 
     @property
     def is_completed(self) -> bool:
-        """Whether the run ended with an answer that no larger budget would change."""
+        """Whether the run ended with a result: at the target, a limit, or the last iteration."""
         return self in (Status.FINISHED, Status.TARGET, Status.BUDGET, Status.TIMEOUT)
 
     @property
@@ -45,7 +45,7 @@ _MEANINGS = {
 
 
 class Verdict(StrEnum):
-    """Verdict on a claim; its text is the word in JSON and stores."""
+    """Verdict on a claim; as a string, it is the word in JSON and stores."""
 
     HOLDS = "holds"
     WITHIN_10 = "within-10"
@@ -61,17 +61,17 @@ class Verdict(StrEnum):
 
     @property
     def rank_from_worst(self) -> int:
-        """Position of the verdict from the worst, 0, to the best."""
+        """Position of the verdict in the order from the worst, 0, to the best."""
         return _WORST_FIRST.index(self)
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the claim was measured false, or the method failed."""
+        """Whether the claim was found to be violated, or the method failed."""
         return self in (Verdict.VIOLATED, Verdict.FAILED)
 
     @property
     def keeps_bound(self) -> bool:
-        """Whether the bound was kept: holds, within ten of it, or attained."""
+        """Whether measurements respect the bound: "holds", "within-10" or "attained"."""
         return self in (Verdict.HOLDS, *NEAR)
 
     @property

@@ -38,13 +38,13 @@ def name_format_error(name: str) -> InputError:
 
 
 def load_user_object(name: str) -> Any:
-    """Import FILE.py:NAME, or MODULE:NAME also from the current folder; return the object.
+    """Import FILE.py:NAME or MODULE:NAME, and return the object; also from the current folder.
 
     A function that is a method, as in `pfbench.base.function_methods`, becomes a class.
 
-    This executes the module; its output goes to the standard error. Names come from the command
-    line or a spec, and are shown before the import. A file is imported under its own name, and can
-    import modules next to it, as when Python runs it.
+    The import executes the module; its output goes to the standard error. Names come from the
+    command line or a spec, and are shown before the import. A file is imported under its own name,
+    and can import modules next to it, as when Python runs it.
 
     Raises
     ------
@@ -85,12 +85,15 @@ def load_user_object(name: str) -> Any:
 
 
 class _ImportTimeout(BaseException):
-    """Raised during an import at its time limit; the module cannot catch it as an Exception."""
+    """Exception raised during an import that exceeds its time limit.
+
+    The class does not derive from `Exception`, so that the imported module does not catch it.
+    """
 
 
 @contextmanager
 def _limit_import() -> Iterator[None]:
-    """Stop the block after `IMPORT_LIMIT` seconds; in the main thread of a Unix system only."""
+    """Interrupt the block after `IMPORT_LIMIT` seconds, in the main thread of a Unix system."""
     if (
         not hasattr(signal, "setitimer")
         or threading.current_thread() is not threading.main_thread()
@@ -111,7 +114,7 @@ def _limit_import() -> Iterator[None]:
 
 
 def _make_module_importable(location: str, module: str) -> str:
-    """Add the folder of a location to `sys.path`; return the checked module name."""
+    """Add the folder of a file or module to `sys.path`; return the checked module name."""
     path = Path(location) if location.endswith(FILE) else None
     if path is not None and path.is_dir():
         raise InputError(f"{location} is a folder: give the path of a file.")
@@ -129,7 +132,7 @@ def _make_module_importable(location: str, module: str) -> str:
 
 
 def _check_importable_file(path: Path, module: str) -> None:
-    """Raise for a file that Python would not import by its name."""
+    """Raise if importing the file's name would not import this file."""
     if not module.isidentifier() or iskeyword(module):
         raise InputError(
             f"Python cannot import {path}: rename it, using only letters, digits and underscores."
@@ -144,7 +147,9 @@ def _check_importable_file(path: Path, module: str) -> None:
 
 
 def instantiate(selector: Selector) -> Any:
-    """Call a class or function with the parameters of a selector, or return the object it names.
+    """Return the object of a selector, or the result of calling it with the parameters.
+
+    Classes and functions are called; any other object is returned as it is.
 
     Raises
     ------
@@ -160,7 +165,7 @@ def instantiate_class(
     defaults: Mapping[str, Any] = MappingProxyType({}),
     remedy: str = "",
 ) -> Any:
-    """Call a loaded class or function as `instantiate` does.
+    """Call a class or function with a selector's parameters, as `instantiate` does.
 
     Parameters
     ----------
@@ -184,7 +189,7 @@ def instantiate_class(
 
 
 def load_user_algorithm(selector: Selector, required_attributes: Iterable[str]) -> Algorithm:
-    """Return a user-defined algorithm.
+    """Return the user-defined algorithm of a selector; raise if it lacks an attribute.
 
     Raises
     ------
@@ -213,7 +218,7 @@ def blame_user_code(subject: str, remedy: str = "") -> Iterator[None]:
 def _check_arguments(
     function: Any, selector: Selector, defaults: Mapping[str, Any], remedy: str
 ) -> dict[str, Any]:
-    """Return the arguments of a class or function; see `instantiate_class`.
+    """Return the arguments for a class or function by name; see `instantiate_class`.
 
     Raises
     ------
