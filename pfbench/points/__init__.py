@@ -1,8 +1,8 @@
 """Points, and the operations that move, copy and compare them.
 
-A point is a dense array, a vector of named `Layers`, or a `FactoredMatrix`: its values on the
-observed entries together with its atoms. Algorithms use the functions here and need not distinguish
-them.
+A point is a dense array, a vector of named `Layers`, or a `FactoredMatrix`. The latter has its
+values on the observed entries, together with its atoms. Algorithms use the functions here and need
+not distinguish the three types.
 """
 
 from pfbench.points.factored import FactoredMatrix

@@ -11,7 +11,7 @@ _WHOLE = 1 << 52
 
 
 class ActiveSet:
-    """Vertices of a point and their weights: x = sum of lambda_v v.
+    """Point as a convex combination x = sum of lambda_v v of vertices v.
 
     Weights are multiples of 2^-52 that sum to 1 exactly; a vertex of weight 0 is dropped. A step's
     length is rounded to a multiple of 2^-52.
@@ -32,11 +32,11 @@ class ActiveSet:
 
     @property
     def weights(self) -> Floats:
-        """Weights, all above 0, shape (vertices,)."""
+        """Weights lambda_v, all above 0, shape (vertices,)."""
         return self._weights / _WHOLE
 
     def point(self) -> Floats:
-        """Return the combination, recomputed from all weights."""
+        """Return the point x, recomputed from all vertices and weights."""
         return np.asarray((self.weights @ self._vertices).reshape(self._shape))
 
     def vertex(self, index: int) -> Floats:
@@ -44,12 +44,12 @@ class ActiveSet:
         return np.asarray(self._vertices[index].reshape(self._shape))
 
     def argmax_and_argmin_product(self, g: Any) -> tuple[int, int]:
-        """Return the indices of the largest and the smallest <g, v>; ties to the lowest index."""
+        """Return the vertex indices of the largest and smallest <g, v>; of ties, the lowest."""
         products = self._vertices @ np.asarray(g).ravel()
         return int(np.argmax(products)), int(np.argmin(products))
 
     def find_or_add(self, v: Floats) -> int:
-        """Return the index of a vertex, adding it with weight 0 if it is new."""
+        """Return the index of a vertex; a new vertex is added with weight 0."""
         indices = np.flatnonzero((self._vertices == v.ravel()).all(axis=1))
         if indices.size:
             return int(indices[0])
@@ -69,7 +69,7 @@ class ActiveSet:
         return share / (1.0 - share)
 
     def move_away(self, index: int, gamma: float) -> None:
-        """Move to x + gamma (x - v), v the indexed vertex; it is dropped at the maximum step."""
+        """Move to x + gamma (x - v), v the indexed vertex; the maximum step drops this vertex."""
         copy = self._weights.copy()
         copy[index] = 0
         farthest = self.max_away_step(index)
@@ -79,7 +79,10 @@ class ActiveSet:
         self._correct_weight_sum(int(np.argmax(self._weights)) if leaves else index)
 
     def point_without_vertex(self, index: int, weight_receiver: Floats | None = None) -> Floats:
-        """Return the point without the indexed vertex: its weight goes to v, or to the others."""
+        """Return the point that results if the indexed vertex loses its weight.
+
+        The weight goes to `weight_receiver`, or without it to the other vertices in proportion.
+        """
         weights = self.weights
         share, weights[index] = float(weights[index]), 0.0
         end = weights @ self._vertices
@@ -91,7 +94,7 @@ class ActiveSet:
         return np.asarray(end.reshape(self._shape))
 
     def transfer(self, index: int, v: Floats, gamma: float) -> None:
-        """Move to x + gamma (v - a), a the indexed vertex; at gamma = lambda_a it is dropped."""
+        """Move to x + gamma (v - a), a the indexed vertex, which gamma = lambda_a drops."""
         to = self.find_or_add(v)
         moved = min(round(gamma * _WHOLE), int(self._weights[index]))
         self._weights[index] -= moved
@@ -99,7 +102,7 @@ class ActiveSet:
         self._drop_zero_weights()
 
     def _correct_weight_sum(self, deficit_index: int) -> None:
-        """Correct the weight sum: add a deficit at the index, take an excess off the largest."""
+        """Make the weights sum to 1: increase one weight by its index, or reduce the largest."""
         rest = _WHOLE - int(self._weights.sum())
         self._weights[deficit_index if rest >= 0 else int(np.argmax(self._weights))] += rest
         self._drop_zero_weights()

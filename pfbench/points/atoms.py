@@ -14,7 +14,7 @@ _ATOM_BYTES = 1 << 28
 
 
 class Factors(NamedTuple):
-    """Matrix ``sum_k weights[k] * outer(left[k], right[k])``."""
+    """Factored matrix ``sum_k weights[k] * outer(left[k], right[k])``."""
 
     weights: Floats
     left: Floats
@@ -22,7 +22,7 @@ class Factors(NamedTuple):
 
 
 class Atoms:
-    """Append-only list of rank-one matrices, shared by all points that descend from it."""
+    """Append-only list of rank-one matrices, which several points share."""
 
     __slots__ = (
         "_gram",
@@ -43,7 +43,7 @@ class Atoms:
         self._previous_partner: tuple[Atoms, Floats, Floats] | None = None
 
     def append(self, vertex: RankOne) -> int:
-        """Add a vertex and return its slot; the newest vertex is not added twice."""
+        """Add a vertex and return its index; the newest vertex is not added twice."""
         if vertex is self.newest:
             return self.atom_count - 1
         if self.atom_count == len(self.left):
@@ -55,13 +55,13 @@ class Atoms:
         return self.atom_count - 1
 
     def products_with_rank_one(self, u: Floats, v: Floats, count: int) -> Floats:
-        """Return inner products of the first `count` atoms with those of u and v, (count, ...)."""
+        """Return <atom_j, outer(u, v)> for the first `count` atoms j, shape (count, ...)."""
         return np.asarray((self.left[:count] @ u) * (self.right[:count] @ v))
 
     def gram(self, count: int) -> Floats:
         """Return the Gram matrix of the first `count` atoms, shape (count, count).
 
-        It is cached: a new atom costs its products with the earlier ones.
+        The matrix is cached: a new atom costs only its inner products with the earlier ones.
         """
         if len(self._gram) < count:
             larger = np.empty((len(self.left), len(self.left)))
@@ -77,9 +77,10 @@ class Atoms:
         return self._gram[:count, :count]
 
     def inner_products(self, other: "Atoms", weights: Floats, count: int) -> Floats:
-        """Return inner products of the first `count` atoms with a sum of others, shape (count,).
+        """Return <atom_j, S> for the first `count` atoms j and a weighted sum S, shape (count,).
 
-        They are cached for an unchanged sum: a new atom costs its products with that sum.
+        S is the sum of the atoms of `other` with `weights`. The products are cached as long as S is
+        unchanged, so that a new atom costs only its own product.
         """
         result = np.zeros(0)
         if (
@@ -109,7 +110,7 @@ def max_atoms(shape: tuple[int, int]) -> int:
 
 
 def nonzero_weight_factors(atoms: Atoms, weights: Floats) -> Factors:
-    """Return the atoms of nonzero weight; they are views if no weight is 0."""
+    """Return the weights and atoms of nonzero weight; they are views if no weight is 0."""
     used = np.flatnonzero(weights)
     count = len(weights)
     if used.size == count:
@@ -130,7 +131,7 @@ def as_atoms(factors: Factors) -> tuple[Atoms, Floats]:
 def svd_of_factors(factors: Factors) -> Factors:
     """Return the singular value decomposition of a factored matrix, to rounding.
 
-    Costs O((M + N) K^2) for K atoms; nothing of size M x N is formed.
+    The cost is O((M + N) K^2) for K atoms; nothing of size M x N is formed.
     """
     left_basis, left_core = np.linalg.qr(factors.left.T)
     right_basis, right_core = np.linalg.qr(factors.right.T)

@@ -1,9 +1,9 @@
 """Matrix iterates as values on the observed entries plus a weighted sum of atoms.
 
-`combine` only *records* a step ``(1 - w) x + w v`` towards a vertex v; the next gradient or move
-applies it during its own sweep over the entries. Until then, and for one step after, the previous
-point can still be read, because reading undoes the step. An older point can no longer be read,
-unless `keep` copied it.
+`combine` only *records* a step ``(1 - w) x + w v`` towards a vertex v. The next gradient or move
+applies the step during its own sweep over the entries. Until then, and for one step after, the
+previous point can still be read, because reading undoes the step. An older point can no longer be
+read, unless `keep` copied it.
 
 The points of one sequence share their storage: one vector of values, and its current position.
 """
@@ -38,7 +38,7 @@ _GONE = "this point is older than the newest two of its sequence: call keep(x) b
 
 
 class IterateStorage:
-    """Shared storage of one sequence: values, atoms, and the current position of both."""
+    """Storage that the points of one sequence share: values, atoms, and the current position."""
 
     def __init__(self, pattern: Pattern, values: Floats, atoms: Atoms, weights: Floats) -> None:
         self.pattern = pattern
@@ -56,9 +56,10 @@ class IterateStorage:
 
 @dataclass(eq=False, repr=False, slots=True)
 class FactoredMatrix:
-    """Matrix point of a problem whose components are observed entries; see the module docstring.
+    """Matrix iterate of a problem whose components are observed entries.
 
-    Points are created by `zero`, `from_factors`, and `pfbench.points.combine`.
+    See the module docstring. Points are created by `zero`, `from_factors`, and
+    `pfbench.points.combine`.
 
     Attributes
     ----------
@@ -76,7 +77,7 @@ class FactoredMatrix:
 
     @classmethod
     def zero(cls, pattern: Pattern) -> "FactoredMatrix":
-        """Return the zero matrix."""
+        """Return the zero matrix as a point on a pattern."""
         trail = IterateStorage(pattern, np.zeros(pattern.n), Atoms(pattern.shape), np.zeros(0))
         return cls(trail, trail.current)
 
@@ -84,7 +85,7 @@ class FactoredMatrix:
     def from_factors(
         cls, pattern: Pattern, factors: Factors, values: Floats | None = None
     ) -> "FactoredMatrix":
-        """Return a point from its factors: weights (K,), left (K, M), right (K, N).
+        """Return a point from factors: weights (K,), left (K, M) and right (K, N).
 
         `values` are its entries on the pattern, shape (n,), if already known; the point takes
         ownership of the array.
@@ -109,12 +110,12 @@ class FactoredMatrix:
 
     @property
     def pattern(self) -> Pattern:
-        """Observed positions."""
+        """Pattern of the observed positions."""
         return self._trail.pattern
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Shape (M, N)."""
+        """Shape (M, N) of the matrix."""
         return self._trail.pattern.shape
 
     def entry_view(self) -> EntryView:
@@ -140,7 +141,7 @@ class FactoredMatrix:
         raise StalePoint(_GONE)
 
     def values(self) -> Floats:
-        """Return a copy of the entries on the observed positions, shape (n,)."""
+        """Return a copy of the values on the observed positions, shape (n,)."""
         reading, out = self.entry_view(), self.pattern.vector_pool.take()
         if reading.b == 0.0 and reading.a == 1.0:
             np.copyto(out, reading.values)
@@ -151,7 +152,7 @@ class FactoredMatrix:
     def factors(self) -> Factors:
         """Return the point's weights and atoms, without atoms of weight 0.
 
-        Those of a view are read-only, since they can share memory with its sequence.
+        The arrays of a view are read-only, since they can share memory with its sequence.
         """
         factors = nonzero_weight_factors(*self.atoms_and_weights())
         return Factors(*map(as_read_only, factors)) if self.is_borrowed else factors
@@ -163,7 +164,7 @@ class FactoredMatrix:
 
     @property
     def is_finite(self) -> bool:
-        """Whether the recorded step is finite, or, if there is none, all observed entries.
+        """Whether the recorded step is finite; without a recorded step, all observed entries.
 
         Only a step can make a sequence non-finite, and a NaN affects a whole singular vector.
         """
@@ -194,14 +195,14 @@ class FactoredMatrix:
         return FactoredMatrix(trail, object(), trail.current, vertex, float(w), slot)
 
     def apply_recorded_step(self) -> None:
-        """Apply this point's recorded step, if any, to the storage."""
+        """Apply the recorded step of this point, if there is one, to the storage."""
         if self._token is not self._trail.current:
             self.apply_step_in_loop(
                 lambda reading: _write_entries(self.pattern, reading, reading.values)
             )
 
     def apply_step_in_loop(self, loop: Callable[[EntryView], None]) -> None:
-        """Run a loop that also applies the recorded step to the storage.
+        """Run a compiled loop that also applies the recorded step to the storage.
 
         Raises
         ------
@@ -220,7 +221,7 @@ class FactoredMatrix:
             self._advance_sequence()
 
     def copy(self) -> "FactoredMatrix":
-        """Return an independent copy, without applying any step."""
+        """Return an independent copy of the point, without applying its recorded step."""
         atoms, weights = self.atoms_and_weights()
         used = np.flatnonzero(weights)
         if 2 * used.size < atoms.atom_count:
@@ -229,12 +230,15 @@ class FactoredMatrix:
         return FactoredMatrix(trail, trail.current)
 
     def view(self) -> "FactoredMatrix":
-        """Return a view: it reads as this point as long as possible, and copies before it moves."""
+        """Return a view of the point, which becomes a copy before it moves.
+
+        It can be read as long as the point itself.
+        """
         step = self._base, self._vertex, self._weight, self._slot
         return FactoredMatrix(self._trail, self._token, *step, is_borrowed=True)
 
     def _detach(self) -> None:
-        """Convert a view to an independent copy, without moving the original sequence."""
+        """Convert a view to an independent copy, so that the original sequence does not move."""
         if self.is_borrowed:
             own = self.copy()
             self._trail, self._token, self._base, self._vertex = own._trail, own._token, None, None
@@ -259,7 +263,7 @@ class FactoredMatrix:
             trail.limit = max(trail.limit, 2 * trail.atoms.atom_count)
 
     def atoms_and_weights(self) -> tuple[Atoms, Floats]:
-        """Return the shared list of atoms and this point's weights for the first of them."""
+        """Return the shared list of atoms, and this point's weights for its first entries."""
         trail = self._trail
         if self._token is trail.current:
             return trail.atoms, trail.weights

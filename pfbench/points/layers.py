@@ -1,4 +1,4 @@
-"""Points with named layers: one vector, whose parts are read by name as arrays of their shapes.
+"""Points with named layers: vectors whose parts can be read by name, as arrays of any shape.
 
 The arithmetic of vectors acts layer by layer, as the layers have a fixed order. A problem, a set or
 a store may therefore treat such a point as a vector, and a method as named arrays.
@@ -21,7 +21,7 @@ LayerShapes = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 class Layers(np.ndarray[Any, Any]):
-    """Vector of named layers: ``x["W1"]`` is a view of a layer, in its shape.
+    """Vector of named layers: ``x["W1"]`` is a view of a layer, in the shape of the layer.
 
     Results of arithmetic have the layers of their arguments. Parts by index, and results of another
     shape, are plain arrays.
@@ -70,17 +70,17 @@ class Layers(np.ndarray[Any, Any]):
         return cls(vector, tuple((name, layer.shape) for name, layer in layers.items()))
 
     def __array_finalize__(self, other: Any) -> None:
-        """Take the layers of the array from which this one is made."""
+        """Copy the layer names and shapes from the array from which this one is made."""
         self.shapes = getattr(other, "shapes", ())
 
     @property
     def vector(self) -> Floats:
-        """All entries as a plain array, a view, shape (d,)."""
+        """All entries as a plain array, shape (d,); it is a view."""
         return self.view(np.ndarray)
 
     @property
     def layers(self) -> Mapping[str, Floats]:
-        """The layers by name, views in their shapes."""
+        """Layers by name, as views in their shapes."""
         vector, layers, first = self.vector, {}, 0
         for name, shape in self.shapes:
             size = math.prod(shape)
@@ -89,7 +89,7 @@ class Layers(np.ndarray[Any, Any]):
         return MappingProxyType(layers)
 
     def replace(self, arrays: Mapping[str, Any] | Sequence[Any]) -> Self:
-        """Return the point with these layers, by name in any order, or in order.
+        """Return a point with other values of the layers, given by name or in order.
 
         Raises
         ------
@@ -107,7 +107,10 @@ class Layers(np.ndarray[Any, Any]):
         return point
 
     def spread(self, numbers: Mapping[str, float] | Sequence[float]) -> Floats:
-        """Return a number for each layer, by name or in order, as one for each entry."""
+        """Return a vector, shape (d,), in which each entry is the number given for its layer.
+
+        The numbers are given by name or in the order of the layers.
+        """
         if not isinstance(numbers, Mapping):
             names = (name for name, _ in self.shapes)
             numbers = dict(zip(names, numbers, strict=True))
@@ -116,18 +119,18 @@ class Layers(np.ndarray[Any, Any]):
         ).vector
 
     def __getitem__(self, key: Any) -> Any:
-        """Return a layer by name, else a part of the vector as a plain array."""
+        """Return the layer of a name; for any other key, a part of the vector as a plain array."""
         return find_entry("layer", key, self.layers) if isinstance(key, str) else self.vector[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        """Write a layer by name, else a part of the vector."""
+        """Write to the layer of a name; for any other key, to a part of the vector."""
         if isinstance(key, str):
             self[key][...] = value
         else:
             self.vector[key] = value
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """Apply a ufunc to vectors; a result of the shape of a point has its layers."""
+        """Apply a ufunc to the vectors; a result of the shape of a point gets its layers."""
         inputs = tuple(item.vector if isinstance(item, Layers) else item for item in inputs)
         out = options.get("out", ())
         if out:
@@ -141,16 +144,16 @@ class Layers(np.ndarray[Any, Any]):
         return Layers(result, self.shapes) if is_point and result.shape == self.shape else result
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Floats, LayerShapes]]:
-        """Pickle the vector with the layers."""
+        """Return the vector and the layers, from which the point is unpickled."""
         return type(self), (self.vector, self.shapes)
 
 
 def restore_layers(like: Any, x: Any) -> Any:
-    """Return a vector with the layers of another point, or itself if that has none."""
+    """Return a vector as `Layers` like another point; unchanged if that point has no layers."""
     return Layers(x, like.shapes) if isinstance(like, Layers) else x
 
 
 def flatten_layers(like: Any, value: Any) -> Any:
-    """Return named arrays as a vector, in the order of the layers of a point; else the value."""
+    """Return named arrays as a vector in the layer order of a point; other values unchanged."""
     named = isinstance(like, Layers) and isinstance(value, Mapping)
     return like.replace(value).vector if named else value

@@ -23,11 +23,11 @@ _FLOAT = np.dtype(np.float64)
 
 
 def combine(x: Any, v: Any, w: Any) -> Any:
-    """Return ``(1 - w) x + w v``; of named layers w may have a number for each.
+    """Return ``(1 - w) x + w v``; for named layers, w may have a number for each layer.
 
-    With a vertex v that `lo` returned, a factored x only records the step (the next gradient or
-    move applies it); x can be combined again, e.g. for the trial points of a line search. With a
-    point v the result is a new independent point, for any real w.
+    With a vertex v that `lo` returned, a factored x only records the step, which the next gradient
+    or move applies. x can be combined again, e.g. for the trial points of a line search. With a
+    point v, the result is a new independent point, for any real w.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def combine(x: Any, v: Any, w: Any) -> Any:
 
 
 def _combine_layers(x: Layers, v: Any, w: Any) -> Layers:
-    """Return ``(1 - w) x + w v``, w a number or one for each layer, by name or in order."""
+    """Return ``(1 - w) x + w v``, with a single w or one for each layer, by name or in order."""
     if not isinstance(w, Mapping | Sequence):
         return Layers(combine(x.vector, np.asarray(v), w), x.shapes)
     weights = x.spread(w)
@@ -79,14 +79,14 @@ def _combine_layers(x: Layers, v: Any, w: Any) -> Layers:
 
 
 def shift(x: Any, a: Any, b: Any, c: float) -> Any:
-    """Return the new point ``x + c (a - b)``, c > -1."""
+    """Return the point ``x + c (a - b)``, c > -1, as a new point."""
     if isinstance(x, np.ndarray):
         return x + c * (a - b)
     return combine(combine(x, a, c / (1.0 + c)), b, -c)
 
 
 def keep(x: Any) -> Any:
-    """Return an independent copy of x, which stays readable however far its sequence moves."""
+    """Return an independent copy of x, which stays readable after any further steps."""
     try:
         return x.copy()
     except AttributeError:
@@ -96,7 +96,7 @@ def keep(x: Any) -> Any:
 
 
 def view(x: Any) -> Any:
-    """Return a view of x, which is copied only when it would move."""
+    """Return a view of x that is copied only before it moves; an array is copied at once."""
     return x.view() if isinstance(x, FactoredMatrix) else x.copy()
 
 
@@ -147,7 +147,7 @@ def inner(g: Any, x: Any) -> float:
 
 
 def gap_and_distance(g: Any, x: Any, v: Any) -> tuple[float, float]:
-    """Return ``<g, x - v>`` and the distance of x and v, for a vertex v.
+    """Return ``<g, x - v>`` and the Euclidean distance of x and v, for a vertex v.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def distance(x: Any, y: Any, ball: Any = None) -> float:
 
 
 def _make_observed_matrix(pattern: Pattern, g: Any) -> SparseOperator:
-    """Return the sparse matrix with values g on a pattern; raise if g is no gradient there."""
+    """Return the sparse matrix with values g on a pattern; raise if g does not fit the pattern."""
     if not isinstance(g, np.ndarray) or g.shape != (pattern.n,) or g.dtype != np.float64:
         raise InputError(
             f"a gradient on {pattern.n} observed entries is needed, not {describe(g)}."
@@ -206,7 +206,7 @@ def _make_observed_matrix(pattern: Pattern, g: Any) -> SparseOperator:
 
 
 def _have_same_dense_shape(x: Any, y: Any) -> bool:
-    """Return whether both are plain float64 arrays of one shape."""
+    """Return whether x and y are plain float64 arrays of the same shape."""
     return (
         x.__class__ is y.__class__ is np.ndarray
         and (x.dtype is y.dtype is _FLOAT or x.dtype == y.dtype == _FLOAT)
@@ -237,7 +237,7 @@ def _weight_as_float(w: Any) -> float:
 
 
 def is_finite(x: Any) -> bool:
-    """Return whether a point is finite; of a factored point only the newest step is checked."""
+    """Return whether a point is finite; for a factored point, only the newest step is checked."""
     if isinstance(x, np.ndarray):
         flat = x if x.ndim == 1 else x.ravel()
         return math.isfinite(flat.dot(flat))

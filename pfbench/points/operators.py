@@ -22,25 +22,25 @@ _NEAR = 1e-4
 
 
 class LinearOperator(Protocol):
-    """M x N matrix G with the operations of Golub-Kahan-Lanczos."""
+    """Interface of an M x N matrix G with the operations of Golub-Kahan-Lanczos."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Shape (M, N)."""
+        """Shape (M, N) of G."""
 
     def golub_kahan_step(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
     ) -> float:
-        """Write ``u = G v - beta * previous`` and ``y = G' u``; return the sum of squares of u."""
+        """Write ``u = G v - beta * previous`` and ``y = G' u``; return |u|^2."""
 
     def inner(self, vertex: RankOne) -> float:
         """Return <G, vertex>."""
 
     def scale(self, factor: float) -> "LinearOperator":
-        """Return factor * G."""
+        """Return the operator factor * G."""
 
     def magnitude(self) -> float:
-        """Return a number of the order of G's largest entry, 0 only for G = 0."""
+        """Return a number of the order of G's largest entry; it is 0 only for G = 0."""
 
     def dense(self) -> Floats:
         """Return G as an array, shape (M, N)."""
@@ -56,7 +56,7 @@ class DenseOperator:
     def golub_kahan_step(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
     ) -> float:
-        """Write ``u = G v - beta * previous`` and ``y = G' u``; return the sum of squares of u."""
+        """Write ``u = G v - beta * previous`` and ``y = G' u``; return |u|^2."""
         np.matmul(self.array, v, out=u)
         u -= beta * previous
         np.matmul(u, self.array, out=y)
@@ -67,7 +67,7 @@ class DenseOperator:
         return vertex.scale * float(vertex.u @ (self.array @ vertex.v))
 
     def scale(self, factor: float) -> "DenseOperator":
-        """Return factor * G."""
+        """Return the operator factor * G."""
         return DenseOperator(factor * self.array)
 
     def magnitude(self) -> float:
@@ -90,7 +90,7 @@ class SparseOperator:
     def golub_kahan_step(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
     ) -> float:
-        """Write ``u = G v - beta * previous`` and ``y = G' u``; return the sum of squares of u."""
+        """Write ``u = G v - beta * previous`` and ``y = G' u``; return |u|^2."""
         y[:] = 0.0
         value = self.pattern.rows, self.g, v, previous, beta, u, y
         return float(self.pattern.run_loop(lanczos_sweep_rows, lanczos_sweep_parallel, *value))
@@ -103,7 +103,7 @@ class SparseOperator:
         )
 
     def scale(self, factor: float) -> "SparseOperator":
-        """Return factor * G."""
+        """Return the operator factor * G."""
         return SparseOperator(self.pattern, factor * self.g)
 
     def magnitude(self) -> float:
@@ -120,8 +120,8 @@ class SparseOperator:
 class TiltedOperator:
     """Matrix ``G + c (X - U)`` for a sparse G and the current values of two factored points.
 
-    If both points share their list of atoms, the operator keeps that list and the weights of its
-    sum. Otherwise it keeps both lists, the weights of U, and c.
+    If both points share their list of atoms, the operator stores that list and the weights of c (X
+    - U). Otherwise it stores the atoms of both points, the weights of U, and c.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class TiltedOperator:
     def from_points(
         cls, sparse: SparseOperator, x: FactoredMatrix, u: FactoredMatrix, c: float
     ) -> "TiltedOperator":
-        """Return ``G + c (X - U)``."""
+        """Return the operator ``G + c (X - U)``."""
         shared = _match_atoms(x, u, c, -c)
         if shared is not None:
             return cls(sparse, nonzero_weight_factors(*shared), shared)
@@ -208,7 +208,7 @@ class TiltedOperator:
         return float(self.sparse.g @ x.values()) + float(weights @ gram @ own.weights)
 
     def scale(self, factor: float) -> "TiltedOperator":
-        """Return factor * (G + c (X - U))."""
+        """Return the operator factor * (G + c (X - U))."""
         weights, left, right = self.factors
         return TiltedOperator(self.sparse.scale(factor), Factors(factor * weights, left, right))
 
@@ -223,7 +223,7 @@ class TiltedOperator:
 
 
 def combine_factors(x: FactoredMatrix, y: FactoredMatrix, a: float, b: float) -> Factors:
-    """Return the factors of ``a x + b y``; shared atoms are merged."""
+    """Return the factors of ``a x + b y``; atoms that both points share are merged."""
     shared = _match_atoms(x, y, a, b)
     if shared is not None:
         return nonzero_weight_factors(*shared)
@@ -238,7 +238,7 @@ def combine_factors(x: FactoredMatrix, y: FactoredMatrix, a: float, b: float) ->
 def _match_atoms(
     x: FactoredMatrix, y: FactoredMatrix, a: float, b: float
 ) -> tuple[Atoms, Floats] | None:
-    """Return the atoms of ``a x + b y`` and their weights, None if the points share no atoms."""
+    """Return the atoms of ``a x + b y`` and their weights; None if x and y share no atoms."""
     (x_atoms, x_weights), (y_atoms, y_weights) = x.atoms_and_weights(), y.atoms_and_weights()
     if x_atoms is not y_atoms:
         return None

@@ -1,4 +1,4 @@
-"""Observed positions of a matrix, fixed in row order."""
+"""Pattern of the observed positions of a matrix, in row order."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Pattern:
     def from_coordinates(
         cls, rows: npt.ArrayLike, columns: npt.ArrayLike, shape: tuple[int, int]
     ) -> tuple["Pattern", Integers | slice]:
-        """Build a pattern; also return the permutation that sorts the given positions.
+        """Return a pattern, and the permutation or slice that sorts the given positions.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class Pattern:
 
     @classmethod
     def from_sorted(cls, flat: Integers, shape: tuple[int, int]) -> "Pattern":
-        """Build a pattern from strictly increasing flat indices ``i N + j`` of its positions."""
+        """Return the pattern of positions (i, j), given strictly increasing ``i N + j``."""
         M, N = shape
         indptr = np.searchsorted(flat, np.arange(M + 1) * N)
         kind: type[Any] = np.uint16 if N <= 1 << 16 else np.uint32
@@ -96,17 +96,17 @@ class Pattern:
 
     @property
     def is_serial(self) -> bool:
-        """Whether one thread handles all rows."""
+        """Whether loops over all rows use a single thread."""
         return self.bounds.size == 2
 
     def run_loop(self, serial: Callable[..., Any], parallel: Callable[..., Any], *args: Any) -> Any:
-        """Run the serial or the parallel form of a loop over all rows; return its result."""
+        """Run a loop over all rows, in its serial or parallel version; return its result."""
         if self.is_serial:
             return serial(0, self.shape[0], *args)
         return parallel(self.bounds, *args)
 
     def equals(self, other: "Pattern") -> bool:
-        """Return whether both have the same positions and matrix shape."""
+        """Return whether another pattern has the same positions and matrix shape."""
         return self is other or (
             self.shape == other.shape
             and np.array_equal(self.rows.indptr, other.rows.indptr)
@@ -114,7 +114,7 @@ class Pattern:
         )
 
     def row_numbers(self, part: slice = slice(None)) -> Integers:
-        """Return the row of every position, or of a slice of them, as int64."""
+        """Return the row number of every position, or of a slice of positions, as int64."""
         first, last, _ = part.indices(self.n)
         pointers = self.rows.indptr
         top, end = np.searchsorted(pointers, (first, last), side="right")
@@ -122,14 +122,14 @@ class Pattern:
         return np.repeat(np.arange(top - 1, top - 2 + inside.size), np.diff(inside))
 
     def parts(self) -> Iterator[slice]:
-        """Return slices of positions to be handled in turn; see `chunk_slices`."""
+        """Return slices that cover all positions, for processing in parts; see `chunk_slices`."""
         return chunk_slices(self.n)
 
 
 def check_positions(
     kind: str, rows: npt.ArrayLike, columns: npt.ArrayLike, shape: tuple[int, int]
 ) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]:
-    """Return rows (n,) and columns (n,) as arrays; raise if a position is outside the matrix.
+    """Return rows (n,) and columns (n,) as integer arrays; raise if one is outside the matrix.
 
     Raises
     ------

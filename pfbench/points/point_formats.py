@@ -1,4 +1,4 @@
-"""Format of the points and gradients of a problem, checked at each oracle call.
+"""Formats of the points and gradients of a problem, checked at each oracle call.
 
 Compiled loops do not check sizes, so points of another shape, type or pattern must be rejected
 before they reach a loop.
@@ -24,7 +24,7 @@ _ANSWERED_BY_A_POINT = ("gradient", "batch", "difference", "lo", "prox")
 
 
 def describe(obj: Any) -> str:
-    """Return a description of an object: its type, and the shape and dtype of an array."""
+    """Return a description of an object in words: its type, and an array's shape and dtype."""
     if isinstance(obj, np.ndarray):
         kind = "an array" if obj.__class__ is np.ndarray else f"a {type(obj).__name__}"
         return f"{kind} of {obj.dtype} of shape {obj.shape}"
@@ -37,7 +37,7 @@ def describe(obj: Any) -> str:
 
 
 class DensePointFormat:
-    """Format in which points, vertices and gradients are arrays; vertices may also be `RankOne`.
+    """Format in which points, vertices and gradients are arrays; a vertex may be a `RankOne`.
 
     Attributes
     ----------
@@ -67,18 +67,21 @@ class DensePointFormat:
     describe = staticmethod(describe)
 
     def is_vertex(self, v: Any) -> bool:
-        """Return whether v can be the result of a linear minimisation."""
+        """Return whether linear minimisation may return v."""
         if isinstance(v, RankOne):
             return v.pattern is None and (v.u.size, v.v.size) == self.shape
         return self.is_point(v)
 
     def present(self, backend: Any) -> Any:
-        """Return the backend, whose answers have the form of points."""
+        """Return the backend unchanged, since its answers are arrays already."""
         return backend
 
 
 class FactoredPointFormat:
-    """Format in which points are factored matrices on one pattern, gradients observed entries."""
+    """Format in which points are factored matrices on one pattern.
+
+    Gradients are vectors of the observed entries.
+    """
 
     describe = staticmethod(describe)
 
@@ -95,17 +98,17 @@ class FactoredPointFormat:
         return x.__class__ is FactoredMatrix and self.pattern.equals(x.pattern)
 
     def is_gradient(self, g: Any) -> bool:
-        """Return whether g is a gradient, or one tilted by points of this pattern."""
+        """Return whether g is a gradient, possibly tilted by points of this pattern."""
         if g.__class__ is np.ndarray:
             return bool(g.shape == (self.pattern.n,) and g.dtype == _FLOAT)
         return isinstance(g, TiltedOperator | SparseOperator) and self.pattern.equals(g.pattern)
 
     def is_vertex(self, v: Any) -> bool:
-        """Return whether v is a rank-one vertex of the problem's shape."""
+        """Return whether v is a rank-one matrix of the problem's shape."""
         return isinstance(v, RankOne) and (v.u.size, v.v.size) == self.shape
 
     def present(self, backend: Any) -> Any:
-        """Return the backend, whose answers have the form of points."""
+        """Return the backend unchanged, since its answers have this format already."""
         return backend
 
 
@@ -127,12 +130,14 @@ class LayeredPointFormat(DensePointFormat):
         self.is_point = self.is_gradient = is_point
 
     def present(self, backend: Any) -> "LayeredBackend":
-        """Return the backend, whose answers have layers."""
+        """Return a backend that wraps the given one, and whose answers have layers."""
         return LayeredBackend(backend, self.layers)
 
 
 class LayeredBackend:
-    """Backend for points with layers: it is queried with vectors, and its answers have layers.
+    """Backend for points with layers, which passes vectors to another backend.
+
+    Its answers have layers.
 
     Parameters
     ----------
@@ -146,7 +151,7 @@ class LayeredBackend:
         self._backend, self._shapes = backend, shapes
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the backend; verbs take and return points with layers."""
+        """Return an attribute of the wrapped backend; an oracle takes and returns layers."""
         value = getattr(self._backend, name)
         if not callable(value):
             return value

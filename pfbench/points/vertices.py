@@ -13,7 +13,8 @@ from pfbench.points.pattern import Pattern
 class RankOne(np.lib.mixins.NDArrayOperatorsMixin):
     """Matrix ``scale * outer(u, v)``: an extreme point of the nuclear-norm ball.
 
-    Where gradients are dense, it behaves as the dense array: ``lo(g) - x`` is an array.
+    For a problem with dense gradients, the object behaves as the dense array: ``lo(g) - x`` is an
+    array.
 
     Attributes
     ----------
@@ -35,20 +36,23 @@ class RankOne(np.lib.mixins.NDArrayOperatorsMixin):
         return self.scale * np.outer(self.u, self.v)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """Return the dense matrix if points are arrays."""
+        """Return the dense matrix; raise unless the problem's points are arrays."""
         if self.pattern is not None:
             raise TypeError("a vertex of factored points is not an array: use combine(x, v, w)")
         return self.matrix() if dtype is None else self.matrix().astype(dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        """Apply a ufunc to the dense matrix if points are arrays."""
+        """Apply a ufunc to the dense matrix; raise unless the problem's points are arrays."""
         if self.pattern is not None:
             return NotImplemented
         dense = [item.matrix() if isinstance(item, RankOne) else item for item in inputs]
         return getattr(ufunc, method)(*dense, **keywords)
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the dense matrix if points are arrays: `copy`, `ravel`, `T`."""
+        """Return an attribute of the dense matrix, e.g. `copy`, `ravel` or `T`.
+
+        This requires a problem whose points are arrays.
+        """
         if name.startswith("_") or self.pattern is not None:
             raise AttributeError(f"a vertex of rank one has no attribute {name}")
         return getattr(self.matrix(), name)
