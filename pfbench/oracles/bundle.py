@@ -24,11 +24,11 @@ _ARRAY, _INDEX = np.ndarray, np.dtype(np.int64)
 
 
 class Oracles:
-    """Oracles of one run: each checks arguments and budget, counts, and queries the backend.
+    """Oracles of one run, which check arguments and budget, count calls, and query the backend.
 
-    The oracles of inner loops count without a function call while the ledger allows it, because one
-    more call would be visible in the run's time. Only the other calls check answers; the first call
-    is one of them.
+    The oracles of inner loops count a call in place, without a function call, while the ledger
+    allows it: one more function call would be visible in the run's time. Only the other calls,
+    among them the first, check the answer of the backend.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Oracles:
             self.n = backend.n
 
     def __getattr__(self, name: str) -> Never:
-        """Raise for the n of a sampler, with the remedy, and for names that oracles do not have."""
+        """Raise for n of a sampler, with the remedy, and for names that oracles do not have."""
         if name == "n":
             raise NoComponentsError(
                 "a sampler has no n: draw by ask.sample(rng, size), in place of "
@@ -82,9 +82,9 @@ class Oracles:
         raise AttributeError(f"'Oracles' object has no attribute '{name}'")
 
     def sample(self, rng: np.random.Generator, size: int) -> Indices:
-        """Return `size` independent draws of xi, for a finite sum of indices; nothing is counted.
+        """Return `size` independent draws of xi; for a finite sum, indices. No call is counted.
 
-        Draws are values: `batch` and `difference` may take them at several points.
+        Draws are values: `batch` and `difference` may take the same draws at several points.
         """
         if self._backend.n is None:
             return self._backend.sample(rng, size)
@@ -153,9 +153,9 @@ class Oracles:
         return number
 
     def prox(self, x: Point, g: Any, lam: float) -> Point:
-        """Return the proximal map (for a set: the projection) of x - lam g: 1 PO.
+        """Return the proximal map (for a set, the projection) of x - lam g: 1 PO.
 
-        Without a set and a penalty it is x - lam g and counts nothing.
+        Without a set and a penalty, the result is x - lam g and no call is counted.
         """
         checks = self._checks
         if not checks.is_point(x):
@@ -174,19 +174,19 @@ class Oracles:
         )
 
     def hessian(self, s: Point) -> "CountedHessian":
-        """Evaluate all component Hessians at s and keep them as operators: n SSO."""
+        """Return all component Hessians at s as linear operators: n SSO."""
         self._checks.check_points("hessian", s)
         hessian = self._ledger.charge(((SSO, self.n),), self._backend.hessian, s)
         return CountedHessian(hessian, self._ledger, self.n, self._checks)
 
     def table(self, x: Point) -> "CountedTable":
-        """Fill a table with every component gradient at x: n SFO."""
+        """Return a table that stores every component gradient at x: n SFO."""
         self._checks.check_points("table", x)
         table = self._ledger.charge(((SFO, self.n),), self._backend.table, x)
         return CountedTable(table, self._ledger, self._checks)
 
     def component_smoothness(self) -> Floats:
-        """Return a copy of the L_i, shape (n,); these are known constants and count nothing.
+        """Return a copy of the L_i, shape (n,), known constants; no call is counted.
 
         Raises
         ------
@@ -203,7 +203,7 @@ class Oracles:
 
 
 class CountedHessian:
-    """Component Hessians at one point, applied to differences of points."""
+    """All component Hessians at one point, with counted products with differences of points."""
 
     __slots__ = ("_checks", "_hessian", "_ledger", "_n")
 
@@ -230,7 +230,7 @@ class CountedHessian:
 
 
 class CountedTable:
-    """Stored gradient a_i of each component, as in SAGA."""
+    """Table of stored gradients a_i, one for each component, as in SAGA; calls are counted."""
 
     __slots__ = ("_checks", "_ledger", "_table")
 
@@ -278,33 +278,33 @@ class _ArgumentAndAnswerChecks:
         self.is_gradient: Callable[[Any], bool] = _accept_all if form is None else form.is_gradient
 
     def check_points(self, verb: str, *points: Any) -> None:
-        """Raise if an argument is not a point."""
+        """Raise if an argument of an oracle is not a point."""
         for x in points:
             if not self.is_point(x):
                 self.refuse_point(verb, x)
 
     def refuse_point(self, verb: str, x: Any) -> Never:
-        """Raise for an argument that is not a point."""
+        """Raise the error for an argument that is not a point."""
         self._refuse(f"{verb} is queried at", x, "points of the problem", "points")
 
     def refuse_gradient(self, verb: str, g: Any) -> Never:
-        """Raise for an argument that is not a gradient."""
+        """Raise the error for an argument that is not a gradient."""
         self._refuse(f"{verb} is queried for", g, "gradients of the problem", "gradients")
 
     def check_point_answer(self, verb: str, x: Point) -> Point:
-        """Return the answer of an oracle, checked to be a point."""
+        """Return an oracle's answer if it is a point; raise otherwise."""
         if not self.is_point(x):
             self._refuse(f"the problem's {verb} returned", x, "its points", "points")
         return x
 
     def check_gradient_answer(self, verb: str, g: Gradient) -> Gradient:
-        """Return the answer of an oracle, checked to be a gradient."""
+        """Return an oracle's answer if it is a gradient; raise otherwise."""
         if not self.is_gradient(g):
             self._refuse(f"the problem's {verb} returned", g, "its gradients", "gradients")
         return g
 
     def check_vertex_answer(self, verb: str, v: Point) -> Point:
-        """Return the answer of an oracle, checked to be a vertex."""
+        """Return an oracle's answer if it is a vertex; raise otherwise."""
         if self._form is not None and not self._form.is_vertex(v):
             self._refuse(f"the problem's {verb} returned", v, "its vertices", "points")
         return v
@@ -320,7 +320,7 @@ def _accept_all(obj: Any) -> bool:
 
 @cache
 def restrict_oracles(verbs: frozenset[str]) -> type[Oracles]:
-    """Return a subclass of `Oracles` that answers only these verbs, and raises for the others."""
+    """Return a subclass of `Oracles` that answers only calls of `verbs`, and raises for others."""
     refused = {verb: _make_refusing_verb(verb, verbs) for verb in ORACLES if verb not in verbs}
     return type("Oracles", (Oracles,), {"__slots__": (), "__doc__": Oracles.__doc__, **refused})
 

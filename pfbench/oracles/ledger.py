@@ -1,4 +1,4 @@
-"""Ledger: exact counts, the budget, the time limit, and the time spent inside oracles."""
+"""Ledger of one run: exact counts, the budget, the time limit, and the time inside oracles."""
 
 import math
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _QUIET_CALLS = 63
 
 
 class Ledger:
-    """Counts of one run; only the oracles write to it.
+    """Oracle counts of one run; only the oracles write to it.
 
     Parameters
     ----------
@@ -72,11 +72,11 @@ class Ledger:
         self._timed_calls = [0] * len(COUNTED)
 
     def start_clock(self, deadline: float) -> None:
-        """Start the run's clock: calls after the time `deadline` of `time.perf_counter` raise."""
+        """Start the run's clock; calls after `deadline`, on `time.perf_counter`, then raise."""
         self.deadline = deadline
 
     def stop_clock(self) -> None:
-        """Stop the run's clock: no call is late until it is started again."""
+        """Stop the run's clock; no call raises for its time until the clock is started again."""
         self.deadline = math.inf
 
     def counts(self) -> Counts:
@@ -84,7 +84,7 @@ class Ledger:
         return Counts(*self.counts_array)
 
     def charge(self, charges: Charges, call: Callable[..., Answer], *arguments: Any) -> Answer:
-        """Count a call, make it, and add its time.
+        """Count a call, execute it, and add its time; return its answer.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Ledger:
     def charge_and_extend_untimed_calls(
         self, kind: int, amount: int, call: Callable[..., Answer], *a: Any
     ) -> Answer:
-        """Count a call as `charge` does, and let later calls skip the clock for a while."""
+        """Count and execute a call as `charge` does; the next calls need not read the clock."""
         before = self.seconds
         untimed = self.counts_array[kind] - self._timed_calls[kind]
         answer = self.charge(((kind, amount),), call, *a)
