@@ -1,1 +1,1 @@
-"""Archives: a sweep, a comparison or claims in one file, which can be checked."""
+"""Archives: a sweep, a comparison or claims in one file that others can check."""

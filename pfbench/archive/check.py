@@ -1,8 +1,8 @@
-"""Check of an archive: re-run part of its runs, and compare runs with new seeds.
+"""Check of an archive: re-run a part of its runs, and compare them with runs with new seeds.
 
-The hash of the archive and the checker's salt determine what is recomputed first, so that the
-author of the archive cannot choose it. This process neither imports nor unpickles anything of the
-archive: the archive's code runs in confined processes, which answer with JSON.
+The hash of the archive and the checker's salt determine which results are recomputed first, so that
+the author of the archive cannot choose them. This process neither imports nor unpickles anything in
+the archive. The archive's code runs in confined processes, which answer with JSON.
 """
 
 import random
@@ -100,7 +100,7 @@ class CheckOutcome:
 
     @property
     def min_p_value(self) -> float:
-        """Smallest p-value; 1 without tests."""
+        """Smallest p-value of all tests; 1 if there are none."""
         return min((p for _, p in self.p_values), default=1.0)
 
     def add_deviation(self, text: Any) -> None:
@@ -113,7 +113,10 @@ class CheckOutcome:
         recorded: Sequence[Mapping[str, float]],
         recomputed: Sequence[Mapping[str, float]],
     ) -> None:
-        """Test each number of the runs with new seeds against that of the stored runs."""
+        """Test each number of runs with new seeds against that of stored runs.
+
+        The p-values are stored in the outcome.
+        """
         self.fresh_runs += len(recomputed)
         for kind in recorded[0]:
             old, new = (np.array([run[kind] for run in runs]) for runs in (recorded, recomputed))
@@ -125,13 +128,13 @@ class CheckOutcome:
             self.p_values.append((f"with new seeds, {kind} of {name} differs ({text})", p))
 
     def note_significant_differences(self) -> None:
-        """Add a deviation for each difference of distribution that is significant at `LEVEL`."""
+        """Add a deviation for each tested difference that is significant at `LEVEL`."""
         self.deviations += [text for text, p in self.p_values if p <= LEVEL / len(self.p_values)]
 
 
 @dataclass(frozen=True)
 class CheckTask:
-    """Task of a check, the callback for its value, and a description of what it checks."""
+    """Task of a check, with a callback for its result and a description of what it checks."""
 
     task: Task
     on_result: Callable[[Any], object]
@@ -142,7 +145,7 @@ class CheckTask:
 
 @dataclass(frozen=True)
 class RunCell:
-    """Stored runs that differ only in their seeds, and plans of runs with new seeds."""
+    """Stored runs that differ only in their seeds, and planned runs with new seeds."""
 
     name: str
     stored_runs: Sequence[StoredRun]
@@ -151,7 +154,7 @@ class RunCell:
 
 @dataclass(frozen=True)
 class Check:
-    """Unpacked archive, with all that its check needs.
+    """Unpacked archive, with everything that its check needs.
 
     Attributes
     ----------
@@ -182,25 +185,28 @@ class Check:
 
     @property
     def code_folder(self) -> str:
-        """Folder of the archive's code."""
+        """Folder with the archive's code."""
         return str(self.folder / CODE)
 
     @property
     def is_same_environment(self) -> bool:
-        """Whether versions and machine are those of the archive's author."""
+        """Whether versions and machine are the same as those of the archive's author."""
         current = [dict(self.engine.environment())]
         return self.same_versions and self.manifest["environments"] == current
 
     def make_confined_task(self, function: Callable[..., Any], *args: Any) -> Task:
-        """Return a task that calls a function in a process that may import archived code."""
+        """Return a task that calls a function in a confined process, which may import its code."""
         return Task(function, args, self.seconds, "archive", self.code_folder)
 
     def shuffle_sample(self, items: Sequence[Any], limit: int = 10**9) -> list[Any]:
-        """Return the items, at most `limit` of them, in random order."""
+        """Return a random sample of at most `limit` items, in random order."""
         return self.rng.sample(items, min(limit, len(items)))
 
     def process_until_time_limit(self, tasks: Sequence[CheckTask]) -> None:
-        """Process tasks until the time limit; record required ones that were not reached."""
+        """Execute tasks and process their results until the time limit.
+
+        Required tasks that fail, or are not reached, are recorded.
+        """
         ends, reached = monotonic() + self.seconds, set()
         with closing(self.engine.do([item.task for item in tasks])) as results:  # type: ignore[type-var]
             for result in results:
@@ -229,7 +235,7 @@ class Check:
     def compute(
         self, task: Task, description: str, parse: Callable[[Any], Any], subject: str = "runs"
     ) -> Any:
-        """Process one required task; return its parsed value, or None if it fails."""
+        """Execute one required task; return its parsed result, or None if it fails."""
         values: list[Any] = []
         item = CheckTask(
             task, lambda value: values.append(parse(value)), description, True, subject
@@ -238,7 +244,7 @@ class Check:
         return values[0] if values else None
 
     def _count_by_confinement(self, item: CheckTask, value: Any) -> None:
-        """Count the results of a task by whether its process may import archived code."""
+        """Count the results of a task, separately for confined and unconfined processes."""
         number = len(value) if item.task.function is measure else 1
         if item.task.untrusted_code_folder:
             self.outcome.confined_result_counts[item.subject] += number
@@ -266,7 +272,7 @@ class Check:
     def cells(self, stored_runs: Sequence[StoredRun]) -> Iterator[RunCell]:
         """Yield groups of runs that differ only in their seeds, with plans of new runs.
 
-        If each run of a group has its own data seed, so has each new run.
+        If the runs of a group have different data seeds, each new run has a new data seed, too.
         """
         families: dict[PlannedRun, list[tuple[PlannedRun, StoredRun]]] = defaultdict(list)
         for entry in stored_runs:
@@ -291,7 +297,7 @@ class Check:
                 yield RunCell(f"{family.algorithm} on {problem}", runs, fresh)
 
     def _measure_task(self, plans: Sequence[PlannedRun]) -> Task:
-        """Return the task that executes runs, without archived code in its process if possible."""
+        """Return a task that executes runs, in a process without archived code if possible."""
         if all(map(has_builtin_problem_and_measures, plans)):
             own = any(plan.user_selectors for plan in plans)
             return Task(measure, (list(plans), self.code_folder if own else ""), self.seconds)
@@ -304,7 +310,7 @@ class Check:
         return CheckTask(task, partial(self._take_reruns, entries), description, needed)
 
     def _take_reruns(self, entries: Sequence[StoredRun], answers: Sequence[Any]) -> None:
-        """Compare recomputed runs with the stored ones."""
+        """Compare recomputed runs with the stored ones, and record deviations."""
         environment = dict(self.engine.environment())
         for entry, answer in zip(entries, answers, strict=True):
             run, digest = parse_run_and_problem_digest(answer)
@@ -323,7 +329,7 @@ class Check:
                 self.outcome.add_deviation(f"the run of {label} differs here in {differs}{numbers}")
 
     def _take_fresh_runs(self, cell: RunCell, answers: Sequence[Any]) -> None:
-        """Compare the distributions of runs with new seeds and of the stored runs of a cell."""
+        """Test the runs of a cell with new seeds against the stored runs of the cell."""
         new = [parse_run_and_problem_digest(answer)[0] for answer in answers]
         old = [entry.run for entry in cell.stored_runs]
         self.outcome.compare_fresh(cell.name, [*map(_numbers, old)], [*map(_numbers, new)])
@@ -334,7 +340,7 @@ def _numbers(run: Run) -> dict[str, float]:
 
 
 def _with_data_seed(problem: str, seed: int) -> str:
-    """Return a problem's selector with another data seed; unchanged if it has none."""
+    """Return the selector of a problem with another data seed, unchanged if it has none."""
     if ":" in problem.partition("[")[0] or "seed=" not in problem:
         return problem
     selector = Selector.parse(problem)
@@ -344,7 +350,7 @@ def _with_data_seed(problem: str, seed: int) -> str:
 
 
 def make_plan(entry: StoredRun, archived_file_names: Collection[str] = ()) -> PlannedRun:
-    """Return the plan of a stored run, with MODULE:NAME in place of FILE.py:NAME.
+    """Return the planned run of a stored run, with MODULE:NAME in place of FILE.py:NAME.
 
     Raises
     ------
@@ -361,7 +367,7 @@ def make_plan(entry: StoredRun, archived_file_names: Collection[str] = ()) -> Pl
 
 
 def describe_confinement(engine: Engine) -> str:
-    """Describe what archived code is prevented from doing here, as found in a trial process."""
+    """Return a text on what archived code cannot do on this machine, from a trial process."""
     with TemporaryDirectory(prefix="pfbench-archive-") as folder:
         (result,) = engine.do([Task(confinement_sentence, (), 60.0, "archive", folder)])
     return str(result.value) if result.status == "done" else f"nothing: {result.reason}"

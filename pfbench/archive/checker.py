@@ -47,7 +47,7 @@ def check_archive(
     external_files_folder: Path,
     suite_path: Path | None = None,
 ) -> CheckOutcome:
-    """Check an archive; import its code in confined processes only.
+    """Check an archive, whose code is imported only in confined processes.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def check_archive(
 
 
 def _tasks(check: Check, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-    """Yield the tasks that check an archive, prerequisites first."""
+    """Yield the tasks that check an archive; a task comes after those on which it depends."""
     manifest = check.manifest
     if manifest["kind"] == "sweep":
         _note_missing_runs(check, stored_runs, load_spec(check.folder / SPEC).runs())
@@ -122,7 +122,7 @@ def _tasks(check: Check, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask
 def _note_missing_runs(
     check: Check, stored_runs: Sequence[StoredRun], plans: Sequence[PlannedRun]
 ) -> None:
-    """Record as a deviation how many planned runs an archive lacks, if it lacks any."""
+    """Record as a deviation how many planned runs the archive lacks, if there are any."""
     stored_keys = {
         portable_identity(make_plan(entry, check.manifest["reads"])) for entry in stored_runs
     }
@@ -131,7 +131,7 @@ def _note_missing_runs(
 
 
 def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[StoredRun]) -> list[Any]:
-    """Return the table of a comparison, recomputed from its runs; record deviations."""
+    """Recompute the table of a comparison from its runs and return it; record deviations."""
     manifest, note, interface = check.manifest, check.outcome.add_deviation, None
     if suite is not None and (check.folder / SPEC).read_text("utf-8") != suite.read_text("utf-8"):
         note(f"it has a suite {manifest['suite']} other than that of pfbench")
@@ -154,7 +154,7 @@ def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[Stored
 
 @dataclass(frozen=True)
 class _ClaimTasks:
-    """Tasks that check the claims of an archive, each kind in random order."""
+    """Tasks that check the claims of an archive; each kind of tasks is in random order."""
 
     check: Check
     fields: Mapping[str, Any]
@@ -164,11 +164,11 @@ class _ClaimTasks:
 
     @property
     def effort_and_seed(self) -> tuple[str, int]:
-        """Effort and seed of the verification."""
+        """Effort and seed of the archived verification."""
         return self.fields["effort"], self.fields["seed"]
 
     def all(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-        """Yield the tasks for claims, runs, verdicts, errata and faults, prerequisites first."""
+        """Yield the tasks for claims, runs, counterexamples, verdicts, errata and faults."""
         fields, fresh = self.fields, self.check.rng.randrange(2**31)
         self.check.outcome.verdicts[1] = len(fields["verdicts"])
         task = self.ask(claim_tasks.describe_claims, fields["faults"]["most"])
@@ -185,7 +185,7 @@ class _ClaimTasks:
         yield from self.errata_and_faults()
 
     def verdicts(self, fresh_seed: int) -> Iterator[CheckTask]:
-        """Yield tasks that recompute verdicts, or judge claims with other seeds and data."""
+        """Yield tasks that recompute verdicts, then tasks that judge claims with other data."""
         shuffle, fields, outcome = self.check.shuffle_sample, self.fields, self.check.outcome
         for k, verdict in enumerate(shuffle(fields["verdicts"])):
             name, take = verdict["claim"], partial(self.take_verdict, verdict)
@@ -201,7 +201,7 @@ class _ClaimTasks:
             yield CheckTask(task, note, f"{name} with other data", not k, "verdicts")
 
     def errata_and_faults(self) -> Iterator[CheckTask]:
-        """Yield tasks that examine errata and faults again."""
+        """Yield tasks that recompute the findings on errata and on a sample of faults."""
         shuffle, faults = self.check.shuffle_sample, self.fields["faults"]
         for k, item in enumerate(shuffle(self.fields["errata"])):
             name, take = item["erratum"], partial(self.take_erratum, item)
@@ -224,7 +224,7 @@ class _ClaimTasks:
     # --- what becomes of it -----------------------------------------------------------------------
 
     def take_statements(self, statements: Mapping[str, Any]) -> None:
-        """Compare the claims, faults and errata of the archived code with the manifest."""
+        """Compare claims, faults and errata of the archived code with those of the manifest."""
         note, fields, faults = self.check.outcome.add_deviation, self.fields, self.fields["faults"]
         note(_difference(fields["claims"], statements["claims"], "its claims"))
         names = [claim["name"] for claim in statements["claims"]]
@@ -240,14 +240,14 @@ class _ClaimTasks:
                 note(f"its {subject} are not those that its code gives")
 
     def take_plans(self, stored_runs: Sequence[StoredRun], answer: Sequence[Any]) -> None:
-        """Record missing runs, and runs that the claims do not plan."""
+        """Record runs that the archive lacks, and runs in it that its claims do not plan."""
         plans = [PlannedRun.from_json(plan) for plan in answer]
         _note_missing_runs(self.check, stored_runs, plans)
         if len(plans) < len(stored_runs):
             self.check.outcome.add_deviation("it has runs that its claims do not plan")
 
     def take_counterexample(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-        """Record that a counterexample is confirmed again, or is none, or another."""
+        """Compare a recomputed counterexample with the archived one; record the result."""
         title, outcome = f"the counterexample to {old['claim']}", self.check.outcome
         if new["verdict"] != "violated":
             outcome.add_deviation(f"{title} is not one: {new['reason'].rstrip('.')}")
@@ -260,14 +260,14 @@ class _ClaimTasks:
             outcome.confirmed.append(f"{title} is confirmed: {describe_violation(new)}{script}")
 
     def take_verdict(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-        """Compare a recomputed verdict with the archived one."""
+        """Compare a recomputed verdict with the archived one; record deviations."""
         self.check.outcome.verdicts[0] += 1
         exact = ["measured", "reason"] if self.check.is_same_environment else []
         names = ["verdict", "kind", "source", "claimed", *exact]
         self.note_difference(f"the verdict on {old['claim']}", old, new, names)
 
     def take_erratum(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-        """Compare the recomputed finding of an erratum with the archived one."""
+        """Compare a recomputed finding on an erratum with the archived one; record deviations."""
         left_out = set() if self.check.is_same_environment else {"evidence"}
         title = f"the erratum {old['erratum']}"
         self.note_difference(title, old, new, (old.keys() | new.keys()) - left_out)
@@ -277,7 +277,7 @@ class _ClaimTasks:
     def note_difference(
         self, title: str, old: Mapping[str, Any], new: Mapping[str, Any], names: Collection[str]
     ) -> str:
-        """Record the first difference of the fields of these names; return it, or ""."""
+        """Record and return the first difference of two dicts in the fields `names`, or ""."""
         order = [name for name in dict.fromkeys([*old, *new]) if name in names]
         recorded, recomputed = ({name: item.get(name) for name in order} for item in (old, new))
         difference = _difference(recorded, recomputed, title)
@@ -285,14 +285,14 @@ class _ClaimTasks:
         return difference
 
     def take_fault(self, name: str, claim: str, right: Any) -> None:
-        """Record a fault that is not caught again, or that is not equivalent as archived."""
+        """Record a fault that its claim does not catch, or that is not equivalent as archived."""
         self.check.outcome.faults[0] += 1
         wrong = f"is not caught by {claim}" if claim else "is not equivalent"
         self.check.outcome.add_deviation(right is not True and f"the fault {name} {wrong}")
 
 
 def _difference(recorded: Any, recomputed: Any, location: str) -> str:
-    """Return the first difference of two values in words; '' if equal up to rounding."""
+    """Return a description of the first difference of two values, "" if equal up to rounding."""
     if isinstance(recorded, Mapping) and isinstance(recomputed, Mapping):
         names = dict.fromkeys([*recorded, *recomputed])
         pairs = [(f": {name}", recorded.get(name), recomputed.get(name)) for name in names]
@@ -309,7 +309,7 @@ def _difference(recorded: Any, recomputed: Any, location: str) -> str:
 
 
 def _is_close(recorded: Any, recomputed: Any, tolerance: float) -> bool:
-    """Return whether two values are equal; numbers up to a tolerance."""
+    """Return whether two values are equal; two numbers may differ by a tolerance."""
     if not all(isinstance(item, int | float) for item in (recorded, recomputed)):
         return bool(recorded == recomputed)
     both_nan = math.isnan(recorded) and math.isnan(recomputed)

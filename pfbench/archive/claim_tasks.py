@@ -1,4 +1,4 @@
-"""Results about the claims of an archive, computed by its author and again by a checker.
+"""Results on the claims of an archive, as its author computes them and a checker recomputes them.
 
 A checker calls these functions in confined processes that answer with JSON; see
 `pfbench.archive.check`.
@@ -52,14 +52,16 @@ STEPS = 3
 
 
 def as_module_reference(reference: str) -> str:
-    """Return MODULE or MODULE:NAME for FILE.py or FILE.py:NAME, wherever the file lies."""
+    """Return MODULE or MODULE:NAME for FILE.py or FILE.py:NAME, without the file's folder."""
     home, attribute = split_reference(reference)
     module = module_name(f"{home}:")
     return replace_file_by_module(f"{module}:{attribute}") if attribute else module
 
 
 def describe_claims(theorem: str, max_generated_faults: int) -> dict[str, Any]:
-    """Return the claims of a theorem with their planted faults, generated faults and errata.
+    """Return descriptions of a theorem's claims, and names of their faults and errata.
+
+    The result is a dict of JSON data. Faults are planted by hand or generated.
 
     Parameters
     ----------
@@ -106,7 +108,10 @@ def _describe_claim(claim: Claim) -> dict[str, Any]:
 
 
 def probe_claims(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
-    """Build the problems of claims, start their runs; return results and declared files."""
+    """Build the problems of claims and start their runs; return results and declared files.
+
+    The results are strings by claim and instance, which must be the same in another folder.
+    """
     described = describe_claims(theorem, 0)
     statement = {f"claim {claim['name']}": claim for claim in described["claims"]}
     files: dict[str, tuple[str, str]] = {}
@@ -132,7 +137,10 @@ def probe_claims(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str
 def add_counterexamples(
     rows: Sequence[Verdict], engine: Engine, effort: str, seed: int
 ) -> tuple[list[Verdict], list[Mapping[str, Any]]]:
-    """Search user-defined bounds and error laws; return verdicts, and counterexamples as JSON."""
+    """Search counterexamples to user-defined bounds and error laws.
+
+    Return the verdicts with the results of the search, and the counterexamples as JSON data.
+    """
     options = OPTIONS | {"seconds": SECONDS[effort], "seed": seed}
     searched = [
         row.claim
@@ -152,14 +160,15 @@ def add_counterexamples(
 
 
 def _describe_counterexample(report: SearchReport) -> dict[str, Any]:
-    """Return all of a counterexample that follows from its instance, as JSON."""
+    """Return the fields of a counterexample that are determined by its instance, as JSON data."""
     return {name: value for name, value in report.as_json().items() if name not in _LEFT_OUT}
 
 
 def confirm_counterexample(theorem: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a counterexample computed again from its instance, or a report with the reason.
+    """Return a counterexample recomputed from its instance, or a report on why it fails.
 
-    No assumption is allowed: one that is not understood confirms nothing.
+    The recorded assumptions are dropped, because an assumption that the checker does not understand
+    confirms nothing.
     """
     name = record["claim"]
     try:
@@ -176,7 +185,7 @@ def _claim(theorem: str, name: str) -> Claim:
 def recompute_verdict(
     theorem: str, name: str, effort: str, seed: int, records: Sequence[Mapping[str, Any]] = ()
 ) -> Mapping[str, Any]:
-    """Return the verdict on a claim, given the stored counterexamples to it."""
+    """Return the recomputed verdict on a claim, given the stored counterexamples to it."""
     verdict = judge(_claim(theorem, name), effort=effort, seed=seed)
     for record in records:
         verdict = add_report(verdict, Counterexample(**record))
@@ -184,7 +193,7 @@ def recompute_verdict(
 
 
 def describe_failure_with_other_data(theorem: str, name: str, effort: str, seed: int) -> str:
-    """Judge a claim on renamed instances with other data; return its failure, or ""."""
+    """Judge a claim on instances with new names and other data; return a failure or ""."""
     claim = _claim(theorem, name)
     called = f"problem-{seed:x}"
     instances = tuple(with_other_data_seed(instance, seed, called) for instance in claim.instances)
@@ -198,13 +207,13 @@ def describe_failure_with_other_data(theorem: str, name: str, effort: str, seed:
 
 
 def recompute_erratum(theorem: str, name: str, effort: str, seed: int) -> Mapping[str, Any]:
-    """Examine an erratum; return its finding as JSON."""
+    """Examine an erratum again; return its finding as JSON data."""
     erratum = next(erratum for erratum in load_claims(theorem).errata if erratum.name == name)
     return examine(erratum, effort, seed).as_json()
 
 
 def recompute_fault(theorem: str, fault: Sequence[str], effort: str, seed: int) -> bool:
-    """Return whether a claim catches a fault; without a claim, whether it is equivalent.
+    """Return whether a claim catches a fault; if no claim is given, whether it is equivalent.
 
     Parameters
     ----------
@@ -229,7 +238,7 @@ def _faults(claims: Sequence[Claim]) -> Iterator[Any]:
 
 
 def list_claim_runs(theorem: str, seed: int) -> list[Mapping[str, Any]]:
-    """Return the planned runs of an archive of a theorem, as JSON."""
+    """Return the planned runs that belong in an archive of a theorem, as JSON data."""
     return [plan.as_json() for plan in plan_claim_runs(load_claims(theorem).claims, seed)]
 
 
@@ -241,7 +250,10 @@ Case = tuple[str, Any, Callable[[int], MethodOnProblem]]
 
 
 def iterate_cases(claim: Claim) -> Iterator[Case]:
-    """Yield the settings of a claim on its instances; none if its check states no setting."""
+    """Yield label, instance and a case function for each setting and instance of a claim.
+
+    Nothing is yielded if the check of the claim states no setting.
+    """
     check, trial = claim.check, Trial(claim)
     for instance in claim.instances:
         if isinstance(check, RateCheck):
@@ -261,7 +273,7 @@ def _make_case(setting: Any, trial: Trial, instance: Any, data: int) -> MethodOn
 
 
 def plan_claim_runs(claims: Sequence[Claim], seed: int) -> list[PlannedRun]:
-    """Return the planned runs of claims for a seed, without duplicates."""
+    """Return the planned runs of claims for one seed, each once."""
     plans: dict[PlannedRun, None] = {}
     for claim in claims:
         for _, instance, make_case in iterate_cases(claim):
@@ -289,7 +301,7 @@ def _plan(
 
 
 def _problem_selector(problem: Any) -> str:
-    """Return a selector that builds the same problem; empty if there is none."""
+    """Return a selector that builds an equal problem; empty if there is none."""
     if not is_builtin(type(problem).__module__):
         return ""
     try:
@@ -300,7 +312,7 @@ def _problem_selector(problem: Any) -> str:
 
 
 def _method_selector(algorithm: Any) -> str:
-    """Return a selector that makes the same method; empty if there is none."""
+    """Return a selector that builds an equal method; empty if there is none."""
     kind = type(algorithm)
     parameters = {k: v for k, v in get_parameters(algorithm).items() if v is not None}
     if "." in kind.__qualname__ or not all(

@@ -1,4 +1,4 @@
-"""Comparison in an archive: its sentence and table are recomputed from its runs."""
+"""Comparison in an archive, whose sentence and table are recomputed from its runs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,18 +22,18 @@ from pfbench.runs.suite_archive import SUFFIX, read_suite_archive
 
 @dataclass(frozen=True)
 class ArchivedRuns:
-    """Source of the runs of a comparison: an archive, and the runs shipped with its suite."""
+    """Runs of a comparison, from an archive and from the file shipped with its suite."""
 
     stored_runs: Mapping[PlannedRun, StoredRun]
 
     def find_cached(self, plans: Sequence[PlannedRun]) -> Collection[PlannedRun]:
-        """Return the planned runs that the archive has."""
+        """Return those of the planned runs that the archive has."""
         return {plan for plan in plans if replace_files_by_modules(plan) in self.stored_runs}
 
     def fetch(
         self, title: str, plans: Sequence[PlannedRun], candidate_plans: Collection[PlannedRun]
     ) -> Sequence[PlanOutcome]:
-        """Return the outcomes of plans from the archive; raise if a run is missing."""
+        """Return the outcomes of planned runs from the archive; raise if a run is missing."""
         placed = [replace_files_by_modules(plan) for plan in plans]
         lacking = [plan for plan in placed if plan not in self.stored_runs]
         if lacking:
@@ -46,19 +46,19 @@ class ArchivedRuns:
     def provenance(
         self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
     ) -> list[str]:
-        """Return no lines: of archived runs no provenance is printed."""
+        """Return no lines, since a report on archived runs has no provenance."""
         return []
 
 
 def describe_method(name: str) -> list[Any]:
-    """Return the interface of a method as JSON; a checker calls this in a confined process."""
+    """Return the interface of a method as JSON data; a checker calls this when confined."""
     interface = read_candidate_interface(name)
     parts = [*map(str, interface.requires)], [*interface.required_parameters]
     return [*parts, dict(interface.defaults)]
 
 
 def read_interface(answer: Any) -> CandidateInterface:
-    """Return a method's interface from the answer of `describe_method`.
+    """Return a method's interface, given the result of `describe_method`.
 
     Raises
     ------
@@ -80,9 +80,9 @@ def redraw_table_or_explain(
     stored_runs: Sequence[tuple[PlannedRun, StoredRun]],
     interface: CandidateInterface | None,
 ) -> list[Any]:
-    """Return [sentence, table, ""] as `summarise` gives them, or ["", [], reason].
+    """Return [sentence, table, ""] from `summarise`, or ["", [], reason] if that fails.
 
-    Nothing of the archive is imported: the table follows from runs and from plain data.
+    Nothing in the archive is imported: the table follows from runs and from plain data.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def redraw_table_or_explain(
 
 
 def summarise(comparison: SuiteComparison) -> tuple[str, list[list[str]]]:
-    """Return the rank of a method in a sentence, and the comparison table with its head."""
+    """Return a sentence on the rank of a method, and the comparison table with its header."""
     (results,) = comparison.report.results
     front = make_candidate_front(tuple(compare_by_each_price(results)), comparison.labels)
     sentences = [front.outcome_counts_sentence, *front.failure_sentences]

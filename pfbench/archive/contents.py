@@ -1,4 +1,4 @@
-"""Contents of an archive besides results: user-defined code, and the files that it reads.
+"""Contents of an archive other than results: user-defined code, and the files that it reads.
 
 A probe runs the code twice: here, and in a folder that contains only the archive. A file that the
 code would not find in that folder is refused by its name.
@@ -36,7 +36,7 @@ Probe = Callable[[Any], tuple[dict[str, Any], dict[str, tuple[str, str]]]]
 
 @dataclass(frozen=True)
 class ArchiveContents:
-    """User-defined code with the files that it reads.
+    """User-defined code to be archived, with the files that it reads.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class ArchiveContents:
 def collect_contents(
     modules: Iterable[str], probe: Probe, argument: Any, elsewhere: Any
 ) -> ArchiveContents:
-    """Return user-defined code with the files it reads; check that these suffice elsewhere.
+    """Return user-defined code and the files it reads; check that nothing else is needed.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def collect_contents(
 
 
 def _run_probe(probe: Probe, argument: Any, code: Path | None = None) -> Any:
-    """Run a probe in a new process; return its result."""
+    """Run a probe in a new process, and return the result of the probe."""
     task = Task(
         _probe_in_folder, (probe, argument, code and str(code)), LIMIT, user_code_name="probe"
     )
@@ -142,7 +142,11 @@ def _probe_in_folder(probe: Probe, argument: Any, code: str | None) -> Any:
 def _collect_files_origins_and_data_sets(
     opened: Iterable[tuple[str, str]], declared: Mapping[str, tuple[str, str]], roots: Iterable[str]
 ) -> tuple[dict[str, Path], dict[str, str], dict[str, str]]:
-    """Return files by archive name, origins of those declared with one, and data set digests."""
+    """Return three dicts: files, declared origins, digests of data sets.
+
+    Files and origins are by the name of the file in the archive; digests are by the name of the
+    data set.
+    """
     sets = _data_set_names_by_file()
     files_by_name: dict[str, Path] = {}
     origins, data = {}, {}
@@ -172,7 +176,7 @@ def _collect_files_origins_and_data_sets(
 def archive_path(
     path_as_written: str, absolute_path: str, roots: Iterable[str], working_folder: str
 ) -> str | None:
-    """Return the path of a file inside an archive; None if code would look for it elsewhere.
+    """Return a file's path in an archive; None if archived code would look for it elsewhere.
 
     Parameters
     ----------
@@ -195,8 +199,8 @@ def collect_declared_files(*things: Any) -> dict[str, tuple[str, str]]:
     """Return path and origin of each file that user-defined objects declare, by absolute path.
 
     The attribute `files` of an object is a collection of paths relative to the folder of its
-    module, or a mapping from these paths to origins. A file with an origin is not archived: only
-    its digest is.
+    module, or a dict from these paths to origins. A file with an origin is not archived, only its
+    digest.
 
     Raises
     ------
@@ -222,7 +226,7 @@ def collect_declared_files(*things: Any) -> dict[str, tuple[str, str]]:
 
 
 def _data_set_names_by_file() -> dict[str, str]:
-    """Return the names of downloaded data sets by path; empty if pooch is not installed."""
+    """Return a dict from paths to names of downloaded data sets; {} if pooch is not installed."""
     try:
         return {str(path): name for name in DATA_SETS if (path := status(name).path) is not None}
     except DataError:
@@ -232,7 +236,7 @@ def _data_set_names_by_file() -> dict[str, str]:
 def _check_archive_alone_suffices(
     statement_here: Mapping[str, Any], probed_in_copy: Any, archive_copy: Path
 ) -> None:
-    """Raise for files outside the archive, and for results that differ in its folder."""
+    """Raise if code read files outside its archive, or gave other results inside it."""
     sets = _data_set_names_by_file()
     after, _, opened = probed_in_copy
     for _, full in opened:

@@ -1,4 +1,4 @@
-"""Writing archives of a sweep, a comparison or claims, with runs, code and versions."""
+"""Writing archives of a sweep, a comparison or claims, with their runs, code and versions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -59,14 +59,17 @@ class ArchiveWriter:
     version: str
 
     def write_sweep(self, spec: Spec, outcomes: Sequence[PlanOutcome]) -> Mapping[str, Any]:
-        """Write a sweep with all its runs; return the manifest. See `_write` for the errors."""
+        """Write an archive of a sweep with all its runs; return the manifest.
+
+        For errors, see `_write`.
+        """
         fields = {"kind": "sweep", "title": spec.title or spec.name, "planned": len(outcomes)}
         return self._write(spec.name, fields, outcomes, {SPEC: spec.text.encode()})
 
     def write_comparison(
         self, suite: Spec, method: str, price: str, comparison: SuiteComparison
     ) -> Mapping[str, Any]:
-        """Write a comparison with the runs that are not shipped with its suite."""
+        """Write an archive of a comparison with the runs that its suite does not ship."""
         outcomes = [entry for entry in comparison.all_outcomes if entry.origin != "shipped"]
         says, table = summarise(comparison)
         shipped = len(outcomes) < len(comparison.all_outcomes)
@@ -85,7 +88,7 @@ class ArchiveWriter:
     def write_claims(
         self, reference: str, results: Mapping[str, Any], outcomes: Sequence[PlanOutcome]
     ) -> Mapping[str, Any]:
-        """Write claims with their runs and the results of their verification.
+        """Write an archive of claims, with their runs and the results of their verification.
 
         Parameters
         ----------
@@ -110,7 +113,7 @@ class ArchiveWriter:
         table: Sequence[Sequence[str]] = (),
         contents: ArchiveContents | None = None,
     ) -> Mapping[str, Any]:
-        """Write an archive; return its manifest without the hashes.
+        """Write an archive; return its manifest without the hashes of its files.
 
         Raises
         ------
@@ -159,7 +162,7 @@ class ArchiveWriter:
         return manifest
 
     def _copy_store(self, keys: Sequence[str]) -> bytes:
-        """Return the bytes of a store file that has only the runs of these keys."""
+        """Return the bytes of a new store file that contains only the runs with these keys."""
         with TemporaryDirectory(prefix="pfbench-archive-") as temporary:
             copy = Store(temporary)
             records = (self.store.read("run", key) for key in sorted(keys))
@@ -169,7 +172,7 @@ class ArchiveWriter:
 
 
 def _claim_title(theorem: str) -> str:
-    """Return the title of an archive of claims: paper, sources and author."""
+    """Return the title of an archive of claims: its paper, sources and author."""
     paper = load_claims(theorem)
     named = dict.fromkeys(
         claim.name if claim.source == Claim.source else claim.source for claim in paper.claims
@@ -182,7 +185,10 @@ def _claim_title(theorem: str) -> str:
 
 
 def collect_run_contents(plans: Sequence[PlannedRun]) -> ArchiveContents:
-    """Return the code of planned runs, and the files it reads; probe each selector once."""
+    """Return the code of planned runs and the files that it reads.
+
+    The code of each selector is probed once.
+    """
     visited: set[str] = set()
     chosen = []
     for plan in plans:
@@ -198,9 +204,9 @@ def collect_run_contents(plans: Sequence[PlannedRun]) -> ArchiveContents:
 
 
 def _probe_runs(plans: Sequence[PlannedRun]) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
-    """Build the problems of runs, start each run; return results and declared files.
+    """Build the problems of runs and start each run; return results and declared files.
 
-    If user-defined code raises, the result of its run includes the reason.
+    If user-defined code raises, the result of its run has the reason.
     """
     statement: dict[str, Any] = {}
     files: dict[str, tuple[str, str]] = {}
@@ -218,7 +224,7 @@ def _probe_runs(plans: Sequence[PlannedRun]) -> tuple[dict[str, Any], dict[str, 
 
 
 def _data_digests(plans: Sequence[PlannedRun]) -> dict[str, str]:
-    """Return the sha256 of each data set that planned runs use, unless it is missing."""
+    """Return the SHA-256 of each data set that planned runs use, except missing ones."""
     sources = {Selector.parse(plan.problem).texts.get("source", "") for plan in plans}
     paths = {name: status(name).path for name in sorted(sources & DATA_SETS.keys())}
     return {name: file_digest(path) for name, path in paths.items() if path is not None}

@@ -1,4 +1,4 @@
-"""Summary of an archive for readers: phrases, a page in Markdown, and a badge."""
+"""Summary of an archive for readers: phrases, a page in Markdown, and a badge in SVG."""
 
 import html
 import re
@@ -15,7 +15,7 @@ _SIGNS = str.maketrans({"|": "\\|", "<": "&lt;", "`": "'", "@": "&#64;"})
 
 
 def escape_html(text: str) -> str:
-    """Return a text with control characters and HTML markup escaped."""
+    """Return a text in which control characters and HTML markup are escaped."""
     return html.escape(escape_text(text))
 
 
@@ -26,7 +26,7 @@ def find_worst_verdict(fields: Mapping[str, Any]) -> Verdict:
 
 
 def count_faults(fields: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the numbers of caught faults and of all that should be caught."""
+    """Return the number of caught faults, and the number of faults that should be caught."""
     generated = [
         item["found_by"]
         for item in fields["faults"]["generated"]
@@ -37,7 +37,7 @@ def count_faults(fields: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def tightness(verdict: Mapping[str, Any]) -> float | None:
-    """Return the largest tightness ratio of a verdict; None if its claim is no bound."""
+    """Return the largest tightness ratio of a verdict; None if the claim is not a bound."""
     measured = verdict["measured"]
     names = [name for name in measured if name.rpartition(": ")[2] == "ratio"]
     numbers = [measured[name] for name in names if isinstance(measured[name], int | float)]
@@ -45,7 +45,7 @@ def tightness(verdict: Mapping[str, Any]) -> float | None:
 
 
 def badge_phrases(fields: Mapping[str, Any]) -> list[str]:
-    """Return the phrases on the badge of an archive: its result, and what was tested."""
+    """Return the phrases on an archive's badge: the result, and what was tested."""
     if fields["kind"] == "comparison":
         return [fields["suite"], fields["says"]]
     if fields["kind"] == "sweep":
@@ -71,7 +71,7 @@ def badge_phrases(fields: Mapping[str, Any]) -> list[str]:
 
 
 def pages(fields: Mapping[str, Any], table: Sequence[Sequence[str]] = ()) -> dict[str, bytes]:
-    """Return the page, the badge and the scripts of an archive by file name.
+    """Return a dict from file name to bytes: the page, the badge and the scripts of an archive.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def pages(fields: Mapping[str, Any], table: Sequence[Sequence[str]] = ()) -> dic
 
 
 def describe_violation(record: Mapping[str, Any]) -> str:
-    """Return measured value, bound, place and arithmetic of a counterexample in words."""
+    """Return a text with measured value, bound, iteration and arithmetic of a counterexample."""
     arithmetic = record["arithmetic"]
     if arithmetic == "e-process":
         arithmetic = f"e-value {record['e_value']:.3g}, {record['runs']} runs"
@@ -120,7 +120,7 @@ def describe_violation(record: Mapping[str, Any]) -> str:
 
 
 def script_name(record: Mapping[str, Any]) -> str:
-    """Return the name in an archive of a counterexample's script."""
+    """Return the file name of the script of a counterexample in an archive."""
     return f"{SCRIPT}{re.sub('[^a-z0-9]+', '-', record['claim'].lower())[:80]}.py"
 
 
@@ -170,7 +170,7 @@ def _claim_row(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> tuple[st
 
 
 def unit_check_text(claim: Mapping[str, Any]) -> str:
-    """Return the result of the unit check of a claim as a mark, with its scale dependence."""
+    """Return the result of a claim's unit check as a mark, followed by its normalisation."""
     words = {True: "✓", False: "✗", None: "none"}[claim["homogeneous"]]
     return f"{words} {claim['normalised']}".strip()
 
@@ -181,12 +181,12 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _escape_markdown(text: str) -> str:
-    """Escape markup of a text, so that it contains no link, image or mention."""
+    """Return a text with its markup escaped, so that it has no link, image or mention."""
     return escape_text(text).translate(_SIGNS).replace("](", "]\\(")
 
 
 def _badge(words: Sequence[str], colour: str) -> bytes:
-    """Return the badge with these phrases as SVG."""
+    """Return an SVG badge with these phrases, as bytes."""
     text = escape_html(" · ".join(words))
     width = 62 + 6 * len(" · ".join(words))
     return (

@@ -1,8 +1,8 @@
-"""Recomputing stored runs, and comparing the results.
+"""Recomputation of stored runs, and comparison of the results.
 
-A hash proves that a file is unchanged, not that its run was ever executed. A run recomputed with
-the same versions on the same machine must have the stored counts and trace, bit for bit; only times
-may differ.
+A hash proves that a file is unchanged, not that its run was ever executed. A run that is recomputed
+with the same versions on the same machine must have the stored counts and trace, bit for bit; only
+times may differ.
 """
 
 import multiprocessing
@@ -30,7 +30,7 @@ BY_THE_CLOCK = frozenset({Status.TIMEOUT, Status.KILLED})
 
 
 def measure(plans: Sequence[PlannedRun], folder: str = "") -> list[Any]:
-    """Execute runs; return each as JSON, with the digest of its problem.
+    """Execute planned runs; return each as JSON data, with the digest of its problem.
 
     If a folder of code is given, confined processes build and run the algorithms, so that this
     process imports no user-defined code.
@@ -47,13 +47,13 @@ def measure(plans: Sequence[PlannedRun], folder: str = "") -> list[Any]:
 
 
 def has_builtin_problem_and_measures(plan: PlannedRun) -> bool:
-    """Return whether problem, measures and target of a run use no user-defined code."""
+    """Return whether problem, measures and target of a run are all built-in."""
     target = () if plan.stop is None else (plan.stop.measure,)
     return not list_user_code_names((plan.problem, *plan.measures, *target))
 
 
 def parse_run_and_problem_digest(answer: Any) -> tuple[Run, str]:
-    """Return the run and the problem's digest of one answer of `measure`.
+    """Return the run and the problem's digest, given one of the results of `measure`.
 
     Raises
     ------
@@ -65,13 +65,13 @@ def parse_run_and_problem_digest(answer: Any) -> tuple[Run, str]:
 
 
 def list_file_names(selector: str) -> list[str]:
-    """Return the parameter values of a selector that may name files: paths and editions."""
+    """Return the parameter values of a selector that may be file names: paths and editions."""
     texts = Selector.parse(replace_file_by_module(selector)).texts.items()
     return [text for name, text in texts if name == "edition" or {"/", "\\"} & set(text)]
 
 
 def replace_files_by_modules(plan: PlannedRun) -> PlannedRun:
-    """Return a plan whose selectors have MODULE:NAME for FILE.py:NAME."""
+    """Return a planned run in whose selectors MODULE:NAME replaces FILE.py:NAME."""
     return replace(
         plan,
         problem=replace_file_by_module(plan.problem),
@@ -83,7 +83,8 @@ def replace_files_by_modules(plan: PlannedRun) -> PlannedRun:
 def describe_difference(recorded: Run, recomputed: Run, *, exact: bool) -> str:
     """Return the name of the first difference of two runs; empty if they agree.
 
-    Unless `exact`, only status and counts must be equal; measures must agree up to `TOLERANCE`.
+    Unless `exact` is true, only status and counts must be equal, and measures must agree up to
+    `TOLERANCE`.
     """
     counted, now = _count_fields(recorded), _count_fields(recomputed)
     text = next((name for name, value in counted.items() if value != now[name]), "")

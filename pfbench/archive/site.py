@@ -1,4 +1,4 @@
-"""Collection of checked archives, and its site.
+"""Website of a collection of checked archives.
 
 A collection is a folder of archives, each with a file that stores the result of its check. The site
 lists claims by class of problems, counterexamples, errata, methods by suite, and sweeps.
@@ -51,14 +51,14 @@ Row = dict[str, str]
 
 @dataclass(frozen=True)
 class CheckedArchive:
-    """Archive with the stored result of its check."""
+    """Archive together with the stored result of its check."""
 
     archive: Archive
     record: Mapping[str, Any]
 
 
 def list_archives(folder: Path) -> list[Path]:
-    """Return the archives of a folder, in the order of their names.
+    """Return the paths of the archives in a folder, sorted by name.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def list_archives(folder: Path) -> list[Path]:
 
 
 def read_record(path: Path, digest: str) -> Mapping[str, Any] | None:
-    """Return the stored check of an archive; None unless it has this digest."""
+    """Return the stored result of an archive's check; None unless it is for this digest."""
     try:
         record = decode_json(_record_path(path).read_bytes())
     except (OSError, DamagedFileError):
@@ -84,7 +84,7 @@ def read_record(path: Path, digest: str) -> Mapping[str, Any] | None:
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
-    """Write the result of a check next to its archive."""
+    """Write the result of an archive's check to a file next to the archive."""
     text = json.dumps({name: record[name] for name in _FIELDS}, indent=1)
     target = _record_path(path)
     with translate_os_errors(str(target)), atomic_write(target) as file:
@@ -99,7 +99,7 @@ def _record_path(path: Path) -> Path:
 
 
 def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
-    """Write the site of checked archives, with a page for each archive.
+    """Write the website of checked archives, with one page for each archive.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
 
 
 def _write_pages(item: CheckedArchive, folder: Path) -> None:
-    """Write the page of an archive; unless it is a comparison, its badge and scripts too."""
+    """Write the page of an archive and, unless it is a comparison, its badge and scripts."""
     archive, manifest = item.archive, item.archive.manifest
     if manifest["kind"] == "comparison":  # to draw it again would import its code
         page_files = {PAGE: archive.read(PAGE)}
@@ -149,7 +149,7 @@ def _write_pages(item: CheckedArchive, folder: Path) -> None:
 def _claim_classes_ranks_and_rows(
     manifest: Mapping[str, Any], link: str, check: Row
 ) -> Iterator[tuple[str, float, Row]]:
-    """Yield the assumption class, the sort rank and the table row of each claim."""
+    """Yield the class of problems, the sort key and the table row of each claim."""
     caught, faults = count_faults(manifest)
     for claim, verdict in zip(manifest["claims"], manifest["verdicts"], strict=True):
         kind = ", ".join(claim["assumptions"]) or f"not stated, {claim['method'] or 'no method'}"
@@ -184,7 +184,7 @@ def _counterexample_rows(manifest: Mapping[str, Any], link: str, check: Row) -> 
 
 
 def _erratum_rows(manifest: Mapping[str, Any], link: str, check: Row) -> Iterator[Row]:
-    """Yield a table row for each erratum that is reproduced."""
+    """Yield a table row for each erratum that was reproduced."""
     for erratum in manifest["errata"]:
         if erratum["evidence"]["shown"]:
             yield {
@@ -209,7 +209,7 @@ def _link(target: str, text: str) -> str:
 
 
 def _table(title: str, rows: Sequence[Row]) -> str:
-    """Return an HTML table under its title; empty if it has no rows."""
+    """Return an HTML table with a title; empty if the table has no rows."""
     if not rows:
         return ""
     lines = [("th", list(rows[0])), *(("td", list(row.values())) for row in rows)]
@@ -219,7 +219,7 @@ def _table(title: str, rows: Sequence[Row]) -> str:
 
 
 def _document(title: str, body: Sequence[str]) -> bytes:
-    """Return an HTML page without scripts and without external resources."""
+    """Return an HTML page that has no scripts and loads no external resources."""
     head = (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '

@@ -1,7 +1,7 @@
-"""Unpacking an archive into a folder, and what it needs here: versions, files and data.
+"""Unpacking of an archive into a folder, and the versions, files and data that it requires.
 
-A package's hash is computed from the package's own record of its files, so that a wheel has one
-hash, whatever program installed it. The hash of pfbench is that of its source files.
+A package's hash is computed from the package's own record of its files. So a wheel has one hash,
+whatever program installed it. The hash of pfbench is that of its source files.
 """
 
 import hashlib
@@ -37,7 +37,9 @@ _TAKEN = frozenset({"pfbench", "sitecustomize", "usercustomize"})
 
 @contextmanager
 def unpack_archive(archive: Archive) -> Iterator[Path]:
-    """Unpack an archive into a folder that is removed at the end; nothing of it is imported.
+    """Unpack an archive in a temporary folder, which exists until the end of the block.
+
+    Nothing in the archive is imported.
 
     Raises
     ------
@@ -57,7 +59,7 @@ def unpack_archive(archive: Archive) -> Iterator[Path]:
 
 
 def read_runs(folder: Path) -> list[StoredRun]:
-    """Return the runs of an unpacked archive.
+    """Return the stored runs of an unpacked archive.
 
     Raises
     ------
@@ -84,7 +86,7 @@ def read_runs(folder: Path) -> list[StoredRun]:
 def link_external_files(
     manifest: Mapping[str, Any], folder: Path, source_folder: Path
 ) -> dict[str, str]:
-    """Link files that an archive names but lacks; return the reason for each that fails.
+    """Link files that an archive names but lacks into the folder; return the failures.
 
     Returns
     -------
@@ -107,7 +109,7 @@ def link_external_files(
 
 
 def list_changed_data(manifest: Mapping[str, Any]) -> dict[str, str]:
-    """Return the data sets of an archive that are missing or different here, with the reason."""
+    """Return data sets of an archive that are missing or different here, each with a reason."""
     changed = {}
     for name, digest in manifest["data"].items():
         path = status(name).path if name in DATA_SETS else None
@@ -123,7 +125,7 @@ def _module(name: str) -> str:
 
 
 def check_module_names(modules: Sequence[str]) -> None:
-    """Refuse modules that have the name of a module of Python, a library or pfbench.
+    """Raise if an archived module has the name of a module of Python, a library or pfbench.
 
     Raises
     ------
@@ -147,7 +149,7 @@ _OWN = _PACKAGE.name
 
 
 def collect_loaded_distributions() -> dict[str, dict[str, str]]:
-    """Return version and hash of each distribution that this process has loaded, by name."""
+    """Return version and hash of each distribution loaded in this process, by name."""
     loaded = {name.partition(".")[0] for name in list(sys.modules)}
     packages = distributions()
     names = sorted({name for top in loaded & packages.keys() for name in packages[top]} | {_OWN})
@@ -166,7 +168,7 @@ def _distribution_record(name: str) -> dict[str, str]:
 
 
 def _digest_distribution_files(distribution: Distribution) -> str:
-    """Return the hash of the files of a distribution; empty if it does not record them."""
+    """Return the hash of a distribution's files; empty if it has no record of them."""
     rows = sorted(
         f"{path.as_posix()} {path.hash.mode}={path.hash.value}"
         for path in distribution.files or ()
@@ -177,7 +179,7 @@ def _digest_distribution_files(distribution: Distribution) -> str:
 
 @cache
 def source_digest() -> str:
-    """Return the hash of the source of pfbench."""
+    """Return the hash of the source files of pfbench."""
     digest = hashlib.sha256()
     for path in sorted(_PACKAGE.rglob("*.py")):
         digest.update(path.relative_to(_PACKAGE).as_posix().encode() + path.read_bytes())
@@ -185,7 +187,7 @@ def source_digest() -> str:
 
 
 def format_requirements(versions: Mapping[str, Mapping[str, str]]) -> bytes:
-    """Return a lock as a requirements file of pip, with the hashes in comments."""
+    """Return locked versions as a requirements file of pip, with the hashes in comments."""
     lines = ["# pip install -r lock.txt; `content` is the hash of the installed files."]
     for name, version in versions.items():
         lines.append(f"{name}=={version['version']}  # content {version['content'] or 'unknown'}")
@@ -193,7 +195,7 @@ def format_requirements(versions: Mapping[str, Mapping[str, str]]) -> bytes:
 
 
 def list_changed_versions(versions: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Return the installed packages that differ from a lock, each with a description."""
+    """Return a dict from each package that differs from locked versions to a description."""
     changed = {}
     for name, version in versions.items():
         record = _distribution_record(name)
