@@ -26,7 +26,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 
 
 class MeasureInfo(NamedTuple):
-    """Meaning of a measure in one line, and its source."""
+    """Description of a measure in one line, and its source."""
 
     summary: str
     source: str
@@ -86,13 +86,13 @@ BRACKETS = frozenset({"fw_gap"})
 
 
 def available_measures(problem: Problem) -> dict[str, Measure]:
-    """Return all measures of a problem by name."""
+    """Return all measures available for a problem, by name."""
     own = problem.measures().items()
     return {**MEASURES, **{name: UserMeasure(measure) for name, measure in own}}
 
 
 def select_measures(problem: Problem, names: list[str]) -> dict[str, Measure]:
-    """Return the measures of these names; ``gradient_mapping_sq[lam=0.25]`` sets a lambda.
+    """Return the measures with these names; ``gradient_mapping_sq[lam=0.25]`` sets lambda.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Measures of every problem; they are not counted and do not affect the run.
+"""Measures for all problems; they are not counted and do not affect the run.
 
 Each measure takes the problem and a state. It reads the state's point through a view and queries
 the problem's exact or certified oracles, never those of the run.
@@ -18,7 +18,7 @@ from pfbench.points import distance, inner, view
 
 
 def view_and_gradient(problem: Problem, x: Point) -> tuple[Point, Gradient]:
-    """Return a view of x and the exact gradient there."""
+    """Return a view of x, and the exact gradient of f at x."""
     x = view(x)
     return x, problem.gradient(x)
 
@@ -38,7 +38,7 @@ def objective(problem: Problem, state: State) -> float:
 def fw_gap(problem: Problem, state: State) -> IntervalMeasure | None:
     """Return bounds of V(x) = max over u in C of <grad f(x), x - u> (Jaggi 2013).
 
-    The bounds are equal if the gap is exact. Return None without a feasible set.
+    The bounds are equal if the gap is computed exactly. The result is None without a feasible set.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def fw_gap(problem: Problem, state: State) -> IntervalMeasure | None:
 
 
 def _gap_rounding_tolerance(problem: Problem, x: Point, g: Gradient) -> float:
-    """Return the tolerance by which a gap may be below 0 at a point that is in the set.
+    """Return how far below 0 rounding can put the gap at a point of the set.
 
     Each entry of x may be outside by 1e-9 times the size of the set; see `ConvexBody.contains`.
     """
@@ -72,7 +72,7 @@ def _gap_rounding_tolerance(problem: Problem, x: Point, g: Gradient) -> float:
 def gradient_mapping_lambda(problem: Problem, state: State) -> float | None:
     """Return the problem's lambda = 1/(2 max(L_f, L_ms)), the same for all algorithms.
 
-    Return None if the problem does not state L_f or L_ms.
+    The result is None if the problem does not state L_f or L_ms.
     """
     L = problem.constants(problem.start()).L
     return 1.0 / (2.0 * L) if 0.0 < L < math.inf else None
@@ -81,8 +81,8 @@ def gradient_mapping_lambda(problem: Problem, state: State) -> float | None:
 def gradient_mapping_sq(problem: Problem, state: State, lam: float | None = None) -> float | None:
     """Return |G_lambda(x)|^2 with G_lambda(x) = (x - proj(x - lambda grad f(x)))/lambda.
 
-    Lambda defaults to the problem's. Return None if the problem has no lambda, or refuses the
-    projection (of a matrix with more than 4 000 000 entries).
+    By default, lambda is the problem's. The result is None if the problem has no lambda, or refuses
+    the projection of a matrix with more than 4 000 000 entries.
     """
     lam = lam or gradient_mapping_lambda(problem, state)
     if lam is None:
@@ -101,14 +101,14 @@ _ROOT = 1e150
 
 
 def coin(problem: Problem, state: State) -> float | None:
-    """Return 1 if the coin of this step's estimate fell heads, else 0; None without a coin."""
+    """Return 1 if the estimate of this step had its coin at heads, else 0; None without a coin."""
     return None if state.coin is None else float(state.coin)
 
 
 def estimator_error(problem: Problem, state: State) -> float | None:
-    """Return |g_t - grad f(x_t)| at the point of the gradient estimate; None if there is none.
+    """Return |g_t - grad f(x_t)| for the gradient estimate g_t at x_t; None if there is none.
 
-    In row k of the trace that point is x_{k-1}.
+    In row k of the trace, x_t is the iterate x_{k-1}.
     """
     if state.at is None or state.estimate is None:
         return None

@@ -1,4 +1,4 @@
-"""User-defined measures: the state is protected and the return value checked."""
+"""User-defined measures, called with a protected state and a check of the return value."""
 
 import math
 import reprlib
@@ -17,7 +17,7 @@ from pfbench.points import view
 
 @dataclass(frozen=True)
 class UserMeasure:
-    """Measure from a user function, which cannot change the run or break its trace.
+    """Measure from a user-defined function, which cannot change the run or damage its trace.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class UserMeasure:
     function: Callable[..., Any]
 
     def __call__(self, problem: Problem, state: State) -> float | IntervalMeasure | None:
-        """Return the value of the function, as floats."""
+        """Return the value of the function as a float, or as a pair of floats for an interval."""
         function = self.function(problem, _protect_state(state))
         if function is None:
             return None
