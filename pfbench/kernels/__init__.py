@@ -1,4 +1,4 @@
-"""Compiled loops over arrays, shared by several subpackages."""
+"""Compiled loops over arrays, which several subpackages share."""
 
 import os
 

@@ -93,9 +93,9 @@ def write_chain_gradient(y: Floats, g: Floats) -> None:
 
 @compile_serial
 def write_chain_hessian(y: Floats, diagonal: Floats, off_diagonal: Floats) -> None:
-    """Write the Hessian of H_T at y, which is tridiagonal.
+    """Write the tridiagonal Hessian of H_T at y to two arrays.
 
-    `diagonal` has shape (T,), `off_diagonal` shape (T - 1,): the entries (i, i + 1).
+    `diagonal` has shape (T,). `off_diagonal`, shape (T - 1,), has the entries (i, i + 1).
     """
     diagonal[0] = y[0] * phi_slope(y[0])
     for i in range(1, y.size):
@@ -125,7 +125,7 @@ def sum_of_values(x: Floats, length: int, inverse: float) -> float:
 def add_gradients(
     indices: Integers, weights: Floats, x: Floats, length: int, inverse: float, g: Floats
 ) -> None:
-    """For each sampled block of x, add weight * grad H(inverse * block) to that block of g."""
+    """Add weight * grad H(inverse * block) to the block of g, for each sampled block of x."""
     check_size(x, g.size)
     slopes = np.empty(length)
     for s in range(indices.size):
@@ -139,7 +139,7 @@ def add_gradients(
 def add_differences(
     indices: Integers, weights: Floats, x: Floats, y: Floats, length: int, inverse: float, g: Floats
 ) -> None:
-    """For each sampled block, add weight * (gradient at x - gradient at y) to that of g."""
+    """Add weight * (gradient at x - gradient at y) to the block of g, for each sampled block."""
     check_size(x, g.size)
     check_size(y, g.size)
     at_x, at_y = np.empty(length), np.empty(length)
@@ -153,7 +153,7 @@ def add_differences(
 
 @compile_serial
 def write_gradients(indices: Integers, x: Floats, length: int, inverse: float, out: Floats) -> None:
-    """Write grad H(inverse * block) of each sampled block to a row of `out`."""
+    """Write grad H(inverse * block) of each sampled block of x to a row of `out`."""
     for s in range(indices.size):
         first = check_index(indices[s], x.size // length) * length
         write_chain_gradient(inverse * x[first : first + length], out[s])
@@ -163,7 +163,7 @@ def write_gradients(indices: Integers, x: Floats, length: int, inverse: float, o
 def write_block_hessians(
     x: Floats, length: int, inverse: float, diagonals: Floats, off_diagonals: Floats
 ) -> None:
-    """Write the Hessian of H at inverse * block for all blocks of x, one block to a row."""
+    """Write the Hessian of H at inverse * block for each block of x, one block to a row."""
     check_size(x, diagonals.size)
     for i in range(x.size // length):
         write_chain_hessian(
@@ -175,7 +175,7 @@ def write_block_hessians(
 def add_tridiagonal(
     diagonal: Floats, off_diagonal: Floats, v: Floats, scale: float, g: Floats
 ) -> None:
-    """Add `scale` times a symmetric tridiagonal matrix times v to g."""
+    """Add `scale` times the product of a symmetric tridiagonal matrix and v to g."""
     check_size(v, g.size)
     for j in range(v.size):
         g[j] += scale * diagonal[j] * v[j]
@@ -193,7 +193,7 @@ def add_hessian_products(
     v: Floats,
     g: Floats,
 ) -> None:
-    """For each sampled block, add weight * Hessian * block of v to that block of g."""
+    """Add weight * (Hessian times block of v) to the block of g, for each sampled block."""
     check_size(v, g.size)
     length = diagonals.shape[1]
     for s in range(indices.size):

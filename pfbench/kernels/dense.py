@@ -1,4 +1,4 @@
-"""Updates of dense points in one pass; NumPy needs one pass for each operation."""
+"""Updates of dense points in one pass over memory; NumPy needs a pass for each operation."""
 
 from pfbench.base.arrays import Floats
 from pfbench.kernels.numba_compilation import compile_serial, compile_vectorised
@@ -8,7 +8,7 @@ Numbers = tuple[float, float, float]
 
 @compile_serial
 def write_combination(x: Floats, v: Floats, w: float, out: Floats) -> None:
-    """Write ``(1 - w) x + w v`` to out; all of shape (d,)."""
+    """Write ``(1 - w) x + w v`` to out; all arrays have shape (d,)."""
     for k in range(out.size):
         out[k] = (1.0 - w) * x[k] + w * v[k]
 
@@ -17,7 +17,7 @@ def write_combination(x: Floats, v: Floats, w: float, out: Floats) -> None:
 def write_rank_one_combination(
     x: Floats, u: Floats, v: Floats, scale: float, w: float, out: Floats
 ) -> None:
-    """Write ``(1 - w) x + w scale u v'`` to out; x and out of shape (M, N)."""
+    """Write ``(1 - w) x + w scale u v'`` to out; x and out have shape (M, N)."""
     for i in range(u.size):
         for j in range(v.size):
             out[i, j] = (1.0 - w) * x[i, j] + w * (scale * (u[i] * v[j]))
@@ -25,14 +25,14 @@ def write_rank_one_combination(
 
 @compile_serial
 def write_tilt(g: Floats, x: Floats, u: Floats, c: float, out: Floats) -> None:
-    """Write ``g + c (x - u)`` to out; all of shape (d,)."""
+    """Write ``g + c (x - u)`` to out; all arrays have shape (d,)."""
     for k in range(out.size):
         out[k] = g[k] + c * (x[k] - u[k])
 
 
 @compile_vectorised
 def inner_products_and_distance(g: Floats, x: Floats, v: Floats) -> Numbers:
-    """Return <g, x>, <g, v> and |x - v|^2; the sums may be reordered."""
+    """Return <g, x>, <g, v> and |x - v|^2; the summation order is unspecified."""
     at_x, at_v, square = 0.0, 0.0, 0.0
     for k in range(x.size):
         at_x += g[k] * x[k]
@@ -45,7 +45,7 @@ def inner_products_and_distance(g: Floats, x: Floats, v: Floats) -> Numbers:
 def inner_products_and_distance_rank_one(
     g: Floats, x: Floats, u: Floats, v: Floats, scale: float
 ) -> Numbers:
-    """Return <g, x>, <g, v> and |x - v|^2 for the vertex v = ``scale u v'``; g, x (M, N)."""
+    """Return <g, x>, <g, v> and |x - v|^2 for ``v = scale u v'``, shape (M, N)."""
     at_x, at_v, square = 0.0, 0.0, 0.0
     for i in range(u.size):
         ui = scale * u[i]

@@ -10,7 +10,7 @@ from pfbench.kernels.numba_compilation import compile_serial
 
 
 class Graph(NamedTuple):
-    """Directed graph by its edges sorted by tail.
+    """Directed graph, given by its edges sorted by their start node.
 
     ``outgoing[indptr[i]:indptr[i + 1]]`` are the edges that leave node i, in ascending order;
     ``heads[edge]`` is the end node of an edge.
@@ -23,7 +23,7 @@ class Graph(NamedTuple):
 
 @compile_serial
 def topological_order(graph: Graph) -> Integers:
-    """Return the nodes in topological order, without those on or behind a cycle."""
+    """Return the nodes in topological order, without those on a cycle or reachable from one."""
     nodes = graph.indptr.size - 1
     missing = np.zeros(nodes, dtype=np.int64)
     for edge in range(graph.heads.size):
@@ -51,10 +51,10 @@ def topological_order(graph: Graph) -> Integers:
 def costs_to_go(
     order: Integers, graph: Graph, costs: Floats, sink: int, choice: Integers
 ) -> Floats:
-    """Return the smallest cost from each node to the sink (infinite if there is no path).
+    """Return the smallest cost of a path from each node to the sink, infinite without a path.
 
-    `choice`, shape (nodes,), receives the first edge of a cheapest path (-1 if there is none);
-    ties go to the lowest edge.
+    `choice`, shape (nodes,), receives the first edge of a cheapest path, or -1 if there is no path.
+    Among equally cheap paths, it receives the edge with the lowest index.
     """
     cost = np.full(graph.indptr.size - 1, np.inf)
     choice[:] = -1
@@ -76,7 +76,7 @@ def costs_to_go(
 
 @compile_serial
 def follow_path(choice: Integers, heads: Integers, source: int, sink: int) -> Integers:
-    """Return the edges of the path that takes edge ``choice[node]`` at each node."""
+    """Return the edges of a path from source to sink that takes ``choice[node]`` at each node."""
     path = np.empty(choice.size, dtype=np.int64)
     length = 0
     node = source
@@ -91,9 +91,9 @@ def follow_path(choice: Integers, heads: Integers, source: int, sink: int) -> In
 def max_path_difference(order: Integers, graph: Graph, origin: int, destination: int) -> int:
     """Return the largest number of edges that are on exactly one of two paths.
 
-    The number is that of a flow of two units, in which an edge counts 1 for a first unit and -1 for
-    a second. The first unit takes a longest path. The second takes a shortest path in the residual
-    graph, by Dijkstra with the longest distances as potentials.
+    The number is the cost of a flow of two units, in which an edge counts 1 for the first unit and
+    -1 for the second. The first unit takes a longest path. The second takes a shortest path in the
+    residual graph, by Dijkstra with the longest distances as potentials.
     """
     nodes = graph.indptr.size - 1
     longest = np.full(nodes, -1)
@@ -140,9 +140,9 @@ def max_path_difference(order: Integers, graph: Graph, origin: int, destination:
 
 @compile_serial
 def greedy_forest(order: Integers, ends: Integers, nodes: int) -> Integers:
-    """Return the edges that join two trees when they are added in `order` (Kruskal).
+    """Return a spanning forest: the edges that join two trees if added in `order` (Kruskal).
 
-    `ends`, shape (edges, 2), are the end nodes of each edge.
+    `ends`, shape (edges, 2), has the end nodes of each edge.
     """
     parent = np.arange(nodes)
     chosen = np.empty(min(order.size, nodes), dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Steps of Golub-Kahan-Lanczos, fused with the products with a sparse matrix.
+"""Steps of the Golub-Kahan-Lanczos process, fused with products with a sparse matrix.
 
-k steps make G V = U B with orthonormal V, U and B upper bidiagonal; B'B is tridiagonal. Only V is
-re-orthogonalised, which is enough for the largest singular value.
+After k steps, G V = U B with orthonormal V and U, and B upper bidiagonal; B'B is tridiagonal. Only
+V is re-orthogonalised, which is enough for the largest singular value.
 """
 
 import math
@@ -32,7 +32,7 @@ UNORDINARY = -1
 
 
 class LanczosBasis(NamedTuple):
-    """State of the Lanczos process after the steps so far.
+    """State of the Lanczos process: its vectors and coefficients so far.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class LanczosBasis(NamedTuple):
 
 
 class StoppingRule(NamedTuple):
-    """Stopping rule; see `pfbench.sets.lanczos.leading_singular_triple`.
+    """Rule that stops the process; see `pfbench.sets.lanczos.leading_singular_triple`.
 
     Attributes
     ----------
@@ -88,10 +88,10 @@ class StoppingRule(NamedTuple):
 def extend_lanczos_basis(
     k: int, squared_norm: float, basis: LanczosBasis, goal: StoppingRule, theta: float
 ) -> tuple[bool, float]:
-    """Complete step k from its products, which are in row k of U and in right[k + 1].
+    """Complete step k, given its products in row k of U and in right[k + 1].
 
     `squared_norm` is the sum of squares of that row of U, and `theta` the previous largest
-    eigenvalue. The results are whether this was the last step, and the largest eigenvalue.
+    eigenvalue. Return whether this was the last step, and the new largest eigenvalue.
     """
     u, v, y = basis.left[k % basis.left.shape[0]], basis.right[k], basis.right[k + 1]
     alphas, betas, a, b, q = basis.alphas, basis.betas, basis.a, basis.b, basis.q
@@ -126,7 +126,7 @@ def extend_lanczos_basis(
 
 @compile_serial
 def is_safely_scaled(squared_norm: float) -> bool:
-    """Return whether the first squared norm is far from overflow and underflow."""
+    """Return whether the first squared norm is far from overflow and from underflow."""
     return 1e-100 < squared_norm < 1e100
 
 
@@ -141,9 +141,9 @@ def take_steps_serial(
     k: int,
     theta: float,
 ) -> tuple[int, bool, float]:
-    """Take steps from step k on, until the goal or the end of the basis's memory.
+    """Execute steps from step k on, until the stopping rule holds or the basis is full.
 
-    Returns the number of steps (or `UNORDINARY`), whether the goal is reached, and the largest
+    Returns the number of steps (or `UNORDINARY`), whether the rule holds, and the largest
     eigenvalue. `first` and `last` are 0 and the number of rows.
     """
     done = False
@@ -174,7 +174,7 @@ def take_steps_parallel(
     k: int,
     theta: float,
 ) -> tuple[int, bool, float]:
-    """Parallel `take_steps_serial`: one thread for each pair of consecutive `bounds`."""
+    """Parallel version of `take_steps_serial`: a thread for each pair of consecutive `bounds`."""
     done = False
     while not done and k + 1 < basis.right.shape[0]:
         before, locations = max(k - 1, 0), basis.left.shape[0]
@@ -197,7 +197,7 @@ def take_steps_parallel(
 def write_leading_singular_vectors(
     basis: LanczosBasis, steps: int, theta: float, half_step_ahead: bool, u: Floats, v: Floats
 ) -> None:
-    """Write the unit singular vectors that belong to the leading eigenvector q to u and v.
+    """Write the unit singular vectors of the largest singular value to u and v.
 
     With `half_step_ahead`, v is the direction of G' u instead: half a step more, without another
     product.
@@ -229,21 +229,24 @@ def sum_of_squares(x: Floats) -> float:
 
 @compile_vectorised
 def scale_in_place(factor: float, x: Floats) -> None:
-    """Multiply x by a number."""
+    """Multiply the entries of x by a number, in place."""
     for i in range(x.size):
         x[i] *= factor
 
 
 @compile_vectorised
 def subtract_multiple(factor: float, x: Floats, y: Floats) -> None:
-    """Subtract factor * x from y."""
+    """Subtract factor * x from y, in place."""
     for i in range(y.size):
         y[i] -= factor * x[i]
 
 
 @compile_vectorised
 def orthogonalise(basis: Floats, count: int, y: Floats) -> None:
-    """Subtract from y its projections, all computed first, onto `count` rows of a basis."""
+    """Subtract from y its projections onto the first `count` rows of a basis.
+
+    All projections are computed before the first one is subtracted.
+    """
     parts = np.zeros(count)
     for start in range(0, y.size, _BLOCK):
         stop = min(start + _BLOCK, y.size)
@@ -262,7 +265,7 @@ def orthogonalise(basis: Floats, count: int, y: Floats) -> None:
 
 @compile_vectorised
 def write_weighted_sum(weights: Floats, vectors: Floats, count: int, out: Floats) -> None:
-    """Write the weighted sum of the first `count` rows to out."""
+    """Write the weighted sum of the first `count` rows of `vectors` to out."""
     for start in range(0, out.size, _BLOCK):
         stop = min(start + _BLOCK, out.size)
         for i in range(start, stop):

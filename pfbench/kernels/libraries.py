@@ -18,16 +18,17 @@ _KERNELS = re.compile(r"openblas [0-9.]+ (\w{1,20})")
 
 
 def import_libraries() -> None:
-    """Import the libraries, so that clocks started later exclude the import time."""
+    """Import the numerical libraries, so that clocks started later exclude their import time."""
     for name in LIBRARIES:
         import_module(name)
 
 
 @contextmanager
 def single_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread in the block: more would change the last bits and waste cores.
+    """Limit BLAS to one thread in the block.
 
-    The libraries are loaded first: scipy has its own BLAS, and only a loaded BLAS can be limited.
+    More threads would change the last bits of results and waste cores. The libraries are loaded
+    first, because scipy has its own BLAS, and only a loaded BLAS can be limited.
     """
     import_libraries()
     with threadpool_limits(1, user_api="blas"):
@@ -36,7 +37,7 @@ def single_blas_thread() -> Iterator[None]:
 
 @contextmanager
 def use_recorded_blas_in_child_processes(recorded: str, current: str) -> Iterator[str]:
-    """Make child processes started in the block use recorded OpenBLAS kernels.
+    """Make child processes use recorded OpenBLAS kernels if they start in the block.
 
     Rounding errors grow in an unstable run: with other kernels a measure can differ by more than
     any tolerance.

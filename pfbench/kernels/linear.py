@@ -1,8 +1,9 @@
 """Loops over the rows of a data matrix for losses of the form phi(<a_i, x>; b_i).
 
 Each loop reads a row once for everything it needs. A small integer selects the loss, so that one
-compiled loop serves every loss. A sample is indices with counts: the number of draws of each, or no
-counts at all where each index is one draw; `size` is the total number of draws.
+compiled loop serves every loss. A sample is given by indices and counts. A count is the number of
+draws of an index; without counts, each index is one draw. The argument `size` is the total number
+of draws.
 """
 
 import math
@@ -37,7 +38,7 @@ Columns = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 
 class RowData(NamedTuple):
-    """Rows a_i of length `columns`, and their labels b_i, shape (n,).
+    """Rows a_i, each with `columns` entries, and their labels b_i, shape (n,).
 
     The shape of `values` encodes the format of the rows, so that a loop is compiled for each
     format.
@@ -59,7 +60,7 @@ class RowData(NamedTuple):
 
     @classmethod
     def from_matrix(cls, matrix: Any, labels: Floats) -> "RowData":
-        """Return the rows of a CSR array, sorted and without duplicates, in their format."""
+        """Return the rows of a CSR array whose indices are sorted and without duplicates."""
         n, d = matrix.shape
         values = np.ascontiguousarray(matrix.data)
         if matrix.nnz == n * d:
@@ -72,7 +73,7 @@ class RowData(NamedTuple):
 
 @compile_serial
 def loss(kind: int, z: float, b: float) -> float:
-    """Return phi(z; b)."""
+    """Return the loss phi(z; b) of the given kind."""
     if kind == LOGISTIC:
         t = b * z
         return math.log1p(math.exp(-t)) if t > 0.0 else math.log1p(math.exp(t)) - t
@@ -86,7 +87,7 @@ def loss(kind: int, z: float, b: float) -> float:
 
 @compile_serial
 def slope(kind: int, z: float, b: float) -> float:
-    """Return the first derivative of phi in z."""
+    """Return the first derivative of the loss phi(z; b) in z."""
     if kind == LOGISTIC:
         return -b / (1.0 + math.exp(b * z))
     r = z - b
@@ -99,7 +100,7 @@ def slope(kind: int, z: float, b: float) -> float:
 
 @compile_serial
 def curvature(kind: int, z: float, b: float) -> float:
-    """Return the second derivative of phi in z."""
+    """Return the second derivative of the loss phi(z; b) in z."""
     if kind == LOGISTIC:
         e = math.exp(-abs(z))
         return b * b * e / ((1.0 + e) * (1.0 + e))
@@ -115,7 +116,7 @@ def curvature(kind: int, z: float, b: float) -> float:
 
 @compile_vectorised
 def dense_dot(a: Floats, x: Floats) -> float:
-    """Return <a, x>; the sum may be reordered."""
+    """Return <a, x>; the summation order is unspecified."""
     total = 0.0
     for j in range(x.size):
         total += a[j] * x[j]
@@ -124,7 +125,7 @@ def dense_dot(a: Floats, x: Floats) -> float:
 
 @compile_vectorised
 def dense_dots(a: Floats, x: Floats, y: Floats) -> tuple[float, float]:
-    """Return <a, x> and <a, y>; the sums may be reordered."""
+    """Return <a, x> and <a, y>; the summation order is unspecified."""
     at_x = 0.0
     at_y = 0.0
     for j in range(x.size):
@@ -135,7 +136,7 @@ def dense_dots(a: Floats, x: Floats, y: Floats) -> tuple[float, float]:
 
 @compile_serial
 def dot(indptr: Pointers, indices: Columns, values: Floats, i: int, x: Floats) -> float:
-    """Return <a_i, x>."""
+    """Return <a_i, x> for row i."""
     total = 0.0
     if values.ndim == 2:
         total = dense_dot(values[i], x)
@@ -152,7 +153,7 @@ def dot(indptr: Pointers, indices: Columns, values: Floats, i: int, x: Floats) -
 def dots(
     indptr: Pointers, indices: Columns, values: Floats, i: int, x: Floats, y: Floats
 ) -> tuple[float, float]:
-    """Return <a_i, x> and <a_i, y>; one read of the row."""
+    """Return <a_i, x> and <a_i, y> for row i, which is read once."""
     at_x = 0.0
     at_y = 0.0
     if values.ndim == 2:
@@ -174,7 +175,7 @@ def dots(
 def add_row(
     indptr: Pointers, indices: Columns, values: Floats, i: int, weight: float, g: Floats
 ) -> None:
-    """Add weight * a_i to g."""
+    """Add weight * a_i to g for row i."""
     if values.ndim == 2:
         row = values[i]
         for j in range(g.size):
@@ -192,7 +193,7 @@ def add_row(
 
 @compile_serial
 def total_loss(kind: int, data: RowData, x: Floats) -> float:
-    """Return the sum of phi over all rows."""
+    """Return the sum of the losses of all rows at x."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     total = 0.0
@@ -203,7 +204,7 @@ def total_loss(kind: int, data: RowData, x: Floats) -> float:
 
 @compile_serial
 def add_gradient_sum(kind: int, data: RowData, x: Floats, scale: float, g: Floats) -> None:
-    """Add scale * sum of all component gradients to g."""
+    """Add scale times the sum of the gradients of all losses at x to g."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     check_size(g, data.columns)
@@ -214,7 +215,7 @@ def add_gradient_sum(kind: int, data: RowData, x: Floats, scale: float, g: Float
 
 @compile_serial
 def write_curvatures(kind: int, data: RowData, x: Floats, out: Floats) -> None:
-    """Write phi''(<a_i, x>) of every row to out."""
+    """Write phi''(<a_i, x>) for every row i to out."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     for i in range(data.labels.size):
@@ -226,13 +227,13 @@ def write_curvatures(kind: int, data: RowData, x: Floats, out: Floats) -> None:
 
 @compile_serial
 def sample_weight(counts: Integers, s: int, size: int) -> float:
-    """Return the weight of the s-th index of a sample."""
+    """Return the weight of the s-th index of a sample: its number of draws over `size`."""
     return counts[s] / size if counts.size else 1.0 / size
 
 
 @compile_serial
 def write_slopes(kind: int, data: RowData, indices: Integers, x: Floats, out: Floats) -> None:
-    """Write phi'(<a_i, x>) of the given rows to out."""
+    """Write phi'(<a_i, x>) for the rows with the given indices to out."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     for s in range(indices.size):
@@ -242,7 +243,7 @@ def write_slopes(kind: int, data: RowData, indices: Integers, x: Floats, out: Fl
 
 @compile_serial
 def regulariser_slope(alpha: float, t: float) -> float:
-    """Return the derivative of alpha t^2/(1 + t^2)."""
+    """Return the derivative of the regulariser alpha t^2/(1 + t^2) in t."""
     q = 1.0 + t * t
     return 2.0 * alpha * t / (q * q)
 
@@ -258,7 +259,7 @@ def write_mean_gradient(
     x: Floats,
     g: Floats,
 ) -> None:
-    """Write the mean of the sampled component gradients to g."""
+    """Write the mean over the sample of the component gradients at x to g."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     check_size(g, data.columns)
@@ -282,7 +283,7 @@ def write_mean_difference(
     y: Floats,
     g: Floats,
 ) -> None:
-    """Write the mean difference of component gradients at x and y to g; one read of each row."""
+    """Write the sample mean of grad f_i(x) - grad f_i(y) to g; each row is read once."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     check_size(y, data.columns)
@@ -308,7 +309,7 @@ def add_changes_from_stored_slopes(
     x: Floats,
     g: Floats,
 ) -> None:
-    """Add the mean of a_i (phi'(<a_i, x>) - stored_i) over the sample to g."""
+    """Add the mean over the sample of a_i (phi'(<a_i, x>) - stored_i) to g."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     check_size(g, data.columns)
@@ -330,7 +331,7 @@ def replace_slopes(
     g: Floats,
     mean: Floats,
 ) -> None:
-    """Run `add_changes_from_stored_slopes`, then store the slopes and update `mean`.
+    """Run `add_changes_from_stored_slopes`, then store the new slopes and update `mean`.
 
     `mean`, the mean of the stored gradients, is updated once for each distinct index.
     """
@@ -360,7 +361,7 @@ def add_hessian_vector_products(
     v: Floats,
     g: Floats,
 ) -> None:
-    """Add the mean of curvature * a_i <a_i, v> over the sample to g."""
+    """Add the mean over the sample of second_derivative_i * <a_i, v> a_i to g."""
     rows = data.indptr, data.indices, data.values
     check_size(v, data.columns)
     check_size(g, data.columns)
@@ -374,7 +375,7 @@ def add_hessian_vector_products(
 def move_components_to_slot(
     indices: Integers, slot: int, slot_of_component: Integers, slot_sizes: Integers
 ) -> None:
-    """Assign components to a slot, and update the sizes; a repeated index moves once."""
+    """Assign components to a slot and update the slot sizes; a repeated index counts once."""
     for s in range(indices.size):
         i = check_index(indices[s], slot_of_component.size)
         if slot_of_component[i] != slot:
@@ -387,7 +388,7 @@ def move_components_to_slot(
 def add_draws_per_slot(
     indices: Integers, counts: Integers, slot_of_component: Integers, out: Floats
 ) -> None:
-    """Add to out, for each slot, the number of draws of its components."""
+    """Add to out, for each slot, the number of draws of components in this slot."""
     for s in range(indices.size):
         i = check_index(indices[s], slot_of_component.size)
         out[slot_of_component[i]] += counts[s] if counts.size else 1

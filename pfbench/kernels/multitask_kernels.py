@@ -1,8 +1,8 @@
-"""Loops over the rows of several tasks for the loss (y - 1/(1 + exp(z)))^2, z = <a, theta_t> + b_t.
+"""Loops over the rows of several tasks, loss (y - 1/(1 + exp(z)))^2, z = <a, theta_t> + b_t.
 
 With s = 1/(1 + exp(-c z)), c = 1 for y = 1 and c = -1 for y = 0, the loss is s^2. The parameters
-are read as one contiguous row for each task (the transpose of Theta). A full pass reads each row of
-the data once.
+are read as one contiguous row for each task (the transpose of Theta). A pass over all data reads
+each row once.
 """
 
 import math
@@ -20,7 +20,7 @@ from pfbench.kernels.numba_compilation import (
 
 
 class TaskData(NamedTuple):
-    """Rows of all tasks, those of one task together.
+    """Data rows of all tasks; the rows of a task are contiguous.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ def curvature(z: float, c: float) -> float:
 
 @compile_vectorised
 def add_multiple(a: Floats, weight: float, g: Floats) -> None:
-    """Add weight * a to g."""
+    """Add weight * a to g, in place."""
     for j in range(a.size):
         g[j] += weight * a[j]
 
@@ -78,7 +78,7 @@ def add_multiple(a: Floats, weight: float, g: Floats) -> None:
 
 @compile_serial
 def task_loss(t: int, rows: TaskData, theta: Floats) -> float:
-    """Return the sum of the losses of task t."""
+    """Return the sum of the losses of the rows of task t."""
     total = 0.0
     for i in range(rows.bounds[t], rows.bounds[t + 1]):
         s = sigmoid(rows.signs[i] * (dot(rows.values[i], theta[t]) + rows.offsets[t]))
@@ -88,7 +88,7 @@ def task_loss(t: int, rows: TaskData, theta: Floats) -> float:
 
 @compile_serial
 def add_task_gradient(t: int, rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
-    """Add scale times the gradient of the losses of task t to its row of g."""
+    """Add scale times the gradient of the losses of task t to the row of g for this task."""
     for i in range(rows.bounds[t], rows.bounds[t + 1]):
         a = rows.values[i]
         add_multiple(a, scale * slope(dot(a, theta[t]) + rows.offsets[t], rows.signs[i]), g[t])
@@ -96,14 +96,14 @@ def add_task_gradient(t: int, rows: TaskData, theta: Floats, scale: float, g: Fl
 
 @compile_serial
 def write_losses_serial(rows: TaskData, theta: Floats, out: Floats) -> None:
-    """Write the sum of the losses of every task to out, shape (m,)."""
+    """Write the sum of the losses of each task to out, shape (m,)."""
     for t in range(out.size):
         out[t] = task_loss(t, rows, theta)
 
 
 @compile_parallel
 def write_losses_parallel(rows: TaskData, theta: Floats, out: Floats) -> None:
-    """Parallel `write_losses_serial`, with tasks shared among threads; bitwise equal."""
+    """Parallel version of `write_losses_serial`, threads share the tasks; bitwise equal."""
     for t in prange(out.size):
         out[t] = task_loss(t, rows, theta)
 
@@ -117,7 +117,7 @@ def add_gradient_serial(rows: TaskData, theta: Floats, scale: float, g: Floats) 
 
 @compile_parallel
 def add_gradient_parallel(rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
-    """Parallel `add_gradient_serial`, with tasks shared among threads; bitwise equal."""
+    """Parallel version of `add_gradient_serial`, threads share the tasks; bitwise equal."""
     for t in prange(g.shape[0]):
         add_task_gradient(t, rows, theta, scale, g)
 
@@ -138,7 +138,7 @@ def write_slopes(rows: TaskData, indices: Integers, theta: Floats, out: Floats) 
 def add_gradients(
     rows: TaskData, indices: Integers, weights: Floats, theta: Floats, g: Floats
 ) -> None:
-    """Add each sampled gradient, times its weight, to its task's row of g, shape (m, d)."""
+    """Add weight * gradient of each sampled loss to the row of g for its task; g is (m, d)."""
     for s in range(indices.size):
         i = check_index(indices[s], rows.task.size)
         t, a = rows.task[i], rows.values[i]
@@ -150,7 +150,7 @@ def add_gradients(
 def add_differences(
     rows: TaskData, indices: Integers, weights: Floats, theta: Floats, other: Floats, g: Floats
 ) -> None:
-    """Add each sampled gradient difference of two points, weighted, to its task's row of g."""
+    """Add weight * (gradient at theta - at other) of each sampled loss to its task's row of g."""
     for s in range(indices.size):
         i = check_index(indices[s], rows.task.size)
         t, a, c = rows.task[i], rows.values[i], rows.signs[i]
@@ -170,7 +170,7 @@ def write_curvatures(rows: TaskData, indices: Integers, theta: Floats, out: Floa
 
 @compile_serial
 def write_products(rows: TaskData, indices: Integers, theta: Floats, out: Floats) -> None:
-    """Write <a_i, theta_t> of each sampled row to out, shape (k,)."""
+    """Write <a_i, theta_t> for each sampled row i, of task t, to out, shape (k,)."""
     for s in range(indices.size):
         i = check_index(indices[s], rows.task.size)
         out[s] = dot(rows.values[i], theta[rows.task[i]])
@@ -178,7 +178,7 @@ def write_products(rows: TaskData, indices: Integers, theta: Floats, out: Floats
 
 @compile_serial
 def add_rows(rows: TaskData, indices: Integers, weights: Floats, g: Floats) -> None:
-    """Add each sampled row, times its weight, to its task's row of g, shape (m, d)."""
+    """Add weight * a_i for each sampled row i to the row of g for its task; g is (m, d)."""
     for s in range(indices.size):
         i = check_index(indices[s], rows.task.size)
         add_multiple(rows.values[i], weights[s], g[rows.task[i]])

@@ -1,4 +1,4 @@
-"""Lazy access to numba: it is imported, and loops are compiled, at the first call.
+"""Lazy use of numba: it is imported, and loops are compiled, at the first call of a loop.
 
 Importing numba takes longer than all other imports of pfbench, and most commands compile nothing.
 If the disk cache of compiled loops is unavailable, as in a container or on a full disk, loops are
@@ -19,22 +19,22 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compile_serial(function: Function) -> Function:
-    """Compile a loop for one thread; the machine code is cached next to the source."""
+    """Return a loop compiled for one thread; its machine code is cached next to the source."""
     return _compile_lazily(function)
 
 
 def compile_parallel(function: Function) -> Function:
-    """Compile a loop whose `prange` runs over threads."""
+    """Return a loop compiled for several threads, which share the iterations of `prange`."""
     return _compile_lazily(function, parallel=True)
 
 
 def compile_vectorised(function: Function) -> Function:
-    """Compile a loop whose sums may be reordered, so that it vectorises."""
+    """Return a compiled loop whose sums may be reordered, so that it vectorises."""
     return _compile_lazily(function, fastmath={"contract", "reassoc", "nsz"})
 
 
 def prange(stop: int) -> range:
-    """Return range(stop); loops of `compile_parallel` spread the iterations over threads."""
+    """Return range(stop); in loops of `compile_parallel`, threads share the iterations."""
     return range(stop)
 
 
@@ -59,7 +59,7 @@ def _compile_lazily(function: Function, **options: Any) -> Function:
 
 
 def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Callable[..., Any]:
-    """Return numba's dispatcher of a loop, which compiles for each new type of the arguments.
+    """Return numba's dispatcher of a loop, which compiles it for each new type of its arguments.
 
     Inside the loop, called loops are replaced by their dispatchers.
     """
@@ -87,7 +87,7 @@ def thread_count() -> int:
 
 
 def set_threads(number: int) -> None:
-    """Set the number of threads of parallel loops."""
+    """Set the number of threads that parallel loops use."""
     import numba
 
     numba.set_num_threads(number)
@@ -95,7 +95,10 @@ def set_threads(number: int) -> None:
 
 @compile_serial
 def check_index(index: int, n: int) -> int:
-    """Return an index; raise IndexError unless it is in 0 .. n - 1, as loops do not check."""
+    """Return an index; raise IndexError unless it is in 0 .. n - 1.
+
+    Compiled loops do not check indices themselves.
+    """
     if index < 0 or index >= n:
         raise IndexError("a sampled component index is outside 0 .. n - 1")
     return index
@@ -103,19 +106,19 @@ def check_index(index: int, n: int) -> int:
 
 @compile_serial
 def check_size(x: Floats, size: int) -> None:
-    """Raise IndexError unless x has `size` entries: compiled loops do not check bounds."""
+    """Raise IndexError unless x has `size` entries, because compiled loops do not check bounds."""
     if x.size != size:
         raise IndexError("a point or gradient has another size than the problem's")
 
 
 def warn_if_uncached() -> None:
-    """Warn if compiled loops cannot be cached, so that no child process repeats it."""
+    """Warn if compiled loops cannot be cached, and keep child processes from warning again."""
     if not os.access(os.path.dirname(__file__), os.W_OK):
         check_index.dispatcher()  # type: ignore[attr-defined]
 
 
 class CompilationClock:
-    """Seconds that this process spends compiling or loading loops while the clock is open.
+    """Clock that measures how long this process compiles or loads loops while it is open.
 
     The first callback is called before each compilation, the second one after it with its duration
     in seconds. numba is imported before the clock opens.
@@ -148,7 +151,7 @@ class CompilationClock:
         self._depth += 1
 
     def on_end(self) -> None:
-        """Record the end of a compilation; add the duration of the outermost."""
+        """Record the end of a compilation; add its duration unless it is nested in another."""
         self._depth -= 1
         if self._depth == 0:
             took = perf_counter() - self._start_time
@@ -158,7 +161,7 @@ class CompilationClock:
 
 @cache
 def _listener_class() -> type[Any]:
-    """Return the class of a clock's listener.
+    """Return the class of the object by which numba informs a clock of compilations.
 
     It is created once: a class is freed only by the garbage collector, with everything it refers
     to, and a clock's run may have gigabytes.
@@ -166,7 +169,7 @@ def _listener_class() -> type[Any]:
     from numba.core.event import Event, Listener
 
     class Compilations(Listener):
-        """Listener that reports compilations to a clock."""
+        """Listener that informs a clock of the start and the end of compilations."""
 
         def __init__(self, clock: CompilationClock) -> None:
             self.clock = clock
@@ -188,7 +191,7 @@ _IS_SAID = "PFBENCH_NO_CODE_CACHE"
 
 
 def enable_cache(dispatcher: Any) -> None:
-    """Enable numba's disk cache of a loop, or warn if no cache folder can be written."""
+    """Enable numba's disk cache for a loop, or warn if no cache folder can be written."""
     try:
         dispatcher._cache = _forgiving_cache()(dispatcher.py_func)
     except (RuntimeError, OSError):
@@ -203,7 +206,7 @@ def allow_read_only_cache_folders() -> None:
 
 
 def warn_uncached_loops(reason: str) -> None:
-    """Print once that compiled loops are not cached."""
+    """Print a warning, once, that compiled loops are not cached."""
     if _IS_SAID not in os.environ:
         os.environ[_IS_SAID] = "1"
         print(
@@ -216,7 +219,7 @@ def warn_uncached_loops(reason: str) -> None:
 
 @cache
 def _forgiving_cache() -> type[Any]:
-    """Return numba's cache class of a function, in a form that never raises after construction."""
+    """Return a subclass of numba's cache whose methods do not raise if the disk fails."""
     from numba.core.caching import FunctionCache
 
     class ForgivingCache(FunctionCache):

@@ -1,8 +1,8 @@
 """Loops over the observed entries of a matrix, in CSR order.
 
-An iterate is read through an `EntryView`: entry k, in row i and column j, is
-``a * values[k] + b * u[i] * v[j]``. So a recorded rank-one step can be read without being applied.
-Column and row-pointer arrays are unsigned: signed ones cost numba the wrap-around checks that stop
+An iterate is read through an `EntryView`: entry k, in row i and column j, is ``a * values[k] + b *
+u[i] * v[j]``. So a recorded rank-one step can be read without being applied. Column and row-pointer
+arrays are unsigned. For signed indices, numba compiles wrap-around checks that prevent
 vectorisation.
 """
 
@@ -21,7 +21,7 @@ from pfbench.kernels.numba_compilation import (
 
 
 class ObservedRows(NamedTuple):
-    """Observed positions: entries ``indptr[i]:indptr[i+1]`` lie in row i, columns `indices`."""
+    """Observed positions in CSR order; row i has columns ``indices[indptr[i]:indptr[i+1]]``."""
 
     indptr: npt.NDArray[np.uint32]
     indices: npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
@@ -51,14 +51,14 @@ def write_entries(first: int, last: int, rows: ObservedRows, x: EntryView, out: 
 
 @compile_parallel
 def write_entries_parallel(bounds: Integers, rows: ObservedRows, x: EntryView, out: Floats) -> None:
-    """Write the entries of all rows, with one thread for each pair of consecutive `bounds`."""
+    """Write the entries of all rows, with a thread for each pair of consecutive `bounds`."""
     for t in prange(bounds.size - 1):
         write_entries(bounds[t], bounds[t + 1], rows, x, out)
 
 
 @compile_serial
 def find_row(indptr: npt.NDArray[np.uint32], k: int) -> int:
-    """Return the row in which position k lies (binary search)."""
+    """Return the row of the position with index k, by binary search."""
     low = 0
     high = indptr.size - 1
     while high - low > 1:
@@ -72,7 +72,7 @@ def find_row(indptr: npt.NDArray[np.uint32], k: int) -> int:
 
 @compile_serial
 def entry_at_position(rows: ObservedRows, x: EntryView, k: int) -> float:
-    """Return the entry at position k."""
+    """Return the entry of the iterate x at the position with index k."""
     if x.b == 0.0:
         return float(x.a * x.values[k])
     return float(x.a * x.values[k] + x.b * x.u[find_row(rows.indptr, k)] * x.v[rows.indices[k]])
@@ -85,7 +85,7 @@ def entry_at_position(rows: ObservedRows, x: EntryView, k: int) -> float:
 def inner_with_rank_one_rows(
     first: int, last: int, rows: ObservedRows, g: Floats, u: Floats, v: Floats
 ) -> float:
-    """Return the sum of g[k] * u[row] * v[column] over the observed entries of some rows."""
+    """Return the sum of g[k] * u[row] * v[column] over the observed entries k of some rows."""
     total = 0.0
     for i in range(first, last):
         part = 0.0
@@ -99,7 +99,10 @@ def inner_with_rank_one_rows(
 def inner_with_rank_one_parallel(
     bounds: Integers, rows: ObservedRows, g: Floats, u: Floats, v: Floats
 ) -> float:
-    """Return `inner_with_rank_one_rows` for all rows, summed in a fixed order."""
+    """Return the result of `inner_with_rank_one_rows` for all rows, in parallel.
+
+    The partial sums are added in a fixed order.
+    """
     parts = np.zeros(bounds.size - 1)
     for t in prange(bounds.size - 1):
         parts[t] = inner_with_rank_one_rows(bounds[t], bounds[t + 1], rows, g, u, v)
@@ -110,7 +113,7 @@ def inner_with_rank_one_parallel(
 def inner_with_iterate_rows(
     first: int, last: int, rows: ObservedRows, g: Floats, x: EntryView
 ) -> float:
-    """Return the sum of g[k] times the entry of the view at k, over some rows."""
+    """Return the sum of g[k] times entry k of the iterate, over the entries k of some rows."""
     total = 0.0
     for i in range(first, last):
         ui = x.b * x.u[i]
@@ -125,7 +128,10 @@ def inner_with_iterate_rows(
 def inner_with_iterate_parallel(
     bounds: Integers, rows: ObservedRows, g: Floats, x: EntryView
 ) -> float:
-    """Return `inner_with_iterate_rows` for all rows, summed in a fixed order."""
+    """Return the result of `inner_with_iterate_rows` for all rows, in parallel.
+
+    The partial sums are added in a fixed order.
+    """
     parts = np.zeros(bounds.size - 1)
     for t in prange(bounds.size - 1):
         parts[t] = inner_with_iterate_rows(bounds[t], bounds[t + 1], rows, g, x)
@@ -141,7 +147,7 @@ def scatter_row(
     factor: float,
     y: Floats,
 ) -> None:
-    """Add factor * g[k] to y[column] for the entries of a row, whose columns are distinct."""
+    """Add factor * g[k] to y[column] for each entry k of a row, whose columns are distinct."""
     # Four at a time, read before they are written: the compiler does not know that they are.
     fours = start + (end - start) // 4 * 4
     for k in range(start, fours, 4):
@@ -194,7 +200,7 @@ def lanczos_sweep_parallel(
     u: Floats,
     y: Floats,
 ) -> float:
-    """Perform `lanczos_sweep_rows` over all rows; each thread scatters into its own y."""
+    """Perform `lanczos_sweep_rows` over all rows, in parallel; each thread has its own y."""
     chunks = bounds.size - 1
     private = np.zeros((chunks, y.size))
     squares = np.zeros(chunks)
@@ -211,7 +217,7 @@ def lanczos_sweep_parallel(
 def first_lanczos_sweep_rows(
     first: int, last: int, rows: ObservedRows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
 ) -> tuple[float, float]:
-    """Perform `lanczos_sweep_rows` without a previous u; also return <g, x>."""
+    """Perform `lanczos_sweep_rows` without a previous u; return <g, x>, too."""
     indptr, indices = rows
     square = inner = 0.0
     for i in range(first, last):
@@ -231,7 +237,10 @@ def first_lanczos_sweep_rows(
 def first_lanczos_sweep_parallel(
     bounds: Integers, rows: ObservedRows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
 ) -> tuple[float, float]:
-    """Perform `first_lanczos_sweep_rows` over all rows; each thread scatters into its own y."""
+    """Perform `first_lanczos_sweep_rows` over all rows, in parallel.
+
+    Each thread has its own y.
+    """
     chunks = bounds.size - 1
     private = np.zeros((chunks, y.size))
     squares, inners = np.zeros(chunks), np.zeros(chunks)

@@ -23,7 +23,7 @@ Dense = npt.NDArray[Any]
 
 
 class SampledRows(NamedTuple):
-    """Rows, and for each position of a sample the row's index, its weight and its target."""
+    """Rows z_i, and for each position of a sample the row's index, its weight and its target."""
 
     rows: Dense
     indices: Integers
@@ -33,7 +33,7 @@ class SampledRows(NamedTuple):
 
 @compile_serial
 def check_indices(indices: Integers, n: int) -> None:
-    """Raise IndexError if an index is outside 0 .. n - 1."""
+    """Raise IndexError if an index is not in 0 .. n - 1."""
     for s in range(indices.size):
         check_index(indices[s], n)
 
@@ -42,7 +42,7 @@ def check_indices(indices: Integers, n: int) -> None:
 def write_products(
     first: int, last: int, rows: Dense, indices: Integers, x: Floats, out: Floats
 ) -> None:
-    """Write <z_i, x> to out for the sample's positions first .. last - 1."""
+    """Write <z_i, x> to out for the positions first .. last - 1 of the sample."""
     for s in range(first, last):
         row = rows[indices[s]]
         total = 0.0
@@ -55,14 +55,14 @@ def write_products(
 def write_products_parallel(
     bounds: Integers, rows: Dense, indices: Integers, x: Floats, out: Floats
 ) -> None:
-    """Write the products of all positions, one thread for each pair of consecutive `bounds`."""
+    """Write <z_i, x> for all positions, with a thread for each pair of consecutive `bounds`."""
     for t in prange(bounds.size - 1):
         write_products(bounds[t], bounds[t + 1], rows, indices, x, out)
 
 
 @compile_vectorised
 def add_rows(rows: Dense, indices: Integers, weights: Floats, g: Floats) -> None:
-    """Add the weighted sampled rows to g."""
+    """Add weight * z_i for each sampled row i to g."""
     for s in range(indices.size):
         row = rows[indices[s]]
         for k in range(g.size):
@@ -130,6 +130,6 @@ def add_weighted_residual_rows(
 def write_residual_sums_parallel(
     bounds: Integers, sampled: SampledRows, x: Floats, parts: Floats
 ) -> None:
-    """Add weighted residual rows of all positions, into one row of `parts` for each chunk."""
+    """Add the weighted residual rows of all positions to `parts`, one row of it for each chunk."""
     for t in prange(bounds.size - 1):
         add_weighted_residual_rows(bounds[t], bounds[t + 1], sampled, x, parts[t])

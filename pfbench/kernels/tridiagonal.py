@@ -16,7 +16,7 @@ from pfbench.kernels.numba_compilation import compile_serial
 def _next_pivot(
     a: Floats, b: Floats, i: int, x: float, before: float, slope: float
 ) -> tuple[float, float]:
-    """Return pivot i of x - T and its derivative in x, from those of the previous pivot."""
+    """Return pivot i of x - T and its derivative in x, given those of pivot i - 1."""
     if i == 0:
         return x - a[0], 1.0
     square = b[i - 1] * b[i - 1]
@@ -25,9 +25,9 @@ def _next_pivot(
 
 @compile_serial
 def log_characteristic_polynomial(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float]:
-    """Return log det(x - T) - sum log b and its derivative in x, for x above T's eigenvalues.
+    """Return log det(x - T) - sum log b and its derivative, for x above T's eigenvalues.
 
-    The first is minus infinity if x is not above them, to rounding.
+    The first is minus infinity if x is not above them, up to rounding.
     """
     log = 0.0
     slope = 0.0
@@ -44,7 +44,7 @@ def log_characteristic_polynomial(a: Floats, b: Floats, k: int, x: float) -> tup
 
 @compile_serial
 def find_largest_eigenvalue(a: Floats, b: Floats, k: int, upper: float) -> float:
-    """Return the largest eigenvalue of T by Newton's method from above, which never overshoots.
+    """Return the largest eigenvalue of T, by Newton's method from above, which is monotone.
 
     `upper` is any number that is at least the eigenvalue.
     """

@@ -28,7 +28,7 @@ _BLOCK = 2048
 
 
 class WelschEntries(NamedTuple):
-    """Observed positions (see `ObservedRows`), entries, shape (n,), and scale of the loss."""
+    """Observed positions (see `ObservedRows`), their entries, shape (n,), and the loss's scale."""
 
     indptr: npt.NDArray[np.uint32]
     indices: npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
@@ -38,7 +38,7 @@ class WelschEntries(NamedTuple):
 
 @compile_vectorised
 def exp_of_negative(a: float) -> float:
-    """Return exp(-a) for a >= 0."""
+    """Return exp(-a) for a >= 0, by a polynomial."""
     t = -min(a, 64.0) * 0.015625
     e = _TAYLOR[10]
     e = _TAYLOR[9] + t * e
@@ -78,7 +78,7 @@ def curvature(z: float, sigma: float) -> float:
 def step_and_write_gradient_rows(
     first: int, last: int, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """Apply the step of `x` to x.values and write ``scale * psi'`` of the new residuals to g."""
+    """Apply the step of `x` to x.values; write ``scale * psi'`` of the new residuals to g."""
     indptr, indices, targets, sigma = entries
     inverse = 1.0 / sigma
     i = first
@@ -100,7 +100,7 @@ def step_and_write_gradient_rows(
 def step_and_write_gradient_parallel(
     bounds: Integers, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """Step and write the gradient of all rows, with one thread for each pair of `bounds`."""
+    """Perform `step_and_write_gradient_rows` over all rows, in parallel."""
     for t in prange(bounds.size - 1):
         step_and_write_gradient_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
 
@@ -109,7 +109,7 @@ def step_and_write_gradient_parallel(
 def write_slope_rows(
     first: int, last: int, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """Write ``scale * psi'`` of the residuals to g without applying the step of `x`."""
+    """Write ``scale * psi'`` of the residuals to g, without applying the step of `x`."""
     indptr, indices, targets, sigma = entries
     inverse = 1.0 / sigma
     i = first
@@ -129,14 +129,14 @@ def write_slope_rows(
 def write_slopes_parallel(
     bounds: Integers, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """Write the slopes of all rows, with one thread for each pair of consecutive `bounds`."""
+    """Write ``scale * psi'`` for all rows, with a thread for each pair of `bounds`."""
     for t in prange(bounds.size - 1):
         write_slope_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
 
 
 @compile_vectorised
 def sum_loss_rows(first: int, last: int, entries: WelschEntries, x: EntryView) -> float:
-    """Return the sum of psi over some rows; nothing is written."""
+    """Return the sum of psi over the residuals of some rows."""
     indptr, indices, targets, sigma = entries
     half = 0.5 / sigma
     total = 0.0
@@ -150,7 +150,7 @@ def sum_loss_rows(first: int, last: int, entries: WelschEntries, x: EntryView) -
 
 @compile_parallel
 def sum_loss_parallel(bounds: Integers, entries: WelschEntries, x: EntryView) -> float:
-    """Return the sum of psi over all rows; the order of summation is fixed."""
+    """Return the sum of psi over the residuals of all rows, in a fixed summation order."""
     parts = np.zeros(bounds.size - 1)
     for t in prange(bounds.size - 1):
         parts[t] = sum_loss_rows(bounds[t], bounds[t + 1], entries, x)
@@ -173,7 +173,7 @@ def write_curvatures(residuals: Floats, sigma: float, out: Floats) -> None:
 def add_slopes(
     indices: Integers, weights: Floats, entries: WelschEntries, x: EntryView, g: Floats
 ) -> None:
-    """Add ``weights * psi'`` at the sampled positions to g."""
+    """Add ``weights * psi'`` of the residuals at the sampled positions to g."""
     rows = ObservedRows(entries.indptr, entries.indices)
     for s in range(indices.size):
         k = check_index(indices[s], g.size)
@@ -210,7 +210,7 @@ def add_hessian_vector_products(
     second_derivatives: Floats,
     g: Floats,
 ) -> None:
-    """Add ``weights * curvature * (x - y)`` at the sampled positions to g."""
+    """Add ``weights * psi'' * (x - y)`` at the sampled positions to g."""
     for s in range(indices.size):
         k = check_index(indices[s], g.size)
         g[k] += (
