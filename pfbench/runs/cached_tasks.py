@@ -26,8 +26,7 @@ class CachedTask:
     kind
         The kind of the row, one of `pfbench.runs.storage.damage.KINDS`.
     content
-        Complete description of the task as JSON; None if there is none, so that the row is not
-        stored.
+        Complete description of the task as JSON data; None if the row is not to be stored.
     modules
         Root modules: the row depends on the source of all modules that these import.
     task

@@ -1,4 +1,4 @@
-"""Executing the runs of a study or sweep that the store lacks, with any engine.
+"""Execution of the runs of a study or sweep that the store lacks, with any engine.
 
 The store keeps these notes on a run:
 
@@ -15,11 +15,11 @@ The store keeps these notes on a run:
 Tuning precedes a comparison: a search that is the same for all methods. Each method makes the same
 number of trials within its budget, on seeds that the comparison never uses. On each problem, at
 each setting and for each target, the trial with the fewest expected calls to the target is chosen.
-These are the calls that all its runs spent up to the target, divided by the number of runs that
-reached it (Hansen et al., Anytime performance assessment, 2022). If no trial reaches the target,
-the lowest last value decides; of equal trials the first of the grid is chosen. All targets choose
-among the same trials, so further targets cost nothing. If a choice lies at an end of its grid, the
-grid is extended once, by one value beyond that end.
+The expected calls are all calls that its runs spent up to the target, divided by the number of runs
+that reached it (Hansen et al., 2022, Anytime performance assessment). If no trial reaches the
+target, the lowest last value decides; of equal trials the first of the grid is chosen. All targets
+choose among the same trials, so further targets cost nothing. If a choice lies at an end of its
+grid, the grid is extended once, by one value beyond that end.
 """
 
 import math
@@ -128,8 +128,8 @@ def iterate_plan_outcomes(
 ) -> Iterator[PlanOutcome]:
     """Yield the outcome of every planned run: stored runs first, then new ones as they finish.
 
-    A run that is refused, fails, is killed or lost is stored like any other, with its status and
-    the reason. A stored run with another budget or time limit is used if it is long enough. It is
+    A run that is refused, fails or is killed is stored like any other, with its status and the
+    reason. A stored run with another budget or time limit is used if it is long enough. It is
     unchanged if the limits made no difference, and cut if it is longer than planned. A stored run
     whose status is in `recomputed_statuses` is re-run and stored again.
 
@@ -291,9 +291,9 @@ def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: st
 def _run_order_key(plan: PlannedRun) -> tuple[str, ...]:
     """Return the sort key of a run, by which problems are in the order of a hash.
 
-    Among the runs of a problem, those with only built-in code come first. Names often are in the
-    order of the problems' sizes. In the order of a hash, the finished runs tell how long the others
-    take.
+    Among the runs of a problem, those with only built-in code come first. The names of problems
+    often are in the order of their sizes. In the order of a hash, the finished runs tell how long
+    the others take.
     """
     return sha256(plan.problem.encode()).hexdigest(), plan.problem, plan.user_code_name
 
@@ -340,7 +340,7 @@ def resolve_tuning(spec: Spec, execute_search: Make) -> Spec:
 
 
 def _extend_grids(study: Study, choices: Sequence[TuningChoice]) -> Study:
-    """Return a study with these choices; a choice at an edge of its grid has a larger grid."""
+    """Return a study with these choices; grids are extended where a choice is at an edge."""
     if study.tune and study.tune.extends_grid:
         choices = [
             replace(choice, points_beyond=tuple(choice.points_beyond_ends())) for choice in choices
@@ -375,7 +375,7 @@ def _add_tuned_algorithms(study: Study, choices: tuple[TuningChoice, ...]) -> St
 def summarise_trial(
     tune: TuningPlan, values: Mapping[str, Any], runs: Sequence[Run]
 ) -> TuningTrial:
-    """Return the hits and the expected calls to each target of the runs of one grid point."""
+    """Return a summary of the runs at one grid point: hits and expected calls for each target."""
     complete = [run.counts.as_dict()[tune.count] for run in runs]
     firsts = [first_rows_reaching(tune.targets, run) for run in runs]
     hits, expected, last = [], [], []

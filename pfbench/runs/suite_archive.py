@@ -1,8 +1,9 @@
 """Runs that are shipped with a suite, in one small file, which is read as untrusted data.
 
 The file is a line of JSON, followed by the columns of the traces, compressed together. Runs with
-equal columns are stored in one table, column by column, as 64-bit little-endian numbers: the first
-byte of all numbers, then the second byte of all, and so on. Integers are stored as differences.
+equal columns are stored in one table, column by column, as 64-bit little-endian numbers. The first
+bytes of all numbers come first, then the second bytes of all, and so on. Integers are stored as
+differences.
 
 The file has only some rows of each trace: the first row that reaches each target, and the last row.
 All numbers of a table follow from these. Further rows between them are for plotting a curve. Counts

@@ -130,8 +130,8 @@ def make_unfinished_run(
     Parameters
     ----------
     shared_numbers
-        Numbers that the run shared last: the deadline, then `TRACE_COLUMNS` after its last complete
-        iteration.
+        Last numbers that the run shared with its parent: the deadline, then the values of
+        `TRACE_COLUMNS` after the last complete iteration.
     """
     *counted, seconds = shared_numbers[1:] or [0.0] * len(TRACE_COLUMNS)
     iterations, *counts = map(int, counted)
@@ -312,7 +312,7 @@ def _estimate_seconds(algorithm: Any, iterations: int | None, trial: Run) -> flo
 
 
 def _estimate_memory(shape: Sequence[int], iterations: int | None) -> int | None:
-    """Return the peak memory in bytes: this process's so far, plus that of a matrix's atoms.
+    """Return the peak memory in bytes: that of this process so far, plus that of matrix atoms.
 
     The result is None if the system does not report the memory of a process.
     """

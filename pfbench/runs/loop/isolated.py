@@ -1,8 +1,8 @@
-"""Methods in confined processes of their own, which query the oracles by messages.
+"""Methods that run in separate, confined processes and query the oracles by messages.
 
-This process neither imports nor unpickles the method's code. It sends the start, n, D and the
-state of a random stream, which does not reveal the seed. It receives numbered messages of plain
-data (see `plain_data`), counts the oracle calls, and evaluates the measures.
+This process neither imports nor unpickles the method's code. It sends the start, n, D and the state
+of a random stream, which does not reveal the seed. It receives numbered messages of plain data (see
+`pfbench.runs.loop.messages`), counts the oracle calls, and evaluates the measures.
 """
 
 import builtins

@@ -195,7 +195,7 @@ def check_iterate_storage(parts: Mapping[str, Any]) -> None:
     Raises
     ------
     ValueError
-        If the parts do not fit together.
+        If the types or shapes of the parts are inconsistent.
     """
     pattern = parts["pattern"]
     _expect(tuple(parts) == STORAGE, isinstance(pattern, Pattern), type(parts["limit"]) is int)

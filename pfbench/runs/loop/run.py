@@ -53,8 +53,8 @@ class Run:
     counts
         Exact oracle counts of the whole run, including an incomplete last iteration.
     final
-        Measures at the declared output, by name (units of the measure; None where undefined, and
-        for a run that failed, or diverged before its first iterate: it has no output).
+        Measures at the declared output, by name, in the units of the measure; None where undefined.
+        All are None if the run has no output: it failed, or diverged before its first iterate.
     seconds
         Time of the run without measures and compilation, in seconds.
     oracle_seconds
@@ -62,7 +62,7 @@ class Run:
     failure_probability
         Bound of the probability that any certified interval shown for this run is wrong.
     error_location
-        The line of the method that raised; None if none did (and for a run read from a store).
+        Line of the method that raised; None if the method did not raise, or for a stored run.
     note
         Remark on the method's behaviour; empty if there is none.
     x

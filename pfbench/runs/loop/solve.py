@@ -36,7 +36,7 @@ def solve(
     problem, algorithm, seed, budget, stop, time_limit, measures, every, start
         As in `pfbench.solve`, after names, texts and classes are converted to objects.
     isolated
-        Run the method in a process of its own, without access to the problem: each oracle call is a
+        Run the method in a separate process, without access to the problem: each oracle call is a
         message. Counts and iterates are the same, bit for bit, but each message takes one to six
         milliseconds. The algorithm's class must be a dataclass at the top of a module, which the
         other process imports. This process reads only plain data from the other.

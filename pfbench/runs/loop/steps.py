@@ -115,10 +115,10 @@ def steps(problem: Problem, algorithm: Any, **options: Any) -> Steps:
 
 
 class ObservedBackend:
-    """Backend, or an object it returned, that reports each answered call to a listener.
+    """Wrapper of a backend, or of a result of it, that reports each answered call to a listener.
 
-    Calls of an object that a verb returned are reported as ``verb.part``, with the arguments of the
-    verb before those of the part.
+    A call of an object that an oracle returned is reported as ``verb.part``. Its arguments are
+    those of the oracle, followed by those of the call.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ _MOST_AHEAD = 1 << 13
 
 
 def random_stream(seed: int, purpose: str) -> np.random.Generator:
-    """Return the random stream of one purpose; it depends only on the user's seed."""
+    """Return the random generator for a purpose; it depends only on purpose and user's seed."""
     bits = np.random.PCG64(np.random.SeedSequence((seed, PURPOSES[purpose])))
     return PrefetchingGenerator(bits) if purpose == "algorithm" else np.random.Generator(bits)
 
@@ -248,7 +248,7 @@ class PrefetchingGenerator(np.random.Generator):
 
     Its results are bitwise those of NumPy's generator. It rewinds indices drawn ahead before its
     state is read, and before it draws anything but indices below the same bound. In NumPy, one call
-    costs as much as a thousand indices, so small batches become much faster.
+    costs as much as drawing a thousand indices, so small batches become much faster.
     """
 
     _prefetch_limit = _MOST_AHEAD

@@ -161,7 +161,7 @@ def _join_and_abbreviate_values(values: Sequence[str]) -> str:
 
 
 def check_run_count(location: str, factors: Mapping[str, int]) -> int:
-    """Return the product of some sizes, a number of runs; raise if it exceeds `MOST_RUNS`.
+    """Return the number of runs in a product of factors; raise if it exceeds `MOST_RUNS`.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def check_run_count(location: str, factors: Mapping[str, int]) -> int:
 
 
 def portable_identity(source: PlannedRun | Run) -> tuple[str, str, int]:
-    """Return problem, algorithm and seed of a run; the selectors have no folders of files."""
+    """Return a run's problem, algorithm and seed, without the folders of files in selectors."""
     problem, algorithm = map(replace_file_by_module, (source.problem, source.algorithm))
     return problem, algorithm, source.seed
 

@@ -277,7 +277,7 @@ def _with_tuning(location: str, study: Study, fields: Mapping[str, Any]) -> Stud
 
 
 def _label_entries(entries: Sequence[FieldEntry]) -> tuple[LabelledSelector, ...]:
-    """Return selectors with labels; a missing label names what is special to the selector."""
+    """Return selectors with labels; missing labels come from `make_labels`."""
     labels = make_labels([entry.text for entry in entries])
     return tuple(
         LabelledSelector(entry.label or label, entry.text)

@@ -161,7 +161,7 @@ def parse_seeds(field: str, value: Any) -> Sequence[int]:
 
 
 def parse_grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
-    """Return a dict from each name of a grid to its list of values."""
+    """Return a dict from each parameter name in a grid to the list of its values."""
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {abbreviate(value)} must be a table of lists.")
     noting = ErrorCollector()

@@ -52,7 +52,7 @@ def suite_runs(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
 
 
 def search_trials(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
-    """Return the runs of the search whose methods have these labels after tuning."""
+    """Return the runs of the search for the methods that have these labels after tuning."""
     study = suite.study
     return {
         plan
@@ -121,7 +121,7 @@ class CandidateInterface:
     Attributes
     ----------
     requires
-        Requirements on a problem.
+        Names of the oracles and problem kinds that the method requires.
     required_parameters
         Names of the parameters without default.
     defaults

@@ -97,7 +97,7 @@ class TuningPlan:
     count
         Kind of calls that the ERT counts.
     extends_grid
-        Whether a list is extended beyond an edge at which a choice lies.
+        Whether a grid is extended beyond an edge at which a choice lies.
     """
 
     methods: tuple[TunedMethod, ...]
@@ -124,11 +124,11 @@ class TuningTrial:
     Attributes
     ----------
     values
-        The point.
+        Values of the parameters at the grid point, by name.
     hits
         Number of runs that reached each target.
     expected_calls
-        Expected calls to each target, infinite without a hit.
+        Expected calls to each target; infinite if no run reached the target.
     last_values
         Median of the last values of each target's measure; infinite without values.
     total_calls

@@ -78,7 +78,7 @@ def content_key(content: Mapping[str, Any], source: str, environment: Mapping[st
     Parameters
     ----------
     content
-        The task, as JSON.
+        Description of the task as JSON data.
     source
         The `source_digest` of the modules that compute the result.
     environment

@@ -30,14 +30,14 @@ _LONGEST = 200
 
 
 class DamagedFileError(StorageError):
-    """Error for a damaged file or entry of a store.
+    """Error for a damaged file, or damaged entry, of a store.
 
     Attributes
     ----------
     reason
         A name in `DAMAGES`.
     detail
-        The observation, in words; content of the file is shown, never executed.
+        Description of the damage; it may contain text from the file.
     """
 
     def __init__(self, subject: str, detail: str) -> None:

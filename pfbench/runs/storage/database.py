@@ -1,8 +1,8 @@
 """Database file of a store: opening, and messages for errors of the disk.
 
-It is a SQLite file, with a write-ahead log if the file system lets processes share memory, and a
-rollback journal otherwise or on a network. It is untrusted: its tables must be exactly those below,
-and only a regular file is opened.
+The database is a SQLite file. It has a write-ahead log if the file system lets processes share
+memory, and otherwise, or on a network disk, a rollback journal. The file is untrusted: its tables
+must be exactly those below, and only a regular file is opened.
 """
 
 import os
@@ -82,7 +82,7 @@ def open_database(path: Path) -> sqlite3.Connection:
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:
-    """Open a database file in one of the modes of SQLite, e.g. read-only on a read-only disk.
+    """Open a database file in one of four modes: shared, exclusive, read-only or immutable.
 
     A new file on a local disk gets a write-ahead log. Where processes cannot share memory, the log
     of an older file is removed (`_EXCLUSIVE`).
@@ -194,10 +194,10 @@ def has_leftovers(path: Path) -> bool:
 
 
 def lock_folder(folder: Path) -> tuple[BinaryIO | None, bool]:
-    """Acquire a shared lock on a store; return it, and whether no other process holds one.
+    """Acquire a lock on a store; return it, and whether no other process holds one.
 
-    If the system offers no locks, the lock may be None, and other processes are assumed to hold
-    one.
+    The lock is exclusive if no other process holds one, and shared otherwise. If the system offers
+    no locks, the lock may be None, and other processes are assumed to hold one.
     """
     file = None
     with suppress(OSError):

@@ -41,9 +41,9 @@ class Listing:
     Attributes
     ----------
     rows
-        One for each entry with valid columns, by kind and key.
+        Listed columns of each entry with valid columns, sorted by kind and key.
     damaged
-        Kind, key, and damage of each other entry.
+        Kind, key, and damage of each entry with invalid columns.
     """
 
     rows: list[Row]

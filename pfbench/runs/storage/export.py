@@ -50,9 +50,9 @@ class RunNaming:
     Attributes
     ----------
     sweep, setting, label
-        The spec, the title of the setting, and the algorithm.
+        Name of the spec, title of the setting, and label of the algorithm.
     targets
-        As MEASURE=NUMBER, the hardest last.
+        Targets as texts MEASURE=NUMBER, the hardest last.
     """
 
     sweep: str = ""
@@ -129,7 +129,7 @@ class Export:
     Attributes
     ----------
     store, rows
-        The store, and the runs as it lists them.
+        The store, and the listed columns of the runs to be exported.
     folder
         An empty folder.
     names

@@ -164,7 +164,7 @@ def check_content(kind: str, header: Mapping[str, Any]) -> None:
     Raises
     ------
     DamagedFileError
-        If a field is missing or of a wrong type; the message names it.
+        If a field is missing or of a wrong type; the message names the field.
     """
     notes = header.get("notes", {})
     _check({"notes": notes}, {"notes": table}, "")

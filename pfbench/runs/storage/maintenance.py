@@ -36,11 +36,11 @@ class DamageReport:
     Attributes
     ----------
     kind, key
-        The entry; for a damaged file ``file`` and its name.
+        Kind and key of the entry; for a damaged file, ``file`` and the name of the file.
     reason, detail
         A name in `pfbench.runs.storage.damage.DAMAGES`, and the observation.
     aside
-        Path to which it was moved; None if it was not.
+        Location to which the entry or file was moved; None if it was not moved.
     """
 
     kind: str
@@ -200,7 +200,7 @@ class MergeReport:
     Attributes
     ----------
     added, equal
-        Number of copied entries, and of those that existed already.
+        Number of copied entries, and number of equal entries that existed in both stores.
     refused
         Kind, key and first difference of entries whose content differs between the stores.
     damaged

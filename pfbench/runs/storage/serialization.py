@@ -148,7 +148,7 @@ def make_record(
     Parameters
     ----------
     meta
-        For a run ``run``, ``environment`` and ``notes``; else ``row`` and ``notes``.
+        Metadata: ``run``, ``environment`` and ``notes`` of a run; ``row`` and ``notes`` otherwise.
     columns
         The columns of the trace of a run.
     stored
