@@ -65,7 +65,7 @@ class CheckOutcome:
     deviations
         One text for each part of the archive that the check contradicts.
     runs, verdicts, faults
-        Number recomputed, and number in all.
+        Number of recomputed ones, and number of all in the archive.
     fresh_runs
         Number of runs with new seeds.
     unconfined_runs
@@ -80,7 +80,7 @@ class CheckOutcome:
     unreached_tasks
         Required tasks that failed or that the time limit prevented.
     is_same_environment
-        Whether versions and machine are the author's.
+        Whether versions and machine are the same as the author's.
     notes
         Remarks on versions and machine.
     """

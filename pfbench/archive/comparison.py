@@ -27,7 +27,7 @@ class ArchivedRuns:
     stored_runs: Mapping[PlannedRun, StoredRun]
 
     def find_cached(self, plans: Sequence[PlannedRun]) -> Collection[PlannedRun]:
-        """Return those of the planned runs that the archive has."""
+        """Return the planned runs in `plans` that the archive has."""
         return {plan for plan in plans if replace_files_by_modules(plan) in self.stored_runs}
 
     def fetch(
@@ -63,7 +63,7 @@ def read_interface(answer: Any) -> CandidateInterface:
     Raises
     ------
     ValueError
-        If the answer does not describe an interface.
+        If the result does not describe an interface.
     """
     requires, required, defaults = answer
     if not all(isinstance(name, str) for name in [*requires, *required, *defaults]):

@@ -205,7 +205,7 @@ def collect_declared_files(*things: Any) -> dict[str, tuple[str, str]]:
     Raises
     ------
     InputError
-        If `files` is neither.
+        If `files` is neither a collection of paths nor a mapping.
     """
     declared_files = {}
     for component in things:

@@ -76,7 +76,7 @@ def pages(fields: Mapping[str, Any], table: Sequence[Sequence[str]] = ()) -> dic
     Parameters
     ----------
     table
-        For a comparison: its sentences, then the head and the rows of its table.
+        Sentences of a comparison, then the header and the rows of its table.
     """
     words = badge_phrases(fields)
     lines = [

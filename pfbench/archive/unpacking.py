@@ -130,7 +130,7 @@ def check_module_names(modules: Sequence[str]) -> None:
     Raises
     ------
     InputError
-        If a module has such a name.
+        If a module has the name of another module.
     """
     path = Path.cwd().resolve()
     elsewhere = [folder for folder in import_path if Path(folder or ".").resolve() != path]

@@ -48,7 +48,7 @@ class Constants:
     L_norm, rho, zeta, omega
         See `MEANING`. Gradients have the units of f per unit of x.
     derivations
-        For each stated constant, one sentence on where it comes from.
+        One sentence on the derivation of each stated constant, by name.
     """
 
     n: int = math.inf  # type: ignore[assignment]
@@ -90,7 +90,7 @@ class Constants:
         return cls(**numbers, derivations=words)
 
     def require(self, name: str, purpose: str) -> float:
-        """Return the constant `name`; raise if the problem does not state it.
+        """Return the constant called `name`; raise if the problem does not state this constant.
 
         Raises
         ------

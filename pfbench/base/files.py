@@ -76,7 +76,7 @@ def translate_os_errors(subject: str) -> Iterator[None]:
     Raises
     ------
     StorageError
-        In place of an OSError.
+        If the block raises an OSError.
     """
     try:
         yield

@@ -39,9 +39,9 @@ class Parameter:
     default
         Default in words; empty if the parameter is required.
     text
-        Whether its value is a string, even where it looks like a number.
+        Whether the value is a string, even if it looks like a number.
     sources
-        Sources of data that have it; empty if all do.
+        Data sources that have the parameter; empty if all have it.
     """
 
     description: str

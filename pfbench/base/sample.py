@@ -64,7 +64,7 @@ class Draws:
     Attributes
     ----------
     values
-        What the sampler drew, in its own form.
+        Values that the sampler drew, in the format of the sampler.
     size
         Number of draws b, which is `len` of the object.
     """

@@ -40,7 +40,7 @@ class Selector:
     Attributes
     ----------
     name, parameters
-        Name and parameter values, typed by their form.
+        Name, and parameter values of the type in which they are written (bool, int, float, str).
     texts
         Values as originally written, where available.
     """

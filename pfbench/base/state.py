@@ -20,13 +20,13 @@ class State(NamedTuple):
     x
         The new iterate.
     at
-        The point of the gradient estimate (None if there is none).
+        Point at which the gradient was estimated; None if there is no estimate.
     estimate
-        The gradient estimate, in the problem's own order; read-only by contract.
+        Gradient estimate, in the format of the problem's gradients; callers must not change it.
     output
-        A point that overrides the declared output (None to keep the declared one).
+        Point that replaces the output of the declared rule; None to use that rule.
     coin
-        Whether the coin of this estimate fell heads (None if no coin was flipped).
+        Whether the coin of this estimate fell heads; None if no coin was flipped.
     """
 
     x: Point

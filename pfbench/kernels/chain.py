@@ -6,10 +6,10 @@ Source: shen2019 appendix 7.1, after Carmon, Duchi, Hinder, Sidford 2017. For y 
     Psi(t) = exp(1 - 1/(2 t - 1)^2) for t > 1/2, else 0,
     Phi(t) = sqrt(e) int_{-inf}^t exp(-s^2/2) ds.
 
-At most one of Psi(a) and Psi(-a) is not 0, so with s the sign of a a link between a = y_{i-1} and
-b = y_i is -s Psi(|a|) Phi(s b), and it is exactly 0 while |a| <= 1/2: a coordinate behind such an a
-has a gradient entry of exactly 0. Above 1/2, r = 1/(2 t - 1) is at most 2^52 in float64: its powers
-do not overflow, and exp(1 - r^2) is 0 before they are large.
+At most one of Psi(a) and Psi(-a) is not 0. So the term of a = y_{i-1} and b = y_i in the sum is
+-s Psi(|a|) Phi(s b), where s is the sign of a. It is exactly 0 while |a| <= 1/2. If |b| <= 1/2,
+too, the gradient entry of b is then exactly 0. For t > 1/2 in float64, r = 1/(2 t - 1) is at most
+2^52. The powers of r do not overflow, and exp(1 - r^2) is 0 before they are large.
 """
 
 import math

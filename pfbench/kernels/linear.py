@@ -48,8 +48,8 @@ class RowData(NamedTuple):
     indptr, indices
         Row i has entries in the columns indices[k], k from indptr[i] to indptr[i + 1].
     values
-        The entries, shape (nnz,). Of shape (): all of them are 1. Of shape (n, d): the rows
-        themselves, without `indptr` and `indices`.
+        The entries, shape (nnz,). If the shape is (), all entries are 1. If the shape is (n, d),
+        the array has the dense rows, and `indptr` and `indices` are empty.
     """
 
     indptr: Pointers

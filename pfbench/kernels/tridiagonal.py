@@ -105,8 +105,8 @@ def write_leading_eigenvector(a: Floats, b: Floats, k: int, x: float, q: Floats)
 def find_log_polynomial_crossing(a: Floats, b: Floats, k: int, x: float, target: float) -> float:
     """Return the point at or above x where log det(. - T) - sum log b reaches `target`.
 
-    x must be at least the largest eigenvalue; the function is increasing and concave there, so
-    Newton's method from the left is monotone and is safeguarded by doubling.
+    x must be at least the largest eigenvalue. The function is increasing and concave there, so
+    Newton's method from the left is monotone. Doubling safeguards the method.
     """
     if x <= 0.0:
         return x

@@ -61,7 +61,7 @@ def fw_gap(problem: Problem, state: State) -> IntervalMeasure | None:
 
 
 def _gap_rounding_tolerance(problem: Problem, x: Point, g: Gradient) -> float:
-    """Return how far below 0 rounding can put the gap at a point of the set.
+    """Return the largest amount by which rounding can put a gap below 0 at a point of the set.
 
     Each entry of x may be outside by 1e-9 times the size of the set; see `ConvexBody.contains`.
     """

@@ -26,9 +26,9 @@ _ARRAY, _INDEX = np.ndarray, np.dtype(np.int64)
 class Oracles:
     """Oracles of one run, which check arguments and budget, count calls, and query the backend.
 
-    The oracles of inner loops count a call in place, without a function call, while the ledger
-    allows it: one more function call would be visible in the run's time. Only the other calls,
-    among them the first, check the answer of the backend.
+    While the ledger allows it, the oracles of inner loops count a call without calling a function,
+    which would be visible in the run's time. Only the other calls, among them the first, check the
+    answer of the backend.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ class Ledger:
     end_reason
         Reason why further calls raise; empty while the run may continue.
     overflowing
-        Whether that reason is a count that would no longer be exact, rather than the budget.
+        Whether calls raise because a count would no longer be exact, rather than for the budget.
     """
 
     __slots__ = (

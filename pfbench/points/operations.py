@@ -26,8 +26,8 @@ def combine(x: Any, v: Any, w: Any) -> Any:
     """Return ``(1 - w) x + w v``; for named layers, w may have a number for each layer.
 
     With a vertex v that `lo` returned, a factored x only records the step, which the next gradient
-    or move applies. x can be combined again, e.g. for the trial points of a line search. With a
-    point v, the result is a new independent point, for any real w.
+    or move applies. The same x can be combined again, e.g. for the trial points of a line search.
+    With a point v, the result is a new independent point, for any real w.
 
     Raises
     ------

@@ -21,9 +21,9 @@ class RankOne(np.lib.mixins.NDArrayOperatorsMixin):
     u, v
         Unit vectors, shapes (M,) and (N,).
     scale
-        A number; its modulus is the nuclear norm.
+        A number whose absolute value is the nuclear norm of the matrix.
     pattern
-        The observed entries of gradients; None if gradients are dense matrices.
+        Pattern of the observed entries of gradients; None if gradients are dense matrices.
     """
 
     u: Floats
