@@ -1,4 +1,4 @@
-"""Problems: finite sums over a feasible set, with all constants and their derivations.
+"""Problems: finite sums over a feasible set, with derivations of all their constants.
 
 The public names are loaded on first use.
 """

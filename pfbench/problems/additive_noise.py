@@ -1,7 +1,8 @@
-"""Quadratics whose component gradients differ by constants: f_i(x) = f(x) + <s_i, x>, sum s_i = 0.
+"""Quadratics whose component gradients differ by constant vectors s_i.
 
-The error of an estimate is that of a mean of the s_i, with a known and constant variance. Bounds of
-methods for norms are attained on these instances.
+The components are f_i(x) = f(x) + <s_i, x>, where the s_i sum to 0. So the error of a gradient
+estimate is that of a mean of the s_i, with a known and constant variance. Bounds of methods that
+use norms are attained on these problems.
 """
 
 import math
@@ -29,11 +30,12 @@ NOISES = ("none", "two-point", "skewed", "normal")
 def make_noise(
     kind: str, sigma: float, shape: tuple[int, ...], components: int, rng: np.random.Generator
 ) -> Floats:
-    """Return the s_i, of mean 0 and mean square sigma^2, shape (n, *shape).
+    """Return offsets s_i with mean 0 and mean square norm sigma^2, shape (n, *shape).
 
-    "two-point" has sigma and -sigma in the first entry; "skewed" has 3 t once and -t three times in
-    the first entry, t = sigma/sqrt 3; "normal" has `components` centred normal vectors; "none" is
-    0, n = 1.
+    The offsets are the additive noise of the n component gradients. For "two-point" (n = 2) the
+    first entry is sigma or -sigma. For "skewed" (n = 4) it is 3 t once and -t three times, with t
+    = sigma/sqrt 3. For "normal" the offsets are `components` centred and scaled normal arrays. For
+    "none" n is 1, and the offset is 0.
     """
     check_choice("noise", kind, NOISES)
     check_real("sigma", sigma, minimum=0.0)
@@ -50,7 +52,7 @@ def make_noise(
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdditiveNoiseQuadratic(ConstantHessians):
-    """Convex quadratic f with the components f + <s_i, x>.
+    """Convex quadratic f with the components f_i(x) = f(x) + <s_i, x>, where the s_i sum to 0.
 
     Parameters
     ----------
@@ -113,14 +115,14 @@ class AdditiveNoiseQuadratic(ConstantHessians):
         return self.gradient(x) + np.tensordot(weights, self.noise[indices], axes=1)
 
     def apply_mean_hessian(self, sample: Indices | None, u: Floats) -> Floats:
-        """Return the Hessian times u; it is the same for all components."""
+        """Return the Hessian times u, which is the same for every component."""
         if sample is not None:
             index_weights(sample, self.n)
         return self.apply_hessian(u)
 
     @property
     def best_known(self) -> tuple[float, str] | None:
-        """Minimum on the whole space; None over a set."""
+        """Minimum of f on the whole space with its derivation; None for a constrained problem."""
         return None if self.is_bounded else (self.minimum_value, "minimum, by the normal equations")
 
     @property
@@ -129,7 +131,11 @@ class AdditiveNoiseQuadratic(ConstantHessians):
         """Minimum of f on the whole space."""
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the maximum of <X, G X> over the ball, or an upper bound, with its derivation."""
+        """Return the smoothness of f in `norm`, or an upper bound, with its derivation.
+
+        It is the maximum of <X, G X> over the unit ball of the norm, where G is the Hessian
+        matrix.
+        """
         return max_quadratic_form(norm, self.hessian_matrix, math.prod(self.shape[1:]))
 
     @cached_property
@@ -137,7 +143,7 @@ class AdditiveNoiseQuadratic(ConstantHessians):
         return np.asarray(np.linalg.eigvalsh(self.hessian_matrix), dtype=np.float64)
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of this problem."""
+        """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         L = float(self._eigenvalues[-1])
         smooth = L, "the largest eigenvalue of the Hessian, which all components share"
         mu = max(0.0, float(self._eigenvalues[0]))
@@ -161,7 +167,7 @@ class AdditiveNoiseQuadratic(ConstantHessians):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SeparableQuadratic(AdditiveNoiseQuadratic):
-    """f(x) = sum of h_j (x_j - c_j)^2/2 over vectors.
+    """Quadratic f(x) = sum_j h_j (x_j - c_j)^2/2 over vectors, with additive component noise.
 
     Parameters
     ----------
@@ -184,7 +190,7 @@ class SeparableQuadratic(AdditiveNoiseQuadratic):
 
     @cached_property
     def digest(self) -> str:
-        """Hash of all numbers."""
+        """Hash of all numbers that define the problem."""
         arrays = (
             self.start_point,
             self.noise,
@@ -203,7 +209,7 @@ class SeparableQuadratic(AdditiveNoiseQuadratic):
         return self.weights * (x - self.centre)
 
     def apply_hessian(self, u: Floats) -> Floats:
-        """Return h_j u_j, shape (d,)."""
+        """Return the Hessian times u, with the entries h_j u_j, shape (d,)."""
         return self.weights * u
 
     @property
@@ -216,7 +222,7 @@ class SeparableQuadratic(AdditiveNoiseQuadratic):
         return np.sort(self.weights)
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the maximum of <x, h x> over the ball; over a cube it is the sum of all h_j."""
+        """Return the smoothness in `norm` with its derivation; in l-infinity it is sum_j h_j."""
         if norm.name == "linf":
             return float(self.weights.sum()), "the sum of the h_j, at every vertex: exact"
         return super().smoothness_in_norm(norm)
@@ -249,7 +255,7 @@ class MatrixLeastSquares(AdditiveNoiseQuadratic):
 
     @cached_property
     def digest(self) -> str:
-        """Hash of all numbers."""
+        """Hash of all numbers that define the problem."""
         return content_digest((self.name, self.set), self.start_point, self.noise, self.A, self.B)
 
     def value(self, x: Floats) -> float:
@@ -258,20 +264,20 @@ class MatrixLeastSquares(AdditiveNoiseQuadratic):
         return 0.5 * float(np.vdot(residual, residual))
 
     def gradient(self, x: Floats) -> Floats:
-        """Return A'(A W - B), shape (m, n)."""
+        """Return the gradient A'(A W - B) at W, shape (m, n)."""
         return np.asarray(self.A.T @ (self.A @ x - self.B))
 
     def apply_hessian(self, u: Floats) -> Floats:
-        """Return A'A U, shape (m, n)."""
+        """Return the Hessian times U, A'A U, shape (m, n)."""
         return np.asarray(self.A.T @ (self.A @ u))
 
     @cached_property
     def hessian_matrix(self) -> Floats:
-        """Matrix A'A."""
+        """Hessian A'A, which acts on the rows of a point."""
         return np.asarray(self.A.T @ self.A)
 
     @cached_property
     def minimum_value(self) -> float:
-        """Minimum of f, by least squares."""
+        """Minimum of f on the whole space, computed by a least-squares solver."""
         result: Any = np.linalg.lstsq(self.A, self.B, rcond=None)[0]
         return self.value(result)

@@ -1,7 +1,8 @@
 """Losses on the arrays of another library, by the Python array API standard, on any device.
 
-Every component reads a matrix X through one row of the data: z = X'a (all columns of X, or the one
-of its task), f_i = phi_i(z). A loss gives phi, phi' and phi'' of many z at once.
+Component i reads a matrix X through the data row a_i: z_i = X'a_i, or only the entry of z_i that
+belongs to the component's task. The component is f_i = phi_i(z_i). A loss computes phi, phi' and
+phi'' for many components at once.
 """
 
 from abc import ABC, abstractmethod
@@ -34,7 +35,7 @@ _MODULES = MappingProxyType(
 
 @dataclass(frozen=True)
 class ArrayLibrary:
-    """Array library and device.
+    """An array library and one of its devices.
 
     Attributes
     ----------
@@ -51,23 +52,23 @@ class ArrayLibrary:
     device: Any
 
     def as_floats(self, array: npt.ArrayLike) -> Any:
-        """Copy numbers to a double-precision array of the library."""
+        """Copy numbers to a new double-precision array of the library, on its device."""
         value = np.array(array, dtype=np.float64, order="C")
         return self.xp.asarray(value, device=self.device)
 
     def integers(self, array: npt.ArrayLike) -> Any:
-        """Copy integers to an array of the library."""
+        """Copy integers to a new int64 array of the library, on its device."""
         return self.xp.asarray(np.array(array, dtype=np.int64), device=self.device)
 
     def as_numpy(self, array: Any) -> Floats:
-        """Return an array of the library as a NumPy array."""
+        """Convert an array of the library to a NumPy array in host memory."""
         if hasattr(array, "cpu"):
             array = array.cpu()
         return np.asarray(array.get() if hasattr(array, "get") else array)
 
 
 def load_array_library(name: str) -> ArrayLibrary:
-    """Return a library by NAME or NAME:DEVICE: torch, torch:cuda, cupy, array-api-strict.
+    """Return the library called NAME or NAME:DEVICE, such as torch, torch:cuda or cupy.
 
     Raises
     ------
@@ -110,7 +111,7 @@ class ArrayOperator(DenseOperator):
     def golub_kahan_step(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
     ) -> float:
-        """Write ``u = G v - beta * previous`` and ``y = G' u``; return the sum of squares of u."""
+        """Write ``u = G v - beta * previous`` and ``y = G' u``; return the squared norm of u."""
         library = self._library
         product = self._array @ library.as_floats(v)
         if beta:
@@ -120,7 +121,7 @@ class ArrayOperator(DenseOperator):
         return float(u @ u)
 
     def scale(self, factor: float) -> "ArrayOperator":
-        """Return factor * G."""
+        """Return the operator for the matrix `factor * G`."""
         return ArrayOperator(self._library, factor * self.array)
 
 
@@ -135,7 +136,7 @@ Dense = MultitaskSigmoid | MulticlassLogistic | MatrixRegression
 
 
 class ComponentBlock(NamedTuple):
-    """Components that read the same columns of X.
+    """Block of components that read the same columns of the matrix X.
 
     Attributes
     ----------
@@ -153,7 +154,7 @@ class ComponentBlock(NamedTuple):
 
 
 class ArrayLoss(ABC):
-    """Loss phi of many components at once, on the library's arrays.
+    """Loss phi, evaluated for many components at once on the arrays of a library.
 
     Parameters
     ----------
@@ -176,28 +177,28 @@ class ArrayLoss(ABC):
 
     @abstractmethod
     def values(self, z: Any, part: ComponentBlock) -> Any:
-        """Return phi(z), shape (k,), of z of shape (k, width)."""
+        """Return the losses phi(z) of the components, shape (k,), for z of shape (k, width)."""
 
     @abstractmethod
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
-        """Return phi'(z), shape (k, width)."""
+        """Return the derivatives phi'(z) of the components, shape (k, width)."""
 
     @abstractmethod
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the values of phi''(z) that `apply_curvatures` needs, shape (k, width)."""
+        """Return the data from which `apply_curvatures` computes phi''(z) u, shape (k, width)."""
 
     def apply_curvatures(self, curvatures: Any, u: Any) -> Any:
-        """Return phi'' times u, both of shape (k, width)."""
+        """Return the second derivative phi'' times u for each component, shape (k, width)."""
         return curvatures * u
 
     def take(self, array: Any, numbers: slice | Integers) -> Any:
-        """Return the entries or rows of an array that belong to some components."""
+        """Return the rows (or entries) of `array` that have the given component numbers."""
         if isinstance(numbers, slice):
             return array[numbers, ...]
         return self.xp.take(array, self.library.integers(numbers), axis=0)
 
     def parts(self, numbers: Integers | None, weights: Floats | None) -> Iterator[ComponentBlock]:
-        """Yield all components, or those of a sample, in blocks."""
+        """Yield all components, or those of a sample, in blocks of bounded memory."""
         k = self.n if numbers is None else numbers.size
         step = max(1, _BLOCK_ENTRIES // max(self.d, self.width))
         for first in range(0, k, step):
@@ -224,7 +225,7 @@ class SigmoidLoss(ArrayLoss):
         self._offsets = library.as_floats(data.offsets[data.task][:, None])
 
     def parts(self, numbers: Integers | None, weights: Floats | None) -> Iterator[ComponentBlock]:
-        """Yield components, one task after the other."""
+        """Yield all components, or those of a sample, as one block for each task."""
         bounds, order = self._bounds, None
         if numbers is not None:
             order = np.argsort(self._tasks[numbers], kind="stable")
@@ -240,22 +241,22 @@ class SigmoidLoss(ArrayLoss):
         return c, 1.0 / (1.0 + self.xp.exp(self.xp.clip(t, -_FLAT, _FLAT)))
 
     def values(self, z: Any, part: ComponentBlock) -> Any:
-        """Return phi(z), shape (k,)."""
+        """Return the losses phi(z) of the components, shape (k,)."""
         return (self._sigmoid(z, part)[1] ** 2)[:, 0]
 
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
-        """Return phi'(z), shape (k, 1)."""
+        """Return the derivatives phi'(z) of the components, shape (k, 1)."""
         c, s = self._sigmoid(z, part)
         return 2.0 * c * s * s * (1.0 - s)
 
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
-        """Return phi''(z), shape (k, 1)."""
+        """Return the second derivatives phi''(z) of the components, shape (k, 1)."""
         _, s = self._sigmoid(z, part)
         return 2.0 * s * s * (1.0 - s) * (2.0 - 3.0 * s)
 
 
 class SoftmaxLoss(ArrayLoss):
-    """Softmax loss log sum exp(z) - z_y; see `MulticlassLogistic`."""
+    """Softmax loss log sum_c exp(z_c) - z_y for a row with label y; see `MulticlassLogistic`."""
 
     def __init__(self, library: ArrayLibrary, problem: MulticlassLogistic) -> None:
         rows, labels = problem._data
@@ -264,34 +265,37 @@ class SoftmaxLoss(ArrayLoss):
         self._classes = library.integers(np.arange(problem.slope_width)[None, :])
 
     def _one_hot(self, part: ComponentBlock) -> Any:
-        """Return e_y of each component, shape (k, classes)."""
+        """Return the unit vector e_y of each component's label y, shape (k, classes)."""
         same = self.take(self._labels, part.components) == self._classes
         return self.xp.astype(same, self.xp.float64)
 
     def values(self, z: Any, part: ComponentBlock) -> Any:
-        """Return phi(z), shape (k,)."""
+        """Return the losses phi(z) of the components, shape (k,)."""
         xp = self.xp
         top = xp.max(z, axis=1, keepdims=True)
         sums = xp.log(xp.sum(xp.exp(z - top), axis=1)) + top[:, 0]
         return sums - xp.sum(z * self._one_hot(part), axis=1)
 
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
-        """Return softmax(z) - e_y, shape (k, classes)."""
+        """Return the loss gradients softmax(z) - e_y of the components, shape (k, classes)."""
         return self.curvatures(z, part) - self._one_hot(part)
 
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
-        """Return p = softmax(z), shape (k, classes)."""
+        """Return the class probabilities p = softmax(z) of the components, shape (k, classes)."""
         p = self.xp.exp(z - self.xp.max(z, axis=1, keepdims=True))
         return p / self.xp.sum(p, axis=1, keepdims=True)
 
     def apply_curvatures(self, curvatures: Any, u: Any) -> Any:
-        """Return (diag(p) - pp') u, shape (k, classes)."""
+        """Return (diag(p) - pp') u for the class probabilities p, shape (k, classes)."""
         bent = curvatures * u
         return bent - curvatures * self.xp.sum(bent, axis=1, keepdims=True)
 
 
 class SquareLoss(ArrayLoss):
-    """Square loss (z - y)^2/2, z = <Z_i, X>; see `MatrixRegression`. X is one column."""
+    """Square loss (z - y)^2/2 with z = <Z_i, X>, of `MatrixRegression`.
+
+    The matrix X is flattened to one column.
+    """
 
     def __init__(self, library: ArrayLibrary, problem: MatrixRegression) -> None:
         super().__init__(library, problem.data.rows, 1, 1)
@@ -299,20 +303,20 @@ class SquareLoss(ArrayLoss):
         self.ridge = problem.sensing_variance
 
     def values(self, z: Any, part: ComponentBlock) -> Any:
-        """Return phi(z), shape (k,)."""
+        """Return the losses (z - y)^2/2 of the components, shape (k,)."""
         return (0.5 * self.slopes(z, part) ** 2)[:, 0]
 
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
-        """Return z - y, shape (k, 1)."""
+        """Return the derivatives z - y of the components, shape (k, 1)."""
         return z - self.take(self._targets, part.components)
 
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
-        """Return ones, shape (k, 1)."""
+        """Return the second derivatives of the components, which are all 1, shape (k, 1)."""
         return self.xp.ones_like(z)
 
 
 def make_array_loss(library: ArrayLibrary, problem: Dense) -> ArrayLoss:
-    """Return a problem's loss on a library's arrays."""
+    """Return the loss of a built-in problem, with its data on the arrays of `library`."""
     if isinstance(problem, MultitaskSigmoid):
         return SigmoidLoss(library, problem)
     if isinstance(problem, MulticlassLogistic):

@@ -1,7 +1,7 @@
-"""Dense losses on the arrays of another library: PyTorch, CuPy, or any that follows the standard.
+"""Dense losses on the arrays of another library: PyTorch, CuPy, or any other by the standard.
 
-The data stay on the library's device, such as a GPU; points and gradients are converted to and from
-NumPy arrays, so that algorithms, counts and measures do not change. Results differ in the order of
+The data stay on the library's device, such as a GPU. Points and gradients are converted to and
+from NumPy arrays, so algorithms, counts and measures do not change. Results differ in the order of
 summation.
 """
 
@@ -42,7 +42,7 @@ Reads = Callable[[Any, ComponentBlock], Any]
 
 @dataclass(frozen=True, eq=False)
 class ArrayProblem(ProblemWrapper, MatrixProblem):
-    """Built-in problem whose sums an array library computes.
+    """Built-in problem whose sums over components are computed by an array library.
 
     Parameters
     ----------
@@ -67,18 +67,18 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
 
     @cached_property
     def digest(self) -> str:
-        """Hash of the data and of the library, which sums in another order."""
+        """Hash of the data and of the array library, whose summation order affects the results."""
         return content_digest((self.inner.digest, self.library.name))
 
     # --- the function -----------------------------------------------------------------------------
 
     @cached_property
     def loss(self) -> ArrayLoss:
-        """Loss phi, with the data on the device."""
+        """Loss phi, with the data on the device of the array library."""
         return make_array_loss(self.library, self.inner)
 
     def as_component_matrix(self, x: Floats) -> Any:
-        """Return a point as the matrix that the components read, shape (d, columns)."""
+        """Copy a point to the device as the matrix X of the components, shape (d, columns)."""
         return self.library.as_floats(
             check_dense_point(x, self.shape).reshape(-1, self.loss.columns)
         )
@@ -100,13 +100,13 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return self._mean_gradient_or_difference(sample, x)
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - grad f_i(y) over the sample; the rows are read once."""
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample; each row is read once."""
         return self._mean_gradient_or_difference(sample, x, y)
 
     def _mean_gradient_or_difference(
         self, sample: Indices | None, x: Floats, y: Floats | None = None
     ) -> Floats:
-        """Return the mean of grad f_i(x), minus grad f_i(y) if y is not None."""
+        """Return the sample mean of grad f_i(x), minus that of grad f_i(y) unless y is None."""
         loss, point = self.loss, self.as_component_matrix(x)
         before = None if y is None else self.as_component_matrix(y)
 
@@ -120,7 +120,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return g - loss.ridge * (x if y is None else x - y) if loss.ridge else g
 
     def mean_gradient(self, sample: Indices | None, slope_function: Any) -> Floats:
-        """Return the mean of the gradients with the given slopes, of all components or of a sample.
+        """Return the mean gradient of a sample (None: all components) from given slopes phi'.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return self.library.as_numpy(xp.concat(columns, axis=1)).reshape(self.shape)
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return all component Hessians at s: phi'' of every row in host memory, 8 n width B."""
+        """Return the component Hessians at s, stored as phi'' in host memory (8 n width bytes)."""
         loss, curvatures = self.loss, self.apply_to_component_products(s, self.loss.curvatures)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
@@ -156,11 +156,15 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> Table:
-        """Return a table with every component gradient at x; for loss (8) that of `inner`."""
+        """Return a SAGA table of the component gradients at x.
+
+        It is on the library's device, or, for loss (8), that of the problem `inner` in NumPy
+        arrays.
+        """
         return self.inner.table(x) if self.loss.ridge else HostSlopeTable(self, x)
 
     def apply_to_component_products(self, x: Floats, function: Reads) -> Floats:
-        """Return the values of a function of z for every component at x, shape (n, width).
+        """Return `function` of the inputs z_i of all components at x, shape (n, width).
 
         Parameters
         ----------
@@ -175,7 +179,10 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return numpies
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return the problem itself, or a backend whose linear minimisation runs on the device."""
+        """Return the oracles of one run, by default the problem itself.
+
+        Over a nuclear-norm ball, the linear minimisation runs on the device and is warm-started.
+        """
         if not isinstance(self.set, NuclearBall):
             return self
         minimiser = self.set.make_warm_lmo(rng, self.tolerance)
@@ -183,7 +190,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
 
 
 class HostSlopeTable:
-    """Slopes phi' of every row at its last query, in host memory: 8 n width bytes."""
+    """SAGA table of the slopes phi' of all rows, in host memory (8 n width bytes)."""
 
     def __init__(self, problem: ArrayProblem, x: Floats) -> None:
         self._problem, self._loss = problem, problem.loss
@@ -191,7 +198,7 @@ class HostSlopeTable:
         self.mean = problem.mean_gradient(None, lambda rows, part: self._read_slopes(part))
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - a_i over the sample."""
+        """Return the sample mean of grad f_i(x) minus the stored gradient of f_i."""
         point = self._problem.as_component_matrix(x)
 
         def difference_of_block(rows: Any, part: ComponentBlock) -> Any:
@@ -200,7 +207,7 @@ class HostSlopeTable:
         return self._problem.mean_gradient(sample, difference_of_block)
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Return the `difference`, then store grad f_i(x) once for each distinct index."""
+        """Return `difference(sample, x)`, then store grad f_i(x) for each sampled component i."""
         change, distinct = self.difference(sample, x), np.unique(weight_indices(sample)[0])
         share = distinct.size / self._problem.n
         self.mean = self.mean + share * self.difference(distinct, x)

@@ -1,7 +1,7 @@
 """Base class of problems: a finite sum over a set, or with a penalty.
 
-A problem defines `n`, `set`, `value` and `gradient`, and component gradients if n > 1. Everything
-else follows from these, or is missing for a reason that `lacks` states.
+A problem defines `n`, `set`, `value` and `gradient`, and component gradients if n > 1. The base
+class derives the other oracles from these. `lacks` states why an oracle is missing.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 else:
 
     class overridable_property:  # noqa: N801
-        """Property that an attribute of the object can override."""
+        """Property that an attribute of the instance can override."""
 
         def __init__(self, function: Callable[[Any], Any]) -> None:
             self._function, self.__doc__ = function, function.__doc__
@@ -40,10 +40,10 @@ else:
 
 
 class FiniteSum(IndexSampling, ABC):
-    """Finite sum f = (1/n) sum of f_i over a feasible set, or over the whole space with a penalty.
+    """Finite sum f = (1/n) sum_i f_i over a feasible set, or over the whole space with a penalty.
 
-    A problem is immutable. Unless `open` is overridden it is its own backend: its oracles are exact
-    and have no state.
+    A problem is immutable. By default, `open` returns the problem itself, because its oracles are
+    exact and have no state.
 
     Attributes
     ----------
@@ -81,31 +81,31 @@ class FiniteSum(IndexSampling, ABC):
         @property
         @abstractmethod
         def set(self) -> FeasibleSet:
-            """Feasible set; `WholeSpace` for none."""
+            """Feasible set; `WholeSpace` for an unconstrained problem."""
 
         @property
         def penalty(self) -> Penalty | None:
-            """Penalty h on the whole space, None for none."""
+            """Penalty h that is added to f on the whole space, or None."""
             return None
 
         @property
         def norm(self) -> NormBall | None:
-            """Ball of a norm, None for none."""
+            """Norm of the problem, as the ball of that norm; None for a problem without a norm."""
             return None
 
         @property
         def properties(self) -> frozenset[str]:
-            """Known properties of f, by the names of `pfbench.base.protocols.ASSUMPTIONS`."""
+            """Names of the known properties of f, from `pfbench.base.protocols.ASSUMPTIONS`."""
             return frozenset()
 
         @property
         def best_known(self) -> tuple[float, str] | None:
-            """Best known value of f + h with its origin, None if none is known."""
+            """Best known value of f + h and its origin as text; None if no value is known."""
             return None
 
         @property
         def parameters(self) -> Mapping[str, Any]:
-            """Parameters that define the problem, by name."""
+            """Parameters of the selector that builds the problem, by name."""
             return {}
 
     else:
@@ -114,16 +114,19 @@ class FiniteSum(IndexSampling, ABC):
         parameters = MappingProxyType({})
 
     def __init_subclass__(cls, **further: Any) -> None:
-        """Keep `__repr__` in dataclasses: the generated one would show all arrays."""
+        """Keep the `__repr__` of this class in subclasses that are dataclasses.
+
+        The generated one would print all arrays.
+        """
         cls.__repr__ = vars(cls).get("__repr__", FiniteSum.__repr__)  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        """Return the selector, and the number of components."""
+        """Return the problem's selector and its number of components as text."""
         size = "a sampler" if self.n is None else f"n={self.n}"
         return f"<{type(self).__name__} {Selector(self.name, self.parameters)}, {size}>"
 
     def with_selector(self, name: str, parameters: Mapping[str, Any]) -> Self:
-        """Return this problem with the name and parameters of the selector that builds it."""
+        """Return a copy of this problem that stores the selector which builds it."""
         twin = copy(self)
         vars(twin).update(name=name, parameters=MappingProxyType(dict(parameters)))
         return twin
@@ -132,8 +135,8 @@ class FiniteSum(IndexSampling, ABC):
     def digest(self) -> str:
         """Hash that identifies the problem's data in stored runs.
 
-        This default hashes name and parameters, which, with the source of the module, must
-        determine the data. A problem that reads data from elsewhere overrides it.
+        This default hashes the name and the parameters, so they and the module's source must
+        determine the data. A problem that reads other data overrides it.
         """
         existing = (
             type(self).__qualname__,
@@ -149,17 +152,17 @@ class FiniteSum(IndexSampling, ABC):
 
     @overridable_property
     def is_bounded(self) -> bool:
-        """Whether the feasible set is bounded; false without a set."""
+        """Whether the feasible set is bounded; false for the whole space."""
         return math.isfinite(self.set.diameter)
 
     @overridable_property
     def unconstrained(self) -> bool:
-        """Whether there is neither a set nor a penalty."""
+        """Whether the problem has neither a feasible set nor a penalty."""
         return self.penalty is None and not self.is_bounded
 
     @overridable_property
     def lacks(self) -> Mapping[str, str]:
-        """Reason why the problem cannot meet a requirement, by the name of the requirement."""
+        """Reason for each requirement that the problem cannot meet, by name of the requirement."""
         lacks: dict[str, str] = {}
         if self.is_bounded:
             lacks["smooth"] = "it has a feasible set"
@@ -182,7 +185,7 @@ class FiniteSum(IndexSampling, ABC):
         return lacks | unmet_norm_requirement_reasons(self) | self._missing_function_oracles()
 
     def _missing_function_oracles(self) -> dict[str, str]:
-        """Return the reason why an oracle of f is missing, by verb."""
+        """Return the reason for each missing oracle of f, by the name of the oracle."""
         lacks: dict[str, str] = {}
         if self.n > 1 and not (self._defines_verb("batch") or self._defines_verb("component")):
             reason = "it defines neither component(i, x) nor batch(sample, x)"
@@ -197,31 +200,34 @@ class FiniteSum(IndexSampling, ABC):
         return lacks
 
     def _defines_verb(self, verb: str) -> bool:
-        """Return whether a subclass overrides the oracle named `verb`."""
+        """Return whether the subclass overrides the oracle method named `verb`."""
         return getattr(type(self), verb) is not getattr(FiniteSum, verb)
 
     def start(self) -> Any:
-        """Return a fresh copy of the fixed start point, by default that of the set."""
+        """Return a new copy of the start point, which is by default that of the feasible set."""
         return self.set.start()
 
     def constants(self, start: Any) -> Constants:
-        """Return the constants, each with its derivation; by default only n and D are known."""
+        """Return the problem's constants with their derivations; by default only n and D."""
         return Constants.from_derivations(
             n=(self.n, "stated by the problem"), D=(self.set.diameter, "diameter of its set")
         )
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return a bound of L_norm with its derivation; None if L_f gives none sharper."""
+        """Return an upper bound of the smoothness of f in `norm`, and its derivation as text.
+
+        The default returns None: no bound sharper than the one from L_f is known.
+        """
         return None
 
     def measures(self) -> Mapping[str, Measure]:
-        """Return the measures that only this problem has, by name; by default those of its norm."""
+        """Return the problem's additional measures, by name; by default those of its norm."""
         return {} if self.norm is None else OF_NORMS
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return the backend of one run, by default the problem itself.
+        """Return the oracles of one run, by default the problem itself.
 
-        `rng` is for approximate oracles that draw random numbers; see `BackendWithStatefulLmo`.
+        Approximate oracles draw their random numbers from `rng`; see `BackendWithStatefulLmo`.
         """
         return self
 
@@ -233,10 +239,10 @@ class FiniteSum(IndexSampling, ABC):
 
     @abstractmethod
     def gradient(self, x: Any) -> Gradient:
-        """Return the gradient at x, exactly."""
+        """Return the exact gradient of f at x."""
 
     def component(self, i: int, x: Any) -> Gradient:
-        """Return the gradient of f_i at x."""
+        """Return the gradient of the component f_i at x."""
         if self._defines_verb("batch"):
             return self.batch(np.array([i]), x)
         if self.n > 1:
@@ -256,45 +262,48 @@ class FiniteSum(IndexSampling, ABC):
         return self.batch(sample, x) - self.batch(sample, y)
 
     def hessian(self, s: Any) -> Hessian:
-        """Return all component Hessians at s; this default raises."""
+        """Return the Hessians of all components at s; the default implementation raises."""
         raise RefusedError(f"{self.name} offers no Hessians.")
 
     def table(self, x: Any) -> Table:
-        """Return a table with every component gradient at x."""
+        """Return a SAGA table that stores the gradient of every component at x."""
         return GradientTable(self, x)
 
     def component_smoothness(self) -> Floats:
-        """Return L_i for each component, shape (n,); this default raises.
+        """Return the smoothness L_i of each component, shape (n,); the default raises.
 
-        The gradient of f_i is L_i-Lipschitz; the constant `L_mean` is their mean.
+        The gradient of f_i is L_i-Lipschitz. The constant `L_mean` is the mean of the L_i.
         """
         raise RefusedError(f"{self.name} defines no L_i, the smoothness of each component.")
 
     # --- the set ----------------------------------------------------------------------------------
 
     def lo(self, g: Any) -> Point:
-        """Return a vertex of the set that minimises <g, v>; raise if there is no set.
+        """Return a vertex v of the set that minimises <g, v>; raise if there is no set.
 
-        With a norm and no set it is a minimiser over the norm's ball.
+        For a problem with a norm and no set, the minimisation is over the ball of the norm.
         """
         if self.norm is not None and not self.is_bounded:
             return self.norm.lo_zero_if_undetermined(g)
         return self.set.lo(g)
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return certified bounds of the minimum of <g, v> over the domain of `lo`."""
+        """Return certified (lower, upper) bounds of the minimum of <g, v> computed by `lo`."""
         if self.norm is not None and not self.is_bounded:
             return self.norm.minimum(g)
         return self.set.minimum(g)
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return the projection, or the proximal map of lam h, of the point x - lam g."""
+        """Return the projection of x - lam g onto the set, or its proximal map for lam h."""
         y = x - lam * g
         return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
 
 
 def check_dense_point(x: Any, shape: tuple[int, ...]) -> Floats:
-    """Return x; raise unless it is an array of this shape, which compiled loops do not check."""
+    """Return x, or raise unless it is an array of this shape.
+
+    Compiled loops do not check shapes.
+    """
     if not isinstance(x, np.ndarray) or x.shape != shape:
         text = x.shape if isinstance(x, np.ndarray) else type(x).__name__
         raise InputError(f"a point must be an array of shape {shape}, not {text}.")
@@ -302,9 +311,9 @@ def check_dense_point(x: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def content_digest(numbers: object, *arrays: npt.NDArray[Any] | Iterable[npt.NDArray[Any]]) -> str:
-    """Return the SHA-256 of the text of `numbers` and of the little-endian bytes of arrays.
+    """Return the SHA-256 of the text of `numbers` and the little-endian bytes of arrays.
 
-    An array may be passed whole or in parts.
+    An array may be passed as one array or in chunks.
     """
     digest = hashlib.sha256(repr(numbers).encode())
     for array in arrays:
@@ -314,13 +323,13 @@ def content_digest(numbers: object, *arrays: npt.NDArray[Any] | Iterable[npt.NDA
 
 
 def iterate_chunks(array: npt.ArrayLike, dtype: npt.DTypeLike) -> Iterator[npt.NDArray[Any]]:
-    """Yield a vector in chunks, each converted to `dtype`."""
+    """Yield consecutive chunks of a vector, each converted to `dtype`."""
     complete = np.asarray(array)
     return (np.asarray(complete[part], dtype=dtype) for part in chunk_slices(complete.size))
 
 
 def index_weights(sample: Indices, n: int) -> tuple[Integers, Floats]:
-    """Return indices and weights of a sample of n components; raise IndexError for invalid ones."""
+    """Return the indices of a sample and their weights; raise IndexError for an index >= n."""
     indices, weights = weight_indices(sample)
     if indices.min() < 0 or indices.max() >= n:
         raise IndexError("a sampled component index is outside 0 .. n - 1")
@@ -328,7 +337,7 @@ def index_weights(sample: Indices, n: int) -> tuple[Integers, Floats]:
 
 
 class ComponentHessiansAtPoint:
-    """All component Hessians at one point, applied to the difference of two others.
+    """The n component Hessians at one point s, as products with a difference x - y.
 
     Parameters
     ----------
@@ -341,32 +350,35 @@ class ComponentHessiansAtPoint:
         self._apply = applied
 
     def product(self, x: Any, y: Any) -> Gradient:
-        """Return the mean Hessian times x - y."""
+        """Return the mean Hessian of all components, times x - y."""
         return self._apply(None, x - y)
 
     def batch(self, sample: Indices, x: Any, y: Any) -> Gradient:
-        """Return the mean of the sampled component Hessians times x - y."""
+        """Return the mean Hessian of the sampled components, times x - y."""
         return self._apply(sample, x - y)
 
 
 class ConstantHessians(FiniteSum):
-    """Finite sum of quadratics: each f_i has the same Hessian at every point."""
+    """Base class of sums of quadratics: the Hessian of each f_i is the same at every point."""
 
     @abstractmethod
     def apply_mean_hessian(self, sample: Indices | None, u: Any) -> Gradient:
-        """Return the mean Hessian of a sample (None: all components) times u."""
+        """Return the mean Hessian of a sample, times u; None stands for all components."""
 
     def difference(self, sample: Indices, x: Any, y: Any) -> Gradient:
-        """Return the mean of grad f_i(x) - grad f_i(y) over the sample: its Hessian times x - y."""
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample.
+
+        It is computed as the mean Hessian of the sample times x - y.
+        """
         return self.apply_mean_hessian(sample, x - y)
 
     def hessian(self, s: Any) -> ComponentHessiansAtPoint:
-        """Return all component Hessians, the same at every point; nothing is stored."""
+        """Return the component Hessians, which are equal at all points; nothing is stored."""
         return ComponentHessiansAtPoint(self.apply_mean_hessian)
 
 
 class BackendWithStatefulLmo:
-    """Oracles of one run: those of the problem, except a linear minimisation with a state.
+    """Oracles of one run of a problem whose linear minimisation has a state.
 
     Parameters
     ----------
@@ -386,7 +398,7 @@ class BackendWithStatefulLmo:
 
 
 class GradientTable:
-    """Gradient of each component at its last query: n arrays of a point's shape."""
+    """SAGA table of full gradients: one array of a point's shape for each component."""
 
     def __init__(self, problem: FiniteSum, x: Any) -> None:
         self._problem = problem
@@ -394,7 +406,7 @@ class GradientTable:
         self.mean: Gradient = self._gradients.mean(axis=0)
 
     def difference(self, sample: Indices, x: Any) -> Gradient:
-        """Return the mean of grad f_i(x) - a_i over the sample."""
+        """Return the sample mean of grad f_i(x) minus the stored gradient of f_i."""
         fresh = self._problem.batch(sample, x)
         if self._problem.n == 1:
             return np.asarray(fresh - self._gradients[0])
@@ -402,7 +414,7 @@ class GradientTable:
         return np.asarray(fresh - np.tensordot(weights, self._gradients[indices], axes=1))
 
     def replace(self, sample: Indices, x: Any) -> Gradient:
-        """Return the `difference`, then store grad f_i(x) once for each distinct index."""
+        """Return `difference(sample, x)`, then store grad f_i(x) for each sampled component i."""
         change = self.difference(sample, x)
         for i in np.unique(weight_indices(sample)[0]).tolist():
             self._gradients[i] = self._problem.component(i, x)
@@ -415,7 +427,7 @@ MOST_ENTRIES = 10**8
 
 
 def check_length(subject: str, entries: int) -> None:
-    """Raise for an array of more than `MOST_ENTRIES` entries."""
+    """Raise InputError if an array would have more than `MOST_ENTRIES` entries."""
     if entries > MOST_ENTRIES:
         raise InputError(
             f"{subject} would have {entries:,} entries, more than {MOST_ENTRIES:,}: choose smaller "
@@ -424,6 +436,6 @@ def check_length(subject: str, entries: int) -> None:
 
 
 def format_rounded_down(number: float) -> str:
-    """Return a positive number as text with four digits, rounded down."""
+    """Return a positive number as text, rounded down to four digits."""
     unit = 10.0 ** (math.floor(math.log10(number)) - 3)
     return f"{math.floor(number / unit) * unit:.4g}"

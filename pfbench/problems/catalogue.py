@@ -31,43 +31,46 @@ _FEW = 3
 
 @dataclass(frozen=True)
 class ProblemEntry:
-    """Family of problems as `list`, `info` and selectors use it."""
+    """Catalogue entry of a family of problems, with which selectors build problems."""
 
     family: type[ProblemFamily]
 
     @property
     def name(self) -> str:
-        """Name in selectors."""
+        """Name of the problem in selectors."""
         return self.family.problem.name
 
     @property
     def summary(self) -> str:
-        """One-line description."""
+        """One-line description of the problem."""
         return self.family.summary
 
     @property
     def source(self) -> str:
-        """Reference for the problem."""
+        """Literature reference for the problem."""
         return self.family.problem.source
 
     @property
     def data_source_names(self) -> tuple[str, ...]:
-        """Names of the possible sources of its data."""
+        """Names of the data sources that the problem can use."""
         return tuple(self.family.sources)
 
     @property
     def only_set(self) -> str:
-        """Name of its feasible set if it has only one; otherwise empty."""
+        """Name of the only feasible set of the problem; empty if it has a choice of sets."""
         return "" if self.family.points else self.family.only_set
 
     def accepts_any(self, kind: str, points: str) -> bool:
-        """Return whether it takes any set, or any penalty, of a kind of points."""
+        """Return whether the problem accepts any set (or any penalty) for a kind of points.
+
+        `kind` is "set" or "penalty"; `points` is a kind of points, such as "vectors".
+        """
         return kind in collect_declared_parameters(self.family) and points.endswith(
             (self.family.points, "arrays")
         )
 
     def set_and_penalty_parameters(self) -> dict[str, Parameter]:
-        """Return the parameters of the sets and penalties that it takes, by name."""
+        """Return the parameters of all sets and penalties that the problem accepts, by name."""
         return dict(_set_and_penalty_parameters(self))
 
     def parameters(self) -> dict[str, Parameter]:
@@ -82,11 +85,14 @@ class ProblemEntry:
         }
 
     def parameters_with_user_parts(self, parameters: Mapping[str, Any]) -> dict[str, Parameter]:
-        """Return its parameters, and those of the user-defined parts that `parameters` names."""
+        """Return the problem's parameters and those of the user-defined set and penalty, by name.
+
+        `parameters` names the user-defined set or penalty, as in "FILE.py:NAME".
+        """
         return {**_user_part_parameters(parameters), **self.parameters()}
 
     def build(self, parameters: Mapping[str, Any]) -> FiniteSum:
-        """Build the problem from its parameters; raise for unknown ones."""
+        """Build the problem from parameter values; raise for unknown names of parameters."""
         existing = self.parameters_with_user_parts(
             {part: text for part, text in parameters.items() if isinstance(text, str)}
         )
@@ -113,7 +119,7 @@ class ProblemEntry:
 
 @cache
 def _set_and_penalty_parameters(entry: ProblemEntry) -> Mapping[str, Parameter]:
-    """Return the parameters of the sets and penalties that an entry takes, by name; cached."""
+    """Return the cached parameters of all sets and penalties that a problem accepts, by name."""
     kinds = (("set", SETS), ("penalty", PENALTIES))
     parameters: dict[str, dict[str, Parameter]] = {}
     for kind, entries in kinds:
@@ -140,7 +146,7 @@ def _set_and_penalty_parameters(entry: ProblemEntry) -> Mapping[str, Parameter]:
 
 
 def _user_part_parameters(parameters: Mapping[str, Any]) -> dict[str, Parameter]:
-    """Return the parameters of a user-defined set and penalty, which are imported."""
+    """Import a user-defined set and penalty, and return their parameters by name."""
     kinds = (("set", set_class), ("penalty", penalty_class))
     named = (
         (source, str(parameters[kind]))
@@ -185,7 +191,10 @@ PROBLEMS: Mapping[str, ProblemEntry] = MappingProxyType(
 
 
 def build_problem(selector: Selector) -> FiniteSum:
-    """Build the problem of a selector; string values remain strings. See `problem`."""
+    """Build the problem that a selector describes; see `problem`.
+
+    Values of parameters of type string are not converted to numbers.
+    """
     texts = string_parameter_names(
         find_entry("problem", selector.name, PROBLEMS).parameters_with_user_parts(
             selector.parameters
@@ -236,7 +245,7 @@ def _build(name: str, value: Mapping[str, Any]) -> FiniteSum:
 
 
 def _with_name_of_set(parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return parameters with the name and the parameters of a set instead of the object."""
+    """Return `parameters` with a built-in set object replaced by its name and parameters."""
     result = parameters.get("set")
     kind = SETS.get(getattr(result, "name", ""))
     if result is None or kind is None or type(result) is not kind or kind.required_arguments:

@@ -1,17 +1,18 @@
-"""Certified bounds of the zero chain: how smooth H_T is, for every length T.
+"""Certified bounds of the zero chain H_T, such as its smoothness constant, for every length T.
 
-shen2019 lemma 7.1 states that H_T is 3^15-smooth. Here the constant is bounded from the chain's own
-functions. Each row of the tridiagonal Hessian of H_T has at most the entries (shen2019 section 7.1)
+shen2019 lemma 7.1 states that H_T is 3^15-smooth. pfbench derives a smaller constant from the
+functions Psi and Phi of the chain. The entries of each row of the tridiagonal Hessian of H_T are
+bounded (shen2019 section 7.1) by
 
     diagonal      |Psi''| Phi + Psi |Phi''|
     off-diagonal  Psi' Phi', twice
 
-so its spectral norm is at most sup|Psi''| sup Phi + sup Psi sup|Phi''| + 2 sup Psi' sup Phi'. In
-the same way a bound of the gradient's entries and one of the third derivatives follow.
+So its spectral norm is at most sup|Psi''| sup Phi + sup Psi sup|Phi''| + 2 sup Psi' sup Phi'.
+Bounds of the gradient's entries and of the third derivatives follow in the same way.
 
-The suprema are enclosed by interval arithmetic. Every operation is rounded outwards, so that the
-upper ends are proved: they rest on IEEE arithmetic (correctly rounded) and on an error of exp below
-4 units in the last place. Psi is treated as a function of r = 1/(2 t - 1) in (0, inf), where
+The suprema are enclosed by interval arithmetic. Every operation is rounded outwards, so the upper
+ends are proved. The proof assumes correctly rounded IEEE arithmetic, and an error of exp below 4
+units in the last place. Psi is treated as a function of r = 1/(2 t - 1) in (0, inf), where
 
     Psi = e(r),  Psi' = 4 r^3 e(r),  Psi'' = (16 r^6 - 24 r^4) e(r),
     Psi''' = (64 r^9 - 288 r^7 + 192 r^5) e(r),  e(r) = exp(1 - r^2),
@@ -47,14 +48,14 @@ _EXP_ULPS = 4
 
 @dataclass(frozen=True)
 class RoundedInterval:
-    """Intervals [lower, upper], elementwise; each operation encloses every exact result."""
+    """Array of intervals [lower, upper]; the result of an operation contains the exact result."""
 
     lower: Floats
     upper: Floats
 
     @classmethod
     def from_float(cls, number: float) -> Self:
-        """Return the interval of one float, taken as exact."""
+        """Return the degenerate interval that contains only `number`."""
         return cls(np.array(number), np.array(number))
 
     def __add__(self, other: Self) -> "RoundedInterval":
@@ -68,15 +69,15 @@ class RoundedInterval:
         return _round_outwards(np.minimum.reduce(ends), np.maximum.reduce(ends))
 
     def exp(self) -> "RoundedInterval":
-        """Return the exponential."""
+        """Return intervals that contain the exponentials of all numbers in these intervals."""
         return _round_outwards(np.exp(self.lower), np.exp(self.upper), _EXP_ULPS)
 
     def sqrt(self) -> "RoundedInterval":
-        """Return the square root of intervals of nonnegative numbers."""
+        """Return intervals that contain the square roots of all numbers, which are nonnegative."""
         return _round_outwards(np.sqrt(self.lower), np.sqrt(self.upper))
 
     def modulus(self) -> "RoundedInterval":
-        """Return the absolute value."""
+        """Return the intervals of the absolute values of all numbers in these intervals."""
         maximum = np.maximum(0.0, np.maximum(self.lower, -self.upper))
         return RoundedInterval(maximum, np.maximum(-self.lower, self.upper))
 
@@ -89,7 +90,7 @@ def _round_outwards(lower: Floats, upper: Floats, ulps: int = 1) -> RoundedInter
 
 @dataclass(frozen=True)
 class DecayingFunction:
-    """Function p(x) exp(c (1 - x^2)) on x >= 0, p a polynomial.
+    """Function p(x) exp(c (1 - x^2)) on x >= 0, where p is a polynomial.
 
     Attributes
     ----------
@@ -103,7 +104,7 @@ class DecayingFunction:
     rate: float
 
     def enclose(self, x: RoundedInterval) -> RoundedInterval:
-        """Return an enclosure of the values on each interval of x."""
+        """Return intervals that contain all values of the function on the intervals x."""
         square = x * x
         total = RoundedInterval.from_float(0.0)
         for power in range(max(self.coefficients), -1, -1):  # Horner's rule
@@ -116,7 +117,7 @@ class DecayingFunction:
         )
 
     def tail_modulus_bound(self) -> float:
-        """Return an upper bound of the modulus beyond END."""
+        """Return an upper bound of the function's absolute value on x >= `END`."""
         positive = {power: abs(factor) for power, factor in self.coefficients.items()}
         return float(
             DecayingFunction(positive, self.rate).enclose(RoundedInterval.from_float(END)).upper
@@ -157,7 +158,7 @@ FUNCTIONS: Mapping[str, DecayingFunction] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ChainBounds:
-    """Certified upper bounds of the suprema of the chain's functions over the real line.
+    """Certified upper bounds of the chain's functions Psi and Phi and of their derivatives.
 
     Attributes
     ----------
@@ -189,9 +190,9 @@ class ChainBounds:
     def hessian_smoothness_bound(self) -> float:
         """Upper bound of the Lipschitz constant of the Hessian of H_T, for every T.
 
-        |sum_i t_i u_i v_i w_i| <= max |t_i| for unit vectors, whichever of u, v and w are shifted
-        by one. The third derivatives of the links a, b make eight such sums: aaa and bbb once, aab
-        and abb three times.
+        For unit vectors, |sum_i t_i u_i v_i w_i| <= max |t_i|, even if any of u, v and w are
+        shifted by one index. The third derivatives of the terms in consecutive coordinates a, b
+        contribute eight such sums: aaa and bbb once, aab and abb three times.
         """
         return self._add_and_round_up(
             (1.0, self.psi_third, self.phi),
@@ -202,13 +203,16 @@ class ChainBounds:
 
     @property
     def gradient_entry_bound(self) -> float:
-        """Upper bound of every entry of the gradient of H_T (shen2019 lemma 7.1: 23)."""
+        """Upper bound of the absolute value of every entry of the gradient of H_T, for every T.
+
+        The bound in shen2019 lemma 7.1 is 23.
+        """
         return self._add_and_round_up(
             (1.0, self.psi, self.phi_slope), (1.0, self.psi_slope, self.phi)
         )
 
     def depth_bound(self, T: int) -> float:
-        """Return an upper bound of -inf H_T: Psi(1) sup Phi + (T - 1) sup Psi sup Phi."""
+        """Return an upper bound of -inf H_T, Psi(1) sup Phi + (T - 1) sup Psi sup Phi."""
         return self._add_and_round_up((1.0, 1.0, self.phi), (T - 1.0, self.psi, self.phi))
 
     def _add_and_round_up(self, *terms: tuple[float, float, float]) -> float:
@@ -221,7 +225,7 @@ class ChainBounds:
 
 @cache
 def chain_bounds() -> ChainBounds:
-    """Return the certified bounds, computed at the first call."""
+    """Return the certified bounds of the chain's functions, computed on the first call."""
     # Phi increases to sqrt(2 pi e); math.pi and math.e are within a unit in the last place.
     pi, e = (_round_outwards(np.array(number), np.array(number)) for number in (math.pi, math.e))
     phi = float((RoundedInterval.from_float(2.0) * pi * e).sqrt().upper)

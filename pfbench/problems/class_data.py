@@ -14,7 +14,10 @@ _ROWS = 2048
 
 
 class LabelledRows(NamedTuple):
-    """Rows (n, d), their classes (n,), numbered from 0, and the number of classes."""
+    """Data rows with class labels, and the number of classes.
+
+    `features` has shape (n, d); `labels` has shape (n,), with values from 0 to classes - 1.
+    """
 
     features: Floats
     labels: Integers
@@ -22,7 +25,11 @@ class LabelledRows(NamedTuple):
 
 
 class TaskRows(NamedTuple):
-    """Rows of several tasks (n, d), labels 0 or 1 (n,), the task of each row (n,), b_t (m,)."""
+    """Data rows of several binary classification tasks.
+
+    `features` has shape (n, d). `labels` (0 or 1) and `tasks`, the task of each row, have shape
+    (n,). `offsets` are the b_t of the m tasks, shape (m,).
+    """
 
     features: Floats
     labels: Integers
@@ -32,10 +39,10 @@ class TaskRows(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ScaledClasses:
-    """Data set with several classes, every feature scaled to [-1, 1]."""
+    """Data set with several classes, with every feature scaled to [-1, 1]."""
 
     def draw(self, name: str) -> LabelledRows:
-        """Return the rows with their classes; a constant feature is 0.
+        """Return the rows of the named data set with their classes; constant features become 0.
 
         Raises
         ------
@@ -57,10 +64,10 @@ class ScaledClasses:
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticClasses(CheckedParameters):
-    """Isotropic rows on the unit sphere, and classes by the model with a low-rank matrix.
+    """Isotropic rows on the unit sphere, with classes drawn from a low-rank softmax model.
 
-    The class of a row a is drawn with the probabilities softmax(W'a), W = 5 U V'. U and V are
-    standard normal, of shapes (columns, rank) and (classes, rank).
+    The class of a row a is drawn with the probabilities softmax(W'a), where W = 5 U V'. U and V
+    are standard normal, of shapes (columns, rank) and (classes, rank).
     """
 
     seed: int = integer(0, "seed of the problem's data", minimum=0)
@@ -70,7 +77,7 @@ class SyntheticClasses(CheckedParameters):
     rank: int = integer(2, "rank of the underlying matrix")
 
     def draw(self, name: str = "synthetic") -> LabelledRows:
-        """Return the rows with their classes."""
+        """Draw the rows and their classes."""
         rng = np.random.default_rng(self.seed)
         n, d, C, r = self.rows, self.columns, self.classes, self.rank
         features = rng.standard_normal((n, d))
@@ -99,7 +106,7 @@ class SyntheticTasks(CheckedParameters):
     copies: int = integer(5, "tasks of each kind (K)")
 
     def draw(self, name: str = "synthetic") -> TaskRows:
-        """Return the rows of all tasks."""
+        """Draw the rows, labels and offsets of all tasks."""
         rng = np.random.default_rng(self.seed)
         n, d, m, K = self.rows, self.columns, self.kinds, self.copies
         features = np.empty((m, K, n, d))
@@ -123,11 +130,11 @@ class SyntheticTasks(CheckedParameters):
 class ClassTasks(CheckedParameters):
     """The tasks of qu2018 section 6.2, from a data set with several classes.
 
-    A class gives a set of rows: its own with label 1, and as many rows of other classes with label
-    0, drawn uniformly without replacement (all others, if there are fewer). Each of `copies` noisy
-    versions of the set is one task: every feature, scaled to [-1, 1], gets normal noise of standard
-    deviation `noise`. There is no offset. The paper gives neither the law nor the size of its
-    "small noise".
+    For each class, the data consist of all rows of the class, with label 1, and as many rows of
+    other classes, with label 0. The latter are drawn uniformly without replacement; all of them
+    are used if there are fewer. Each task is one of `copies` noisy versions of these data. Every
+    feature is scaled to [-1, 1] and gets normal noise of standard deviation `noise`. The offset of
+    each task is 0. The paper states neither the distribution nor the size of its "small noise".
     """
 
     seed: int = integer(0, "seed of the problem's data", minimum=0)
@@ -136,7 +143,7 @@ class ClassTasks(CheckedParameters):
     rows: int | None = integer(None, "maximum rows of each class, drawn uniformly", words="all")
 
     def draw(self, name: str) -> TaskRows:
-        """Return the rows of all tasks.
+        """Return the noisy rows, labels and offsets of all tasks, from the named data set.
 
         Raises
         ------
@@ -172,7 +179,7 @@ class ClassTasks(CheckedParameters):
 def _write_noisy_rows(
     rng: np.random.Generator, scale: float, features: Floats, rows: Integers, out: Floats
 ) -> None:
-    """Write some rows plus normal noise to out, in batches that stay in the cache."""
+    """Write the selected rows of `features` plus normal noise to `out`, in small batches."""
     for first in range(0, len(rows), _ROWS):
         part = slice(first, first + _ROWS)
         rng.standard_normal(out=out[part])

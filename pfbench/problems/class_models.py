@@ -42,7 +42,7 @@ that of two values, u = (1, -1)/sqrt 2 with p = (1 -+ 1/sqrt 3)/2.
 
 @dataclass(frozen=True, eq=False)
 class MulticlassLogistic(MatrixModel):
-    """Multinomial logistic regression: f_i(X) = log sum_c exp<a_i, x_c> - <a_i, x_(y_i)>.
+    """Multinomial logistic regression, f_i(X) = log sum_c exp<a_i, x_c> - <a_i, x_(y_i)>.
 
     Labels are 0 to classes - 1; `classes` defaults to the largest label plus 1. The other
     parameters are those of `MatrixModel`.
@@ -74,21 +74,21 @@ class MulticlassLogistic(MatrixModel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(d, classes)."""
+        """Shape of a point: (d, classes)."""
         return self.d, self.slope_width
 
     @cached_property
     def slope_width(self) -> int:
-        """Number of classes."""
+        """Number of classes, which is the number of slopes of one component."""
         return int(self._data[1].max()) + 1 if self.classes is None else int(self.classes)
 
     @property
     def properties(self) -> frozenset[str]:
-        """Known properties: f is convex."""
+        """Names of the known properties of f: "convex"."""
         return frozenset({"convex"})
 
     def take(self, numbers: Numbers) -> tuple[Floats, Integers]:
-        """Return rows (k, d) and labels (k,) by number."""
+        """Return the rows, shape (k, d), and the labels, shape (k,), of the given components."""
         rows, labels = self._data
         return rows[numbers], labels[numbers]
 
@@ -104,14 +104,17 @@ class MulticlassLogistic(MatrixModel):
         return total / self.n
 
     def component_slopes(self, rows: tuple[Floats, Integers], x_transposed: Floats) -> Floats:
-        """Return softmax(X'a_i) - e_(y_i), shape (k, classes)."""
+        """Return the slopes softmax(X'a_i) - e_(y_i) of the given rows, shape (k, classes)."""
         labels = rows[1]
         p = self.component_curvatures(rows, x_transposed)
         p[np.arange(labels.size), labels] -= 1.0
         return p
 
     def component_curvatures(self, rows: tuple[Floats, Integers], x_transposed: Floats) -> Floats:
-        """Return p = softmax(X'a_i), shape (k, classes); phi'' is diag(p) - pp'."""
+        """Return the class probabilities p = softmax(X'a_i) of the given rows, shape (k, classes).
+
+        The second derivative of phi_i is diag(p) - pp'.
+        """
         z = rows[0] @ x_transposed.T
         z -= z.max(axis=1)[:, None]
         p = np.exp(z, out=z)
@@ -121,31 +124,35 @@ class MulticlassLogistic(MatrixModel):
     def apply_curvatures(
         self, rows: tuple[Floats, Integers], curvatures: Floats, u_transposed: Floats
     ) -> Floats:
-        """Return (diag(p) - pp') U'a_i, shape (k, classes)."""
+        """Return (diag(p) - pp') U'a_i for a direction U, shape (k, classes)."""
         z = curvatures * (rows[0] @ u_transposed.T)
         return np.asarray(z - curvatures * z.sum(axis=1)[:, None])
 
     def add_gradients(self, rows: tuple[Floats, Integers], slopes: Floats, g: Floats) -> None:
-        """Add the gradients with these slopes, transposed, to g, shape (classes, d)."""
+        """Add the sum of the transposed gradients with these slopes to g, shape (classes, d)."""
         g += slopes.T @ rows[0]
 
     @cached_property
     def _max_moment_eigenvalues(self) -> list[float]:
-        """lambda_max of E |a|^(2 k) a a' for k = 0, 1, 2."""
+        """Upper bounds of lambda_max(E |a|^(2 k) a a') for k = 0, 1, 2, over the data rows a."""
         squares = self._row_norms_squared
         return [moment_upper_bound(self._data[0], squares**k / self.n) for k in range(3)]
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return half the largest <X, E a a' X> over the ball: diag(p) - pp' <= 1/2."""
+        """Return half the maximum of <X, E a a' X> over the norm's unit ball, with its derivation.
+
+        It bounds the smoothness, since diag(p) - pp' <= 1/2. If the maximum is not known, an upper
+        bound of it is used.
+        """
         result = max_quadratic_form(norm, second_moment(self._data[0]), self.slope_width)
         return result and (0.5 * result[0], f"half of {result[1]}, with G = E a a'")
 
     def component_smoothness(self) -> Floats:
-        """Return L_i = |a_i|^2/2, shape (n,)."""
+        """Return the smoothness L_i = |a_i|^2/2 of each component, shape (n,)."""
         return 0.5 * self._row_norms_squared
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of this problem."""
+        """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         top, squares = self._max_moment_eigenvalues, self._row_norms_squared
         certified = certificate_note(self._data[0])
         return self._with_set_constants(
@@ -195,11 +202,11 @@ SIGMOID_THIRD = 0.20202301
 
 @dataclass(frozen=True, eq=False)
 class MultitaskSigmoid(MatrixModel):
-    """Several tasks, f_i(X) = (y_i - 1/(1 + exp(<a_i, x_t> + b_t)))^2 for a row of task t.
+    """Multitask binary classification, f_i(X) = (y_i - 1/(1 + exp(<a_i, x_t> + b_t)))^2.
 
-    One component is one row of one task, as qu2018 counts samples (m K n of them); f is their mean.
-    It equals s^2, s = 1/(1 + exp(-c z)), with c = 1 for y = 1 and c = -1 for y = 0. Labels are 0
-    and 1; the other parameters are those of `MatrixModel`.
+    Component i is one row a_i of one task t, as qu2018 counts samples (m K n of them); f is their
+    mean. The component equals s^2 with s = 1/(1 + exp(-c z)), where c = 1 for y = 1 and c = -1 for
+    y = 0. Labels are 0 and 1. The other parameters are those of `MatrixModel`.
 
     Parameters
     ----------
@@ -249,12 +256,12 @@ class MultitaskSigmoid(MatrixModel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(d, number of tasks)."""
+        """Shape of a point: (d, number of tasks)."""
         return self.d, self._data.offsets.size
 
     @property
     def slope_width(self) -> int:
-        """Number of entries of a slope: one."""
+        """Number of slopes of one component, which is one."""
         return 1
 
     @cached_property
@@ -262,7 +269,7 @@ class MultitaskSigmoid(MatrixModel):
         return thread_count() == 1 or self._data.values.size <= _SERIAL_ENTRIES
 
     def value(self, x: Floats) -> float:
-        """Return f(x); the data are read once."""
+        """Return f(x), reading each data row once."""
         parts = np.empty(self.shape[1])
         run = (
             multitask_kernels.write_losses_serial
@@ -273,7 +280,7 @@ class MultitaskSigmoid(MatrixModel):
         return float(parts.sum()) / self.n
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x, shape (d, m); the data are read once."""
+        """Return the gradient at x, shape (d, m), reading each data row once."""
         g = np.zeros(self.shape[::-1])
         run = (
             multitask_kernels.add_gradient_serial
@@ -300,25 +307,28 @@ class MultitaskSigmoid(MatrixModel):
         return contiguous_transpose(g)
 
     def take(self, numbers: Numbers) -> Integers:
-        """Return component numbers, which the compiled loops use to read the rows."""
+        """Return the component numbers as an array, with which compiled loops read the rows."""
         if isinstance(numbers, slice):
             return np.arange(numbers.start, numbers.stop)
         return numbers
 
     def component_slopes(self, rows: Integers, x_transposed: Floats) -> Floats:
-        """Return psi', shape (k, 1)."""
+        """Return the slopes psi'(z_i) of the given components, shape (k, 1)."""
         return self._apply_loop(multitask_kernels.write_slopes, rows, x_transposed)
 
     def component_curvatures(self, rows: Integers, x_transposed: Floats) -> Floats:
-        """Return psi'', shape (k, 1)."""
+        """Return the second derivatives psi''(z_i) of the given components, shape (k, 1)."""
         return self._apply_loop(multitask_kernels.write_curvatures, rows, x_transposed)
 
     def apply_curvatures(self, rows: Integers, curvatures: Floats, u_transposed: Floats) -> Floats:
-        """Return psi'' <a_i, u_t>, shape (k, 1)."""
+        """Return psi''(z_i) <a_i, u_t> for a direction U, shape (k, 1).
+
+        Here u_t is the column of the task t of row i.
+        """
         return curvatures * self._apply_loop(multitask_kernels.write_products, rows, u_transposed)
 
     def add_gradients(self, rows: Integers, slopes: Floats, g: Floats) -> None:
-        """Add the gradients with these slopes, transposed, to g, shape (m, d)."""
+        """Add the sum of the transposed gradients with these slopes to g, shape (m, d)."""
         multitask_kernels.add_rows(self._data, rows, slopes[:, 0], g)
 
     def _apply_loop(self, loop: Callable[..., None], rows: Integers, view: Floats) -> Floats:
@@ -328,7 +338,10 @@ class MultitaskSigmoid(MatrixModel):
 
     @cached_property
     def _max_moment_eigenvalues(self) -> list[float]:
-        """Largest eigenvalues over the tasks of (1/n) sum |a|^(2 k) a a', k = 0, 1, 2."""
+        """Largest eigenvalue of (1/n) sum_i |a_i|^(2 k) a_i a_i' over the tasks, for k = 0, 1, 2.
+
+        The sum is over the rows of one task. Each number is an upper bound.
+        """
         top, bounds = [0.0, 0.0, 0.0], self._data.bounds.tolist()
         for first, last in pairwise(bounds):
             rows, squares = self._data.values[first:last], self._row_norms_squared[first:last]
@@ -340,11 +353,11 @@ class MultitaskSigmoid(MatrixModel):
         return top
 
     def component_smoothness(self) -> Floats:
-        """Return L_i = sup|psi''| |a_i|^2, shape (n,)."""
+        """Return the smoothness L_i = sup|psi''| |a_i|^2 of each component, shape (n,)."""
         return SIGMOID_CURVATURE * self._row_norms_squared
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of this problem."""
+        """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         top, squares = self._max_moment_eigenvalues, self._row_norms_squared
         longest = int(np.diff(self._data.bounds).max())
         certified = certificate_note(self._data.values[:longest])

@@ -40,7 +40,7 @@ _TWO_CLASSES = tuple(name for name, record in DATA_SETS.items() if record.task =
 
 
 def source_field(default: str) -> Any:
-    """Return the parameter that names the source of the data."""
+    """Return the dataclass field for the name of the data source."""
     return parameter(default, "where the data come from")
 
 
@@ -54,7 +54,7 @@ def lmo_tolerance_field() -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class LinearFamily(AnySetFamily):
-    """Linear model on data rows."""
+    """Base class of the families of linear models on data rows."""
 
     problem: ClassVar[type[linear_models.LinearModel]]
     sources = MappingProxyType(
@@ -81,14 +81,14 @@ class LinearFamily(AnySetFamily):
     start_seed: int = integer(0, "seed of a random start", minimum=0)
 
     def build(self) -> FiniteSum:
-        """Return the model."""
+        """Build the linear model from the values of this family's parameters."""
         features, labels = self._load_source(self.source)
         feasible, added = self._set_and_penalty(features.shape[1])
         first = self._random_start(feasible)
         return self._add_norm(self.problem(features, labels, feasible, penalty=added, first=first))
 
     def _random_start(self, feasible: ConvexBody) -> Floats | None:
-        """Return a random start, None for the set's own."""
+        """Draw a normal random start point; None stands for the start of the feasible set."""
         if self.start == "own":
             return None
         if not isinstance(feasible, WholeSpace):
@@ -99,7 +99,7 @@ class LinearFamily(AnySetFamily):
         return np.random.default_rng(self.start_seed).standard_normal(feasible.shape)
 
     def _set_and_penalty(self, d: int) -> tuple[ConvexBody, Penalty | None]:
-        """Return the feasible set and the penalty; the l1 ball if there is neither."""
+        """Return the feasible set and the penalty; the default set is an l1 ball."""
         values = {name: value for name, value in self.of_set.items() if value is not None}
         if self.penalty is not None and self.set is not None:
             raise InputError(
@@ -112,7 +112,7 @@ class LinearFamily(AnySetFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class LogisticFamily(LinearFamily):
-    """Non-convex logistic problem."""
+    """Family of logistic regression problems with a non-convex regulariser."""
 
     problem = linear_models.NonconvexLogistic
     summary = "logistic regression with the regulariser alpha sum x^2/(1+x^2)"
@@ -121,7 +121,7 @@ class LogisticFamily(LinearFamily):
     alpha: float = parameter(0.1, "weight of the non-convex regulariser")
 
     def build(self) -> FiniteSum:
-        """Return the problem; its labels are the signs of the source's labels."""
+        """Build the problem, with the signs of the source's labels as labels."""
         features, labels = self._load_source(self.source)
         feasible, added = self._set_and_penalty(features.shape[1])
         first = self._random_start(feasible)
@@ -132,21 +132,21 @@ class LogisticFamily(LinearFamily):
 
 
 class RobustRegressionFamily(LinearFamily):
-    """Robust regression problem."""
+    """Family of robust regression problems."""
 
     problem = linear_models.RobustRegression
     summary = "regression with the loss log(1 + r^2/2)"
 
 
 class LogCoshFamily(LinearFamily):
-    """Log-cosh regression problem."""
+    """Family of log-cosh regression problems."""
 
     problem = linear_models.LogCosh
     summary = "regression with the loss log cosh r, convex"
 
 
 class LeastSquaresFamily(LinearFamily):
-    """Least-squares problem."""
+    """Family of least-squares problems."""
 
     problem = linear_models.LeastSquares
     summary = "least squares, a convex quadratic"
@@ -157,10 +157,11 @@ class LeastSquaresFamily(LinearFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class RecoveryFamily(ProblemFamily):
-    """Robust matrix recovery.
+    """Family of robust matrix recovery problems.
 
-    radius and sigma default to the paper's 100 and 1 for synthetic data; for real data to
-    3 |Y|_F of the centred observed entries Y and to twice their variance.
+    For synthetic data, radius and sigma default to the paper's values 100 and 1. For real data,
+    let Y be the centred observed entries. Then radius defaults to 3 |Y|_F, and sigma to twice
+    their variance.
     """
 
     problem = RobustMatrixRecovery
@@ -190,7 +191,7 @@ class RecoveryFamily(ProblemFamily):
     )
 
     def build(self) -> RobustMatrixRecovery:
-        """Return the problem."""
+        """Build the problem from the values of this family's parameters."""
         observed = self._load_source(self.source)
         radius, sigma = 100.0, 1.0
         if self.source != "synthetic":
@@ -213,7 +214,7 @@ class RecoveryFamily(ProblemFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixFamily(AnySetFamily):
-    """Problem over a set of matrices."""
+    """Base class of the families of problems over a set of matrices."""
 
     points = "matrices"
     only_set = "nuclear"
@@ -228,7 +229,7 @@ class MatrixFamily(AnySetFamily):
     )
 
     def _move_to_arrays(self, problem: Dense) -> FiniteSum:
-        """Return the problem, or its equivalent on the arrays of a library."""
+        """Return the problem with its norm, on the arrays of a library if one is requested."""
         if self.arrays is None:
             return self._add_norm(problem)
         return self._add_norm(ArrayProblem(problem, load_array_library(self.arrays)))
@@ -236,7 +237,7 @@ class MatrixFamily(AnySetFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class MultitaskFamily(MatrixFamily):
-    """Multitask problem."""
+    """Family of multitask classification problems."""
 
     problem = MultitaskSigmoid
     summary = "several binary tasks with the bounded loss (y - 1/(1 + exp z))^2"
@@ -247,7 +248,7 @@ class MultitaskFamily(MatrixFamily):
     source: str = source_field("synthetic")
 
     def build(self) -> FiniteSum:
-        """Return the problem."""
+        """Build the problem from the values of this family's parameters."""
         rows, labels, tasks, offsets = self._load_source(self.source)
         feasible = self._build_feasible_set((rows.shape[1], offsets.size))
         return self._move_to_arrays(
@@ -257,7 +258,7 @@ class MultitaskFamily(MatrixFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class MulticlassFamily(MatrixFamily):
-    """Multinomial logistic regression."""
+    """Family of multinomial logistic regression problems."""
 
     problem = MulticlassLogistic
     summary = "multinomial logistic regression over a set of matrices, convex"
@@ -268,7 +269,7 @@ class MulticlassFamily(MatrixFamily):
     source: str = source_field("digits")
 
     def build(self) -> FiniteSum:
-        """Return the problem."""
+        """Build the problem from the values of this family's parameters."""
         rows, labels, classes = self._load_source(self.source)
         feasible = self._build_feasible_set((rows.shape[1], classes))
         return self._move_to_arrays(
@@ -278,7 +279,7 @@ class MulticlassFamily(MatrixFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixRegressionFamily(MatrixFamily):
-    """Matrix regression on synthetic data."""
+    """Family of matrix regression problems on synthetic data."""
 
     problem = MatrixRegression
     summary = "matrix regression, convex or with noisy sensing matrices, over a set of matrices"
@@ -289,7 +290,7 @@ class MatrixRegressionFamily(MatrixFamily):
     source: str = source_field("synthetic")
 
     def build(self) -> FiniteSum:
-        """Return the problem."""
+        """Build the problem from the values of this family's parameters."""
         data = self._load_source(self.source)
         return self._move_to_arrays(
             MatrixRegression(data, self._build_feasible_set(data.shape), self.tolerance)
@@ -301,7 +302,7 @@ class MatrixRegressionFamily(MatrixFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class SimplexNormFamily(ProblemFamily):
-    """Squared norm |x|^2 on the simplex."""
+    """Family of the squared norm |x|^2 on the simplex, with the dimension as parameter."""
 
     problem = SimplexNorm
     summary = "|x|^2 on the unit simplex: hard for linear minimisation from a vertex, convex"
@@ -310,15 +311,15 @@ class SimplexNormFamily(ProblemFamily):
     columns: int = parameter(1000, "length of a point (d)")
 
     def build(self) -> SimplexNorm:
-        """Return the problem."""
+        """Build the problem from the values of this family's parameters."""
         return SimplexNorm(self.columns)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroChainFamily(ProblemFamily):
-    """Zero chain, unscaled with T = horizon, or scaled for an accuracy epsilon.
+    """Family of zero chains, either unscaled with T = horizon or scaled for an accuracy epsilon.
 
-    The hidden directions are the first unit vectors, or random ones if there is a seed.
+    The hidden directions are the first unit vectors, or random vectors if a seed is set.
     """
 
     problem = ZeroChain
@@ -339,7 +340,7 @@ class ZeroChainFamily(ProblemFamily):
     )
 
     def build(self) -> ZeroChain:
-        """Return the problem."""
+        """Build the problem from the values of this family's parameters."""
         smoothness = self.smoothness
         if self.epsilon is None:
             for name, value in (("smoothness", smoothness), ("delta", self.delta)):
@@ -365,7 +366,7 @@ class ZeroChainFamily(ProblemFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class FiniteSumChainFamily(ProblemFamily):
-    """Finite-sum chain on n blocks."""
+    """Family of finite-sum chains on n blocks."""
 
     problem = FiniteSumChain
     summary = "n chains on blocks of their own: hard for component gradients, non-convex"
@@ -376,5 +377,5 @@ class FiniteSumChainFamily(ProblemFamily):
     delta: float = parameter(1.0, "upper bound of f(0) - inf f")
 
     def build(self) -> FiniteSumChain:
-        """Return the problem."""
+        """Build the problem from the values of this family's parameters."""
         return FiniteSumChain(self.n, self.epsilon, self.smoothness, self.delta)

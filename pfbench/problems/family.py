@@ -27,7 +27,7 @@ _NONE: Classes = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemFamily(CheckedParameters, ABC):
-    """Family of problems; fields made by `parameter` are the parameters of its selector.
+    """Base class of families of problems; its `parameter` fields are the selector's parameters.
 
     Attributes
     ----------
@@ -61,10 +61,10 @@ class ProblemFamily(CheckedParameters, ABC):
 
     @abstractmethod
     def build(self) -> FiniteSum:
-        """Return the problem."""
+        """Build the problem from the values of this family's parameters."""
 
     def _load_source(self, source: str) -> Any:
-        """Return the data of a source; raise for parameters that it does not have."""
+        """Load the data of a source; raise if the source does not have the given parameters."""
         drawing = self.sources[check_choice("source", source, self.sources)]
         check_parameter_names(
             f"the source {source}", self.rest, collect_declared_parameters(drawing)
@@ -74,7 +74,7 @@ class ProblemFamily(CheckedParameters, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class AnySetFamily(ProblemFamily):
-    """Family that takes any set of its points; `of_set` are the parameters of the set."""
+    """Family of problems whose feasible set can be chosen; `of_set` has the set's parameters."""
 
     of_set: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     set: str | None = parameter(None, "feasible set, see `pfbench list sets`", "see below")
@@ -83,7 +83,7 @@ class AnySetFamily(ProblemFamily):
     )
 
     def _add_norm(self, problem: FiniteSum) -> FiniteSum:
-        """Return the problem, with the requested norm if any."""
+        """Return the problem with the requested norm, or unchanged if none is requested."""
         if self.norm is None:
             return problem
         return NormedProblem(problem, norm_ball(self.norm, problem.shape))

@@ -1,11 +1,12 @@
 """Chain on each of n blocks: the lower bound for finite sums (Fang, Li, Lin, Zhang 2018).
 
-f_i(x) = lambda H_K(x_[i]/beta), x_[i] the i-th block of K coordinates, beta = sqrt 2 epsilon l/L,
-lambda = 2 epsilon^2 l sqrt n/L, K = Delta/(12 lambda) rounded down; l is the certified smoothness
-of H_K. The gradient of f_i at a point that is 0 beyond coordinate k of block i is 0 beyond
-coordinate k + 1. So a method that starts at 0 and moves within the span of the answers has |grad f|
-> epsilon until it has used at least n K/2 component gradients. Unlike the paper's, pfbench's
-version has no rotation of the coordinates, no bounded domain and no quadratic term.
+The component f_i(x) = lambda H_K(x_[i]/beta) depends on the i-th block x_[i] of K coordinates. The
+parameters are beta = sqrt 2 epsilon l/L, lambda = 2 epsilon^2 l sqrt n/L, and K = Delta/(12
+lambda) rounded down. Here l is the certified smoothness of H_K. If a point is 0 beyond coordinate
+k of block i, its gradient of f_i is 0 beyond coordinate k + 1 of that block. Let a method start at
+0 and stay in the span of the returned gradients. Then |grad f| > epsilon until the method has used
+at least n K/2 component gradients. Unlike the paper's version, pfbench's has no rotation of the
+coordinates, no bounded domain and no quadratic term.
 """
 
 import math
@@ -35,7 +36,7 @@ from pfbench.sets.whole_space import WholeSpace
 
 @dataclass(frozen=True, eq=False)
 class FiniteSumChain(FiniteSum):
-    """n chains of K links, each on its own block of the whole space R^(n K).
+    """Sum of n chains with K links each; chain i depends on block i of a point in R^(n K).
 
     Attributes
     ----------
@@ -76,7 +77,10 @@ class FiniteSumChain(FiniteSum):
 
     @property
     def _length_times_squared_epsilon(self) -> float:
-        """Delta L/(24 l sqrt n): K = _length_times_squared_epsilon/epsilon^2, rounded down."""
+        """Factor Delta L/(24 l sqrt n), which determines the length K of the chains.
+
+        K is this factor divided by epsilon^2, rounded down.
+        """
         link = 24.0 * chain_bounds().smoothness_bound * math.sqrt(self.n)
         return self.delta * self.smoothness / link
 
@@ -87,18 +91,22 @@ class FiniteSumChain(FiniteSum):
 
     @property
     def beta(self) -> float:
-        """Scale of the points, sqrt 2 epsilon l/L."""
+        """Scale beta of the points, sqrt 2 epsilon l/L."""
         return math.sqrt(2.0) * self.epsilon * chain_bounds().smoothness_bound / self.smoothness
 
     @property
     def value_factor(self) -> float:
-        """Factor lambda of each chain: 2 epsilon^2 l sqrt n/L."""
+        """Factor lambda of each chain in f, 2 epsilon^2 l sqrt n/L."""
         square = 2.0 * self.epsilon * self.epsilon * chain_bounds().smoothness_bound
         return square * math.sqrt(self.n) / self.smoothness
 
     @property
     def min_component_gradients(self) -> int:
-        """Component gradients before which |grad f| > epsilon: n K/2, rounded up."""
+        """Lower bound n K/2, rounded up, of the number of component gradients.
+
+        Methods that stay in the span of the returned gradients need as many for |grad f| <=
+        epsilon.
+        """
         return -(-self.n * self.length // 2)
 
     @property
@@ -129,7 +137,7 @@ class FiniteSumChain(FiniteSum):
 
     @cached_property
     def _gradient_factor(self) -> float:
-        """lambda/beta, the factor of the chain's gradient."""
+        """Factor lambda/beta of the chain's gradient in the gradient of f."""
         return self.value_factor / self.beta
 
     def value(self, x: Floats) -> float:
@@ -160,7 +168,7 @@ class FiniteSumChain(FiniteSum):
         return g
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return the tridiagonal Hessians of all blocks at s; 16 n K bytes."""
+        """Return the tridiagonal Hessians of all blocks at s, which take 16 n K bytes."""
         diagonals, offs = np.empty((self.n, self.length)), np.empty((self.n, self.length - 1))
         chain.write_block_hessians(s, self.length, self._inverse_scale, diagonals, offs)
 
@@ -174,13 +182,13 @@ class FiniteSumChain(FiniteSum):
         return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> "ChainTable":
-        """Return a table with every component gradient at x."""
+        """Return a SAGA table that stores the gradient of every component at x."""
         return ChainTable(self, x)
 
     # --- constants ----------------------------------------------------------------------------
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of this problem."""
+        """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         bounds, L, root = chain_bounds(), self.smoothness, math.sqrt(self.n)
         squares = self.length * (self._gradient_factor * bounds.gradient_entry_bound) ** 2
         return Constants.from_derivations(
@@ -216,7 +224,7 @@ class FiniteSumChain(FiniteSum):
 
 
 class ChainTable:
-    """Gradient of each block at its last query; 8 n K bytes."""
+    """SAGA table of the gradients of all blocks, which takes 8 n K bytes."""
 
     def __init__(self, problem: FiniteSumChain, x: Floats) -> None:
         self._problem = problem
@@ -224,12 +232,12 @@ class ChainTable:
         self.mean = self._stored.ravel() / problem.n
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - a_i over the sample, shape (n K,)."""
+        """Return the sample mean of grad f_i(x) minus the stored gradient of f_i, shape (n K,)."""
         indices, weights = weight_indices(sample)
         return self._sum_weighted_changes(indices, weights, self._read_stored_points(indices, x))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Return the `difference`, then store grad f_i(x) once for each distinct index."""
+        """Return `difference(sample, x)`, then store grad f_i(x) for each sampled component i."""
         indices, weights = weight_indices(sample)
         fresh = self._read_stored_points(indices, x)
         change = self._sum_weighted_changes(indices, weights, fresh)

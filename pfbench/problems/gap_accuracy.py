@@ -1,19 +1,20 @@
 """Linear minimisation over a nuclear ball to an accuracy relative to the Frank-Wolfe gap.
 
-With a vertex v at x, let d = <g, x - v> be the gap along v, and e that along a minimiser. If
-e <= (1 + k) d in each step of Frank-Wolfe with steps w_t, then for f of curvature C, convex or not,
+At a point x, let d = <g, x - v> be the gap along a vertex v, and let e be the gap along an exact
+minimiser. Suppose that e <= (1 + k) d in each step of Frank-Wolfe with step sizes w_t. Then, for f
+of curvature C, convex or not,
 
     sum_t w_t e_t <= (1 + k) (f(x_0) - min f + C/2 sum_t w_t^2),
 
-by summing f(x_{t+1}) <= f(x_t) - w_t d_t + w_t^2 C/2, the definition of C: 1 + k times the bound of
-an exact minimisation, as in Lacoste-Julien 2016. This is the inexact minimisation of Jaggi 2013
-with an error of at most k d_t. Jaggi allows a share of the step times C instead, but C is not
-known. The factor 1 + k is derived by pfbench.
+by summing f(x_{t+1}) <= f(x_t) - w_t d_t + w_t^2 C/2, which is the definition of C. The bound is
+1 + k times that of an exact minimisation in Lacoste-Julien 2016. This is the inexact minimisation
+of Jaggi 2013 with an error of at most k d_t. Jaggi allows an error proportional to the step size
+times C instead, but C is not known. The factor 1 + k is derived by pfbench.
 
 The singular pair is computed to a residual of at most 2 k d/radius. If it is the leading pair, then
 e <= (1 + k) d. This is a heuristic, as is a fixed tolerance: only a certificate excludes another
-leading pair. Measured gaps are certified separately. The vertex consists of u and of the direction
-of g'u, which is available: this only increases d, and the next minimisation starts nearer.
+leading pair. Measured gaps are certified separately. The vertex is formed from u and from the
+direction of g'u. This only increases d, and the next minimisation starts nearer to its solution.
 """
 
 from collections.abc import Callable
@@ -32,10 +33,10 @@ from pfbench.sets.nuclear import NuclearLmo
 
 
 class GapAccuracyBackend(BackendWithStatefulLmo):
-    """Oracles of one run, whose linear minimisation is exact up to a share of the gap.
+    """Oracles of one run whose linear minimisation has an accuracy relative to the gap.
 
-    The gap is that of the point of the last gradient, batch or difference. Without such a point,
-    and for a tilted gradient, only the minimiser's own tolerance applies.
+    The gap is the Frank-Wolfe gap at the point of the last gradient, batch or difference. Without
+    such a point, and for a tilted gradient, only the minimiser's own tolerance applies.
 
     Parameters
     ----------
@@ -78,10 +79,11 @@ class GapAccuracyBackend(BackendWithStatefulLmo):
         return self._minimiser.lo(self._operator(g), self._take_gap_share_of_last_point(g))
 
     def _take_gap_share_of_last_point(self, g: Any) -> GapResidualLimit | None:
-        """Return the stopping rule for the last queried point's gap, and forget that point.
+        """Return the stopping rule for the gap at the last queried point, and forget that point.
 
-        Return None if that gap is not available. With a residual r, sigma^2 is within r sigma of an
-        eigenvalue of g'g, and sigma within r/2 of the largest, if that is the one.
+        Return None if that gap is not available. With a residual r, sigma^2 is within r sigma of
+        an eigenvalue of g'g. If that eigenvalue is the largest one, sigma is within r/2 of the
+        largest singular value.
         """
         x, self._last_point = self._last_point, None
         if not (isinstance(x, FactoredMatrix) and isinstance(g, np.ndarray)):

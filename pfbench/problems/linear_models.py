@@ -1,8 +1,8 @@
 """Finite sums of losses of linear functions: f_i(x) = phi(<a_i, x>; b_i) + r(x).
 
-r(x) = alpha sum_j x_j^2/(1 + x_j^2) is part of every component (alpha is 0 except for the
-non-convex logistic problem of wang2019). The problem is over a set of vectors, or over the whole
-space with a penalty h or without.
+Every component includes the regulariser r(x) = alpha sum_j x_j^2/(1 + x_j^2). Only the non-convex
+logistic problem of wang2019 has alpha > 0. The problem is over a set of vectors, or over the whole
+space, with or without a penalty h.
 """
 
 import math
@@ -37,7 +37,7 @@ SUP_REGULARISER_THIRD = 4.6685593
 
 @dataclass(frozen=True, eq=False)
 class LinearModel(FiniteSum):
-    """Linear model on given data.
+    """Finite sum of losses of linear functions on the given data rows.
 
     Parameters
     ----------
@@ -87,12 +87,12 @@ class LinearModel(FiniteSum):
             )
 
     def _check_labels(self, labels: Floats) -> None:
-        """Raise for labels that the loss does not accept."""
+        """Raise InputError for labels that the loss does not accept; the default accepts all."""
         return
 
     @property
     def properties(self) -> frozenset[str]:
-        """Known properties of f, by the names of `pfbench.base.protocols.ASSUMPTIONS`."""
+        """Names of the known properties of f, from `pfbench.base.protocols.ASSUMPTIONS`."""
         existing = {"convex"} if self.loss.lower == 0.0 and self.alpha == 0.0 else set[str]()
         if self.strong_convexity > 0.0:
             existing.add("restricted strong convexity")
@@ -100,15 +100,16 @@ class LinearModel(FiniteSum):
 
     @cached_property
     def strong_convexity(self) -> float:
-        """Lower bound of the smallest eigenvalue of any Hessian of f, at least 0."""
+        """Lower bound, at least 0, of the smallest eigenvalue of any Hessian of f."""
         return 0.0
 
     @cached_property
     def best_known(self) -> tuple[float, str] | None:
-        """Best known value of f + h with its origin, None if none is known.
+        """Best known value of f + h and its origin as text; None if no value is known.
 
-        The value is known for the problems of `least_known`, and if least squares solve the
-        problem: for the square loss, or for another loss of residuals that vanish.
+        The value is known for the problems in `least_known`. It is also known if a least-squares
+        solution in the set minimises f: for the square loss, and for losses of residuals that are
+        all 0.
         """
         if self.digest_without_start in LEAST_KNOWN:
             return LEAST_KNOWN[self.digest_without_start]
@@ -133,19 +134,19 @@ class LinearModel(FiniteSum):
 
     @cached_property
     def data(self) -> linear.RowData:
-        """Rows and labels in the form that compiled loops read."""
+        """Data rows and labels in the form that compiled loops read."""
         return linear.RowData.from_matrix(self._csr, np.array(self.labels, dtype=np.float64))
 
     @property
     def _digest_arrays(self) -> tuple[npt.NDArray[Any], ...]:
-        """Arrays that the digest hashes: rows in CSR form and labels."""
+        """Arrays that determine the digest: the rows in CSR form and the labels."""
         matrix = self._csr
         locations = matrix.indptr.astype(np.uint32), matrix.indices.astype(np.uint32)
         return *locations, np.ascontiguousarray(matrix.data), self.data.labels
 
     @property
     def n(self) -> int:
-        """Number of rows."""
+        """Number of data rows, which is the number of components."""
         return int(self._csr.shape[0])
 
     @property
@@ -155,14 +156,14 @@ class LinearModel(FiniteSum):
 
     @cached_property
     def digest(self) -> str:
-        """Hash of rows, labels, the set, the penalty, alpha, and a start other than the set's."""
+        """Hash of the rows, labels, set, penalty, alpha, and of a start point that was passed."""
         own = () if self.first is None else (self.first,)
         numbers = self._csr.shape, self.set, self.penalty, self.alpha
         return content_digest(numbers, *self._digest_arrays, *own)
 
     @cached_property
     def digest_without_start(self) -> str:
-        """Hash of f, the set and the penalty, independent of the start."""
+        """Hash of f, the set and the penalty, which does not depend on the start point."""
         numbers = self.loss.kind, self._csr.shape, self.set, self.penalty, self.alpha
         return content_digest(numbers, *self._digest_arrays)[:16]
 
@@ -201,7 +202,10 @@ class LinearModel(FiniteSum):
         return g
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return all component Hessians: phi'' of rows, r'' of coordinates, 8 (n + d) bytes."""
+        """Return the component Hessians at s, stored as phi'' of each row and r'' of each entry.
+
+        They take 8 (n + d) bytes.
+        """
         curvature, everyone, q = np.empty(self.n), np.arange(self.n), 1.0 + s * s
         linear.write_curvatures(self.loss.kind, self.data, s, curvature)
         regulariser = self.alpha * (2.0 * (4.0 - 3.0 * q)) / (q * q * q)
@@ -215,11 +219,14 @@ class LinearModel(FiniteSum):
         return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> "LinearTable":
-        """Return a table with every component gradient at x."""
+        """Return a SAGA table that stores the gradient of every component at x."""
         return LinearTable(self, x)
 
     def component_smoothness(self) -> Floats:
-        """Return L_i = sup|phi''| |a_i|^2 + 2 alpha, shape (n,)."""
+        """Return the smoothness L_i of each component, shape (n,).
+
+        It is sup|phi''| |a_i|^2 + 2 alpha.
+        """
         return self.loss.curvature * self._row_norms_squared + 2.0 * self.alpha
 
     def _regulariser_slope(self, x: Floats) -> Floats:
@@ -229,7 +236,7 @@ class LinearModel(FiniteSum):
     # --- constants ----------------------------------------------------------------------------
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of this problem."""
+        """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         a, top, squares, loss = (
             self.alpha,
             self._max_moment_eigenvalues,
@@ -285,8 +292,8 @@ class LinearModel(FiniteSum):
     def _bound_second_moment(self, start: Floats, D: float) -> float:
         """Return an upper bound of E |phi'|^2 |a|^2 over the set.
 
-        The slope of the square loss, a residual, is bounded in each row by |<a, start> - b| + |a|
-        D.
+        The slope phi' of the square loss is the residual. In each row, |<a, start> - b| + |a| D
+        bounds it over the set of diameter D.
         """
         squares = self._row_norms_squared
         if math.isfinite(self.loss.slope):
@@ -302,17 +309,17 @@ class LinearModel(FiniteSum):
 
     @cached_property
     def _max_moment_eigenvalues(self) -> list[float]:
-        """lambda_max of E |a|^(2 k) a a' for k = 0, 1, 2."""
+        """Upper bounds of lambda_max(E |a|^(2 k) a a') for k = 0, 1, 2, over the data rows a."""
         return [
             moment_upper_bound(self._csr, self._row_norms_squared**k / self.n) for k in range(3)
         ]
 
 
 class LinearTable(SlopeTable):
-    """Slope phi' of every row, with the regulariser gradient at its last query.
+    """SAGA table of the slope phi' of each row and of the regulariser gradient at its last update.
 
-    All rows replaced in one call share one regulariser gradient. So the memory is 16 n bytes, plus
-    8 d for each call whose rows are still in the table (0 without a regulariser).
+    All rows replaced in one call share one regulariser gradient. The memory is 16 n bytes, plus 8
+    d for each call whose rows are still in the table. Without a regulariser, the second part is 0.
     """
 
     def __init__(self, problem: LinearModel, x: Floats) -> None:
@@ -336,7 +343,7 @@ class LinearTable(SlopeTable):
 
 @dataclass(frozen=True, eq=False)
 class NonconvexLogistic(LinearModel):
-    """Logistic regression with the non-convex regulariser; labels are +1 and -1."""
+    """Logistic regression with a non-convex regulariser; the labels are +1 and -1."""
 
     name = "nonconvex-logistic"
     source = "wang2019 section 5"
@@ -374,7 +381,7 @@ class LeastSquares(LinearModel):
 
     @cached_property
     def strong_convexity(self) -> float:
-        """lambda_min(A'A/n), rounded down; 0 unless known to be positive."""
+        """Lower bound of lambda_min(A'A/n); 0 unless it is known to be positive."""
         if self.alpha > 0.0:
             return 0.0
         return moment_lower_bound(self._csr, np.full(self.n, 1.0 / self.n))

@@ -1,9 +1,10 @@
-"""Finite sums over matrices of moderate size: points are dense arrays.
+"""Finite sums over matrices of moderate size, with dense arrays as points.
 
-Each component reads a matrix X, shape (d, m), through one data row: f_i(X) = phi_i(z_i), where z_i
-is linear in X. Multiclass: z_i = X'a_i, all m classes. Multitask: z_i = <a_i, x_t>, the column of
-the row's task. So a component gradient consists of a_i and the slope of phi_i, which has m numbers
-or one. Internally a matrix is read as its transpose, one contiguous row for each class or task.
+Each component depends on a matrix X, shape (d, m), through one data row a_i: f_i(X) = phi_i(z_i).
+In multiclass problems, z_i = X'a_i has an entry for each of the m classes. In multitask problems,
+z_i = <a_i, x_t> depends on the column x_t of the row's task. So a component gradient is determined
+by a_i and the slope of phi_i, which has m entries or one. Compiled loops read the transpose of X,
+with one contiguous row for each class or task.
 """
 
 from abc import abstractmethod
@@ -43,9 +44,10 @@ _BLOCK_ENTRIES = 1 << 17
 
 
 class MatrixProblem(FiniteSum):
-    """Finite sum over a set of M x N matrices: points and gradients are arrays.
+    """Finite sum over a set of M x N matrices, with arrays as points and gradients.
 
-    Over the nuclear-norm ball, a run's linear minimisation starts each call near the last vertex.
+    Over the nuclear-norm ball, each linear minimisation of a run is warm-started with the last
+    vertex.
     """
 
     set: ConvexBody
@@ -55,10 +57,10 @@ class MatrixProblem(FiniteSum):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, int]:
-        """(M, N)."""
+        """Shape of a point: (M, N)."""
 
     def _check_set(self) -> None:
-        """Raise for a tolerance out of range, or a set of points of another shape."""
+        """Raise for a tolerance out of range, or a set whose points have another shape."""
         check_real("tolerance", self.tolerance, above=0.0, upper=1.0)
         if self.set.shape != self.shape:
             raise InputError(
@@ -67,13 +69,13 @@ class MatrixProblem(FiniteSum):
             )
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return the oracles of a run: the problem, or a backend with warm-started LO."""
+        """Return the oracles of one run: the problem, or a backend with warm-started `lo`."""
         if not isinstance(self.set, NuclearBall):
             return self
         return BackendWithStatefulLmo(self, self.set.make_warm_lmo(rng, self.tolerance).lo)
 
     def _with_set_constants(self, **statement: tuple[float, str]) -> Constants:
-        """Return these constants and those that the set determines."""
+        """Return `constants` together with the constants that the set determines, such as D."""
         exact = "exact" if self.set.diameter_is_exact else "an upper bound"
         return Constants.from_derivations(
             D=(self.set.diameter, f"diameter of the set {self.set.name}, {exact}"),
@@ -84,7 +86,7 @@ class MatrixProblem(FiniteSum):
 
 @dataclass(frozen=True, eq=False)
 class MatrixModel(MatrixProblem):
-    """Base class of the problems of this module.
+    """Base class of problems whose components read a matrix through one data row.
 
     Parameters
     ----------
@@ -122,7 +124,7 @@ class MatrixModel(MatrixProblem):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
+        """Number of data rows, which is the number of components."""
         return len(self.features)
 
     @property
@@ -138,7 +140,7 @@ class MatrixModel(MatrixProblem):
     @property
     @abstractmethod
     def _data(self) -> tuple[npt.NDArray[Any], ...]:
-        """The arrays that define the problem; first the rows, shape (n, d)."""
+        """Arrays that define the problem; the first one has the data rows, shape (n, d)."""
 
     @cached_property
     def _row_norms_squared(self) -> Floats:
@@ -161,7 +163,7 @@ class MatrixModel(MatrixProblem):
         return self.mean_gradient(sample, lambda *source: at_x(*source) - at_y(*source))
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return all component Hessians at s: phi'' of every row, 8 n width bytes."""
+        """Return the component Hessians at s, stored as phi'' of every row (8 n width bytes)."""
         view, curvatures = self.transpose_point(s), np.empty((self.n, self.slope_width))
         for part in self.parts(self.n):
             curvatures[part] = self.component_curvatures(self.take(part), view)
@@ -175,7 +177,7 @@ class MatrixModel(MatrixProblem):
         return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> "MatrixTable":
-        """Return a table with every component gradient at x."""
+        """Return a SAGA table that stores the gradient of every component at x."""
         return MatrixTable(self, x)
 
     # --- components -------------------------------------------------------------------------------
@@ -183,44 +185,53 @@ class MatrixModel(MatrixProblem):
     @property
     @abstractmethod
     def slope_width(self) -> int:
-        """Number of entries of the slope of one component."""
+        """Number of entries (`width`) of the slope phi_i'(z_i) of one component."""
 
     @abstractmethod
     def take(self, numbers: Numbers) -> Any:
-        """Return some rows by number, in the form that the following methods read."""
+        """Return the rows with the given numbers, in the form that `component_slopes` reads."""
 
     @abstractmethod
     def component_slopes(self, rows: Any, x_transposed: Floats) -> Floats:
-        """Return the slopes phi_i'(z_i) of k rows at a transposed point, shape (k, width)."""
+        """Return the slopes phi_i'(z_i) of k rows at a point, shape (k, width).
+
+        The point is passed as its transpose.
+        """
 
     @abstractmethod
     def component_curvatures(self, rows: Any, x_transposed: Floats) -> Floats:
-        """Return the part of phi_i'' that `apply_curvatures` needs, shape (k, width)."""
+        """Return the data from which `apply_curvatures` computes phi_i'' u, shape (k, width)."""
 
     @abstractmethod
     def apply_curvatures(self, rows: Any, curvatures: Floats, u_transposed: Floats) -> Floats:
-        """Return phi_i'' applied to the z_i of a transposed direction, shape (k, width)."""
+        """Return phi_i'' times the input z_i of a direction U, for k rows, shape (k, width).
+
+        The direction is passed as its transpose.
+        """
 
     @abstractmethod
     def add_gradients(self, rows: Any, slopes: Floats, g: Floats) -> None:
-        """Add the gradients with these slopes, transposed, to g, shape (m, d)."""
+        """Add the sum of the transposed gradients with these slopes to g, shape (m, d)."""
 
     def parts(self, k: int) -> list[slice]:
-        """Return slices that cover 0, ..., k - 1 in blocks that fit into the cache."""
+        """Return slices that divide 0, ..., k - 1 into blocks that fit into the CPU cache."""
         size = max(1, _BLOCK_ENTRIES // max(self.d, self.slope_width))
         return [slice(first, min(first + size, k)) for first in range(0, k, size)]
 
     def transpose_point(self, x: Floats) -> Floats:
-        """Return the transpose of a point, contiguous; compiled loops do not check its shape."""
+        """Return the contiguous transpose of a point; raise for a point of another shape.
+
+        Compiled loops do not check shapes.
+        """
         return contiguous_transpose(check_dense_point(x, self.shape))
 
     def slope_function(self, x: Floats) -> Slopes:
-        """Return a function that computes the slopes at x of some rows."""
+        """Return a function that computes the slopes at x of the rows passed to it."""
         view = self.transpose_point(x)
         return lambda rows, _: self.component_slopes(rows, view)
 
     def mean_gradient(self, sample: Indices | None, slope_function: Slopes) -> Floats:
-        """Return the mean of the gradients with the given slopes, shape (d, m).
+        """Return the mean gradient of a sample (None: all components) from given slopes, (d, m).
 
         Parameters
         ----------
@@ -236,7 +247,7 @@ class MatrixModel(MatrixProblem):
     def sum_weighted_gradients(
         self, indices: Integers | None, weights: Floats, slope_function: Slopes
     ) -> Floats:
-        """Return the weighted sum of the gradients with the given slopes, shape (d, m)."""
+        """Return the weighted sum of component gradients from a slope function, shape (d, m)."""
         g = np.zeros(self.shape[::-1])
         for part in self.parts(weights.size):
             numbers = part if indices is None else indices[part]
@@ -245,7 +256,7 @@ class MatrixModel(MatrixProblem):
         return contiguous_transpose(g)
 
     def sum_gradients_of_slopes(self, indices: Integers, weights: Floats, slopes: Floats) -> Floats:
-        """Return the weighted sum over a sample of gradients with known slopes, shape (d, m)."""
+        """Return the weighted sum of component gradients from an array of slopes, shape (d, m)."""
         g = np.zeros(self.shape[::-1])
         for part in self.parts(weights.size):
             self.add_gradients(self.take(indices[part]), weights[part, None] * slopes[part], g)
@@ -253,12 +264,12 @@ class MatrixModel(MatrixProblem):
 
 
 def contiguous_transpose(x: Floats) -> Floats:
-    """Return the transpose as a contiguous copy."""
+    """Return the transpose of x as a contiguous array."""
     return np.ascontiguousarray(x.T)
 
 
 def as_immutable_array(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a contiguous read-only array: the array itself if it is read-only, else a copy."""
+    """Return a contiguous read-only array: `array` itself if it is read-only, else a copy."""
     if array.flags.writeable or not array.flags.c_contiguous:
         array = array.copy()
         array.flags.writeable = False
@@ -266,10 +277,10 @@ def as_immutable_array(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 class MatrixTable:
-    """Slope of every row at its last query: 8 n width bytes.
+    """SAGA table of the slope of each data row, which takes 8 n width bytes.
 
-    The width is the number of classes (in 108 000 rows of 1000 classes 0.9 GB), or 1 for separate
-    tasks. The whole gradients would take d m numbers each.
+    The width is the number of classes, or 1 for separate tasks. For 108 000 rows of 1000 classes
+    the table takes 0.9 GB. The full gradients would take d m numbers for each row.
     """
 
     def __init__(self, problem: MatrixModel, x: Floats) -> None:
@@ -281,14 +292,14 @@ class MatrixTable:
         self.mean = problem.mean_gradient(None, lambda rows, numbers: self._slopes[numbers])
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - a_i over the sample, shape (d, m)."""
+        """Return the sample mean of grad f_i(x) minus the stored gradient of f_i, shape (d, m)."""
         at_x = self._problem.slope_function(x)
         return self._problem.mean_gradient(
             sample, lambda *source: at_x(*source) - self._slopes[source[1]]
         )
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Return the `difference`, then store grad f_i(x) once for each distinct index."""
+        """Return `difference(sample, x)`, then store grad f_i(x) for each sampled component i."""
         problem, view = self._problem, self._problem.transpose_point(x)
         indices, weights = index_weights(sample, problem.n)
         fresh = np.empty((indices.size, problem.slope_width))

@@ -1,8 +1,9 @@
 """Robust low-rank matrix recovery over the nuclear-norm ball (shen2019 (4)-(5), qu2018 (9)).
 
-f(X) = (1/n) sum over observed (i, j) of psi(X_ij - Y_ij), psi(z) = 1 - exp(-z^2/(2 sigma)): one
-component for each observed entry, so a component gradient and a component Hessian are one number.
-`scaling="sum"` drops the 1/n, as shen2019 (4) is printed.
+The objective is f(X) = (1/n) sum over observed (i, j) of psi(X_ij - Y_ij), with psi(z) = 1 -
+exp(-z^2/(2 sigma)). Each of the n observed entries is a component, so a component gradient and a
+component Hessian are one number. With `scaling="sum"` the factor 1/n is dropped, as in shen2019
+(4).
 """
 
 import math
@@ -49,7 +50,7 @@ INF_CURVATURE = 2.0 * math.exp(-1.5)
 
 @dataclass(frozen=True, eq=False)
 class RobustMatrixRecovery(FiniteSum):
-    """Robust matrix recovery on given observations.
+    """Robust low-rank matrix recovery from given observed entries.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ class RobustMatrixRecovery(FiniteSum):
 
     @property
     def pattern(self) -> Pattern:
-        """Observed positions in row order, which is the order of gradients and samples."""
+        """Positions of the observed entries in row order, the order of gradients and samples."""
         return self._observations_by_entry[0]
 
     @property
@@ -126,7 +127,7 @@ class RobustMatrixRecovery(FiniteSum):
 
     @cached_property
     def entries(self) -> welsch.WelschEntries:
-        """Entries in row order and the scale, in the form that compiled loops read."""
+        """Observed entries in row order and the scale sigma, in the form compiled loops read."""
         return welsch.WelschEntries(*self.pattern.rows, self.targets, self.sigma)
 
     def _zeros(self) -> Floats:
@@ -141,12 +142,12 @@ class RobustMatrixRecovery(FiniteSum):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(M, N)."""
+        """Shape of a point: (M, N)."""
         return self.observations.shape
 
     @cached_property
     def set(self) -> NuclearBall:
-        """The nuclear-norm ball."""
+        """Feasible set: the nuclear-norm ball."""
         return NuclearBall(self.shape, self.radius)
 
     @cached_property
@@ -164,7 +165,10 @@ class RobustMatrixRecovery(FiniteSum):
         )
 
     def _iterate_positions(self) -> Iterator[Iterator[Integers]]:
-        """Yield an iterator over int64 chunks of the observed rows, then one of the columns."""
+        """Yield an iterator over chunks of the observed rows, then one over chunks of the columns.
+
+        All chunks are int64 arrays.
+        """
         data = self.observations
         if isinstance(data, OrderedObservations):
             yield (data.pattern.row_numbers(part) for part in data.pattern.parts())
@@ -180,14 +184,14 @@ class RobustMatrixRecovery(FiniteSum):
 
     @property
     def component_scale(self) -> float:
-        """Factor of psi in one f_i: n times `scale`."""
+        """Factor of psi in one component f_i: n times `scale`."""
         return self.scale * self.n
 
     @cached_property
     def best_known(self) -> tuple[float, str] | None:
-        """Best known value of f with its origin, None if none is known.
+        """Best known value of f and its origin as text; None if no value is known.
 
-        It is known if the underlying matrix is in the ball and matches the observations.
+        The value is known if the underlying matrix is in the ball and matches the observations.
         """
         factors = self.observations.truth
         if factors is None or not self._matches_observations(factors):
@@ -198,7 +202,7 @@ class RobustMatrixRecovery(FiniteSum):
         return self.value(truth), "at the underlying matrix, observed without noise; f >= 0"
 
     def _matches_observations(self, factors: Factors) -> bool:
-        """Return whether a matrix has the observed entries, to rounding."""
+        """Return whether a matrix in factored form equals the observed entries, up to rounding."""
         pattern, targets = self.pattern, self.targets
         upper = 1e-12 * max(float(np.abs(targets[part]).max()) for part in pattern.parts())
         for part in pattern.parts():
@@ -213,7 +217,7 @@ class RobustMatrixRecovery(FiniteSum):
         return FactoredMatrix.zero(self.pattern)
 
     def open(self, rng: np.random.Generator) -> BackendWithStatefulLmo:
-        """Return a fresh backend; its linear minimisation is warm-started from call to call."""
+        """Return a new backend for one run, whose linear minimisation is warm-started."""
         minimiser = self.set.make_warm_lmo(rng, self.tolerance)
         if self.gap_share:
             return GapAccuracyBackend(self, self.as_operator, minimiser, self.gap_share)
@@ -222,14 +226,14 @@ class RobustMatrixRecovery(FiniteSum):
     # --- the function -------------------------------------------------------------------------
 
     def value(self, x: FactoredMatrix) -> float:
-        """Return f(x); a recorded step of x is not applied."""
+        """Return f(x), without applying the pending Frank-Wolfe step that x may store."""
         loops = welsch.sum_loss_rows, welsch.sum_loss_parallel
         return self.scale * float(self.pattern.run_loop(*loops, self.entries, self.entry_view(x)))
 
     def gradient(self, x: FactoredMatrix) -> Floats:
         """Return the gradient on the observed entries, shape (n,).
 
-        The recorded step of x is applied, unless x is a view.
+        A pending step that x stores is applied in the same loop, unless x is a view.
         """
         at_x, g = self.entry_view(x), self.pattern.vector_pool.take()
         if x.is_borrowed:
@@ -243,24 +247,24 @@ class RobustMatrixRecovery(FiniteSum):
         return g
 
     def as_operator(self, g: Any) -> LinearOperator:
-        """Return a gradient (n,) or a tilted gradient as an M x N operator."""
+        """Return a gradient of shape (n,), or a tilted gradient, as an M x N linear operator."""
         if isinstance(g, np.ndarray):
             return SparseOperator(self.pattern, check_dense_point(g, (self.n,)))
         operator: LinearOperator = g
         return operator
 
     def entry_view(self, x: FactoredMatrix) -> EntryView:
-        """Return the values of a point for compiled loops; raise for another pattern."""
+        """Return the entries of a point for compiled loops; raise if its pattern differs."""
         if not (isinstance(x, FactoredMatrix) and self.pattern.equals(x.pattern)):
             raise InputError(f"{describe(x)} is not a point of {self.name}: the pattern differs.")
         return x.entry_view()
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return certified bounds of the minimum of <g, v> over the ball."""
+        """Return certified (lower, upper) bounds of the minimum of <g, v> over the ball."""
         return self.set.minimum(self.as_operator(g))
 
     def prox(self, x: FactoredMatrix, g: Any, lam: float) -> FactoredMatrix:
-        """Return the projection of x - lam g onto the nuclear ball.
+        """Return the projection of x - lam g onto the nuclear-norm ball.
 
         Raises
         ------
@@ -272,7 +276,10 @@ class RobustMatrixRecovery(FiniteSum):
         return FactoredMatrix.from_factors(self.pattern, projected)
 
     def lo(self, g: Any) -> RankOne:
-        """Return -radius times the leading singular pair of a gradient or tilted gradient."""
+        """Return a vertex that minimises <g, v>, computed from the leading singular pair of g.
+
+        g is a gradient on the observed entries or a tilted gradient.
+        """
         return self.set.lo(self.as_operator(g))
 
     def batch(self, sample: Indices, x: FactoredMatrix) -> Floats:
@@ -293,21 +300,21 @@ class RobustMatrixRecovery(FiniteSum):
         return g
 
     def hessian(self, s: FactoredMatrix) -> "RecoveryHessian":
-        """Return all component Hessians at s: one number each."""
+        """Return all component Hessians at s; each one is one number."""
         return RecoveryHessian(self, s)
 
     def table(self, x: FactoredMatrix) -> "RecoveryTable":
-        """Return a table with every component gradient at x: one number each."""
+        """Return a SAGA table of all component gradients at x; each one is one number."""
         return RecoveryTable(self, x)
 
     # --- constants ----------------------------------------------------------------------------
 
     def component_smoothness(self) -> Floats:
-        """Return the L_i, which are all L_max, shape (n,)."""
+        """Return the smoothness L_i of each component, which is always L_max, shape (n,)."""
         return np.full(self.n, self.component_scale / self.sigma)
 
     def constants(self, start: FactoredMatrix) -> Constants:
-        """Return all constants of this problem."""
+        """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         n, s, sigma = self.n, self.component_scale, self.sigma
         s1 = s / sigma
         s3 = s * SUP_THIRD * sigma**-1.5
@@ -344,7 +351,7 @@ class RobustMatrixRecovery(FiniteSum):
     # --- measures -----------------------------------------------------------------------------
 
     def measures(self) -> Mapping[str, Measure]:
-        """Return rmse_heldout, rmse_heldout_mean and rmse_truth, where the data allow them."""
+        """Return the measures rmse_heldout, rmse_heldout_mean and rmse_truth, if available."""
         own: dict[str, Measure] = {}
         data = self.observations
         if data.heldout_values.size:
@@ -362,12 +369,12 @@ class RobustMatrixRecovery(FiniteSum):
 
     @cached_property
     def rmse_heldout_mean(self) -> float:
-        """Error on the held-out entries of predicting the mean of the observed ones."""
+        """Root mean square error on the held-out entries of predicting the mean observed entry."""
         data = self.observations
         return _rms(float(data.values.mean()) - data.heldout_values)
 
     def rmse_truth(self, state: State) -> float:
-        """Return the root mean square error of all M N entries against the underlying matrix."""
+        """Return the root mean square error of the iterate on all M N entries of the matrix."""
         truth = self.observations.truth
         assert truth is not None
         own = state.x.factors()
@@ -380,7 +387,7 @@ def _rms(errors: Floats) -> float:
 
 
 class RecoveryHessian:
-    """psi'' of every residual at one point s; 8 n bytes."""
+    """Component Hessians at a point s, stored as psi'' of every residual (8 n bytes)."""
 
     def __init__(self, problem: RobustMatrixRecovery, s: FactoredMatrix) -> None:
         self._problem = problem
@@ -407,21 +414,21 @@ class RecoveryHessian:
 
 
 class RecoveryTable:
-    """Slope psi' of every residual at its last query; 16 n bytes."""
+    """SAGA table of the slope psi' of every residual, which takes 16 n bytes."""
 
     def __init__(self, problem: RobustMatrixRecovery, x: FactoredMatrix) -> None:
         self._problem = problem
         self.mean = problem.gradient(keep(x))
 
     def difference(self, sample: Indices, x: FactoredMatrix) -> Floats:
-        """Return the mean of grad f_i(x) - a_i over the sample, shape (n,)."""
+        """Return the sample mean of grad f_i(x) minus the stored gradient of f_i, shape (n,)."""
         indices, weights = weight_indices(sample)
         n = self._problem.n
         change = self._slopes(indices, x) - n * self.mean[indices]
         return np.asarray(np.bincount(indices, weights * change, n), dtype=np.float64)
 
     def replace(self, sample: Indices, x: FactoredMatrix) -> Floats:
-        """Return the `difference`, then store grad f_i(x) once for each distinct index."""
+        """Return `difference(sample, x)`, then store grad f_i(x) for each sampled component i."""
         change = self.difference(sample, x)
         indices, _ = weight_indices(sample)
         fresh = self.mean.copy()

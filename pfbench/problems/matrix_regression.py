@@ -1,11 +1,12 @@
 """Matrix regression over a set of matrices (li2019 section 2.1, losses (7) and (8)).
 
-Observed are y_i = <X_i, Theta*> + e_i and Z_i = X_i + W_i, the entries of W_i of variance w.
+The data are y_i = <X_i, Theta*> + e_i and Z_i = X_i + W_i, where W_i has entries of variance w.
+The component for these data is
 
     f_i(Theta) = (y_i - <Z_i, Theta>)^2/2 - (w/2) |Theta|_F^2
 
-With w = 0 the sensing matrices are known and f_i is loss (7), convex. With w > 0 it is loss (8):
-the subtracted term removes the bias that W brings, and makes f non-convex where n < M N.
+With w = 0 the sensing matrices are known, and f_i is the convex loss (7). With w > 0 it is loss
+(8). Its subtracted term removes the bias due to W_i, and makes f non-convex where n < M N.
 """
 
 import math
@@ -34,7 +35,7 @@ _SMALL_ENTRIES = 1 << 20
 
 
 class NearMinimiser(NamedTuple):
-    """Approximate minimiser, its value, and its Frank-Wolfe gap."""
+    """Approximate minimiser of f with its value and its Frank-Wolfe gap."""
 
     matrix: Floats
     value: float
@@ -43,7 +44,7 @@ class NearMinimiser(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MatrixRegression(ConstantHessians, MatrixProblem):
-    """Matrix regression on given data. Points and gradients are arrays of shape (M, N).
+    """Matrix regression on given data; points and gradients are arrays of shape (M, N).
 
     Parameters
     ----------
@@ -80,22 +81,25 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(M, N)."""
+        """Shape of a point: (M, N)."""
         return self.data.shape
 
     @property
     def sensing_variance(self) -> float:
-        """Variance w of noise in the sensing matrices: 0 for loss (7), positive for loss (8)."""
+        """Variance w of the noise in the sensing matrices: 0 in loss (7), positive in loss (8)."""
         return self.data.sensing_variance
 
     @cached_property
     def truth(self) -> Floats | None:
-        """Theta*, shape (M, N), where it is known."""
+        """Underlying matrix Theta*, shape (M, N); None if it is not known."""
         return None if self.data.truth is None else as_dense_matrix(self.data.truth)
 
     @property
     def properties(self) -> frozenset[str]:
-        """Known properties of f: "convex" for loss (7), "restricted strong convexity"."""
+        """Names of the known properties of f: "convex", "restricted strong convexity".
+
+        Only loss (7) is convex. Restricted strong convexity requires a positive sigma_hat.
+        """
         existing = {
             "convex": self.sensing_variance == 0.0,
             "restricted strong convexity": self.convexity_constants.has_positive_sigma_hat,
@@ -104,7 +108,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @cached_property
     def digest(self) -> str:
-        """Hash of matrices, targets and parameters."""
+        """Hash of the sensing matrices, the targets and the parameters."""
         truth = () if self.data.truth is None else self.data.truth
         neighbour = self.sensing_variance, self.tolerance, self.data.variances, len(truth)
         return content_digest(
@@ -135,30 +139,30 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         return g - self.sensing_variance * x
 
     def apply_mean_hessian(self, sample: Indices | None, u: Floats) -> Floats:
-        """Return the mean of the component Hessians z z' - w I times u, shape (M, N)."""
+        """Return the mean Hessian z z' - w I of the sampled components, times u, shape (M, N)."""
         indices, weights = weight_indices(self.data.all if sample is None else sample)
         g = self.data.sum_weighted_residuals(indices, weights, np.zeros(indices.size), u)
         return g - self.sensing_variance * u
 
     def table(self, x: Floats) -> "RegressionTable":
-        """Return a table with every component gradient at x."""
+        """Return a SAGA table that stores the gradient of every component at x."""
         return RegressionTable(self, x)
 
     # --- restricted strong convexity ----------------------------------------------------------
 
     @cached_property
     def convexity_constants(self) -> RestrictedConvexity:
-        """Constants sigma, tau and sigma_hat on these data."""
+        """Constants sigma, tau and sigma_hat of restricted strong convexity on these data."""
         return compute_restricted_convexity(self.data)
 
     # --- the minimiser ------------------------------------------------------------------------
 
     def theta_hat(self, tolerance: float = 1e-10, limit: int = 20_000) -> NearMinimiser:
-        """Minimise f over the set by accelerated projected gradients, for small data.
+        """Return an approximate minimiser of f over the set, for small data.
 
-        Stops at a Frank-Wolfe gap of at most `tolerance` (1 + |f|), or after `limit` steps. For
-        convex f the gap is an upper bound of f - min f: a certificate. For non-convex f the point
-        is only approximately stationary.
+        Accelerated projected gradient steps stop at a Frank-Wolfe gap of at most `tolerance` (1 +
+        |f|), or after `limit` steps. For convex f the gap is an upper bound of f - min f. For
+        non-convex f the point is only approximately stationary.
         """
         step = 1.0 / max(self._smoothness, 1e-300)
         x = y = self.start()
@@ -179,7 +183,10 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @cached_property
     def best_known(self) -> tuple[float, str] | None:
-        """Value f(theta_hat) with its origin, for convex f on small data; computed on first use."""
+        """Value of f at `theta_hat` and its origin as text; None unless f is convex and small.
+
+        It is computed on first use.
+        """
         convex = self.data.least_eigenvalue >= self.sensing_variance
         if not convex or self.data.rows.size > _SMALL_ENTRIES:
             return None
@@ -193,13 +200,13 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @cached_property
     def _smoothness(self) -> float:
-        """L_f: the largest modulus of an eigenvalue of the Hessian E z z' - w I."""
+        """Smoothness L_f, the largest absolute eigenvalue of the Hessian E z z' - w I."""
         w = self.sensing_variance
         return max(self.data.largest_eigenvalue - w, w - self.data.least_eigenvalue)
 
     @cached_property
     def _mean_squared_smoothness(self) -> float:
-        """L_ms: the root of the largest eigenvalue of E (z z' - w I)^2."""
+        """Mean-squared smoothness L_ms, the square root of lambda_max(E (z z' - w I)^2)."""
         w = self.sensing_variance
         return math.sqrt(
             self.data.max_weighted_eigenvalue(self.data.norms_squared - 2.0 * w) + w * w
@@ -207,7 +214,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @cached_property
     def _gradient_deviation_bound(self) -> float:
-        """Upper bound over the set of the root of E |grad f_i - grad f|^2."""
+        """Upper bound over the set of the square root of E |grad f_i - grad f|^2."""
         squares, mean = (
             self.data.norms_squared,
             self._gradient_of_squared_loss(np.zeros(self.shape)),
@@ -217,12 +224,12 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         return math.sqrt(max(0.0, at_zero)) + self.set.max_norm * math.sqrt(max(0.0, top))
 
     def component_smoothness(self) -> Floats:
-        """Return L_i, the larger of |Z_i|_F^2 - w and w, shape (n,)."""
+        """Return the smoothness L_i of each component, max(|Z_i|_F^2 - w, w), shape (n,)."""
         w = self.sensing_variance
         return np.maximum(self.data.norms_squared - w, w)
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of this problem."""
+        """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         w, restricted = self.sensing_variance, self.convexity_constants
         corrected = w > 0.0
         return self._with_set_constants(
@@ -265,21 +272,21 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
     # --- measures -----------------------------------------------------------------------------
 
     def measures(self) -> Mapping[str, Measure]:
-        """Return rmse_truth if the underlying matrix is known."""
+        """Return the measure rmse_truth if the underlying matrix is known, else no measure."""
         if self.truth is None:
             return {}
         return {"rmse_truth": lambda problem, state: self.rmse_truth(state)}
 
     def rmse_truth(self, state: State) -> float:
-        """Return the root mean square error of all entries against the underlying matrix."""
+        """Return the root mean square error of the iterate on all entries of the true matrix."""
         return float(np.linalg.norm(state.x - self.truth)) / math.sqrt(math.prod(self.shape))
 
 
 class RegressionTable(SlopeTable):
-    """One number <Z_i, x> for each component and, for loss (8), the points x themselves.
+    """SAGA table of one number <Z_i, x> for each component and, for loss (8), the points x.
 
-    All components replaced in one call share their x. So the memory is 16 n bytes, plus, for loss
-    (8), 8 M N for each call of which some component is still in the table.
+    All components replaced in one call share their x. So the memory is 16 n bytes. For loss (8),
+    it is 8 M N bytes more for each call of which some component is still in the table.
     """
 
     def __init__(self, problem: MatrixRegression, x: Floats) -> None:

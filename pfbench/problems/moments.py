@@ -1,10 +1,10 @@
-"""Constants from second moments of data rows, in the Euclidean norm and in others.
+"""Constants from second moments of data rows, in the Euclidean norm and in other norms.
 
-The smoothness L_norm of |grad f(x) - grad f(y)|_* <= L_norm |x - y| is at most zeta^2 L_f. Let 0 <=
-Hess f(x) <= G (x) I for a positive semidefinite G that acts on the rows of a matrix. Then L_norm is
-at most the maximum of <X, G X> over |X| <= 1, by Cauchy-Schwarz. It is equal to this maximum if f
-is the quadratic with that Hessian. A convex function is largest at an extreme point of the ball:
-`max_quadratic_form`.
+The smoothness L_norm in |grad f(x) - grad f(y)|_* <= L_norm |x - y| is at most zeta^2 L_f. Let 0
+<= Hess f(x) <= G (x) I, where G is positive semidefinite and acts on the rows of a matrix. Then,
+by Cauchy-Schwarz, L_norm is at most the maximum of <X, G X> over |X| <= 1. It is equal to this
+maximum if f is the quadratic with that Hessian. A convex function is largest at an extreme point
+of the ball, which `max_quadratic_form` uses.
 """
 
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ _SHARPNESS = 1e-6
 
 
 def moment_upper_bound(rows: Any, weights: Floats) -> float:
-    """Return the largest eigenvalue of sum_i weights_i a_i a_i', rounded up.
+    """Return an upper bound of the largest eigenvalue of sum_i weights_i a_i a_i'.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def moment_upper_bound(rows: Any, weights: Floats) -> float:
 
 
 def moment_lower_bound(rows: Any, weights: Floats) -> float:
-    """Return the smallest eigenvalue of sum_i weights_i a_i a_i', rounded down.
+    """Return a lower bound of the smallest eigenvalue of sum_i weights_i a_i a_i'.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def moment_lower_bound(rows: Any, weights: Floats) -> float:
 
 
 def certificate_note(rows: Any) -> str:
-    """Return a note for the derivation if `moment_upper_bound` is probabilistic, else ""."""
+    """Return a note for a constant's derivation if `moment_upper_bound` may fail, else ""."""
     if min(rows.shape) <= DENSE:
         return ""
     return f"; the eigenvalue by a Lanczos bound that fails with probability at most {FAILURE:g}"
@@ -123,7 +123,7 @@ def _weight_rows(rows: Any, weights: Floats) -> Any:
 
 
 def _dense_gram(rows: Floats, weights: Floats) -> Floats:
-    """Return sum_i weights_i a_i a_i' of dense rows, in blocks."""
+    """Return sum_i weights_i a_i a_i' for dense rows a_i, computed in blocks of rows."""
     gram = np.zeros((rows.shape[1], rows.shape[1]))
     for start in range(0, len(rows), _ROWS):
         part = slice(start, start + _ROWS)
@@ -133,7 +133,7 @@ def _dense_gram(rows: Floats, weights: Floats) -> Floats:
 
 
 def _gram(rows: Any) -> Any:
-    """Return sum_i a_i a_i'; dense blocks are faster for sparse rows with many entries."""
+    """Return sum_i a_i a_i'; sparse rows with many entries are converted to dense blocks."""
     n, d = rows.shape
     if not _is_sparse(rows) or rows.nnz < _FULL * n * d:
         return rows.T @ rows
@@ -145,7 +145,7 @@ def _gram(rows: Any) -> Any:
 
 
 def _as_operator_unless_zero(matrix: Any) -> LinearOperator | None:
-    """Return the matrix as an operator for Lanczos, None if it is 0."""
+    """Return the matrix as a linear operator for Lanczos iterations, or None if it is zero."""
     if not _is_sparse(matrix):
         return DenseOperator(np.ascontiguousarray(matrix)) if matrix.any() else None
     entries = matrix.tocoo()
@@ -175,7 +175,7 @@ Stated = dict[str, tuple[float, str]]
 
 
 def unmet_norm_requirement_reasons(problem: Any) -> dict[str, str]:
-    """Return the reason for each requirement of a norm that the problem does not meet."""
+    """Return the requirements on a norm that the problem does not meet, each with its reason."""
     if problem.norm is None:
         return dict.fromkeys(("norm", *(f"norm {kind}" for kind in KINDS)), "it has no norm")
     if problem.is_bounded:
@@ -189,22 +189,28 @@ def unmet_norm_requirement_reasons(problem: Any) -> dict[str, str]:
 
 
 def dual_norm(problem: Any, state: State) -> float:
-    """Return |grad f(x)|_* in the problem's norm, exact to rounding."""
+    """Return the dual norm |grad f(x)|_* of the gradient in the problem's norm, up to rounding."""
     return float(problem.norm.dual_norm(problem.gradient(view(state.x))))
 
 
 def lmo_lower(problem: Any, state: State) -> float | None:
-    """Return <M, O>/|M|_* for the estimate M and its linear minimiser -rho O; 1 if exact."""
+    """Return <M, O>/|M|_* for the estimate M and its approximate linear minimiser -rho O.
+
+    It is 1 for an exact linear minimisation, and None without an estimate.
+    """
     return None if state.estimate is None else float(problem.norm.lmo_quality(state.estimate).lower)
 
 
 def lmo_upper(problem: Any, state: State) -> float | None:
-    """Return |O| for the linear minimiser -rho O at the estimate; 1 if exact."""
+    """Return |O| for the approximate linear minimiser -rho O at the gradient estimate.
+
+    It is 1 for an exact linear minimisation, and None without an estimate.
+    """
     return None if state.estimate is None else float(problem.norm.lmo_quality(state.estimate).upper)
 
 
 def lmo_products(problem: Any, state: State) -> float:
-    """Return the number of matrix products in each linear minimisation."""
+    """Return the number of matrix products in each linear minimisation over the norm's ball."""
     return float(problem.norm.matrix_products_per_lmo)
 
 
@@ -225,7 +231,9 @@ OF_NORMS: Mapping[str, Measure] = MappingProxyType(
 def norm_constants(
     norm: NormBall | None, L_f: float, other_L_norm_bound: tuple[float, str] | None = None
 ) -> Stated:
-    """Return L_norm, rho, zeta and omega with their derivations; empty without a norm.
+    """Return the constants L_norm, rho, zeta and omega of a norm, with their derivations.
+
+    Without a norm, return an empty dict.
 
     Parameters
     ----------
@@ -253,7 +261,9 @@ def norm_constants(
 
 
 def max_quadratic_form(norm: NormBall, G: Floats, columns: int) -> tuple[float, str] | None:
-    """Return the maximum of <X, G X> over |X| <= 1, or an upper bound; None if none is known.
+    """Return the maximum of <X, G X> over the norm's unit ball |X| <= 1, or an upper bound.
+
+    Return None if no bound is known.
 
     Parameters
     ----------
@@ -294,7 +304,7 @@ def max_quadratic_form(norm: NormBall, G: Floats, columns: int) -> tuple[float, 
 
 
 def _maximum_over_signs(G: Floats) -> float:
-    """Return the maximum of s'Gs over s in {-1, 1}^m."""
+    """Return the maximum of s'G s over the sign vectors s in {-1, 1}^m."""
     m = len(G)
     codes = np.arange(2 ** max(0, m - 1))[:, None]  # s and -s have the same square
     signs = np.where(codes >> np.arange(m) & 1, 1.0, -1.0)
@@ -302,5 +312,5 @@ def _maximum_over_signs(G: Floats) -> float:
 
 
 def second_moment(rows: Floats) -> Floats:
-    """Return E a a' of rows a, shape (d, d)."""
+    """Return the second moment E a a' of the rows a, shape (d, d)."""
     return np.asarray(rows.T @ rows / len(rows))

@@ -32,7 +32,7 @@ from pfbench.sets.catalogue import layer_norm_ball
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyFamily(AnySetFamily):
-    """Quadratic with additive noise."""
+    """Base class of the families of quadratics with additive noise."""
 
     only_set = "none"
 
@@ -50,7 +50,10 @@ class NoisyFamily(AnySetFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class SeparableFamily(NoisyFamily):
-    """Quadratic (kappa u_1^2 + u_2^2 + ... + u_d^2)/2, u = x - c, from (1, ..., 1)."""
+    """Family of quadratics (kappa u_1^2 + u_2^2 + ... + u_d^2)/2 with u = x - c.
+
+    The components have additive noise. The start point is (1, ..., 1) by default.
+    """
 
     problem: ClassVar[type[FiniteSum]] = SeparableQuadratic
     summary = "(kappa x_1^2 + x_2^2 + ...)/2 with noise of known variance, convex"
@@ -62,7 +65,7 @@ class SeparableFamily(NoisyFamily):
     centre: float = parameter(0.0, "each entry of c")
 
     def build(self) -> FiniteSum:
-        """Return the problem."""
+        """Build the problem from the values of this family's parameters."""
         d, rng = self.columns, np.random.default_rng(self.seed)
         check_length("a point", d)
         weights = np.ones(d)
@@ -81,7 +84,7 @@ class SeparableFamily(NoisyFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixLeastSquaresFamily(NoisyFamily):
-    """Least squares |A W - B|^2/2 with normal A and B."""
+    """Family of least-squares problems |A W - B|^2/2 with normal random A and B."""
 
     problem: ClassVar[type[FiniteSum]] = MatrixLeastSquares
     summary = "|A W - B|^2/2 over matrices with noise of known variance, convex"
@@ -92,7 +95,7 @@ class MatrixLeastSquaresFamily(NoisyFamily):
     outputs: int = integer(5, "columns of W")
 
     def build(self) -> FiniteSum:
-        """Return the problem."""
+        """Build the problem from the values of this family's parameters."""
         p, m, n = self.rows, self.columns, self.outputs
         check_length("A", p * m)
         check_length("B", p * n)
@@ -109,7 +112,7 @@ class MatrixLeastSquaresFamily(NoisyFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class TwoLayerFamily(AnySetFamily):
-    """Two-layer network; its targets are the outputs of another network of the same size."""
+    """Family of two-layer networks whose targets are outputs of a random network of that size."""
 
     problem: ClassVar[type[FiniteSum]] = TwoLayerNetwork
     summary = "network of two layers, |W2 tanh(W1 a) - b|^2/2, non-convex"
@@ -136,7 +139,7 @@ class TwoLayerFamily(AnySetFamily):
     seed: int = integer(0, "seed of the data and of the start", minimum=0)
 
     def build(self) -> FiniteSum:
-        """Return the problem."""
+        """Build the problem from the values of this family's parameters."""
         n, m, h, k = self.rows, self.columns, self.hidden, self.outputs
         check_length("the features", n * max(m, h, k))
         check_length("a point", h * (m + k))
@@ -165,7 +168,7 @@ class TwoLayerFamily(AnySetFamily):
         return NormedProblem(network, layer_norm_ball(self.norm, blocks))
 
     def _check_domain(self, feasible: ConvexBody) -> float:
-        """Return the domain; raise if there is a set, on which the constants hold."""
+        """Return the domain's radius, infinite by default; raise if a bounded set is given too."""
         if self.domain is None:
             return math.inf
         if math.isfinite(feasible.diameter):
@@ -175,7 +178,7 @@ class TwoLayerFamily(AnySetFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseFamily(AnySetFamily):
-    """Function whose gradient gets noise."""
+    """Base class of the families of samplers whose gradient is an exact gradient plus noise."""
 
     only_set = "none"
 
@@ -194,7 +197,7 @@ class NoiseFamily(AnySetFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyVectorFamily(NoiseFamily):
-    """Function of vectors whose gradient gets noise."""
+    """Base class of the families of functions of vectors whose gradient gets noise."""
 
     points = "vectors"
 
@@ -202,7 +205,7 @@ class NoisyVectorFamily(NoiseFamily):
     begin: float = parameter(1.0, "each entry of the start, where it is in the set")
 
     def build(self) -> FiniteSum:
-        """Return the sampler."""
+        """Build the sampler from the values of this family's parameters."""
         d = self.columns
         check_length("a point", d)
         feasible = self._build_feasible_set((d,))
@@ -213,10 +216,10 @@ class NoisyVectorFamily(NoiseFamily):
 
     @abstractmethod
     def _build_function(self, feasible: ConvexBody, start: Floats) -> FiniteSum:
-        """Return f."""
+        """Return the function f without noise."""
 
     def _add_noise(self, function: FiniteSum, noise: NoiseDistribution) -> FiniteSum:
-        """Return f with additive noise along the first coordinate."""
+        """Return a sampler of f with additive noise in the first entry of the gradient."""
         return AdditiveNoise(
             function=function, noise=noise, direction=np.eye(1, function.shape[0])[0]
         )
@@ -224,7 +227,7 @@ class NoisyVectorFamily(NoiseFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveFamily(NoisyVectorFamily):
-    """Separable quadratic with additive noise."""
+    """Family of separable quadratics with additive noise."""
 
     problem: ClassVar[type[FiniteSum]] = AdditiveNoise
     summary = (
@@ -243,19 +246,22 @@ class AdditiveFamily(NoisyVectorFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class MultiplicativeFamily(AdditiveFamily):
-    """Separable quadratic with multiplicative noise."""
+    """Family of separable quadratics with multiplicative noise."""
 
     problem: ClassVar[type[FiniteSum]] = MultiplicativeNoise
     summary = "sampler of (kappa x_1^2 + x_2^2 + ...)/2 whose gradient is multiplied by 1 + xi"
 
     def _add_noise(self, function: FiniteSum, noise: NoiseDistribution) -> FiniteSum:
-        """Return f with multiplicative noise."""
+        """Return a sampler of f with multiplicative noise."""
         return MultiplicativeNoise(function=function, noise=noise)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixAdditiveFamily(NoiseFamily):
-    """Squared distance to a normal matrix with additive noise along a partial isometry."""
+    """Family of squared distances to a normal random matrix with additive noise.
+
+    The noise is along a partial isometry.
+    """
 
     problem: ClassVar[type[FiniteSum]] = MatrixAdditiveNoise
     summary = "sampler of |W - B|^2/2 over matrices, with noise xi E, E of rank r and norm 1"
@@ -267,7 +273,7 @@ class MatrixAdditiveFamily(NoiseFamily):
     seed: int = integer(0, "seed of B", minimum=0)
 
     def build(self) -> FiniteSum:
-        """Return the sampler."""
+        """Build the sampler from the values of this family's parameters."""
         m, k, r = self.rows, self.columns, self.rank
         if r > min(m, k):
             raise InputError(f"rank={r} must be at most {min(m, k)}, the shorter side of a point.")
@@ -289,7 +295,7 @@ class MatrixAdditiveFamily(NoiseFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class CubicFamily(NoisyVectorFamily):
-    """Cube of the norm with additive noise."""
+    """Family of the function rho |x|^3/6 with additive noise."""
 
     problem: ClassVar[type[FiniteSum]] = CubedNorm
     summary = "sampler of rho |x|^3/6 with noise xi on the first partial derivative"
@@ -302,7 +308,10 @@ class CubicFamily(NoisyVectorFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class RandomRowsFamily(AnySetFamily):
-    """Loss on random rows: normal features and targets, with random probabilities."""
+    """Base class of the families of losses on random rows.
+
+    Features and targets are normal, and the probabilities of the rows are random.
+    """
 
     problem: ClassVar[type[RandomRows]]
     points = "vectors"
@@ -316,7 +325,7 @@ class RandomRowsFamily(AnySetFamily):
     seed: int = integer(0, "seed of the rows and of their probabilities", minimum=0)
 
     def build(self) -> FiniteSum:
-        """Return the sampler."""
+        """Build the sampler from the values of this family's parameters."""
         K, d = self.rows, self.columns
         check_length("the features", K * d)
         rng = np.random.default_rng(self.seed)
@@ -334,7 +343,7 @@ class RandomRowsFamily(AnySetFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class RegressionFamily(RandomRowsFamily):
-    """Least squares on random rows."""
+    """Family of least-squares losses on random rows."""
 
     problem: ClassVar[type[RandomRows]] = RandomRegression
     summary = "sampler of E (<a, x> - b)^2/2 over random rows (a, b), convex"
@@ -342,7 +351,7 @@ class RegressionFamily(RandomRowsFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class GLMFamily(RandomRowsFamily):
-    """Log-cosh loss on random rows."""
+    """Family of log-cosh losses on random rows."""
 
     problem: ClassVar[type[RandomRows]] = RandomGLM
     summary = "sampler of E log cosh(<a, x> - b) over random rows (a, b), convex"

@@ -24,7 +24,7 @@ NOISES = ("two-point", "skewed", "three-point", "pareto")
 
 @dataclass(frozen=True)
 class NoiseDistribution:
-    """Distribution of a number xi of mean 0 with exact moments.
+    """Distribution of a scalar noise xi with mean 0 and known exact moments.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class NoiseDistribution:
 
     @cached_property
     def atoms(self) -> Atoms | None:
-        """All values, shape (K,), with their probabilities; None for pareto."""
+        """Values, shape (K,), and probabilities of the distribution; None for the kind pareto."""
         q, p, sigma = self.probability, self.order, self.sigma
         if self.kind == "two-point":
             return Atoms(np.array([sigma, -sigma]), np.array([0.5, 0.5]))
@@ -71,7 +71,7 @@ class NoiseDistribution:
         return None
 
     def moment(self, order: float) -> float:
-        """Return E|xi|^order; infinite where there is none."""
+        """Return E|xi|^order, which may be infinite."""
         if self.atoms is None:
             finite = order < self.tail
             return self.sigma**order * self.tail / (self.tail - order) if finite else math.inf
@@ -79,7 +79,7 @@ class NoiseDistribution:
         return float(probabilities @ np.abs(values) ** order)
 
     def draw(self, rng: np.random.Generator, size: int) -> Floats:
-        """Return independent draws, shape (size,)."""
+        """Return `size` independent draws of xi, shape (size,)."""
         if self.atoms is None:
             signs = 2.0 * rng.integers(2, size=size) - 1.0
             return np.asarray(self.sigma * signs * (1.0 - rng.random(size)) ** (-1.0 / self.tail))
@@ -89,7 +89,7 @@ class NoiseDistribution:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NoisyGradient(SampledFunction):
-    """Sampler of a function whose exact gradient gets noise.
+    """Sampler of a function whose exact gradient is perturbed by noise.
 
     Attributes
     ----------
@@ -101,32 +101,34 @@ class NoisyGradient(SampledFunction):
 
     @property
     def atoms(self) -> Atoms | None:  # type: ignore[override]
-        """The distribution of xi; None if it is not finite."""
+        """Values and probabilities of xi; None if xi has no finite distribution."""
         return self.noise.atoms
 
     @property
     def digest(self) -> str:
-        """Hash of the function and of the noise."""
+        """Hash of the function and of the noise distribution."""
         return content_digest((type(self).__name__, self.function.digest, self.noise))
 
     def draw(self, rng: np.random.Generator, size: int) -> Floats:
-        """Return draws of xi, shape (size,)."""
+        """Return `size` independent draws of xi, shape (size,)."""
         return self.noise.draw(rng, size)
 
     def constants(self, start: Any) -> Constants:
-        """Return the constants of the function, and those of the noise."""
+        """Return the constants of the function and of the noise, with their derivations."""
         names = ("D", "L_f", "L2_ms", "delta", "M", "sigma_hat", "ell")
         constants = self.function.constants(start)
         return self.function_constants(start, *names, **self.noise_constants(constants, start))
 
     @abstractmethod
     def noise_constants(self, constants: Constants, start: Any) -> dict[str, tuple[float, str]]:
-        """Return the constants that the noise decides, with their derivations."""
+        """Return the constants that depend on the noise, by name, with their derivations."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdditiveNoise(NoisyGradient):
-    """grad f(x, xi) = grad f(x) + xi E with a unit vector E, by default the first.
+    """Gradient with additive noise, grad f(x, xi) = grad f(x) + xi E, where E is a unit vector.
+
+    E is the first unit vector by default.
 
     Attributes
     ----------
@@ -145,35 +147,41 @@ class AdditiveNoise(NoisyGradient):
             raise InputError("direction must have the Euclidean norm 1: divide it by its norm.")
 
     def mean_gradient(self, values: Any, x: Any) -> Gradient:
-        """Return the gradient at x plus the mean noise."""
+        """Return the gradient at x plus the mean of the drawn xi times E."""
         return self.gradient(x) + float(np.mean(values)) * self.direction
 
     def noise_constants(self, constants: Constants, start: Any) -> dict[str, tuple[float, str]]:
-        """Return the variance, the same at every point, and the smoothness, that of f."""
+        """Return the variance sigma2, and the smoothness constants L_ms and L_max.
+
+        The variance is the same at every point, and both smoothness constants are L_f.
+        """
         smooth = constants.L_f, "L_f: all f(., xi) have the Hessian of f"
         variance = self.noise.moment(2.0), f"variance of the {self.noise.kind} noise: exact"
         return {"L_ms": smooth, "L_max": smooth, "sigma2": variance}
 
 
 class MatrixAdditiveNoise(AdditiveNoise):
-    """Additive noise on a function of matrices."""
+    """Sampler of a function of matrices whose gradient gets additive noise."""
 
     name: ClassVar[str] = "matrix-additive"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MultiplicativeNoise(NoisyGradient):
-    """grad f(x, xi) = (1 + xi) grad f(x); the noise grows with the gradient."""
+    """Gradient with multiplicative noise, grad f(x, xi) = (1 + xi) grad f(x)."""
 
     name: ClassVar[str] = "multiplicative"
     source: ClassVar[str] = "pfbench"
 
     def mean_gradient(self, values: Any, x: Any) -> Gradient:
-        """Return 1 plus the mean noise, times the gradient at x."""
+        """Return the gradient at x times 1 plus the mean of the drawn xi."""
         return (1.0 + float(np.mean(values))) * self.gradient(x)
 
     def noise_constants(self, constants: Constants, start: Any) -> dict[str, tuple[float, str]]:
-        """Return L_ms, and the largest variance over a bounded set; else it is infinite."""
+        """Return L_ms, and sigma2 as a bound of the variance over the set.
+
+        The bound is infinite for an unbounded set.
+        """
         nu2 = self.noise.moment(2.0)
         longest = float(np.linalg.norm(self.gradient(start))) + constants.L_f * self.set.diameter
         return {
@@ -184,7 +192,7 @@ class MultiplicativeNoise(NoisyGradient):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CubedNorm(SingleComponent):
-    """f(x) = rho |x|^3/6, whose Hessian is rho-Lipschitz: the third derivative is attained.
+    """Function f(x) = rho |x|^3/6, whose Hessian has the exact Lipschitz constant rho.
 
     Attributes
     ----------
@@ -204,7 +212,7 @@ class CubedNorm(SingleComponent):
 
     @cached_property
     def digest(self) -> str:
-        """Hash of all numbers."""
+        """Hash of all numbers that define the problem."""
         return content_digest((self.name, self.rho, self.set), self.start_point)
 
     def start(self) -> Floats:
@@ -220,12 +228,12 @@ class CubedNorm(SingleComponent):
         return np.asarray(0.5 * self.rho * np.linalg.norm(x) * x)
 
     def hessian_operator(self, s: Floats) -> Operator:
-        """Return rho (|s| I + s s'/|s|)/2; 0 at s = 0."""
+        """Return the Hessian rho (|s| I + s s'/|s|)/2 at s, which is 0 at s = 0."""
         size = float(np.linalg.norm(s))
         return lambda u: 0.5 * self.rho * (size * u + (s * (s @ u) / size if size else 0.0))
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of this problem."""
+        """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         return Constants.from_derivations(
             n=(1, "one component"),
             D=(self.set.diameter, f"diameter of the set {self.set.name}"),

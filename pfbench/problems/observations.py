@@ -20,7 +20,7 @@ _MOST_POSITIONS = 1 << 62
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Observed entries of a matrix.
+    """Observed entries of a matrix, with their positions and held-out entries.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Observations:
 
 @dataclass(frozen=True, eq=False)
 class OrderedObservations:
-    """Observed entries in row order, without held-out ones; positions are stored once.
+    """Observed entries in row order, without held-out entries; each position is stored once.
 
     Attributes
     ----------
@@ -82,17 +82,17 @@ class OrderedObservations:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(M, N)."""
+        """Shape of a point: (M, N)."""
         return self.pattern.shape
 
     @property
     def rows(self) -> Integers:
-        """Rows of the observed positions, shape (n,)."""
+        """Row indices of the observed entries, shape (n,)."""
         return self.pattern.row_numbers()
 
     @property
     def columns(self) -> Integers:
-        """Columns of the observed positions, shape (n,)."""
+        """Column indices of the observed entries, shape (n,)."""
         return self.pattern.rows.indices.astype(np.int64)
 
     @property
@@ -103,11 +103,11 @@ class OrderedObservations:
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticEntries(CheckedParameters):
-    """Part of the entries of a low-rank matrix, by default that of shen2019 section 6.
+    """Observed part of a random low-rank matrix, by default as in shen2019 section 6.
 
-    Singular values largest decay^(k-rank), k = 1..rank, and uniform singular vectors; a share
-    `outliers` of all entries is changed by uniform noise in [-noise, noise]; a share `density` of
-    all entries, uniform without replacement, is observed.
+    The k-th of `rank` singular values is largest decay^(k-rank), and the singular vectors are
+    uniform. A fraction `outliers` of all entries is perturbed by uniform noise in [-noise, noise].
+    A fraction `density` of all entries, uniform without replacement, is observed.
     """
 
     seed: int = integer(0, "seed of the problem's data", minimum=0)
@@ -121,7 +121,7 @@ class SyntheticEntries(CheckedParameters):
     density: float = positive(0.1, "share of all entries that are observed", upper=1.0)
 
     def draw(self, name: str = "synthetic") -> OrderedObservations:
-        """Return the observed entries.
+        """Draw the observed entries.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class SyntheticEntries(CheckedParameters):
 
 
 def _evaluate_entries(factors: Factors, pattern: Pattern) -> Floats:
-    """Return the entries of a factored matrix on a pattern, shape (n,)."""
+    """Return the entries of a matrix in factored form on a sparsity pattern, shape (n,)."""
     weights, left, right = factors
     values = np.empty(pattern.n)
     for part in pattern.parts():
@@ -172,7 +172,10 @@ def draw_synthetic_entries(**overrides: Any) -> OrderedObservations:
 
 
 def _draw_hypergeometric(rng: np.random.Generator, good: int, bad: int, sample: int) -> int:
-    """Draw the number of good items in a sample; NumPy's version is limited to 10^9 items."""
+    """Draw the number of good items in a sample of `sample` items without replacement.
+
+    NumPy's version is limited to 10^9 items.
+    """
     if good + bad < 1_000_000_000:
         return int(rng.hypergeometric(good, bad, sample))
     # Exact up to a relative error of sample/population, by independent draws.
@@ -181,10 +184,10 @@ def _draw_hypergeometric(rng: np.random.Generator, good: int, bad: int, sample: 
 
 @dataclass(frozen=True, kw_only=True)
 class DigitPixels(CheckedParameters):
-    """Share of the pixels of scikit-learn's 1797 digit images, as an 1797 x 64 matrix.
+    """Random part of the pixels of scikit-learn's 1797 digit images, as a 1797 x 64 matrix.
 
-    Pixels are 0 to 16; the mean of the observed ones is subtracted. A further share `heldout` of
-    all pixels is held out.
+    Pixels are from 0 to 16; the mean of the observed pixels is subtracted. A further fraction
+    `heldout` of all pixels is held out.
     """
 
     seed: int = integer(0, "seed of the problem's data", minimum=0)
@@ -192,7 +195,7 @@ class DigitPixels(CheckedParameters):
     heldout: float = nonnegative(0.1, "share of the entries or ratings that is held out", upper=1.0)
 
     def draw(self, name: str = "digits") -> Observations:
-        """Return the observed and the held-out pixels.
+        """Draw the observed and the held-out pixels.
 
         Raises
         ------
@@ -217,10 +220,10 @@ class DigitPixels(CheckedParameters):
 
 @dataclass(frozen=True, kw_only=True)
 class MovieRatings(CheckedParameters):
-    """Ratings of movies by users as a matrix; a share `heldout` of the ratings is held out.
+    """Ratings of movies by users as a matrix; a fraction `heldout` of the ratings is held out.
 
-    `edition` is a variant of MovieLens (latest-small, 100k, 1m, 10m, 25m) or the path of a
-    `ratings.csv`, `ratings.dat` or `u.data`. The mean of the other ratings is subtracted.
+    `edition` is an edition of MovieLens (latest-small, 100k, 1m, 10m, 25m), or the path of a
+    `ratings.csv`, `ratings.dat` or `u.data`. The mean of the observed ratings is subtracted.
     """
 
     seed: int = integer(0, "seed of the problem's data", minimum=0)
@@ -230,7 +233,7 @@ class MovieRatings(CheckedParameters):
     heldout: float = nonnegative(0.2, "share of the entries or ratings that is held out", upper=1.0)
 
     def draw(self, name: str = "movielens") -> Observations:
-        """Return the ratings.
+        """Load the ratings, and split them into observed and held-out ones.
 
         Raises
         ------
@@ -260,7 +263,11 @@ def _centre_and_split(
     observed_count: int,
     heldout_count: int,
 ) -> Observations:
-    """Split entries: the first `observed_count` are observed, the next `heldout_count` are held out."""  # noqa: E501
+    """Split entries into observed and held-out ones, and centre both.
+
+    The first `observed_count` entries are observed, and the next `heldout_count` are held out. The
+    mean of the observed entries is subtracted from all.
+    """
     if observed_count < 1:
         raise InputError("no entry would be observed: raise density.")
     centre = math.fsum(values[:observed_count]) / observed_count

@@ -1,8 +1,8 @@
 """Restricted strong convexity of matrix regression on given data (li2019 (4), lemma 1).
 
-For a quadratic f this means (1/2) q(V) >= (sigma/2) |V|_F^2 - tau |V|_*^2 for all V, where q(V) = E
-<Z, V>^2 - w |V|_F^2. Lemma 1 promises it for some c in tau = c xi d/n with high probability; here
-tau is estimated by a search, since the guarantees depend on its size.
+For a quadratic f, it means (1/2) q(V) >= (sigma/2) |V|_F^2 - tau |V|_*^2 for all V, where q(V) = E
+<Z, V>^2 - w |V|_F^2. Lemma 1 guarantees it with high probability for tau = c xi d/n with an
+unknown constant c. Therefore pfbench estimates tau by a search.
 """
 
 import math
@@ -19,7 +19,7 @@ from pfbench.problems.sensing import SensingData, row_blocks
 
 
 class WorstDirection(NamedTuple):
-    """Direction V, and the smallest tau for which it satisfies restricted strong convexity."""
+    """Direction V and the smallest tau for which V satisfies restricted strong convexity."""
 
     tau: float
     direction: Floats
@@ -27,7 +27,9 @@ class WorstDirection(NamedTuple):
 
 @dataclass(frozen=True)
 class RestrictedConvexity:
-    """Constants of f(y) - f(x) - <grad f(x), y - x> >= (sigma/2) |y - x|_F^2 - tau |y - x|_*^2.
+    """Constants of restricted strong convexity of a function f on matrices.
+
+    They satisfy f(y) - f(x) - <grad f(x), y - x> >= (sigma/2) |y - x|_F^2 - tau |y - x|_*^2.
 
     Attributes
     ----------
@@ -46,16 +48,17 @@ class RestrictedConvexity:
 
     @property
     def has_positive_sigma_hat(self) -> bool:
-        """Whether sigma_hat is positive."""
+        """Whether sigma_hat is positive, so that the theorems apply."""
         return self.sigma_hat > 0.0
 
 
 def compute_restricted_convexity(data: SensingData) -> RestrictedConvexity:
-    """Return sigma, tau and sigma_hat on these data.
+    """Return the constants sigma, tau and sigma_hat of restricted strong convexity on the data.
 
     If f is strongly convex, sigma is its modulus and tau is 0. Otherwise sigma is that of li2019
-    lemma 1 with corrected constants, sigma/2 = lambda_min(Sigma_x)/4 for loss (7) and /8 for loss
-    (8). Then tau is the largest that `find_worst_direction` finds, an estimate from below.
+    lemma 1 with corrected constants: sigma/2 is lambda_min(Sigma_x)/4 for loss (7) and
+    lambda_min(Sigma_x)/8 for loss (8). Then tau is a lower estimate: the largest value that
+    `find_worst_direction` finds.
     """
     own = data.least_eigenvalue - data.sensing_variance
     if own > 0.0:
@@ -93,12 +96,12 @@ def compute_restricted_convexity(data: SensingData) -> RestrictedConvexity:
 def find_worst_direction(
     data: SensingData, alpha: float, *, rank: int = 1, starts: int = 4, seed: int = 0
 ) -> WorstDirection:
-    """Search for the direction that needs the largest tau for a curvature alpha.
+    """Return the direction V found to require the largest tau for a curvature alpha.
 
-    The second-order part of f is q(V)/2, q(V) = E <Z, V>^2 - w |V|_F^2. The target is the smallest
-    tau >= 0 with q(V)/2 >= alpha |V|_F^2 - tau |V|_*^2 for all V; local searches give a lower bound
-    of it. li2019 lemma 1 has tau = c xi d/n and alpha = lambda_min(Sigma_x)/2 for loss (7), /4 for
-    loss (8); corrected, half of these.
+    The second-order part of f is q(V)/2 with q(V) = E <Z, V>^2 - w |V|_F^2. The search estimates
+    the smallest tau >= 0 with q(V)/2 >= alpha |V|_F^2 - tau |V|_*^2 for all V. It is local, so the
+    result is a lower bound. In li2019 lemma 1, tau is c xi d/n, and alpha is lambda_min(Sigma_x)/2
+    for loss (7) and lambda_min(Sigma_x)/4 for loss (8). The corrected alpha is half of these.
 
     Parameters
     ----------
@@ -142,7 +145,7 @@ def find_worst_direction(
 
 
 def _excess(data: SensingData, alpha: float, V: Floats) -> float:
-    """Return alpha |V|_F^2 - q(V)/2."""
+    """Return alpha |V|_F^2 - q(V)/2, the excess that tau |V|_*^2 must cover."""
     products = data.products(data.all, V)
     square = float(np.vdot(V, V))
     q = float(products @ products) / data.n - data.sensing_variance * square
@@ -150,7 +153,10 @@ def _excess(data: SensingData, alpha: float, V: Floats) -> float:
 
 
 def _minimise_rank_one(data: SensingData, rng: np.random.Generator, limit: int = 100) -> Floats:
-    """Minimise E <Z, u v'>^2 over unit vectors, each in turn by an eigenvector."""
+    """Return u v' for unit vectors u and v that locally minimise E <Z, u v'>^2.
+
+    Each vector in turn is replaced by an eigenvector.
+    """
     u = rng.standard_normal(data.shape[0])
     u /= np.linalg.norm(u)
     before = math.inf
@@ -164,7 +170,7 @@ def _minimise_rank_one(data: SensingData, rng: np.random.Generator, limit: int =
 
 
 def _contract_side(data: SensingData, vector: Floats, side: int) -> Floats:
-    """Return E (Z'u)(Z'u)' (side 0), or E (Z v)(Z v)' (side 1)."""
+    """Return E (Z'u)(Z'u)' for `side` 0 and the vector u, or E (Z v)(Z v)' for `side` 1."""
     M, N = data.shape
     gram = np.zeros((M, M) if side else (N, N))
     for block in row_blocks(*data.rows.shape):
@@ -177,7 +183,11 @@ def _contract_side(data: SensingData, vector: Floats, side: int) -> Floats:
 def _maximise_over_rank(
     data: SensingData, alpha: float, rank: int, rng: np.random.Generator
 ) -> Floats:
-    """Maximise (alpha |V|_F^2 - q(V)/2)/((|A|_F^2 + |B|_F^2)/2)^2 over V = A B'."""
+    """Return V = A B' that locally maximises the ratio of `_excess` to a norm of A and B.
+
+    The ratio is (alpha |V|_F^2 - q(V)/2)/((|A|_F^2 + |B|_F^2)/2)^2. Its denominator is at least
+    |V|_*^2.
+    """
     M, N = data.shape
     share, zero = np.full(data.n, 1.0 / data.n), np.zeros(data.n)
 
@@ -202,6 +212,6 @@ def _unknown_convexity(reason: str) -> RestrictedConvexity:
 
 
 def _smallest_eigenpair(gram: Floats) -> tuple[float, Floats]:
-    """Return the smallest eigenvalue and its unit eigenvector."""
+    """Return the smallest eigenvalue of a symmetric matrix and a unit eigenvector of it."""
     values, vectors = scipy.linalg.eigh(gram, subset_by_index=(0, 0))
     return float(values[0]), vectors[:, 0]

@@ -1,4 +1,4 @@
-"""Rows and labels of linear models: their sources, and their validated form in CSR."""
+"""Rows and labels of linear models: their sources, and their conversion to CSR format."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from pfbench.problems.data.loading import load_classification
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticRows(CheckedParameters):
-    """Isotropic rows on the unit sphere, and labels of a linear model."""
+    """Synthetic isotropic rows on the unit sphere, with labels of a noisy linear model."""
 
     seed: int = integer(0, "seed of the problem's data", minimum=0)
     rows: int = integer(2000, "number of rows (n)")
@@ -23,7 +23,10 @@ class SyntheticRows(CheckedParameters):
     noise: float = nonnegative(0.1, "standard deviation of the noise added to a label")
 
     def draw(self, name: str = "synthetic") -> tuple[Any, Floats]:
-        """Return features (n, d) and labels (n,): <a_i, w> plus noise, w standard normal."""
+        """Draw features (n, d) and labels (n,), which are <a_i, w> plus noise.
+
+        The vector w is standard normal.
+        """
         rng = np.random.default_rng(self.seed)
         n, d = self.rows, self.columns
         features = rng.standard_normal((n, d))
@@ -35,10 +38,10 @@ class SyntheticRows(CheckedParameters):
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryData:
-    """Data set with two classes, unscaled."""
+    """Data set with two classes, whose features are not scaled."""
 
     def draw(self, name: str) -> tuple[Any, Floats]:
-        """Return features, sparse (n, d), and labels +1 and -1 (n,).
+        """Return sparse features, shape (n, d), and labels +1 and -1, shape (n,).
 
         Raises
         ------
@@ -50,13 +53,16 @@ class BinaryData:
 
 
 def draw_synthetic_rows(signs: bool = False, **overrides: Any) -> tuple[Floats, Floats]:
-    """Draw the data of `SyntheticRows`; with `signs`, labels become signs, +1 for 0."""
+    """Draw the features and labels of `SyntheticRows`; with `signs`, labels become +1 or -1.
+
+    The label 0 becomes +1.
+    """
     features, labels = SyntheticRows(**overrides).draw()
     return features, label_signs_zero_positive(labels) if signs else labels
 
 
 def label_signs_zero_positive(labels: Floats) -> Floats:
-    """Return 1 where a label is at least 0, else -1."""
+    """Return +1 for each label that is at least 0, else -1."""
     return np.where(labels >= 0.0, 1.0, -1.0)
 
 
@@ -65,7 +71,7 @@ MOST_ENTRIES = 2**32 - 1
 
 
 def as_csr(features: Any) -> Any:
-    """Return a copy of a matrix of numbers as a float64 CSR array, with duplicates summed.
+    """Convert a matrix to a float64 CSR array with sorted indices and summed duplicates.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Samplers: problems whose objective is an expectation, f(x) = E f(x, xi), without components.
 
-A method draws by ``ask.sample(rng, size)`` and queries `batch` and `difference` at the draws. The
-exact f and its gradient serve the measures; a method that queries them is refused.
+A method draws xi by ``ask.sample(rng, size)``, and queries `batch` and `difference` at the draws.
+Measures use the exact f and its gradient; pfbench refuses methods that query them.
 """
 
 import math
@@ -29,17 +29,20 @@ _REASON = "it is a sampler: f is an expectation, of which samples alone can be q
 
 
 class Atoms(NamedTuple):
-    """Finite distribution of xi: all values, in the form of a draw, and their probabilities."""
+    """Values and probabilities of a finite distribution of xi.
+
+    `values` has the form that `draw` returns.
+    """
 
     values: Any
     probabilities: Floats
 
 
 class Sampler(FiniteSum):
-    """Problem f(x) = E f(x, xi); it has no n.
+    """Problem f(x) = E f(x, xi) without a finite number of components.
 
     A subclass defines `draw`, `mean_gradient`, `value`, `gradient`, `set` and `constants`. The
-    value and the gradient are exact and serve the measures alone.
+    value and the gradient are exact; only measures use them.
 
     Attributes
     ----------
@@ -52,20 +55,26 @@ class Sampler(FiniteSum):
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, size: int) -> Any:
-        """Return `size` independent draws of xi, by `rng` alone, in a form of the problem's own."""
+        """Return `size` independent draws of xi, which depend on `rng` only.
+
+        The type of the draws is that which `mean_gradient` accepts.
+        """
 
     @abstractmethod
     def mean_gradient(self, values: Any, x: Any) -> Gradient:
-        """Return the mean of grad f(x, xi) over draws; it depends on the two arguments alone."""
+        """Return the mean of grad f(x, xi) over the draws `values` of xi, at the point x.
+
+        The result must depend on the two arguments only.
+        """
 
     def sample(self, rng: np.random.Generator, size: int) -> Draws:
-        """Return `size` independent draws of xi; nothing is counted."""
+        """Return `size` independent draws of xi, without counting oracle calls."""
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise InputError(f"size={brief_repr(size)} of ask.sample must be a positive integer.")
         return Draws(self.draw(rng, int(size)), int(size))
 
     def batch(self, sample: Indices, x: Any) -> Gradient:
-        """Return the mean of grad f(x, xi) over what `sample` returned.
+        """Return the mean of grad f(x, xi) over draws that `sample` returned.
 
         Raises
         ------
@@ -89,7 +98,7 @@ class Sampler(FiniteSum):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SampledFunction(Sampler):
-    """Sampler of a function whose exact value and gradient are those of a problem.
+    """Sampler of a function f whose exact value and gradient a finite-sum problem provides.
 
     Attributes
     ----------
@@ -110,15 +119,18 @@ class SampledFunction(Sampler):
         return self.function.value(x)
 
     def gradient(self, x: Any) -> Gradient:
-        """Return the gradient at x, exactly."""
+        """Return the exact gradient of f at x."""
         return self.function.gradient(x)
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the bound of L_norm of the function; see `FiniteSum`."""
+        """Return the bound of the function's smoothness in a norm; see `FiniteSum`."""
         return self.function.smoothness_in_norm(norm)
 
     def function_constants(self, start: Any, *names: str, **further: Any) -> Constants:
-        """Return the function's constants of these names, by default all but n, and `further`."""
+        """Return the function's constants with the given names, together with `further` constants.
+
+        By default these are all constants but n.
+        """
         constants = self.function.constants(start)
         chosen = names or [name for name in constants.derivations if name != "n"]
         selected = {
@@ -131,7 +143,7 @@ class SampledFunction(Sampler):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RandomRows(Sampler):
-    """f(x) = E psi(<a, x> - b), where (a, b) is row k of the data with probability p_k.
+    """Sampler of f(x) = E psi(<a, x> - b), where (a, b) is data row k with probability p_k.
 
     Attributes
     ----------
@@ -160,44 +172,44 @@ class RandomRows(Sampler):
 
     @property
     def atoms(self) -> Atoms:  # type: ignore[override]
-        """Indices of the rows, with their probabilities."""
+        """Indices of all rows, and their probabilities."""
         return Atoms(np.arange(len(self.targets)), self.probabilities)
 
     @cached_property
     def digest(self) -> str:
-        """Hash of all numbers."""
+        """Hash of all numbers that define the problem."""
         data = self.features, self.targets, self.probabilities
         return content_digest((self.name, self.set), *data)
 
     def draw(self, rng: np.random.Generator, size: int) -> Any:
-        """Return indices of rows, shape (size,)."""
+        """Return `size` random row indices, shape (size,)."""
         return rng.choice(len(self.targets), size=size, p=self.probabilities)
 
     @abstractmethod
     def psi(self, r: Floats) -> Floats:
-        """Return psi of residuals."""
+        """Return the loss psi of an array of residuals."""
 
     @abstractmethod
     def slope(self, r: Floats) -> Floats:
-        """Return the derivative of psi at residuals."""
+        """Return the derivative psi' of the loss at an array of residuals."""
 
     def value(self, x: Floats) -> float:
         """Return f(x)."""
         return float(self.probabilities @ self.psi(self.features @ x - self.targets))
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x, exactly, shape (d,)."""
+        """Return the exact gradient of f at x, shape (d,)."""
         slopes = self.slope(self.features @ x - self.targets)
         return np.asarray((self.probabilities * slopes) @ self.features)
 
     def mean_gradient(self, values: Any, x: Floats) -> Floats:
-        """Return the mean over rows of a psi'(<a, x> - b), shape (d,)."""
+        """Return the mean over the drawn rows of a psi'(<a, x> - b), shape (d,)."""
         rows = self.features[values]
         return np.asarray(self.slope(rows @ x - self.targets[values]) @ rows / len(values))
 
     @cached_property
     def _second_moment(self) -> Floats:
-        """E a a', shape (d, d)."""
+        """Second moment E a a' of the rows, shape (d, d)."""
         return np.asarray((self.features.T * self.probabilities) @ self.features)
 
     @cached_property
@@ -205,11 +217,14 @@ class RandomRows(Sampler):
         return np.asarray((self.features**2).sum(axis=1))
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return an upper bound of <v, E a a' v> over the ball, with its derivation."""
+        """Return an upper bound of the smoothness of f in `norm`, with its derivation.
+
+        The bound is the maximum of <v, E a a' v> over the unit ball of the norm, or a bound of it.
+        """
         return max_quadratic_form(norm, self._second_moment, 1)
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants that follow from |psi''| <= 1."""
+        """Return the constants that follow from |psi''| <= 1, with their derivations."""
         squared = self._row_norms_squared
         weighted = (self.features.T * (self.probabilities * squared)) @ self.features
         L_ms = math.sqrt(float(np.linalg.eigvalsh(weighted)[-1]))
@@ -231,7 +246,7 @@ class RandomRows(Sampler):
 
     @abstractmethod
     def variance_constants(self, L_ms: float) -> dict[str, tuple[float, str]]:
-        """Return sigma2 and L2_ms with their derivations."""
+        """Return the constants sigma2 and L2_ms, each with its derivation as text."""
 
 
 class RandomRegression(RandomRows):
@@ -240,11 +255,11 @@ class RandomRegression(RandomRows):
     name: ClassVar[str] = "regression"
 
     def psi(self, r: Floats) -> Floats:
-        """Return r^2/2."""
+        """Return the losses r^2/2 of an array of residuals."""
         return 0.5 * r * r
 
     def slope(self, r: Floats) -> Floats:
-        """Return r."""
+        """Return the derivative of the loss r^2/2 at residuals, which is r."""
         return r
 
     @cached_property
@@ -255,7 +270,10 @@ class RandomRegression(RandomRows):
         return self.value(x)
 
     def variance_constants(self, L_ms: float) -> dict[str, tuple[float, str]]:
-        """Return the bound over a bounded set of E|a|^2 (<a, x> - b)^2; else it is infinite."""
+        """Return sigma2, a bound of the variance over the set, and L2_ms = 0.
+
+        The bound of E|a|^2 (<a, x> - b)^2 is infinite for an unbounded set.
+        """
         at_zero = math.sqrt(float(self.probabilities @ (self._row_norms_squared * self.targets**2)))
         bound = (L_ms * self.set.max_norm + at_zero) ** 2
         return {
@@ -265,23 +283,23 @@ class RandomRegression(RandomRows):
 
 
 class RandomGLM(RandomRows):
-    """Log-cosh loss on random rows: psi(r) = log cosh r, of slope at most 1."""
+    """Sampler of the log-cosh loss on random rows: psi(r) = log cosh r, with |psi'| <= 1."""
 
     name: ClassVar[str] = "glm"
 
     def psi(self, r: Floats) -> Floats:
-        """Return log cosh r."""
+        """Return the losses log cosh r of an array of residuals."""
         size = np.abs(r)
         return np.asarray(size + np.log1p(np.exp(-2.0 * size)) - math.log(2.0))
 
     def slope(self, r: Floats) -> Floats:
-        """Return tanh r."""
+        """Return the derivative tanh r of the loss at an array of residuals."""
         return np.asarray(np.tanh(r))
 
     lower_value = 0.0
 
     def variance_constants(self, L_ms: float) -> dict[str, tuple[float, str]]:
-        """Return E|a|^2, and the bound of the third derivative, 4/(3 sqrt 3) at most."""
+        """Return sigma2 = E|a|^2, and L2_ms from the bound 4/(3 sqrt 3) of |psi'''|."""
         squared = self._row_norms_squared
         third = 4.0 / (3.0 * math.sqrt(3.0)) * math.sqrt(float(self.probabilities @ squared**3))
         return {

@@ -48,7 +48,7 @@ _LEAST_SIDE = 2500
 
 @dataclass(frozen=True, eq=False)
 class SensingData:
-    """Sensing matrices and the observations through them.
+    """Sensing matrices and the observed targets.
 
     Attributes
     ----------
@@ -109,26 +109,26 @@ class SensingData:
 
     @cached_property
     def rows(self) -> npt.NDArray[Any]:
-        """vec(Z_i) as contiguous rows, shape (n, M N)."""
+        """Flattened sensing matrices as contiguous rows, shape (n, M N)."""
         return np.ascontiguousarray(self.matrices)
 
     @cached_property
     def y(self) -> Floats:
-        """The targets in double precision, shape (n,)."""
+        """Targets in double precision, shape (n,)."""
         return np.ascontiguousarray(self.targets, dtype=np.float64)
 
     @cached_property
     def all(self) -> Integers:
-        """All components, 0 .. n - 1."""
+        """Indices of all components, 0, ..., n - 1."""
         return np.arange(self.n)
 
     def _thread_chunk_bounds(self, row_count: int) -> Integers:
-        """Divide rows evenly among threads; return the bounds of the chunks."""
+        """Return the bounds of nearly equal chunks of rows, one for each thread."""
         many = row_count * self.rows.shape[1] >= _PARALLEL_ENTRIES
         return np.linspace(0, row_count, (thread_count() if many else 1) + 1).astype(np.int64)
 
     def products(self, indices: Integers, x: Floats) -> Floats:
-        """Return <Z_i, x> for the given components, shape (k,)."""
+        """Return the products <Z_i, x> of the given components, shape (k,)."""
         loops.check_indices(indices, self.n)
         out = np.empty(indices.size)
         bounds, flat = (
@@ -144,7 +144,7 @@ class SensingData:
     def sum_weighted_residuals(
         self, indices: Integers, weights: Floats, targets: Floats, x: Floats
     ) -> Floats:
-        """Return the sum of weights (<Z_i, x> - targets) Z_i over the given components, (M, N)."""
+        """Return the sum of weights_i (<Z_i, x> - targets_i) Z_i over `indices`, shape (M, N)."""
         loops.check_indices(indices, self.n)
         bounds = self._thread_chunk_bounds(indices.size)
         parts = np.zeros((bounds.size - 1, self.rows.shape[1]))
@@ -158,7 +158,7 @@ class SensingData:
 
     @cached_property
     def norms_squared(self) -> Floats:
-        """|Z_i|_F^2, shape (n,)."""
+        """Squared Frobenius norms |Z_i|_F^2 of the sensing matrices, shape (n,)."""
         squares = np.empty(self.n)
         for block in row_blocks(*self.rows.shape):
             rows = self.rows[block].astype(np.float64, copy=False)
@@ -167,7 +167,7 @@ class SensingData:
 
     @cached_property
     def _rows_in_span_basis(self) -> Floats | None:
-        """Rows in an orthonormal basis that contains their span; None if that is too large."""
+        """Coordinates of the rows in an orthonormal basis of their span; None if too large."""
         n, p = self.rows.shape
         if min(n, p) > _DENSE_SIDE:
             return None
@@ -178,7 +178,7 @@ class SensingData:
         return np.asarray(basis * np.sqrt(np.maximum(squares, 0.0)))
 
     def max_weighted_eigenvalue(self, weights: Floats, *, centred: bool = False) -> float:
-        """Return the largest eigenvalue of E weights z z', rounded up.
+        """Return an upper bound of the largest eigenvalue of E weights z z'.
 
         With `centred`, it is that of E weights z z' - (E z z')^2.
         """
@@ -214,14 +214,14 @@ class SensingData:
 
     @cached_property
     def largest_eigenvalue(self) -> float:
-        """Largest eigenvalue of E vec(Z) vec(Z)', rounded up."""
+        """Upper bound of the largest eigenvalue of E vec(Z) vec(Z)', equal up to rounding."""
         return self.max_weighted_eigenvalue(np.ones(self.n))
 
     @cached_property
     def least_eigenvalue(self) -> float:
-        """Smallest eigenvalue of E vec(Z) vec(Z)', rounded down; 0 if n < M N.
+        """Lower bound of the smallest eigenvalue of E vec(Z) vec(Z)'.
 
-        For M N above 2500 it is also 0, a lower bound.
+        The bound is 0 if n < M N, and for M N above 2500.
         """
         n, p = self.rows.shape
         if n < p or p > _LEAST_SIDE:
@@ -236,11 +236,11 @@ class SensingData:
 class SyntheticSensing(CheckedParameters):
     """Synthetic data of li2019 section 4.
 
-    Theta* has equal singular values, sum 50, and uniform singular vectors; the entries of X_i are
-    independent and normal of variance 1, except `spike` for the first one; e_i has the standard
-    deviation `noise`. The paper has 250 or 300 rows and columns, rank 5 or 10, spike 1000 or
-    10 000, and does not state the noise. With the same seed, another `sensing_variance` changes
-    only the W_i.
+    Theta* has equal singular values with sum 50, and uniform singular vectors. The entries of X_i
+    are independent and normal with variance 1, except for the first one, whose variance is
+    `spike`. The noise e_i has the standard deviation `noise`. The paper has 250 or 300 rows and
+    columns, rank 5 or 10, and spike 1000 or 10 000, and does not state the noise. With the same
+    seed, another `sensing_variance` changes only the W_i.
     """
 
     seed: int = integer(0, "seed of the problem's data", minimum=0)
@@ -260,7 +260,7 @@ class SyntheticSensing(CheckedParameters):
     )
 
     def draw(self, name: str = "synthetic") -> SensingData:
-        """Return sensing matrices and targets.
+        """Draw the sensing matrices and the targets.
 
         Raises
         ------
@@ -311,5 +311,5 @@ def row_blocks(n: int, p: int) -> Iterator[slice]:
 
 
 def as_dense_matrix(factors: Factors) -> Floats:
-    """Return a matrix in factored form as an array, shape (M, N)."""
+    """Convert a matrix in factored form to an array of shape (M, N)."""
     return np.asarray((factors.left.T * factors.weights) @ factors.right)

@@ -1,4 +1,4 @@
-"""Storage of SAGA's tables for component gradients that include a full vector."""
+"""Storage of SAGA tables whose component gradients share vectors."""
 
 from abc import ABC, abstractmethod
 
@@ -14,9 +14,9 @@ Drawn = tuple[Integers, Integers, int]
 
 
 class SharedTerms:
-    """Array for each of n components; components stored in one call share one array.
+    """Table of an array for each of n components; components stored in one call share an array.
 
-    The memory is 8 n bytes and at most 2 k arrays, where k is the largest number of calls whose
+    The memory is 8 n bytes and at most 2 k arrays. Here k is the largest number of calls whose
     arrays were in use at one time.
 
     Parameters
@@ -33,13 +33,16 @@ class SharedTerms:
         self._terms: Floats = term[None].copy()
 
     def mean(self, indices: Integers, counts: Integers, size: int) -> Floats:
-        """Return the mean of the arrays of these components; see `count_indices`."""
+        """Return the mean of the arrays of the sampled components.
+
+        `indices`, `counts` and `size` are those of `count_indices`.
+        """
         draws = np.zeros(self._users.size)
         add_draws_per_slot(indices, counts, self._slots, draws)
         return self._total(draws / size)
 
     def replace(self, indices: Integers, term: Floats) -> Floats:
-        """Store an array for these components; return the resulting change of the sum of all."""
+        """Store one array for the given components; return the change of the sum of all arrays."""
         new = int(np.argmin(self._users))
         if self._users[new]:
             new = self._users.size
@@ -61,7 +64,9 @@ class SharedTerms:
 
 
 class SlopeTable(ABC):
-    """Slope of each of n components, and a vector that components stored in one call share.
+    """SAGA table of one slope for each component, and of vectors that components share.
+
+    Components that are stored in one call share one vector.
 
     Parameters
     ----------
@@ -81,25 +86,25 @@ class SlopeTable(ABC):
 
     @abstractmethod
     def _term_in_common(self, x: Floats) -> Floats:
-        """Return the part of every component gradient at x that they share."""
+        """Return the part of the component gradients at x that is the same for all components."""
 
     @abstractmethod
     def _add_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
-        """Add to g the mean change of the gradients of a sample due to their slopes at x."""
+        """Add to g the sample mean of the gradient changes that are due to the slopes at x."""
 
     @abstractmethod
     def _replace_numbers(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
-        """Call `_add_changes`, then store the slopes, and add the change of the mean to `mean`."""
+        """Call `_add_changes`, store the slopes at x, and update the mean gradient `mean`."""
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - a_i over the sample, of the shape of x."""
+        """Return the sample mean of grad f_i(x) minus the stored gradient of f_i."""
         indices = count_indices(sample)
         g = self._change_of_terms(indices, x)
         self._add_changes(indices, x, g)
         return g
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Return the `difference`, then store grad f_i(x) once for each distinct index."""
+        """Return `difference(sample, x)`, then store grad f_i(x) for each sampled component i."""
         indices = count_indices(sample)
         g, mean = self._change_of_terms(indices, x), self.mean.copy()
         self._replace_numbers(indices, x, g, mean)

@@ -24,21 +24,21 @@ Operator = Callable[[Floats], Floats]
 
 
 class SingleComponent(FiniteSum):
-    """Problem f = f_1, with the Hessian as an operator."""
+    """Problem with one component, f = f_1, whose Hessian is a linear operator."""
 
     n: ClassVar[int] = 1
 
     @property
     def d(self) -> int:
-        """Length of a point."""
+        """Number of entries of a point."""
         return self.shape[0]
 
     @abstractmethod
     def hessian_operator(self, s: Floats) -> Operator:
-        """Return the Hessian at s as an operator."""
+        """Return the Hessian at s as a linear operator."""
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return the Hessian at s."""
+        """Return the Hessian at s, as the Hessian of the only component."""
         operator = self.hessian_operator(s)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
@@ -51,11 +51,12 @@ class SingleComponent(FiniteSum):
 
 @dataclass(frozen=True, eq=False)
 class SimplexNorm(SingleComponent):
-    """f(x) = |x|^2 on the unit simplex of R^N: hard for linear minimisation (Jaggi 2013).
+    """The function |x|^2 on the unit simplex, which is hard for linear minimisation (Jaggi 2013).
 
     A point with at most k nonzero coordinates has f >= 1/k and, for k < N, a Frank-Wolfe gap of at
-    least 2/k. From a vertex, where it starts, k linear minimisations reach k + 1 coordinates, so
-    V(x_k) >= 2/(k + 1) while k + 1 < N. One projection solves the problem.
+    least 2/k. The start point is a vertex, so k linear minimisations reach at most k + 1 nonzero
+    coordinates. So the gap at x_k is at least 2/(k + 1) while k + 1 < N. One projection solves the
+    problem.
 
     Attributes
     ----------
@@ -84,12 +85,12 @@ class SimplexNorm(SingleComponent):
 
     @property
     def digest(self) -> str:
-        """Hash of N."""
+        """Hash of the dimension N."""
         return content_digest((self.name, self.columns))
 
     @property
     def best_known(self) -> tuple[float, str]:
-        """Minimum 1/N, with its derivation."""
+        """Minimum value 1/N, with its derivation as text."""
         return 1.0 / self.columns, "minimum 1/N, at the uniform point"
 
     def value(self, x: Floats) -> float:
@@ -97,15 +98,15 @@ class SimplexNorm(SingleComponent):
         return float(x @ x)
 
     def gradient(self, x: Floats) -> Floats:
-        """Return 2 x, shape (N,)."""
+        """Return the gradient 2 x, shape (N,)."""
         return 2.0 * x
 
     def hessian_operator(self, s: Floats) -> Operator:
-        """Return twice the identity."""
+        """Return the Hessian, twice the identity, as a linear operator."""
         return lambda v: 2.0 * v
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of this problem."""
+        """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         return Constants.from_derivations(
             n=(1, "one component"),
             D=(self.set.diameter, "distance of two vertices, sqrt 2, exact"),

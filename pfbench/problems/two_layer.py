@@ -38,7 +38,7 @@ _CURVED = 4.0 / (3.0 * math.sqrt(3.0)) * (1.0 + 1e-15)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TwoLayerNetwork(FiniteSum):
-    """Two-layer network on given data.
+    """Loss of a two-layer network on given data, as a finite sum over the data rows.
 
     Parameters
     ----------
@@ -85,22 +85,22 @@ class TwoLayerNetwork(FiniteSum):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
+        """Number of data rows, which is the number of components."""
         return len(self.features)
 
     @property
     def blocks(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Shapes of W_1 and W_2."""
+        """Shapes of the layers W_1 and W_2."""
         return (self.hidden, self.features.shape[1]), (self.targets.shape[1], self.hidden)
 
     @property
     def shape(self) -> tuple[int]:
-        """(h (m + k),)."""
+        """Shape of a point: (h (m + k),)."""
         return (self.hidden * (self.features.shape[1] + self.targets.shape[1]),)
 
     @cached_property
     def digest(self) -> str:
-        """Hash of all numbers."""
+        """Hash of all numbers that define the problem."""
         domain = (self.domain,) if math.isfinite(self.domain) else ()
         numbers = self.name, self.hidden, self.set, *domain
         return content_digest(numbers, self.features, self.targets, self.begin)
@@ -110,7 +110,7 @@ class TwoLayerNetwork(FiniteSum):
         return Layers(np.array(self.begin), tuple(zip(("W1", "W2"), self.blocks, strict=True)))
 
     def split(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return W_1 and W_2, views."""
+        """Return the layers W_1 and W_2 of a point as views."""
         (h, m), (k, _) = self.blocks
         return x[: h * m].reshape(h, m), x[h * m :].reshape(k, h)
 
@@ -138,24 +138,31 @@ class TwoLayerNetwork(FiniteSum):
 
     @property
     def max_second_layer(self) -> float:
-        """Bound R of the spectral norm of W2 on the set, or on the domain."""
+        """Upper bound R of the spectral norm of W_2 on the feasible set, or on the domain."""
         if isinstance(self.set, NormProduct):
             return max_spectral_norm(self.set.balls[1])
         return self.set.max_norm if self.is_bounded else self.domain
 
     def _row_norms_sq_and_max_residuals(self) -> tuple[Floats, Floats]:
-        """Return |a_i|^2 and R sqrt h + |b_i|, the largest residual."""
+        """Squared norms |a_i|^2 of the inputs, and bounds R sqrt h + |b_i| of the residuals."""
         squares = (self.targets * self.targets).sum(axis=1)
         residual = self.max_second_layer * math.sqrt(self.hidden) + np.sqrt(squares)
         return (self.features * self.features).sum(axis=1), residual
 
     def component_smoothness(self) -> Floats:
-        """Return the L_i on |W2| <= R, shape (n,); infinite without a set and a domain."""
+        """Return the smoothness L_i of each component where |W_2| <= R, shape (n,).
+
+        It is infinite if there is neither a bounded set nor a domain.
+        """
         R, (a2, residual) = self.max_second_layer, self._row_norms_sq_and_max_residuals()
         return self.hidden + R * R * a2 + residual * (np.sqrt(a2) + _CURVED * R * a2)
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the bound of L_norm by the spectral norms of the layers."""
+        """Return an upper bound of the smoothness in `norm`, with its derivation.
+
+        The bound rests on the spectral norms of the layers in the unit ball of `norm`. It is None
+        if R is infinite, or if `norm` is not a norm of layers.
+        """
         R = self.max_second_layer
         if not (math.isfinite(R) and isinstance(norm, NormProduct)):
             return None
@@ -170,7 +177,7 @@ class TwoLayerNetwork(FiniteSum):
         return f"on {'|x|' if self.is_bounded and not of_layer else '|W2|'} <= {R:.6g}"
 
     def smoothness_of_layers(self, norm: NormProduct, R: float) -> float:
-        """Return the bound of L_norm where the spectral norm of W2 is at most R."""
+        """Return a bound of the smoothness in `norm` where the spectral norm of W_2 is <= R."""
         rho_1, rho_2 = map(max_spectral_norm, norm.balls)
         a, b = (np.linalg.norm(rows, axis=1) for rows in (self.features, self.targets))
         root = math.sqrt(self.hidden)
@@ -178,7 +185,7 @@ class TwoLayerNetwork(FiniteSum):
         return float(((rho_2 * root + R * rho_1 * a) ** 2 + (R * root + b) * curved).mean())
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants on the set or the domain; without both, n and delta."""
+        """Return the constants on the set or the domain; without both, only n and delta."""
         R, h, location = self.max_second_layer, float(self.hidden), self._location
         (a2, residual), each = self._row_norms_sq_and_max_residuals(), self.component_smoothness()
         words = f"of L_i = h + R^2 |a|^2 + (R sqrt h + |b|)(|a| + c R |a|^2), {location}"

@@ -1,4 +1,4 @@
-"""Wrappers of a problem that change some of it: with a norm, or other arrays."""
+"""Wrappers that change a part of a problem, such as its norm or its arrays."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ from pfbench.sets.norms import NormBall
 
 
 class ProblemWrapper(FiniteSum):
-    """Problem that delegates to another one, `inner`; a subclass overrides a part."""
+    """Problem that delegates to the problem `inner`; a subclass overrides a part of it."""
 
     inner: FiniteSum
     n = DelegatedAttribute[int]("inner")
@@ -34,7 +34,7 @@ class ProblemWrapper(FiniteSum):
         return self.inner.constants(start)
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the bound of L_norm of the inner problem."""
+        """Return the inner problem's bound of its smoothness in a norm."""
         return self.inner.smoothness_in_norm(norm)
 
     def value(self, x: Any) -> float:
@@ -49,9 +49,9 @@ class ProblemWrapper(FiniteSum):
 class NormedProblem(ProblemWrapper):
     """Wrapper that adds a norm to a problem.
 
-    Without a set, the linear minimisation is over the norm's ball. Points may leave that ball, so D
-    stays infinite and no gap is measured. With a set, the minimisation is over the set, and the
-    norm only adds its constants and measures.
+    Without a set, linear minimisations are over the norm's ball. Points may leave that ball, so D
+    is infinite and no gap is measured. With a set, linear minimisations are over the set. The norm
+    only adds its constants and measures.
 
     Parameters
     ----------
@@ -89,12 +89,12 @@ class NormedProblem(ProblemWrapper):
 
     @property
     def digest(self) -> str:
-        """Hash of the digest of the problem without the norm, and of the norm."""
+        """Hash of the inner problem's digest and of the norm."""
         return content_digest((self.inner.digest, self.norm))
 
     @property
     def lacks(self) -> Mapping[str, str]:
-        """Reason for each requirement of an algorithm that the problem cannot meet."""
+        """Reason for each requirement that the problem cannot meet, by name of the requirement."""
         gained = set() if self.is_bounded else {"lo"}
         lacking = {
             verb: reason
@@ -104,15 +104,15 @@ class NormedProblem(ProblemWrapper):
         return lacking | unmet_norm_requirement_reasons(self)
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return the oracles of a run: this problem if it has no set, else the inner backend."""
+        """Return the oracles of one run: this problem if it has no set, else the inner backend."""
         return self.inner.open(rng) if self.is_bounded else self
 
     def measures(self) -> Mapping[str, Measure]:
-        """Return the measures of the problem without the norm, and those of norms."""
+        """Return the measures of the inner problem and those of norms, by name."""
         return {**self.inner.measures(), **OF_NORMS}
 
     def constants(self, start: Any) -> Constants:
-        """Return the constants of the problem, and those of the norm."""
+        """Return the constants of the inner problem and of the norm, with their derivations."""
         constants: Constants = self.inner.constants(start)
         added = norm_constants(self.norm, constants.L_f, self.inner.smoothness_in_norm(self.norm))
         words = {**constants.derivations, **{name: says for name, (_, says) in added.items()}}

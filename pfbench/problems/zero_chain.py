@@ -1,9 +1,10 @@
 """Zero chain over a Euclidean ball: a lower bound for linear minimisation (shen2019, 7.1).
 
-f(x) = |x|^2/10 + H_T(V'x) on the ball of radius 230 sqrt T, V with T orthonormal columns. At a
-point whose last coordinate <v_T, x> is 0, the Frank-Wolfe gap is at least 0.08 R = 0.04 D. A method
-that starts at 0 and moves within the span of the answers finds one v_k after the other. For a fixed
-V the bound holds for such methods only; the resisting oracle extends it to all methods.
+The function is f(x) = |x|^2/10 + H_T(V'x) on the ball of radius R = 230 sqrt T, where V has T
+orthonormal columns v_k. At a point with <v_T, x> = 0, the Frank-Wolfe gap is at least 0.08 R =
+0.04 D. A method that starts at 0 and stays in the span of the oracle's results discovers the v_k
+one after the other. For a fixed V, the bound holds only for such methods. The resisting oracle
+extends it to all methods.
 """
 
 import math
@@ -36,16 +37,16 @@ DEPTH = 12.0
 
 
 def chain_smoothness() -> float:
-    """Return the certified smoothness l of f: that of H_T plus 1/5 for the quadratic."""
+    """Return the certified smoothness l of f: that of H_T, plus 1/5 for the quadratic term."""
     return math.nextafter(chain_bounds().smoothness_bound + 0.2, math.inf)
 
 
 def chain_scaling(epsilon: float, L: float, delta: float) -> tuple[int, float]:
     """Return T and mu for which fbar(x) = (L mu^2/l) f(x/mu) is hard for the accuracy epsilon.
 
-    fbar is L-smooth, fbar(0) - min fbar <= delta, and its Frank-Wolfe gap is at least epsilon times
-    its diameter until T vectors are known: mu = l epsilon/(0.04 L), and
-    T = (0.0016/12) L delta/(l epsilon^2), rounded down (shen2019 (18)).
+    fbar is L-smooth, and fbar(0) - min fbar <= delta. Its Frank-Wolfe gap is at least epsilon
+    times its diameter until T directions are known. The values are mu = l epsilon/(0.04 L), and T
+    = (0.0016/12) L delta/(l epsilon^2), rounded down (shen2019 (18)).
 
     Raises
     ------
@@ -66,7 +67,7 @@ def chain_scaling(epsilon: float, L: float, delta: float) -> tuple[int, float]:
 
 
 def random_directions(d: int, T: int, seed: int) -> Floats:
-    """Draw T orthonormal vectors of length d, uniformly; shape (d, T).
+    """Draw T uniformly random orthonormal vectors of length d, shape (d, T).
 
     Raises
     ------
@@ -135,12 +136,12 @@ class ZeroChain(SingleComponent):
 
     @property
     def L(self) -> float:
-        """Smoothness of fbar."""
+        """Smoothness constant of fbar."""
         return chain_smoothness() if self.smoothness is None else self.smoothness
 
     @cached_property
     def digest(self) -> str:
-        """Hash of T, d, L, mu and V."""
+        """Hash of the parameters T, d, L, mu and of the directions V."""
         numbers = self.name, self.horizon, self.columns, self.L, self.mu
         directions = () if self.directions is None else (self.directions.astype(np.float64),)
         return content_digest(numbers, *directions)
@@ -149,16 +150,16 @@ class ZeroChain(SingleComponent):
 
     @cached_property
     def _value_factor(self) -> float:
-        """Factor L mu^2/l of f."""
+        """Factor L mu^2/l that scales f to fbar."""
         return self.L * self.mu**2 / chain_smoothness()
 
     def chain_coordinates(self, x: Floats) -> Floats:
-        """Return V'x/mu, shape (T,): the coordinates of a point in the chain."""
+        """Return the chain coordinates V'x/mu of a point, shape (T,)."""
         V, x = self.directions, check_dense_point(x, self.shape)
         return np.asarray((x[: self.horizon] if V is None else V.T @ x) / self.mu)
 
     def _embed(self, y: Floats) -> Floats:
-        """Return V y, shape (d,)."""
+        """Return the vector V y of chain coordinates y, shape (d,)."""
         if self.directions is not None:
             return np.asarray(self.directions @ y)
         x = np.zeros(self.columns)
@@ -179,7 +180,10 @@ class ZeroChain(SingleComponent):
         return (self._value_factor / self.mu) * (0.2 / self.mu * x + self._embed(slopes))
 
     def hessian_operator(self, s: Floats) -> Operator:
-        """Return the Hessian at s: a fifth of the identity plus V tridiagonal V', scaled."""
+        """Return the Hessian of fbar at s as a linear operator.
+
+        It is a scaled sum of 1/5 of the identity and V H V', where H is tridiagonal.
+        """
         diagonal, deviation = np.empty(self.horizon), np.empty(self.horizon - 1)
         chain.write_chain_hessian(self.chain_coordinates(s), diagonal, deviation)
         factor = self._value_factor / self.mu**2
@@ -194,7 +198,7 @@ class ZeroChain(SingleComponent):
     # --- constants ----------------------------------------------------------------------------
 
     def constants(self, start: Floats) -> Constants:
-        """Return all constants of this problem."""
+        """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         bounds, scale, height, mu = chain_bounds(), chain_smoothness(), self._value_factor, self.mu
         return Constants.from_derivations(
             n=(1, "one component"),

@@ -1,6 +1,6 @@
 """Real data sets: records, files, downloads and arrays.
 
-`catalogue` describes each set; `cache` locates its file and fetches it from its home; `loading`
-turns the file into checked arrays; `management` implements ``pfbench data``. No data set
-is part of pfbench: each is downloaded from its home to the user's machine.
+`catalogue` describes each data set. `cache` locates its file, and downloads the file from the
+publisher's address. `loading` turns the file into validated arrays, and `management` implements
+``pfbench data``. pfbench contains no data set itself: each is downloaded to the user's machine.
 """

@@ -21,7 +21,7 @@ EXTRA = 'pip install "pfbench[data]"'
 
 
 def cache_folder() -> Path:
-    """Return the cache folder: `PFBENCH_DATA` if it is set, else the user's cache folder.
+    """Return the folder in the environment variable `PFBENCH_DATA`, or the user's cache folder.
 
     The variable is read at each call. The folder need not exist, and need not be writable.
 
@@ -47,7 +47,7 @@ def cache_folder() -> Path:
 
 
 def require_data_file(record: DataSet) -> DataFile:
-    """Return the file of a data set; raise for a set that comes with scikit-learn.
+    """Return the file record of a data set; raise for a set that comes with scikit-learn.
 
     Raises
     ------
@@ -60,9 +60,9 @@ def require_data_file(record: DataSet) -> DataFile:
 
 
 def list_paths(record: DataSet, folder: Path) -> tuple[Path, ...]:
-    """Return the possible paths of a set's file, in the order in which they are tried.
+    """Return the possible paths of a data set's file, in the order in which they are tried.
 
-    First the downloaded file, then the unpacked one, then ``.bz2``, then ``.gz``.
+    The order is: the downloaded file, the unpacked file, the ``.bz2`` and the ``.gz`` version.
     """
     file = require_data_file(record)
     names = (file.filename, file.member, f"{file.member}.bz2", f"{file.member}.gz")
@@ -70,7 +70,7 @@ def list_paths(record: DataSet, folder: Path) -> tuple[Path, ...]:
 
 
 def find_file(record: DataSet, folder: Path) -> Path | None:
-    """Return the path of a set's file in a cache folder, or None if it is missing.
+    """Return the path of a data set's file in a cache folder, or None if there is no file.
 
     Raises
     ------
@@ -84,12 +84,15 @@ def find_file(record: DataSet, folder: Path) -> Path | None:
 
 
 def checksum_path(path: Path) -> Path:
-    """Return the path of the file with the checksum of an unverified set's first download."""
+    """Return the path of the file that stores the checksum of a first download.
+
+    Such a file exists only for data sets without a recorded checksum.
+    """
     return path.with_name(f"{path.name}.sha256")
 
 
 def arrays_digest(*arrays: npt.NDArray[Any]) -> str:
-    """Return the SHA-256 of the little-endian bytes of arrays, one after the other, as hex.
+    """Return the SHA-256 of the concatenated little-endian bytes of arrays, as hexadecimal text.
 
     Parameters
     ----------
@@ -105,7 +108,7 @@ def arrays_digest(*arrays: npt.NDArray[Any]) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, as hex.
+    """Return the SHA-256 of the bytes of a file, as hexadecimal text.
 
     Raises
     ------
@@ -124,29 +127,29 @@ _TIMEOUT = 30.0
 
 
 class _ProgressBar:
-    """Progress bar for pooch that reports to a function."""
+    """Progress bar in pooch's interface that calls a function with the received bytes."""
 
     def __init__(self, report: Progress) -> None:
         self.total, self._done, self._report = 0, 0, report
 
     def update(self, size: int) -> None:
-        """Add received bytes to the count, and report it."""
+        """Add `size` to the number of received bytes, and report that number."""
         if size:  # at last pooch passes the total, 0 if it is not known
             self._done = min(self._done + size, self.total or self._done + size)
             self._report(self._done, self.total or None)
 
     def reset(self) -> None:
-        """Reset the count to 0."""
+        """Reset the number of received bytes to 0."""
         self._done = 0
 
     def close(self) -> None:
-        """Do nothing."""
+        """Do nothing; pooch requires this method."""
 
 
 def download(
     url: str, path: Path, *, name: str, progress: Progress | None = None, retries: int = 3
 ) -> None:
-    """Download a file.
+    """Download a file to `path`.
 
     Parameters
     ----------

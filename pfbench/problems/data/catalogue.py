@@ -1,8 +1,8 @@
-"""Records of the data sets, from ``data_sets.toml``: description, home, and checksums.
+"""Records of the data sets, from ``data_sets.toml``: description, address, and checksums.
 
-A record may have up to three checksums, from the strongest: that of the unpacked bytes as the home
-publishes them, that of the home's archive, and that of the parsed arrays in canonical form. A set
-without a checksum is loaded if its shape and counts match, and is called *unverified*.
+A record may have up to three checksums. The strongest is that of the unpacked bytes as published,
+then that of the published archive, then that of the parsed arrays. A data set without a checksum
+is called *unverified*; it is loaded if its shape and counts match the record.
 """
 
 import tomllib
@@ -20,7 +20,7 @@ Task = Literal["binary", "multiclass", "ratings", "matrix"]
 
 @dataclass(frozen=True)
 class DataFile:
-    """File of a data set.
+    """Download address, cache location and checksums of a data set's file.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class DataFile:
 
 @dataclass(frozen=True)
 class DataSet:
-    """Data set.
+    """Record of a data set: its description, size, file and checksums.
 
     Attributes
     ----------
@@ -104,12 +104,12 @@ class DataSet:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns: samples x features, or users x items."""
+        """Shape (samples, features), or (users, items) for a set of ratings."""
         return (self.users or self.rows, self.features)
 
 
 def _read_data_set(name: str, table: dict[str, Any]) -> DataSet:
-    """Return the record of a table of ``data_sets.toml``."""
+    """Return the record that a table of ``data_sets.toml`` describes."""
     file = table.pop("file", None)
     counts = tuple(table.pop("counts", ()))
     return DataSet(name=name, **table, counts=counts, file=file and DataFile(**file))
@@ -133,7 +133,7 @@ EDITIONS: Mapping[str, DataSet] = MappingProxyType(
 
 
 def data_set(name: str | DataSet) -> DataSet:
-    """Return the record of a data set.
+    """Return the record of the named data set.
 
     Parameters
     ----------

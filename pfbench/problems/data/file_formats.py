@@ -1,7 +1,8 @@
-"""Reading the files of data sets, compressed or not: LIBSVM text, tables of numbers, ratings.
+"""Readers of data files, compressed or not: LIBSVM text, tables of numbers, ratings.
 
-scikit-learn parses LIBSVM's format and pandas the others; both round decimals correctly, so that
-the arrays do not depend on the machine. The data sets that come with scikit-learn are here, too.
+scikit-learn parses LIBSVM's format, and pandas parses the others. Both round decimals correctly,
+so that the arrays do not depend on the machine. This module also reads the data sets that come
+with scikit-learn.
 """
 
 import bz2
@@ -43,14 +44,14 @@ _LINES = 1 << 18
 
 
 class ContentError(Exception):
-    """Raised for invalid content of a data file; the caller completes the message."""
+    """Exception for invalid content of a data file; the caller adds the name of the file."""
 
 
 class SparseRows(NamedTuple):
-    """Rows in compressed sparse row form, and a label for each.
+    """Rows in compressed sparse row (CSR) format with one label for each row.
 
-    `indptr` int64 (n + 1,), `indices` int32 (nnz,) from 0 and sorted in each row, `data` float64
-    (nnz,), `labels` float64 (n,) as the file has them.
+    `indptr` is int64 (n + 1,); `indices` is int32 (nnz,), zero-based and sorted in each row;
+    `data` is float64 (nnz,). `labels` is float64 (n,), with the values in the file.
     """
 
     indptr: Integers
@@ -60,7 +61,10 @@ class SparseRows(NamedTuple):
 
 
 class RatingTriples(NamedTuple):
-    """Ratings sorted by user, then item: `users` and `items` int32, `values` float64, all (n,)."""
+    """Ratings, sorted by user and then by item.
+
+    `users` and `items` are int32 and `values` is float64, each of shape (n,).
+    """
 
     users: npt.NDArray[np.int32]
     items: npt.NDArray[np.int32]
@@ -69,7 +73,7 @@ class RatingTriples(NamedTuple):
 
 @contextmanager
 def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[io.BufferedReader]:
-    """Open the unpacked bytes of a file.
+    """Open a data file as a stream of its unpacked bytes.
 
     Parameters
     ----------
@@ -121,7 +125,7 @@ def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[io.
 
 
 def _find_member(archive: zipfile.ZipFile, members: Sequence[str]) -> str:
-    """Return the full name of the first of `members` in the archive."""
+    """Return the full name of the first of `members` that is in the archive."""
     present = {PurePosixPath(name).name: name for name in archive.namelist()}
     for member in members:
         for packed in ("", ".gz", ".bz2", ".xz"):
@@ -131,7 +135,7 @@ def _find_member(archive: zipfile.ZipFile, members: Sequence[str]) -> str:
 
 
 def parse_svmlight(stream: IO[bytes], features: int) -> SparseRows:
-    """Parse a stream of LIBSVM text: ``label index:value index:value ...``, indices from 1.
+    """Parse LIBSVM text, ``label index:value index:value ...`` with one-based indices.
 
     Raises
     ------
@@ -154,7 +158,7 @@ def parse_svmlight(stream: IO[bytes], features: int) -> SparseRows:
 
 
 def parse_table(stream: IO[bytes], features: int, separator: str) -> SparseRows:
-    """Parse a stream of lines of numbers: the features and, in the last column, the class.
+    """Parse a text table whose last column is the class and whose other columns are features.
 
     Raises
     ------
@@ -180,7 +184,7 @@ def parse_table(stream: IO[bytes], features: int, separator: str) -> SparseRows:
 
 
 def _check_rows(indptr: Any, indices: Any, data: Any, labels: Any) -> SparseRows:
-    """Return rows of the canonical types; raise if there are none or one is not finite."""
+    """Convert sparse rows to their stored types; raise if they are empty or not finite."""
     if not labels.size:
         raise ContentError("it is empty")
     wrong = np.flatnonzero(~np.isfinite(data))
@@ -193,10 +197,10 @@ def _check_rows(indptr: Any, indices: Any, data: Any, labels: Any) -> SparseRows
 
 
 def parse_ratings(stream: io.BufferedReader) -> RatingTriples:
-    """Parse a stream of ratings in any of the three formats of MovieLens.
+    """Parse ratings in any of the three file formats of MovieLens.
 
-    The format follows from the first line: ``::`` or a tab between the fields, or else a header
-    with the columns ``userId``, ``movieId`` and ``rating``. Other columns may hold anything.
+    The first line determines the format: it has ``::`` or tabs between its fields, or is a header
+    with the columns ``userId``, ``movieId`` and ``rating``. Other columns are ignored.
 
     Raises
     ------
@@ -228,7 +232,7 @@ def parse_ratings(stream: io.BufferedReader) -> RatingTriples:
 
 
 def _detect_ratings_layout(line: bytes) -> tuple[str, list[int], int]:
-    """Return the separator, the columns of user, item and rating, and the lines of the header."""
+    """Return the separator, the columns of user, item and rating, and the header's line count."""
     if b"::" in line:
         return ":", [0, 2, 4], 0
     if b"\t" in line:
@@ -244,7 +248,7 @@ def _detect_ratings_layout(line: bytes) -> tuple[str, list[int], int]:
 
 
 def _sort_ratings(users: Any, items: Any, values: Any) -> RatingTriples:
-    """Return ratings sorted by user, then item; raise for a pair that occurs twice."""
+    """Sort ratings by user and then by item; raise if a user rated an item twice."""
     pair = (users.astype(np.int64) << 32) | items
     order = np.argsort(pair, kind="stable")
     twice = order[1:][np.diff(pair[order]) == 0]
@@ -254,7 +258,7 @@ def _sort_ratings(users: Any, items: Any, values: Any) -> RatingTriples:
 
 
 def _read_frames(stream: IO[bytes], separator: str, **options: Any) -> "Iterator[pd.DataFrame]":
-    """Yield a headerless numeric table in chunks as pandas frames; raise if it is empty.
+    """Yield chunks of a headerless numeric table as pandas data frames; raise if it is empty.
 
     Raises
     ------
@@ -283,7 +287,7 @@ def _read_frames(stream: IO[bytes], separator: str, **options: Any) -> "Iterator
 
 
 class HashedStream(io.RawIOBase):
-    """Stream that hashes the bytes that are read from it.
+    """Readable stream that updates a hash with the bytes that are read from it.
 
     Parameters
     ----------
@@ -297,11 +301,11 @@ class HashedStream(io.RawIOBase):
         self._stream, self._digest = stream, digest
 
     def readable(self) -> bool:
-        """Return True."""
+        """Return True: the stream can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read into a buffer, and return the number of bytes."""
+        """Read bytes into a buffer, add them to the hash, and return their number."""
         block = self._stream.read(len(buffer))
         buffer[: len(block)] = block
         self._digest.update(block)
@@ -313,14 +317,14 @@ DIGIT_COUNTS = (178, 182, 177, 183, 181, 182, 181, 179, 174, 180)
 
 
 def digits() -> tuple[Floats, Floats]:
-    """Return the images of handwritten digits, one in each row, and their labels 0 to 9."""
+    """Return scikit-learn's digit images, one in each row, and their labels 0 to 9."""
     bunch = _load_sklearn_set("digits")
     images = np.ascontiguousarray(bunch.data, dtype=np.float64)
     return images, np.asarray(bunch.target, dtype=np.float64)
 
 
 def breast_cancer() -> SparseRows:
-    """Return the standardised features and +1/-1 labels of breast-cancer."""
+    """Return scikit-learn's breast-cancer data: standardised features and +1/-1 labels."""
     bunch = _load_sklearn_set("breast-cancer")
     values = np.array(bunch.data, dtype=np.float64)
     for column in values.T:
@@ -330,7 +334,7 @@ def breast_cancer() -> SparseRows:
 
 
 def as_sparse_rows(matrix: Floats, labels: Floats) -> SparseRows:
-    """Return labelled rows in which every entry is stored."""
+    """Convert a dense matrix to sparse rows that store every entry, zeros included."""
     n, d = matrix.shape
     indptr = np.arange(0, n * d + 1, d, dtype=np.int64)
     indices = np.tile(np.arange(d, dtype=np.int32), n)
@@ -338,7 +342,7 @@ def as_sparse_rows(matrix: Floats, labels: Floats) -> SparseRows:
 
 
 def _load_sklearn_set(name: str) -> Any:
-    """Return a set as scikit-learn loads it; raise if scikit-learn is not installed."""
+    """Return a data set loaded by scikit-learn; raise if scikit-learn is not installed."""
     try:
         from sklearn import datasets
     except ModuleNotFoundError:

@@ -1,7 +1,7 @@
-"""Loading of data sets: from a name to checked arrays.
+"""Loading of data sets by name, as validated arrays.
 
-Every load checks the values recorded in `catalogue`, so that a damaged, truncated or wrong file is
-rejected by name, and never used.
+Every load checks the file against the values recorded in `catalogue`. A damaged, truncated or
+wrong file raises an error that names the file.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ Content = TypeVar("Content")
 
 @dataclass(frozen=True, eq=False)
 class ClassificationData:
-    """Labelled data set.
+    """Loaded data set with labels, for classification or regression.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class RatingsData:
     verified: bool
 
     def positions(self) -> tuple[Integers, Integers, tuple[int, int]]:
-        """Return rows and columns of the ratings in the matrix of distinct users and items.
+        """Return the position of each rating in the matrix of distinct users and items.
 
         Returns
         -------
@@ -123,7 +123,7 @@ class RatingsData:
 
 
 def load_classification(name: str | DataSet, *, folder: Path | None = None) -> ClassificationData:
-    """Load a labelled data set.
+    """Load a data set with labels.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def load_classification(name: str | DataSet, *, folder: Path | None = None) -> C
 def load_ratings(
     source: str | os.PathLike[str] | DataSet = "latest-small", *, folder: Path | None = None
 ) -> RatingsData:
-    """Load a set of ratings.
+    """Load a data set of ratings.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def load_ratings(
 
 
 def load_digits_matrix() -> Floats:
-    """Return scikit-learn's images of handwritten digits as a matrix.
+    """Return scikit-learn's images of handwritten digits as the rows of a matrix.
 
     Returns
     -------
@@ -218,7 +218,9 @@ def load_digits_matrix() -> Floats:
 
 
 def load_multiclass(name: str) -> ClassificationData:
-    """Load a data set with several classes; ``digits`` has the images, labelled by digit.
+    """Load a data set with several classes.
+
+    The data set ``digits`` has the images as rows and their digits as labels.
 
     Raises
     ------
@@ -237,7 +239,7 @@ def load_multiclass(name: str) -> ClassificationData:
 
 
 def load_classification_file(record: DataSet, path: Path, form: str) -> ClassificationData:
-    """Read and check the file of a labelled set.
+    """Read and validate the file of a data set with labels.
 
     Parameters
     ----------
@@ -261,7 +263,7 @@ def load_classification_file(record: DataSet, path: Path, form: str) -> Classifi
 
 
 def load_ratings_file(record: DataSet, path: Path, form: str) -> RatingsData:
-    """Read and check the file of a set of ratings; see `load_classification_file`."""
+    """Read and validate the file of a data set of ratings; see `load_classification_file`."""
     triples, verified = _parse_and_hash(record, path, form, parse_ratings)
     _check_equal("number of ratings", triples.values.size, record.rows)
     _check_equal("number of users", np.unique(triples.users).size, record.users)
@@ -274,7 +276,7 @@ def load_ratings_file(record: DataSet, path: Path, form: str) -> RatingsData:
 def _parse_and_hash(
     record: DataSet, path: Path, form: str, read: Callable[..., Content]
 ) -> tuple[Content, bool]:
-    """Parse a file with `read`; return the result and whether a recorded checksum matched."""
+    """Parse a file with `read`; return the parsed content and whether a checksum matched."""
     file = require_data_file(record)
     verified = _check_bytes(record, path, form)
     digest = hashlib.sha256()
@@ -290,7 +292,7 @@ def _parse_and_hash(
 
 @contextmanager
 def _translate_scikit_learn_errors(record: DataSet) -> Iterator[None]:
-    """Convert a ContentError of the block to a DataError that names the scikit-learn set."""
+    """Context manager that converts a ContentError to a DataError with the data set's name."""
     try:
         yield
     except ContentError as fault:
@@ -301,7 +303,7 @@ def _translate_scikit_learn_errors(record: DataSet) -> Iterator[None]:
 
 
 def _find_record(name: str | DataSet, tasks: tuple[str, ...]) -> DataSet:
-    """Return the record of a data set; raise unless its task is one of `tasks`."""
+    """Return the record of a data set; raise unless its `task` is one of `tasks`."""
     record = data_set(name)
     if record.task not in tasks:
         usable = [other.name for other in DATA_SETS.values() if other.task in tasks]
@@ -313,7 +315,7 @@ def _find_record(name: str | DataSet, tasks: tuple[str, ...]) -> DataSet:
 
 
 def _resolve_edition(source: str) -> DataSet | Path:
-    """Return the variant of MovieLens that a text names, or its path.
+    """Return the record of a MovieLens edition, or the path of a user's ratings file.
 
     Raises
     ------
@@ -333,7 +335,10 @@ def _resolve_edition(source: str) -> DataSet | Path:
 
 @contextmanager
 def _open_cached_path(record: DataSet, folder: Path | None) -> Iterator[Path]:
-    """Yield the path of a set's file in the cache; raise if the file is not the set."""
+    """Yield the path of a data set's file in the cache.
+
+    A ContentError in the block is converted to a DataError that names the file.
+    """
     folder = cache_folder() if folder is None else folder
     path = find_file(record, folder)
     if path is None:
@@ -353,7 +358,7 @@ def _open_cached_path(record: DataSet, folder: Path | None) -> Iterator[Path]:
 
 
 def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
-    """Check the packed bytes against the checksum of the archive or of the first download.
+    """Check the unmodified file against the checksum of the archive or of the first download.
 
     Returns
     -------
@@ -382,7 +387,7 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
 def _check_classification(
     record: DataSet, rows: SparseRows, *, verified: bool
 ) -> ClassificationData:
-    """Check shape, counts and checksum of labelled rows; return them with normalised labels."""
+    """Check labelled rows against the record; return them as a data set with normalised labels."""
     from scipy.sparse import csr_array
 
     _check_equal("number of rows", rows.labels.size, record.rows)
@@ -407,7 +412,7 @@ def _check_classification(
 
 
 def _check_equal(subject: str, result: object, expected: object) -> None:
-    """Raise if a value differs from the recorded one."""
+    """Raise ContentError if a value of the file differs from the recorded value."""
     if result != expected:
         raise ContentError(
             f"its {subject} is {_abbreviate(result)} instead of {_abbreviate(expected)}"
@@ -415,13 +420,13 @@ def _check_equal(subject: str, result: object, expected: object) -> None:
 
 
 def _compare_with_recorded_digest(subject: str, digest: str, recorded: str | None) -> bool:
-    """Raise if a digest differs from the recorded one; return whether one is recorded."""
+    """Raise if a digest differs from the recorded one; return whether the record has one."""
     if recorded is not None:
         _check_equal(subject, digest, recorded)
     return recorded is not None
 
 
 def _abbreviate(value: object) -> str:
-    """Return a value as text for a message; only the first digits of a checksum."""
+    """Return a value as text for a message, with checksums shortened to their first digits."""
     text = str(value)
     return f"{text[:16]}..." if isinstance(value, str) and len(text) > 16 else text

@@ -17,7 +17,7 @@ Loaded = loading.ClassificationData | loading.RatingsData
 
 @dataclass(frozen=True)
 class DataSetStatus:
-    """Status of a data set in the cache.
+    """Status of a data set in the cache, and the way in which its file is verified.
 
     Attributes
     ----------
@@ -52,7 +52,9 @@ class DataSetStatus:
 
 
 def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
-    """Return the status of a data set, without reading, downloading or creating anything.
+    """Return the status of a data set from its record and the existence of its file.
+
+    Nothing is read, downloaded or created.
 
     Parameters
     ----------
@@ -87,12 +89,12 @@ def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
 
 
 def statuses(*, folder: Path | None = None) -> Sequence[DataSetStatus]:
-    """Return the status of each data set of the catalogue; see `status`."""
+    """Return the statuses of all data sets of the catalogue; see `status`."""
     return [status(record, folder=folder) for record in DATA_SETS.values()]
 
 
 def check(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
-    """Load a data set and check all recorded values.
+    """Load a data set, check it against all recorded values, and return its status.
 
     Returns
     -------
@@ -118,11 +120,11 @@ def fetch(
     progress: Progress | None = None,
     retries: int = 3,
 ) -> DataSetStatus:
-    """Download a data set from its home into the cache, unless an intact file exists.
+    """Download a data set into the cache, unless the cache has an intact file of it.
 
-    The download is checked before it gets its name. An existing file that is not the set is renamed
-    to end in ``.damaged``. The checksum of an unverified set's first download is stored, and later
-    files of that name must match it.
+    The download is checked before it gets its final name. An existing invalid file is renamed to
+    end in ``.damaged``. For a set without a recorded checksum, that of the first download is
+    stored, and later files of that name must match it.
 
     Parameters
     ----------
@@ -194,14 +196,14 @@ def fetch(
 
 
 def _load_file(record: DataSet, path: Path, form: str) -> Loaded:
-    """Read and check a set's file."""
+    """Read and validate a data set's file with the loader for its task."""
     if record.task == "ratings":
         return loading.load_ratings_file(record, path, form)
     return loading.load_classification_file(record, path, form)
 
 
 def _load(record: DataSet, folder: Path | None) -> tuple[str, bool]:
-    """Load a set; return its digest, and whether a recorded checksum matched."""
+    """Load a data set; return the digest of its arrays and whether a recorded checksum matched."""
     if record.task == "matrix":
         return arrays_digest(loading.load_digits_matrix()), True
     if record.task == "ratings":
@@ -212,7 +214,10 @@ def _load(record: DataSet, folder: Path | None) -> tuple[str, bool]:
 
 
 def _verification_method(record: DataSet, path: Path | None) -> tuple[bool, str]:
-    """Return whether and how a set's file, or a future download, is verified."""
+    """Return whether a recorded checksum verifies a set's file, and the method as text.
+
+    If there is no file yet, the result is for a future download.
+    """
     file = record.file
     if file is not None and file.sha256_raw is not None:
         return True, "sha256 of the unpacked bytes"
