@@ -1,4 +1,4 @@
-"""Sets of vectors by one number: the l1, l2 and l-infinity balls around 0, and the simplex."""
+"""Balls of the l1, l2 and l-infinity norms around 0, and the simplex."""
 
 import math
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from pfbench.sets.norms import NormBall
 
 
 def check_finite_winner(g: Floats, index: int) -> int:
-    """Return the index of the winning entry of g; raise if that entry is not finite."""
+    """Return `index`, the index of the extreme entry of g; raise if that entry is not finite."""
     if not np.isfinite(g[index]):
         raise DivergedError(
             "the gradient passed to the linear minimisation has NaN or infinite entries"
@@ -51,18 +51,19 @@ class VectorSet(VectorConvexBody):
 
     @property
     def diameter(self) -> float:
-        """Exact: the distance of a vertex and its negative, 2 radius."""
+        """Exact value 2 radius, the distance between a vertex and its negative."""
         return 2.0 * self.radius
 
     def start(self) -> Floats:
-        """Return the fixed start point: 0 where it is in the set, else a vertex."""
+        """Return the fixed start point: 0 if it is in the set, else a vertex."""
         return np.zeros(self.d)
 
 
 def project_simplex(y: Floats, radius: float) -> Floats:
-    """Return the nearest point to y, shape (d,), with nonnegative entries that sum to `radius`.
+    """Return the Euclidean projection of y onto the simplex of nonnegative vectors of sum radius.
 
-    Sorting, O(d log d): Held, Wolfe, Crowder, "Validation of subgradient optimization" (1974).
+    The algorithm sorts y in O(d log d): Held, Wolfe, Crowder, "Validation of subgradient
+    optimization" (1974).
     """
     y = y - y.max()  # a shift along the ones changes nothing, and large entries stay exact
     descending = np.sort(y)[::-1]
@@ -87,36 +88,39 @@ class Simplex(VectorSet):
 
     @property
     def diameter(self) -> float:
-        """Distance of two vertices, radius times sqrt 2 (0 if d = 1)."""
+        """Exact value, the distance radius sqrt 2 between two vertices (0 if d = 1)."""
         return self.radius * float(np.sqrt(2.0)) if self.d > 1 else 0.0
 
     def lo(self, g: Floats) -> Floats:
-        """Return radius times the unit vector of the least entry of g; ties to the lowest index."""
+        """Return radius times the unit vector e_i, where g_i is the smallest entry of g.
+
+        Ties are resolved to the lowest index.
+        """
         g = as_possibly_nonfinite_gradient(g, self.shape)
         return self._fill_vector(check_finite_winner(g, int(np.argmin(g))), self.radius)
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (m, m), m being radius times the smallest entry of g."""
+        """Return (m, m), both bounds of the minimum m = radius min_i g_i of <g, v>."""
         value = self.radius * float(check_gradient(g, self.shape).min())
         return value, value
 
     def project(self, y: Floats) -> Floats:
-        """Return the nearest point of the simplex."""
+        """Return the Euclidean projection of y onto the simplex."""
         return project_simplex(check_projectable(y, self.shape), self.radius)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether x is nonnegative and sums to radius, up to tolerance * radius."""
+        """Return whether x is nonnegative and sums to radius, within tolerance * radius."""
         slack = tolerance * self.radius
         return is_point(x, self.shape) and bool(
             x.min() >= -slack and abs(float(x.sum()) - self.radius) <= slack
         )
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a uniformly random vertex."""
+        """Return a vertex drawn uniformly at random."""
         return self._fill_vector(int(rng.integers(self.d)), self.radius)
 
     def start(self) -> Floats:
-        """Return the first vertex."""
+        """Return the vertex radius e_1."""
         return self._fill_vector(0, self.radius)
 
 
@@ -130,26 +134,26 @@ class L1Ball(VectorSet, NormBall):
 
     @property
     def omega(self) -> float:
-        """Exact: max |x|_1/|x|_2 = sqrt(d), where all moduli are equal."""
+        """Exact maximum sqrt(d) of |x|_1/|x|_2, reached where all |x_i| are equal."""
         return math.sqrt(self.d)
 
     def norm(self, x: Floats) -> float:
-        """Return the sum of the moduli."""
+        """Return the l1 norm of x."""
         return float(np.abs(x).sum())
 
     def lo(self, g: Floats) -> Floats:
-        """Return minus radius times the sign at the entry of g that is largest in modulus."""
+        """Return -radius sign(g_i) e_i, where g_i is the entry of g of largest absolute value."""
         g = as_possibly_nonfinite_gradient(g, self.shape)
         index = check_finite_winner(g, int(np.argmax(np.abs(g))))
         return self._fill_vector(index, -math.copysign(self.radius, g[index]))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (-m, -m), m being radius times the largest modulus in g."""
+        """Return (-m, -m), both bounds of the minimum of <g, v>, where m is radius max_i |g_i|."""
         value = -self.radius * float(np.abs(check_gradient(g, self.shape)).max())
         return value, value
 
     def project(self, y: Floats) -> Floats:
-        """Return the nearest point of the ball."""
+        """Return the Euclidean projection of y onto the ball."""
         y = check_projectable(y, self.shape)
         size = np.abs(y)
         if size.sum() <= self.radius:
@@ -157,7 +161,7 @@ class L1Ball(VectorSet, NormBall):
         return np.copysign(project_simplex(size, self.radius), y)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a uniformly random vertex."""
+        """Return a vertex drawn uniformly at random."""
         sign = 1.0 if rng.integers(2) else -1.0
         return self._fill_vector(int(rng.integers(self.d)), sign * self.radius)
 
@@ -171,11 +175,11 @@ class L2Ball(VectorSet, NormBall):
     omega: ClassVar[float] = 1.0
 
     def norm(self, x: Floats) -> float:
-        """Return the Euclidean norm."""
+        """Return the Euclidean norm of x."""
         return float(np.linalg.norm(x))
 
     def lo(self, g: Floats) -> Floats:
-        """Return -radius g/|g|; for g = 0 the point radius e_1."""
+        """Return the vertex -radius g/|g|, or radius e_1 if g is 0."""
         g = as_possibly_nonfinite_gradient(g, self.shape)
         largest = float(np.abs(g).max())
         if not math.isfinite(largest):
@@ -188,7 +192,7 @@ class L2Ball(VectorSet, NormBall):
         return (-self.radius / norm(scaled)) * scaled
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (-m, -m), m being radius |g|."""
+        """Return (-m, -m), both bounds of the minimum of <g, v>, where m is radius |g|_2."""
         g = check_gradient(g, self.shape)
         largest = float(np.abs(g).max())
         if largest == 0.0:
@@ -197,7 +201,7 @@ class L2Ball(VectorSet, NormBall):
         return value, value
 
     def project(self, y: Floats) -> Floats:
-        """Return the nearest point of the ball."""
+        """Return the Euclidean projection of y onto the ball."""
         y = check_projectable(y, self.shape)
         largest = float(np.abs(y).max())
         if largest == 0.0:
@@ -206,7 +210,7 @@ class L2Ball(VectorSet, NormBall):
         return y.copy() if length <= self.radius else self.lo(-y)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a uniform point of the sphere."""
+        """Return a uniformly random point of the sphere, whose points are the extreme points."""
         return self.lo(rng.standard_normal(self.d))
 
 
@@ -220,37 +224,37 @@ class LinfBall(VectorSet, NormBall):
 
     @property
     def zeta(self) -> float:
-        """Exact: max |x|_*/|x|_2 = sqrt(d), where all moduli are equal."""
+        """Exact maximum sqrt(d) of |x|_1/|x|_2; the l1 norm is the dual norm of l-infinity."""
         return math.sqrt(self.d)
 
     def norm(self, x: Floats) -> float:
-        """Return the largest modulus."""
+        """Return the largest absolute value of an entry of x."""
         return float(np.abs(x).max())
 
     @property
     def diameter(self) -> float:
-        """2 radius sqrt(d)."""
+        """Exact value 2 radius sqrt(d)."""
         return 2.0 * self.radius * math.sqrt(self.d)
 
     def lo(self, g: Floats) -> Floats:
-        """Return -radius sign(g); where g is 0 the entry is radius, so that it is a vertex."""
+        """Return the vertex -radius sign(g), with radius in the entries where g is 0."""
         g = as_possibly_nonfinite_gradient(g, self.shape)
         check_finite_winner(g, int(np.argmax(np.abs(g))))
         return np.where(g > 0.0, -self.radius, self.radius)
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return -radius sgn(g), sgn(0) = 0."""
+        """Return -radius sgn(g), with 0 in the entries where g is 0."""
         return np.asarray(-self.radius * np.sign(check_gradient(g, self.shape)))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (-m, -m), m being radius times the l1 norm of g."""
+        """Return (-m, -m), both bounds of the minimum of <g, v>, where m is radius |g|_1."""
         value = -self.radius * float(np.abs(check_gradient(g, self.shape)).sum())
         return value, value
 
     def project(self, y: Floats) -> Floats:
-        """Return y with its entries clipped to [-radius, radius]."""
+        """Return the projection of y, whose entries are clipped to [-radius, radius]."""
         return np.clip(check_projectable(y, self.shape), -self.radius, self.radius)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a uniformly random vertex."""
+        """Return a vertex drawn uniformly at random."""
         return np.where(rng.integers(2, size=self.d) == 1, self.radius, -self.radius)

@@ -1,4 +1,4 @@
-"""Base classes of sets and their checks of gradients and points."""
+"""Base classes of sets, and the validation of gradients and points."""
 
 import dataclasses
 import hashlib
@@ -19,7 +19,7 @@ _GRADIENT = "the gradient passed to the linear minimisation"
 
 
 def as_finite_array(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
-    """Return `value` as a float64 array of `shape`.
+    """Return `value` as a float64 array of `shape`; raise if an entry is not finite.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def as_finite_array(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def as_float_array(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
-    """Return `value` as a plain float64 array of `shape`, finite or not.
+    """Return `value` as a float64 array of `shape`, which may have infinite or NaN entries.
 
     Raises
     ------
@@ -54,17 +54,17 @@ def as_float_array(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def check_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the gradient passed to a linear minimisation, checked by `as_finite_array`."""
+    """Return the gradient of a linear minimisation as a finite array of `shape`."""
     return as_finite_array(_GRADIENT, g, shape)
 
 
 def as_possibly_nonfinite_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the gradient passed to a linear minimisation as an array, finite or not."""
+    """Return the gradient of a linear minimisation as an array that may not be finite."""
     return as_float_array(_GRADIENT, g, shape)
 
 
 def check_projectable(y: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the point to be projected, checked by `as_finite_array`."""
+    """Return the point to project as a finite array of `shape`."""
     return as_finite_array("the point to project", y, shape)
 
 
@@ -74,18 +74,21 @@ def is_point(x: Any, shape: tuple[int, ...]) -> TypeGuard[Floats]:
 
 
 def scale_to_unit(g: Floats) -> tuple[Floats, int]:
-    """Return ``g / 2**k`` with largest modulus in [0.5, 1), and k: sums can then not overflow."""
+    """Return ``g / 2**k`` and k, where the scaled array has its largest modulus in [0.5, 1).
+
+    Sums over the scaled array cannot overflow.
+    """
     exponent = int(np.frexp(np.abs(g).max(initial=0.0))[1])
     return np.asarray(np.ldexp(g, -exponent)), exponent
 
 
 def as_read_only_copy(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a read-only copy."""
+    """Return a read-only copy of an array."""
     return as_read_only(array.copy())
 
 
 class ArrayDataclass:
-    """Frozen dataclass with array fields, compared and printed by content."""
+    """Base class of frozen dataclasses with array fields, compared and printed by content."""
 
     def __repr__(self) -> str:
         fields = (f for f in dataclasses.fields(self) if f.repr)  # type: ignore[arg-type]
@@ -108,7 +111,7 @@ def _describe_value(value: Any) -> str:
 
 
 class ConvexBody(ArrayDataclass, ABC):
-    """Convex compact set of arrays of one shape.
+    """Base class of the convex compact sets of arrays of one shape.
 
     Attributes
     ----------
@@ -138,12 +141,12 @@ class ConvexBody(ArrayDataclass, ABC):
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
-        """Return the parameters of its selector, by name."""
+        """Return the parameters of the set's selector, by name."""
         return collect_declared_parameters(cls)
 
     @classmethod
     def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
-        """Build the set for points of a shape that fits `points`, from its parameters."""
+        """Build the set from its parameters, for points of a shape that `points` allows."""
         make: Callable[..., Self] = cls
         return make(shape if cls.points == "matrices" else shape[0], **parameters)
 
@@ -154,22 +157,22 @@ class ConvexBody(ArrayDataclass, ABC):
 
     @property
     def has_projection(self) -> bool:
-        """Whether `project` is available."""
+        """Whether the set implements `project`."""
         return False
 
     @property
     @abstractmethod
     def diameter(self) -> float:
-        """Euclidean diameter; see `diameter_is_exact`."""
+        """Euclidean diameter, or an upper bound of it; see `diameter_is_exact`."""
 
     @property
     def max_norm(self) -> float:
-        """Upper bound of the Euclidean norm of a point."""
+        """Upper bound of the Euclidean norm of a point of the set."""
         return float(np.linalg.norm(self.start())) + self.diameter
 
     @abstractmethod
     def lo(self, g: Any) -> Any:
-        """Return a vertex that minimises <g, v>.
+        """Return a vertex v of the set that minimises <g, v>.
 
         Raises
         ------
@@ -178,7 +181,7 @@ class ConvexBody(ArrayDataclass, ABC):
         """
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return the minimum of <g, v> over the set as (lower, upper), here equal.
+        """Return (lower, upper) bounds of the minimum of <g, v> over the set, here both exact.
 
         Raises
         ------
@@ -189,7 +192,7 @@ class ConvexBody(ArrayDataclass, ABC):
         return value, value
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest point of the set; this default raises.
+        """Return the Euclidean projection of y onto the set; the default implementation raises.
 
         Raises
         ------
@@ -209,50 +212,53 @@ class ConvexBody(ArrayDataclass, ABC):
 
     @abstractmethod
     def random_vertex(self, rng: np.random.Generator) -> Any:
-        """Return a random vertex."""
+        """Return a random vertex of the set."""
 
     @abstractmethod
     def start(self) -> Floats:
-        """Return a fresh copy of the fixed start point: 0 where it is in the set, else a vertex."""
+        """Return a new copy of the fixed start point: 0 if it is in the set, else a vertex."""
 
 
 class VectorConvexBody(ConvexBody):
-    """Convex compact set of vectors of length `d`."""
+    """Base class of the convex compact sets of vectors of length `d`."""
 
     if TYPE_CHECKING:  # a field or a property of each set
 
         @property
         def d(self) -> int:
-            """Length of a vector."""
+            """Length of the vectors in the set."""
 
     @property
     def shape(self) -> tuple[int]:
-        """(d,)."""
+        """Shape of a point: (d,)."""
         return (self.d,)
 
     def _fill_vector(self, location: Any, value: float) -> Floats:
-        """Return the vector with a value at some indices and 0 elsewhere."""
+        """Return the vector with `value` at the given indices and 0 elsewhere."""
         vector = np.zeros(self.d)
         vector[location] = value
         return vector
 
 
 class GreedyPolytope(VectorConvexBody):
-    """Polytope whose vertices a greedy algorithm builds from orders of the entries."""
+    """Base class of polytopes whose vertices a greedy method builds from an order of entries."""
 
     polytope: ClassVar[bool] = True
 
     def lo(self, g: Any) -> Floats:
-        """Return the greedy vertex along increasing g, shape (d,); O(d log d) plus the algorithm.
+        """Return the greedy vertex for the entries in order of increasing g, shape (d,).
 
-        Ties in g go to the lowest index.
+        Ties in g go to the lowest index. It takes O(d log d) in addition to the greedy algorithm.
         """
         return self._greedy_vertex(np.argsort(check_gradient(g, self.shape), kind="stable"))
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return the greedy vertex of a uniformly random order; every vertex can occur."""
+        """Return the greedy vertex of a uniformly random order of entries.
+
+        Every vertex has a positive probability.
+        """
         return self._greedy_vertex(rng.permutation(self.d))
 
     @abstractmethod
     def _greedy_vertex(self, order: Integers) -> Floats:
-        """Return the vertex of an order of 0, ..., d-1."""
+        """Return the greedy vertex for an order of the indices 0, ..., d - 1."""

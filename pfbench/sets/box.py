@@ -64,41 +64,48 @@ class Box(VectorConvexBody):
 
     @property
     def diameter(self) -> float:
-        """Exact: the norm of upper - lower."""
+        """Exact value, the Euclidean norm of upper - lower."""
         return float(
             np.linalg.norm(np.broadcast_to(np.subtract(self.upper, self.lower), (self.d,)))
         )
 
     def lo(self, g: Any) -> Floats:
-        """Return the vertex that minimises <g, v>: `lower` where g > 0, else `upper`; O(d)."""
+        """Return the vertex that minimises <g, v>: `lower` where g > 0, else `upper`.
+
+        It takes O(d).
+        """
         return np.where(check_gradient(g, self.shape) > 0.0, self.lower, self.upper)
 
     def project(self, y: Any) -> Floats:
-        """Return y with its entries clipped to the bounds; O(d)."""
+        """Return the projection of y, whose entries are clipped to the bounds, in O(d)."""
         return np.clip(check_projectable(y, self.shape), self.lower, self.upper)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether x is within the bounds, up to tolerance times the largest |bound|."""
+        """Return whether x is within the bounds, up to a tolerance.
+
+        The absolute tolerance is `tolerance` times the largest absolute value of a bound.
+        """
         slack = tolerance * float(max(np.abs(self.lower).max(), np.abs(self.upper).max()))
         return is_point(x, self.shape) and bool(
             (x >= self.lower - slack).all() and (x <= self.upper + slack).all()
         )
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a uniformly random vertex."""
+        """Return a vertex drawn uniformly at random."""
         return np.where(rng.integers(2, size=self.d) == 1, self.upper, self.lower)
 
     def start(self) -> Floats:
-        """Return 0 if it is in the box, else the corner of all lower bounds."""
+        """Return 0 if it is in the box, else the vertex of all lower bounds."""
         zero = np.zeros(self.d)
         return zero if self.contains(zero, 0.0) else np.where(True, self.lower, zero)
 
 
 @dataclass(frozen=True)
 class KSparsePolytope(VectorSet):
-    """Convex hull of the vectors with k entries +-radius and 0 elsewhere.
+    """Convex hull of the vectors with k entries +-radius and zeros elsewhere.
 
-    It is the intersection of the l1 ball of k radius and the l-infinity ball of radius.
+    It is the intersection of two balls: the l1 ball of radius k radius, and the l-infinity ball of
+    radius `radius`.
 
     Parameters
     ----------
@@ -129,13 +136,14 @@ class KSparsePolytope(VectorSet):
 
     @property
     def diameter(self) -> float:
-        """Exact: the distance of a vertex and its negative, 2 radius sqrt k."""
+        """Exact value 2 radius sqrt k, the distance between a vertex and its negative."""
         return 2.0 * self.radius * math.sqrt(self.k)
 
     def lo(self, g: Floats) -> Floats:
-        """Return the vertex with -radius sign(g) at the k entries of largest modulus of g; O(d).
+        """Return the vertex with -radius sign(g_i) at the k entries of g of largest modulus.
 
-        Ties go to the lowest index; where a chosen entry of g is 0 the vertex has +radius.
+        Ties go to the lowest index. Where a chosen entry of g is 0, the vertex has +radius. It
+        takes O(d).
         """
         size = np.abs(check_gradient(g, self.shape))
         threshold = np.partition(size, self.d - self.k)[self.d - self.k]
@@ -145,9 +153,11 @@ class KSparsePolytope(VectorSet):
         return np.where(chosen, np.where(g > 0.0, -self.radius, self.radius), 0.0)
 
     def project(self, y: Floats) -> Floats:
-        """Return the nearest point: moduli are reduced by one number, then clipped to [0, radius].
+        """Return the Euclidean projection of y onto the polytope.
 
-        Exact up to rounding, by a binary search among the breakpoints; O(d log d).
+        It subtracts one number from the moduli of y, and clips the differences to [0, radius]. A
+        binary search among the breakpoints finds this number, exactly up to rounding, in O(d log
+        d).
         """
         y = check_projectable(y, self.shape)
         size = np.abs(y)
@@ -159,7 +169,7 @@ class KSparsePolytope(VectorSet):
         return np.copysign(self._soft_clip(shifted), y)
 
     def _soft_clip(self, moduli: Floats) -> Floats:
-        """Return clip(size - tau, 0, radius) for the tau at which it sums to k radius."""
+        """Return clip(moduli - tau, 0, radius) for the tau at which the sum is k radius."""
         r, total = self.radius, self.k * self.radius
         reach = moduli - r
         breaks = np.sort(np.concatenate([moduli, reach]))
@@ -179,7 +189,10 @@ class KSparsePolytope(VectorSet):
         return np.asarray(np.clip(rest - tau, 0.0, r))
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether both norms are within their bounds, times ``1 + tolerance``."""
+        """Return whether the l1 and l-infinity norms are within bounds, up to a tolerance.
+
+        The tolerance is relative.
+        """
         if not is_point(x, self.shape):
             return False
         size, factor = np.abs(x), 1.0 + tolerance
@@ -188,7 +201,7 @@ class KSparsePolytope(VectorSet):
         )
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a uniformly random vertex."""
+        """Return a vertex drawn uniformly at random."""
         vertex = np.zeros(self.d)
         chosen = rng.choice(self.d, size=self.k, replace=False)
         vertex[chosen] = np.where(rng.integers(2, size=self.k) == 1, self.radius, -self.radius)

@@ -1,8 +1,8 @@
 """Catalogue of feasible sets, penalties and norms, and their construction from selectors.
 
-A set of vectors is built for points of shape (d,), a set of matrices for (M, N). Sets that need a
-graph or a function are built in Python only. User-defined sets are named FILE.py:NAME or
-MODULE:NAME.
+A set of vectors is built for points of shape (d,), and a set of matrices for points of shape (M,
+N). Sets that need a graph or a function can be built only in Python. User-defined sets are named
+FILE.py:NAME or MODULE:NAME.
 """
 
 import inspect
@@ -84,7 +84,7 @@ PENALTIES: Mapping[str, type[NormPenalty]] = MappingProxyType(
 
 
 def can_build(entry: type[ConvexBody] | type[NormPenalty], shape: Shape) -> bool:
-    """Return whether a selector can build a set or a penalty for points of a shape."""
+    """Return whether a selector can build this set or penalty for points of a shape."""
     matrix = len(shape) == 2
     fits = {
         "arrays": True,
@@ -96,7 +96,7 @@ def can_build(entry: type[ConvexBody] | type[NormPenalty], shape: Shape) -> bool
 
 
 def feasible_set(name: str, shape: Shape, **parameters: Any) -> ConvexBody:
-    """Build a set by name for points of a shape.
+    """Build the set called `name` for points of a shape.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def feasible_set(name: str, shape: Shape, **parameters: Any) -> ConvexBody:
 
 
 def penalty(name: str, shape: Shape, **parameters: Any) -> NormPenalty:
-    """Build a penalty by name for points of a shape; see `feasible_set`."""
+    """Build the penalty called `name` for points of a shape; see `feasible_set`."""
     penalty: NormPenalty = _build(
         "penalty", name, penalty_class(name), PENALTIES, shape, parameters
     )
@@ -126,7 +126,9 @@ def penalty(name: str, shape: Shape, **parameters: Any) -> NormPenalty:
 
 
 def set_class(name: str) -> type[ConvexBody]:
-    """Return the class of a set by its name, built-in or user-defined; the latter is imported.
+    """Return the class of the built-in or user-defined set called `name`.
+
+    A user-defined class is imported.
 
     Raises
     ------
@@ -139,7 +141,7 @@ def set_class(name: str) -> type[ConvexBody]:
 
 
 def penalty_class(name: str) -> type[NormPenalty]:
-    """Return the class of a penalty by its name; see `set_class`."""
+    """Return the class of the built-in or user-defined penalty called `name`; see `set_class`."""
     return (
         _load_user_class("penalty", name, NormPenalty)
         if ":" in name
@@ -148,7 +150,7 @@ def penalty_class(name: str) -> type[NormPenalty]:
 
 
 def _load_user_class(kind: str, name: str, base: type) -> Any:
-    """Load the class of a user-defined set or penalty; raise if it is not one."""
+    """Load the class of a user-defined set or penalty; raise if it is not a subclass of `base`."""
     data = load_user_object(name)
     home = f"{base.__module__}.{base.__name__}"
     if not isinstance(data, type) or not issubclass(data, base):
@@ -170,7 +172,7 @@ def _build(
     shape: Shape,
     parameters: Mapping[str, Any],
 ) -> Any:
-    """Return the set or penalty built from a class, a shape and parameters; raise if impossible."""
+    """Build a set or penalty of class `entry` for a shape; raise if this is impossible."""
     if entry.required_arguments:
         raise InputError(
             f"the {kind} {name} is built in Python only, as it needs {entry.required_arguments}."
@@ -200,9 +202,9 @@ NORMS: Mapping[str, type[Any]] = MappingProxyType({**_ENTRIES, **_MATRICES})
 
 
 def norm_ball(text: str, shape: Shape) -> NormBall:
-    """Return the ball of a norm for points of a shape: ``spectral[radius=2,lmo=quintic]``.
+    """Return the norm ball that a text such as ``spectral[radius=2,lmo=quintic]`` describes.
 
-    For matrices l1, l2 and linf are entrywise norms.
+    For matrices, l1, l2 and linf are entrywise norms.
 
     Raises
     ------
@@ -230,7 +232,7 @@ def norm_ball(text: str, shape: Shape) -> NormBall:
 def vector_norm_ball(kind: str, d: int) -> NormBall:
     """Return the unit ball of a norm for vectors of even length d.
 
-    A matrix norm is that of one block, of shape (2, d/2).
+    A matrix norm applies to the vector reshaped to a matrix of shape (2, d/2).
     """
     if kind in _ENTRIES:
         return norm_ball(kind, (d,))
@@ -244,12 +246,13 @@ _COMBINED = re.compile(r"(\w+)\((.*)\)")
 
 
 def layer_norm_ball(text: str, shapes: Sequence[Shape]) -> NormProduct:
-    """Return the ball of a norm of layers: ``spectral*linf[radius=0.5]`` or ``sum(spectral*linf)``.
+    """Return the norm ball for layers that a text such as ``spectral*linf[radius=0.5]`` describes.
 
-    The text has a norm for each layer; or one for all; or two as in ``spectral/linf``, the first
-    for matrices and the second for other layers. The norm of a point is the largest of the layers'
-    norms, each divided by its radius. With ``sum(...)`` it is their sum, with ``l2(...)`` the root
-    of the sum of their squares.
+    The text has either a norm for each layer, or one norm for all layers. It may also have two
+    norms, as in ``spectral/linf``: the first for matrices and the second for other layers. The
+    norm of a point is the largest of the layers' norms, each divided by its radius. With
+    ``sum(...)`` it is the sum of these quotients. With ``l2(...)`` it is the root of the sum of
+    their squares.
 
     Raises
     ------

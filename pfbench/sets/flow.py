@@ -21,7 +21,7 @@ from pfbench.sets.body import (
 
 
 def check_edges(edges: Any, kind: str) -> Integers:
-    """Return edges as a read-only array of shape (E, 2).
+    """Return edges as a read-only array of node pairs, shape (E, 2); raise if they are invalid.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def check_edges(edges: Any, kind: str) -> Integers:
 class UnitFlowPolytope(VectorConvexBody):
     """Flows of value 1 from an origin to a destination in a directed acyclic graph.
 
-    A point has one entry for each edge; the vertices are the incidence vectors of the paths.
+    A point has one entry for each edge. The vertices are the incidence vectors of the paths.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class UnitFlowPolytope(VectorConvexBody):
 
     @cached_property
     def _some_next_edges(self) -> Integers:
-        """One edge towards the destination for each node, -1 if there is none."""
+        """For each node, one edge on a path to the destination, or -1 if there is no path."""
         return self._cheapest_next_edges(np.zeros(self.d))
 
     def _cheapest_next_edges(self, costs: Floats) -> Integers:
@@ -131,7 +131,10 @@ class UnitFlowPolytope(VectorConvexBody):
         return choice
 
     def _edge_on_cycle(self) -> int:
-        """Return an edge of a cycle, by walking back among nodes without a topological position."""
+        """Return an edge of a cycle of a graph that is not acyclic.
+
+        It is found by walking back among the nodes without a topological position.
+        """
         stuck = np.ones(self._node_count, dtype=bool)
         stuck[self._order] = False
         into = np.full(self._node_count, -1, dtype=np.int64)
@@ -147,24 +150,24 @@ class UnitFlowPolytope(VectorConvexBody):
 
     @cached_property
     def diameter(self) -> float:
-        """Exact: the square root of the maximum number of edges in which two paths differ.
+        """Exact value, the square root of the largest number of edges in which two paths differ.
 
-        O(E log E); see `pfbench.kernels.graphs.max_path_difference`.
+        It takes O(E log E); see `pfbench.kernels.graphs.max_path_difference`.
         """
         paths = self._order, self._graph, self.origin, self.destination
         return math.sqrt(graphs.max_path_difference(*paths))
 
     def lo(self, g: Any) -> Floats:
-        """Return the incidence vector of a path of least cost g, shape (E,); O(E).
+        """Return the incidence vector of a path of least total cost g, shape (E,), in O(E).
 
-        Ties go to the lowest edge at each node, from the origin on.
+        At each node from the origin on, ties go to the edge of lowest index.
         """
         return self._path_vector(
             self._cheapest_next_edges(scale_to_unit(check_gradient(g, self.shape))[0])
         )
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether all flows are nonnegative and balanced at each node, up to tolerance."""
+        """Return whether all flows are nonnegative and balanced at each node, within tolerance."""
         if not is_point(x, self.shape) or x.min() < -tolerance:
             return False
         leaving, entering = (
@@ -176,7 +179,11 @@ class UnitFlowPolytope(VectorConvexBody):
         return bool(np.abs(balance).max() <= tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a random path, choosing uniformly among the usable edges at each node."""
+        """Return the incidence vector of a random path.
+
+        At each node, the next edge is uniform among the edges from which the destination can be
+        reached.
+        """
         indptr, outgoing, heads = self._graph
         path, node = [], self.origin
         while node != self.destination:
@@ -188,10 +195,10 @@ class UnitFlowPolytope(VectorConvexBody):
         return self._fill_vector(path, 1.0)
 
     def start(self) -> Floats:
-        """Return the path that takes the lowest possible edge at each node: 0 is not in the set."""
+        """Return the path that takes the first possible edge at each node; 0 is not in the set."""
         return self._path_vector(self._some_next_edges)
 
     def _path_vector(self, choice: Integers) -> Floats:
-        """Return the incidence vector of a path, from its edge at each node."""
+        """Return the incidence vector of the path that takes edge `choice[v]` at each node v."""
         path = graphs.follow_path(choice, self._graph.heads, self.origin, self.destination)
         return self._fill_vector(path, 1.0)

@@ -23,7 +23,7 @@ _HUGE = 1e300
 
 
 def check_groups(d: int, groups: Any) -> Groups:
-    """Return groups in their stored form.
+    """Validate groups; return tuples of indices, or the common length of consecutive groups.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def check_groups(d: int, groups: Any) -> Groups:
 
 
 def group_labels(d: int, groups: Groups) -> Integers:
-    """Return the number of each entry's group, shape (d,)."""
+    """Return the group number of each entry, shape (d,)."""
     if isinstance(groups, int):
         return np.arange(d) // groups
     labels = np.empty(d, dtype=np.int64)
@@ -63,7 +63,7 @@ def group_labels(d: int, groups: Groups) -> Integers:
 
 
 def group_norms(x: Floats, labels: Integers) -> Floats:
-    """Return the Euclidean norm of each group, without intermediate over- or underflow."""
+    """Return the Euclidean norm of each group of x, without intermediate over- or underflow."""
     largest = float(np.abs(x).max(initial=0.0))
     if largest == 0.0:
         return np.zeros(int(labels.max()) + 1)
@@ -106,9 +106,9 @@ class GroupLassoBall(VectorSet):
         return group_labels(self.d, self.groups)
 
     def lo(self, g: Floats) -> Floats:
-        """Return -radius g_j/|g_j| on the group j of largest norm, 0 elsewhere; O(d).
+        """Return -radius g_j/|g_j| on the group j of g of largest norm, 0 elsewhere; O(d).
 
-        Ties go to the lowest group; for g = 0 it is radius at the first entry of group 0.
+        Ties go to the lowest group. For g = 0 the result is radius at the first entry of group 0.
         """
         g = check_gradient(g, self.shape)
         largest = float(np.abs(g).max())
@@ -121,15 +121,19 @@ class GroupLassoBall(VectorSet):
         return np.where(self._labels == best, factor * scaled, 0.0)
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (-m, -m), m being radius times the largest norm of a group of g; O(d)."""
+        """Return (-m, -m), both bounds of the minimum of <g, v>, in O(d).
+
+        Here m is radius times the largest Euclidean norm of a group of g.
+        """
         norms = group_norms(check_gradient(g, self.shape), self._labels)
         value = -self.radius * float(norms.max())
         return value, value
 
     def project(self, y: Floats) -> Floats:
-        """Return the nearest point: the vector of norms is projected onto the l1 ball.
+        """Return the Euclidean projection of y onto the ball.
 
-        Exact up to rounding; O(d log d).
+        The vector of group norms is projected onto the l1 ball, and the groups are rescaled. The
+        result is exact up to rounding and takes O(d log d).
         """
         y = check_projectable(y, self.shape)
         if float(np.abs(y).max()) > _HUGE:
@@ -141,19 +145,19 @@ class GroupLassoBall(VectorSet):
         return rescale_groups(y, self._labels, norms, project_simplex(norms, self.radius))
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether the sum of norms is at most ``radius (1 + tolerance)``."""
+        """Return whether the sum of the group norms is at most ``radius (1 + tolerance)``."""
         return is_point(x, self.shape) and bool(
             group_norms(x, self._labels).sum() <= self.radius * (1.0 + tolerance)
         )
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a uniform point of the sphere of a uniformly random group."""
+        """Return a uniform point of the sphere of radius `radius` in a uniformly random group."""
         members = self._labels == rng.integers(int(self._labels.max()) + 1)
         return self.lo(np.where(members, rng.standard_normal(self.d), 0.0))
 
 
 def rescale_groups(y: Floats, labels: Integers, norms: Floats, target_norms: Floats) -> Floats:
-    """Return y with its groups scaled to target norms (0 where a norm is 0)."""
+    """Return y with each group rescaled to its target norm, or 0 if the group is 0."""
     # Divided first: a quotient of two norms may underflow.
     own = norms[labels]
     units = np.divide(y, own, out=np.zeros_like(y), where=own > 0.0)

@@ -1,13 +1,14 @@
-"""The largest singular triple by Golub-Kahan-Lanczos, with a certificate.
+"""Largest singular triple of a matrix by Golub-Kahan-Lanczos, with a certificate.
 
-From a start with a random part, k steps give two bounds. The lower one is the Ritz value. The upper
-one holds because the k-th Lanczos polynomial is at most 1/|gamma| at the largest eigenvalue, where
-gamma is the start's component along the leading vector. It fails with a stated probability: J. van
-Dorsselaer, M. Hochstenbach, H. van der Vorst, "Computing probabilistic bounds for extreme
-eigenvalues of symmetric matrices with the Lanczos method" (SIMAX 22, 2000); M. Hochstenbach,
-"Probabilistic upper bounds for the matrix two-norm" (J. Sci. Comput. 57, 2013). A small residual
-alone certifies nothing: on clustered spectra it belongs to another singular value in up to two
-thirds of the cases.
+From a start vector with a random part, k steps give two bounds of the largest singular value. The
+lower bound is the Ritz value. The upper bound holds because the k-th Lanczos polynomial is at most
+1/|gamma| at the largest eigenvalue, where gamma is the component of the start vector along the
+leading vector. The upper bound fails with a stated probability: J. van Dorsselaer, M.
+Hochstenbach, H. van der Vorst, "Computing probabilistic bounds for extreme eigenvalues of
+symmetric matrices with the Lanczos method" (SIMAX 22, 2000); M. Hochstenbach, "Probabilistic upper
+bounds for the matrix two-norm" (J. Sci. Comput. 57, 2013). A small residual alone certifies
+nothing: on clustered spectra, it belongs to another singular value in up to two thirds of the
+cases.
 """
 
 import math
@@ -46,7 +47,7 @@ _ROOM = 24
 
 @dataclass(frozen=True, slots=True)
 class SingularTriple:
-    """Leading singular triple of a matrix.
+    """Leading singular triple of a matrix, with an upper bound of its singular value.
 
     Attributes
     ----------
@@ -68,7 +69,7 @@ class SingularTriple:
 
 
 class GapResidualLimit(NamedTuple):
-    """Largest admissible residual: ``share * (sigma + offset + weight * <G, x>)``.
+    """Stopping limit of the residual: ``share * (sigma + offset + weight * <G, x>)``.
 
     Attributes
     ----------
@@ -176,7 +177,7 @@ def leading_singular_triple(
 def _start_vector(
     rng: np.random.Generator, N: int, warm: Floats | None, has_gap_share: bool
 ) -> Floats:
-    """Return the start vector: normal, or a warm one with a random part."""
+    """Return the start vector: a normal random one, or a warm start plus a random part."""
     if warm is None:
         return rng.standard_normal(N) / math.sqrt(N)
     if not has_gap_share:
@@ -192,7 +193,10 @@ def _start_vector(
 def _extend_basis(
     operator: LinearOperator, basis: LanczosBasis, goal: StoppingRule, k: int, theta: float
 ) -> tuple[int, bool, float]:
-    """Extend the basis from step k on; one loop if the matrix is sparse (`take_steps_serial`)."""
+    """Extend the Lanczos basis from step k on until the stopping rule holds or it is full.
+
+    For a sparse matrix, one compiled loop takes all steps.
+    """
     if isinstance(operator, SparseOperator):
         value = operator.pattern.rows, operator.g, basis, goal, k, theta
         extend_basis: tuple[int, bool, float]
@@ -216,7 +220,7 @@ def _extend_basis(
 def _allocate_basis(
     shape: tuple[int, int], room: int, left_vectors: int, most_steps: int
 ) -> LanczosBasis:
-    """Return a basis with memory for `room` steps and for `left_vectors` rows of U."""
+    """Allocate a Lanczos basis for `room` steps and `left_vectors` stored rows of U."""
     M, N = shape
     right, before = np.empty((room + 1, N)), np.empty((left_vectors, M))
     before[0] = 0.0
@@ -233,7 +237,7 @@ def _copy_with_more_rows(array: Floats, rows: int) -> Floats:
 def _with_rescaling(
     operator: LinearOperator, recompute: Callable[..., SingularTriple], warm: Floats | None
 ) -> SingularTriple:
-    """Return the triple of a zero matrix, or recompute it from another start or scale."""
+    """Return the triple of a zero matrix, or recompute it with another start or scale."""
     M, N = operator.shape
     largest = operator.magnitude()
     if not math.isfinite(largest):

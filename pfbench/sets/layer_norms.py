@@ -1,14 +1,15 @@
 """Norms of points with layers: the sum and the root of squares of the layers' norms.
 
-With |x_l| the norm of layer l, of radius rho_l, and zeta_l and omega_l its constants:
+Let |x_l| be the norm of layer l, with the radius rho_l and the constants zeta_l and omega_l:
 
     max (`NormProduct`):   max |x_l|/rho_l,               dual sum of rho_l |g_l|_*
     sum (`NormSum`):       sum of |x_l|/rho_l,            dual max rho_l |g_l|_*
     l2 (`NormRootSum`):    root of sum (|x_l|/rho_l)^2,   dual root of sum (rho_l |g_l|_*)^2
 
-A minimiser over the unit ball moves every layer by rho_l, or by rho_l rho_l |g_l|_*/|g|_* (l2), or
-one layer by rho_l, that of the largest rho_l |g_l|_* (sum). As sum <= 1 implies l2 <= 1, and this
-max <= 1, a smoothness in the norm max holds for all three. These statements are pfbench's.
+For max, a minimiser over the unit ball moves every layer by rho_l. For l2 it moves layer l by
+rho_l rho_l |g_l|_*/|g|_*. For sum it moves only the layer of the largest rho_l |g_l|_*, by rho_l.
+The unit ball of sum is in that of l2, and that of l2 in that of max. So a smoothness constant in
+the norm max holds in all three norms. These statements are pfbench's.
 """
 
 import math
@@ -25,27 +26,30 @@ from pfbench.sets.norms import NormBall, NormProduct
 
 
 class _WeightedLayers(NormProduct):
-    """Unit ball of a norm of the vector of the |x_l|/rho_l, other than the largest of them."""
+    """Base class of unit balls of the sum, or of the root of squares, of the layers' norms.
+
+    The norm of layer l is scaled to |x_l|/rho_l.
+    """
 
     has_projection: ClassVar[bool] = False
 
     @abstractmethod
     def _layer_weights(self, sizes: Floats) -> Floats:
-        """Return the weights of norm 1 whose inner product with the sizes is largest."""
+        """Return layer weights of norm 1 that maximise the inner product with `sizes`."""
 
     def _dual_layer_norms(self, g: Any) -> Floats:
-        """Return the rho_l |g_l|_*, shape (layers,)."""
+        """Return the scaled dual norm rho_l |g_l|_* of each layer, shape (layers,)."""
         pairs = self._balls_and_blocks(check_gradient(g, self.shape))
         return np.array([ball.radius * ball.dual_norm(block) for ball, block in pairs])
 
     def _layer_norms(self, x: Floats) -> Floats:
-        """Return the |x_l|/rho_l, shape (layers,)."""
+        """Return the scaled norm |x_l|/rho_l of each layer, shape (layers,)."""
         return np.array(
             [ball.norm(block) / ball.radius for ball, block in self._balls_and_blocks(x)]
         )
 
     def _minimise(self, g: Any, minimiser: Callable[[NormBall, Floats], Any]) -> Floats:
-        """Return the layers' minimisers with their weights; layers of weight 0 are 0."""
+        """Return the minimiser of each layer times its weight; layers of weight 0 are 0."""
         weights = self._layer_weights(self._dual_layer_norms(g))
         pairs = zip(weights.tolist(), self.balls, self.split(g), strict=True)
         return self._concatenate_blocks(
@@ -54,48 +58,48 @@ class _WeightedLayers(NormProduct):
         )
 
     def lo(self, g: Any) -> Floats:
-        """Return a vertex that minimises <g, v>."""
+        """Return a vertex v of the set that minimises <g, v>."""
         return self._minimise(g, lambda ball, block: ball.lo(block))
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return a minimiser of <g, v> that is 0 where g leaves it undetermined."""
+        """Return a minimiser of <g, v> that is 0 where g does not determine it."""
         return self._minimise(g, lambda ball, block: ball.lo_zero_if_undetermined(block))
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return minus the dual norm, twice."""
+        """Return (-m, -m), both bounds of the minimum of <g, v>, where m is the dual norm of g."""
         sizes = self._dual_layer_norms(g)
         value = -float(sizes @ self._layer_weights(sizes))
         return value, value
 
     @property
     def zeta(self) -> float:
-        """Largest rho_l zeta_l, exact."""
+        """Exact constant zeta of the norm, the largest rho_l zeta_l over the layers."""
         return max(ball.radius * ball.zeta for ball in self.balls)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether the norm is at most ``1 + tolerance``."""
+        """Return whether the norm of x is at most ``1 + tolerance``."""
         return is_point(x, self.shape) and self.norm(x) <= 1.0 + tolerance
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return the vertex of a random gradient."""
+        """Return the vertex that minimises <g, v> for a random gradient g."""
         return self.lo(rng.standard_normal(self.shape))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NormSum(_WeightedLayers):
-    """Unit ball of the sum over layers of |x_l|/rho_l; its minimiser moves one layer."""
+    """Unit ball of the sum over layers of |x_l|/rho_l, whose vertices have one nonzero layer."""
 
     name: ClassVar[str] = "sum"
     summary: ClassVar[str] = "sum of the norms of several layers"
     source: ClassVar[str] = "pfbench"
 
     def norm(self, x: Floats) -> float:
-        """Return the sum of |x_l|/rho_l."""
+        """Return the norm of x, the sum over layers of |x_l|/rho_l."""
         return math.fsum(self._layer_norms(x))
 
     @property
     def omega(self) -> float:
-        """Root of the sum of (omega_l/rho_l)^2, exact."""
+        """Exact constant omega of the norm, the root of the sum of (omega_l/rho_l)^2."""
         return math.hypot(*(ball.omega / ball.radius for ball in self.balls))
 
     def _layer_weights(self, sizes: Floats) -> Floats:
@@ -104,14 +108,14 @@ class NormSum(_WeightedLayers):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NormRootSum(_WeightedLayers):
-    """Unit ball of the root of the sum over layers of (|x_l|/rho_l)^2: one radius for all."""
+    """Unit ball of the root of the sum over layers of (|x_l|/rho_l)^2."""
 
     name: ClassVar[str] = "l2"
     summary: ClassVar[str] = "root of the sum of squares of the norms of several layers"
     source: ClassVar[str] = "pfbench"
 
     def norm(self, x: Floats) -> float:
-        """Return the root of the sum of (|x_l|/rho_l)^2."""
+        """Return the norm of x, the root of the sum over layers of (|x_l|/rho_l)^2."""
         return math.hypot(*self._layer_norms(x))
 
     def _layer_weights(self, sizes: Floats) -> Floats:

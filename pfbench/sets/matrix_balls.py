@@ -1,9 +1,10 @@
 """Balls of matrix norms other than the nuclear norm: spectral norm, norms of rows or columns.
 
-The linear minimisation over a spectral ball may use matrix products only, as Muon does.
-Newton-Schulz of degree kappa: X_0 = M/|M|_F, then q times X <- p(XX')X, p(l) = sum over s <= kappa
-of c_s (1-l)^s with c_s = (2s)!/(4^s s!^2); kappa + 1 products each time. The quintic that Muon runs
-with, 3.4445 X - 4.7750 (XX')X + 2.0315 (XX')^2 X, takes 3.
+The linear minimisation over a spectral ball may use matrix products only, as Muon does. The
+Newton-Schulz iteration of degree kappa starts from X_0 = M/|M|_F, and takes q steps X <- p(XX')X.
+Here p(l) is the sum over s <= kappa of c_s (1-l)^s with c_s = (2s)!/(4^s s!^2). Each step takes
+kappa + 1 matrix products. A step of Muon's quintic, 3.4445 X - 4.7750 (XX')X + 2.0315 (XX')^2 X,
+takes 3.
 """
 
 import math
@@ -26,7 +27,7 @@ from pfbench.sets.norms import NormBall
 
 @dataclass(frozen=True, repr=False, eq=False)
 class MatrixBall(ConvexBody):
-    """The M x N matrices whose norm is at most `radius`, as dense arrays.
+    """Base class of the balls of M x N matrices whose norm is at most `radius`.
 
     Raises
     ------
@@ -47,21 +48,24 @@ class MatrixBall(ConvexBody):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(M, N)."""
+        """Shape of a point: (M, N)."""
         return self.size
 
     @property
     def max_norm(self) -> float:
-        """Radius: exact, that of a vertex."""
+        """Exact largest Frobenius norm in the ball, which is radius."""
         return self.radius
 
     @property
     def diameter(self) -> float:
-        """Exact: twice the largest norm, the distance of a vertex and its negative."""
+        """Exact value, the distance between a vertex of largest norm and its negative."""
         return 2.0 * self.max_norm
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether the norm of x (an array or a vertex) is at most ``radius (1 + tol)``."""
+        """Return whether the norm of x is at most ``radius (1 + tolerance)``.
+
+        x is an array or a vertex.
+        """
         if isinstance(x, RankOne):
             x = x.matrix()
         return is_point(x, self.shape) and self._has_norm_in_bound(x, tolerance)
@@ -86,43 +90,50 @@ class SpectralBall(MatrixBall, NormBall):
 
     @property
     def zeta(self) -> float:
-        """Exact: max |x|_*/|x|_F = sqrt(min(M, N)), where all singular values are equal."""
+        """Exact maximum sqrt(min(M, N)) of |x|_*/|x|_F, where |x|_* is the nuclear norm."""
         return math.sqrt(min(self.shape))
 
     @property
     def max_norm(self) -> float:
-        """Exact: radius sqrt(min(M, N)), where all singular values are radius."""
+        """Exact largest Frobenius norm in the ball, radius sqrt(min(M, N))."""
         return self.radius * self.zeta
 
     def norm(self, x: Floats) -> float:
-        """Return the largest singular value."""
+        """Return the largest singular value of x."""
         scaled, exponent = scale_to_unit(x)
         largest = float(scipy.linalg.svdvals(scaled, check_finite=False)[0])
         return float(np.ldexp(largest, exponent))
 
     def lo(self, g: Any) -> Floats:
-        """Return -radius UV' for a singular value decomposition U S V' of g; O(M N min(M, N)).
+        """Return -radius UV' for a singular value decomposition U S V' of g.
 
-        If g is rank-deficient, the SVD completes U and V, so that the result is a vertex.
+        If g is rank-deficient, the decomposition completes U and V, so that the result is a
+        vertex. It takes O(M N min(M, N)).
         """
         u, vt = _compact_svd(scale_to_unit(check_gradient(g, self.shape))[0])[::2]
         return np.asarray(-self.radius * (u @ vt))
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return -radius UV' of the singular values above rounding only."""
+        """Return -radius UV' for the singular vectors of g above rounding errors.
+
+        Singular vectors with a singular value of the size of rounding errors are left out.
+        """
         u, s, vt = _compact_svd(scale_to_unit(check_gradient(g, self.shape))[0])
         retained = s > s[0] * max(self.shape) * np.finfo(np.float64).eps
         return np.asarray(-self.radius * (u[:, retained] @ vt[retained]))
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (-m, -m), m being radius times the nuclear norm of g."""
+        """Return (-m, -m), both bounds of the minimum of <g, v>.
+
+        Here m is radius times the nuclear norm of g.
+        """
         scaled, exponent = scale_to_unit(check_gradient(g, self.shape))
         total = float(scipy.linalg.svdvals(scaled, check_finite=False).sum())
         value = float(np.ldexp(-self.radius * total, exponent))
         return value, value
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest matrix of the ball: singular values are clipped at radius."""
+        """Return the Euclidean projection of y, whose singular values are clipped at radius."""
         y = check_projectable(y, self.shape)
         scaled, exponent = scale_to_unit(y)
         u, s, vt = _compact_svd(scaled)
@@ -148,30 +159,33 @@ class RowBall(MatrixBall):
 
     @cached_property
     def _flat_ball(self) -> GroupLassoBall:
-        """Equivalent ball of vectors: the rows (or columns) concatenated."""
+        """Equivalent ball of vectors, which concatenate the rows (or columns) of a matrix."""
         length = self.shape[1 if self._order == "C" else 0]
         return GroupLassoBall(math.prod(self.shape), self.radius, groups=length)
 
     def _flatten_rows(self, x: Floats) -> Floats:
-        """Return the rows (or columns) concatenated."""
+        """Return the rows (or columns) of x concatenated to one vector."""
         return x.ravel(order=self._order)
 
     def _unflatten_rows(self, x: Floats) -> Floats:
-        """Return the matrix of concatenated rows (or columns)."""
+        """Return the matrix whose concatenated rows (or columns) are x."""
         return np.ascontiguousarray(x.reshape(self.shape, order=self._order))
 
     def lo(self, g: Any) -> Floats:
-        """Return -radius g_i/|g_i| in the row i of largest norm, 0 elsewhere; O(MN)."""
+        """Return -radius g_i/|g_i| in the row i of g of largest norm, 0 elsewhere; O(MN)."""
         return self._unflatten_rows(
             self._flat_ball.lo(self._flatten_rows(check_gradient(g, self.shape)))
         )
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (-m, -m), m being radius times the largest norm of a row of g."""
+        """Return (-m, -m), both bounds of the minimum of <g, v>.
+
+        Here m is radius times the largest norm of a row of g.
+        """
         return self._flat_ball.minimum(self._flatten_rows(check_gradient(g, self.shape)))
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest matrix of the ball: the vector of the rows' norms is projected."""
+        """Return the Euclidean projection of y, whose vector of row norms is projected."""
         return self._unflatten_rows(
             self._flat_ball.project(self._flatten_rows(check_projectable(y, self.shape)))
         )
@@ -180,7 +194,7 @@ class RowBall(MatrixBall):
         return self._flat_ball.contains(self._flatten_rows(x), tolerance)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a uniform point of the sphere in a uniformly random row."""
+        """Return a matrix with one nonzero row, of uniformly random index and direction."""
         return self._unflatten_rows(self._flat_ball.random_vertex(rng))
 
 
@@ -205,16 +219,16 @@ class MaxRowBall(MatrixBall, NormBall):
 
     @property
     def zeta(self) -> float:
-        """Exact: the root of the number of rows, where all norms are equal."""
+        """Exact maximum sqrt(rows) of |x|_*/|x|_F, where |x|_* is the dual norm."""
         return math.sqrt(self.shape[1 - self._axis])
 
     @property
     def max_norm(self) -> float:
-        """Exact: that of a vertex, all of whose rows are of norm radius."""
+        """Exact largest Frobenius norm, that of a vertex, each of whose rows has norm radius."""
         return self.radius * self.zeta
 
     def _unit_rows(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the rows divided by their norms (0 where that is 0), and the norms."""
+        """Return the rows of x divided by their norms, and the norms; rows of norm 0 become 0."""
         largest = np.abs(x).max(axis=self._axis, keepdims=True)
         scaled = np.divide(x, largest, out=np.zeros_like(x), where=largest > 0.0)
         lengths = np.linalg.norm(scaled, axis=self._axis, keepdims=True)
@@ -222,33 +236,39 @@ class MaxRowBall(MatrixBall, NormBall):
         return scaled, largest * lengths
 
     def norm(self, x: Floats) -> float:
-        """Return the largest norm of a row."""
+        """Return the largest Euclidean norm of a row of x."""
         return float(self._unit_rows(x)[1].max())
 
     def lo(self, g: Any) -> Floats:
-        """Return -radius g_i/|g_i| in each row, radius at its first entry where g_i = 0; O(MN)."""
+        """Return -radius g_i/|g_i| in each row; O(MN).
+
+        Where g_i = 0, the row has radius in its first entry.
+        """
         units, lengths = self._unit_rows(check_gradient(g, self.shape))
         first = np.zeros(self.shape)
         first[(slice(None), 0) if self._axis else 0] = -1.0
         return np.asarray(-self.radius * np.where(lengths > 0.0, units, first))
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return -radius g_i/|g_i| in each row, 0 where g_i = 0."""
+        """Return -radius g_i/|g_i| in each row, and 0 in rows with g_i = 0."""
         return np.asarray(-self.radius * self._unit_rows(check_gradient(g, self.shape))[0])
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (-m, -m), m being radius times the sum of the norms of the rows of g."""
+        """Return (-m, -m), both bounds of the minimum of <g, v>.
+
+        Here m is radius times the sum of the norms of the rows of g.
+        """
         value = -self.radius * float(self._unit_rows(check_gradient(g, self.shape))[1].sum())
         return value, value
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest matrix of the ball: rows that are too long are shortened."""
+        """Return the Euclidean projection of y, whose rows are shortened to a norm <= radius."""
         y = check_projectable(y, self.shape)
         units, lengths = self._unit_rows(y)
         return np.where(lengths > self.radius, self.radius * units, y)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return rows drawn independently and uniformly on the sphere."""
+        """Return a matrix with independent rows, each uniform on the sphere of norm `radius`."""
         return self.lo(rng.standard_normal(self.shape))
 
 
@@ -273,14 +293,14 @@ LMOS = ("exact", "newton-schulz", "quintic")
 
 
 def inverse_sqrt_coefficients(degree: int) -> tuple[float, ...]:
-    """Return c_0, ..., c_kappa, the first coefficients of (1-u)^(-1/2) in powers of u."""
+    """Return the first `degree` + 1 coefficients of (1-u)^(-1/2) in powers of u."""
     return tuple(math.comb(2 * s, s) / 4.0**s for s in range(degree + 1))
 
 
 def newton_schulz(X: Floats, degree: int, steps: int) -> Floats:
-    """Return X after a number of Newton-Schulz steps; singular values in (0, 1] stay there.
+    """Return X after `steps` Newton-Schulz steps, which keep singular values in (0, 1].
 
-    Each step multiplies by a polynomial in XX', or in X'X if that is smaller;
+    Each step multiplies by a polynomial in XX', or in X'X if that is smaller. The function
     `newton_schulz_scalar` does the same to singular values.
     """
     tall = X.shape[0] > X.shape[1]
@@ -296,7 +316,7 @@ def newton_schulz(X: Floats, degree: int, steps: int) -> Floats:
 
 
 def quintic_iterations(X: Floats, steps: int) -> Floats:
-    """Return X after a number of steps of the quintic in use."""
+    """Return X after `steps` steps of Muon's quintic polynomial iteration."""
     a, b, c = QUINTIC
     tall = X.shape[0] > X.shape[1]
     X = X.T if tall else X
@@ -307,22 +327,23 @@ def quintic_iterations(X: Floats, steps: int) -> Floats:
 
 
 def newton_schulz_scalar(s: Any, degree: int) -> Any:
-    """Apply one Newton-Schulz step to singular values s."""
+    """Return singular values s after one Newton-Schulz step."""
     u = 1.0 - s * s
     return s * sum(c * u**k for k, c in enumerate(inverse_sqrt_coefficients(degree)))
 
 
 def quintic_scalar(s: Any) -> Any:
-    """Apply one step of the quintic to singular values s."""
+    """Return singular values s after one step of Muon's quintic polynomial iteration."""
     a, b, c = QUINTIC
     return a * s + b * s**3 + c * s**5
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class OrthogonalisedBall(SpectralBall):
-    """Spectral ball whose `lo_zero_if_undetermined` may be inexact, by matrix products only.
+    """Spectral ball with a linear minimisation by matrix products only, as in Muon.
 
-    Everything else is that of `SpectralBall`: measures, dual norms and constants are exact.
+    Only `lo_zero_if_undetermined` may be inexact. Everything else is that of `SpectralBall`:
+    measures, dual norms and constants are exact.
 
     Parameters
     ----------
@@ -353,13 +374,16 @@ class OrthogonalisedBall(SpectralBall):
 
     @property
     def matrix_products_per_lmo(self) -> int:
-        """Number of matrix products: q (kappa + 1), or 3 q of the quintic; 0 if exact."""
+        """Number of matrix products in one linear minimisation; 0 if it is exact.
+
+        It is q (kappa + 1) for q Newton-Schulz steps of degree kappa, and 3 q for q quintic steps.
+        """
         if self.lmo == "exact":
             return 0
         return self.steps * (3 if self.lmo == "quintic" else self.degree + 1)
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return -radius X_q, from X_0 = g/|g|_F; 0 for g = 0."""
+        """Return -radius X_q, where X_q is the result of q steps from g/|g|_F; 0 for g = 0."""
         if self.lmo == "exact":
             return super().lo_zero_if_undetermined(g)
         scaled, _ = scale_to_unit(check_gradient(g, self.shape))
@@ -376,8 +400,8 @@ class OrthogonalisedBall(SpectralBall):
 
 
 def max_spectral_norm(ball: NormBall) -> float:
-    """Return the largest spectral norm in a ball of matrices, or an upper bound of it.
+    """Return the largest spectral norm of a matrix in the ball, or an upper bound of it.
 
-    It is the radius for the spectral norm, and at most the largest Frobenius norm for others.
+    For a spectral ball it is the radius. For other balls the largest Frobenius norm is a bound.
     """
     return ball.radius if isinstance(ball, SpectralBall) else ball.radius * ball.zeta

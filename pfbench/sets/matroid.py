@@ -22,7 +22,7 @@ from pfbench.sets.polytope_distance import is_in_hull
 
 
 class Matroid(ArrayDataclass, ABC):
-    """Matroid on the elements 0, ..., d-1, defined by its independent sets."""
+    """Base class of matroids on the elements 0, ..., d-1, defined by their independent sets."""
 
     d: int
 
@@ -31,9 +31,9 @@ class Matroid(ArrayDataclass, ABC):
         """Return whether a set of distinct elements is independent."""
 
     def greedy_basis(self, order: Integers) -> Integers:
-        """Return the basis that the greedy algorithm builds, taking elements in this order.
+        """Return the basis that the greedy algorithm builds, considering elements in this order.
 
-        Calls `is_independent` once for each element.
+        It calls `is_independent` once for each element.
         """
         chosen = np.empty(self.d, dtype=np.int64)
         count = 0
@@ -44,10 +44,10 @@ class Matroid(ArrayDataclass, ABC):
         return chosen[:count]
 
     def max_basis_exchange(self) -> int:
-        """Return an upper bound of the number of elements of a basis that another one lacks.
+        """Return an upper bound of the number of elements of a basis that another basis lacks.
 
-        This default returns min(r, d' - r) for rank r and d' elements that are independent on their
-        own. It calls `is_independent` for each element.
+        This default returns min(r, d' - r). Here r is the rank, and d' is the number of elements
+        that are independent on their own. It calls `is_independent` for each element.
         """
         rank = self.greedy_basis(np.arange(self.d)).size
         useful = sum(self.is_independent(np.array([i])) for i in range(self.d))
@@ -73,21 +73,21 @@ class UniformMatroid(Matroid):
             raise InputError(f"k={self.k} must be at most d={self.d}.")
 
     def is_independent(self, members: Integers) -> bool:
-        """Return whether there are at most k elements."""
+        """Return whether the set has at most k elements."""
         return len(members) <= self.k
 
     def greedy_basis(self, order: Integers) -> Integers:
-        """Return the first k elements."""
+        """Return the first k elements of the order."""
         return order[: self.k]
 
     def max_basis_exchange(self) -> int:
-        """Return min(k, d - k), exact."""
+        """Return min(k, d - k), the exact number of elements in which two bases can differ."""
         return min(self.k, self.d - self.k)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PartitionMatroid(Matroid):
-    """Matroid of sets with at most ``capacities[j]`` elements of each class j.
+    """Matroid whose independent sets have at most ``capacities[j]`` elements of each class j.
 
     Parameters
     ----------
@@ -125,12 +125,12 @@ class PartitionMatroid(Matroid):
         return self.labels.size
 
     def is_independent(self, members: Integers) -> bool:
-        """Return whether no class has more elements than its capacity."""
+        """Return whether no class has more elements in the set than its capacity."""
         counts = np.bincount(self.labels[members], minlength=self.capacities.size)
         return bool((counts <= self.capacities).all())
 
     def greedy_basis(self, order: Integers) -> Integers:
-        """Return the first elements of each class, as many as its capacity."""
+        """Return the first elements of each class in the order, as many as its capacity."""
         labels = self.labels[order]
         sorted_ = np.argsort(labels, kind="stable")
         starts = np.searchsorted(labels[sorted_], np.arange(self.capacities.size))
@@ -139,7 +139,7 @@ class PartitionMatroid(Matroid):
         return order[location < self.capacities[labels]]
 
     def max_basis_exchange(self) -> int:
-        """Return the sum over the classes of min(capacity, rest), exact."""
+        """Return the sum over the classes of min(capacity, elements beyond it), which is exact."""
         sizes = np.bincount(self.labels, minlength=self.capacities.size)
         minimum = np.minimum(self.capacities, sizes)
         return int(np.minimum(minimum, sizes - minimum).sum())
@@ -147,7 +147,7 @@ class PartitionMatroid(Matroid):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class GraphicMatroid(Matroid):
-    """Matroid of the edges of an undirected graph: a set without a cycle is independent.
+    """Matroid of the edges of an undirected graph, whose independent sets have no cycle.
 
     Parameters
     ----------
@@ -179,15 +179,15 @@ class GraphicMatroid(Matroid):
         return int(self.edges.max()) + 1
 
     def is_independent(self, members: Integers) -> bool:
-        """Return whether these edges form no cycle."""
+        """Return whether a set of edges has no cycle."""
         return greedy_forest(members, self.edges, self.node_count).size == len(members)
 
     def greedy_basis(self, order: Integers) -> Integers:
-        """Return the edges that close no cycle with those before them (Kruskal)."""
+        """Return the edges that close no cycle with earlier edges of the order (Kruskal)."""
         return greedy_forest(order, self.edges, self.node_count)
 
     def max_basis_exchange(self) -> int:
-        """Return min(rank, edges - rank)."""
+        """Return min(rank, edges - rank), an upper bound of the difference of two bases."""
         rank = self.greedy_basis(np.arange(self.d)).size
         return min(rank, self.d - rank)
 
@@ -223,7 +223,7 @@ class OracleMatroid(Matroid):
             )
 
     def is_independent(self, members: Integers) -> bool:
-        """Return the answer of the oracle."""
+        """Return the result of the user's function for a set of elements."""
         return bool(self.oracle(members))
 
 
@@ -231,7 +231,7 @@ class OracleMatroid(Matroid):
 
 
 class _BasisPolytope(GreedyPolytope):
-    """The convex hull of the incidence vectors of a matroid's bases."""
+    """Base class of convex hulls of the incidence vectors of a matroid's bases."""
 
     source: ClassVar[str] = "Edmonds 1971 (greedy algorithm)"
     diameter_is_exact: ClassVar[bool] = False
@@ -239,31 +239,31 @@ class _BasisPolytope(GreedyPolytope):
     @property
     @abstractmethod
     def _matroid(self) -> Matroid:
-        """The matroid."""
+        """The matroid whose bases define the polytope."""
 
     @property
     def d(self) -> int:
-        """Number of elements."""
+        """Number of elements of the matroid."""
         return self._matroid.d
 
     @cached_property
     def rank(self) -> int:
-        """Number of elements of every basis."""
+        """Rank of the matroid, the number of elements of each basis."""
         return self._matroid.greedy_basis(np.arange(self.d)).size
 
     @cached_property
     def diameter(self) -> float:
-        """Upper bound: two bases differ in at most twice min(r, d - r) elements for rank r.
+        """Upper bound, from the largest number of elements in which two bases can differ.
 
-        The bound is exact for uniform and partition matroids. Elements that are in no basis do not
-        count in d.
+        Two bases of rank r differ in at most twice min(r, d - r) elements, where d does not count
+        elements that are in no basis. The bound is exact for uniform and partition matroids.
         """
         return math.sqrt(2.0 * self._matroid.max_basis_exchange())
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
         """Return whether x is within ``tolerance * sqrt(rank)`` of the polytope.
 
-        Decided by Wolfe's algorithm, which needs up to some multiple of d greedy bases.
+        Wolfe's algorithm decides this; it needs up to some multiple of d greedy bases.
         """
         slack = tolerance * max(1.0, self.rank)
         if not is_point(x, self.shape) or abs(float(x.sum()) - self.rank) > slack:
@@ -273,14 +273,15 @@ class _BasisPolytope(GreedyPolytope):
         return is_in_hull(self.lo, x, tolerance * max(1.0, math.sqrt(self.rank)))
 
     def start(self) -> Floats:
-        """Return the greedy basis of the order 0, 1, ...; it is 0 if the rank is 0."""
+        """Return the incidence vector of the greedy basis for the order 0, 1, ... of elements."""
         return self._greedy_vertex(np.arange(self.d))
 
     def _greedy_vertex(self, order: Integers) -> Floats:
-        """Return the incidence vector of the greedy basis, of minimum weight g along increasing g.
+        """Return the incidence vector of the greedy basis for an order of the elements.
 
-        The result is exact in floating point: only entries of g are compared. It takes d
-        independence tests; for a graph O(d log d) in all.
+        For the order of increasing g, it has minimum weight g. The result is exact in floating
+        point, because only entries of g are compared. It takes d independence tests; for a graph
+        it takes O(d log d) in total.
         """
         return self._fill_vector(self._matroid.greedy_basis(order), 1.0)
 
@@ -309,7 +310,10 @@ class MatroidBasePolytope(_BasisPolytope):
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
-        """Return k, the rank of a uniform matroid; others are built in Python."""
+        """Return the parameter k, the rank of a uniform matroid.
+
+        Polytopes of other matroids can be built only in Python.
+        """
         description = "rank of a uniform matroid; MatroidBasePolytope(matroid) takes any matroid"
         return {"k": Parameter(description, "")}
 
@@ -325,7 +329,7 @@ class MatroidBasePolytope(_BasisPolytope):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SpanningTreePolytope(_BasisPolytope):
-    """The convex hull of the incidence vectors of a connected graph's spanning trees.
+    """Convex hull of the incidence vectors of a connected graph's spanning trees.
 
     A point has one entry for each edge.
 

@@ -1,10 +1,11 @@
 """Norm balls, for methods that use a norm in place of a feasible set.
 
-|g|_* = max <g, x> over |x| <= 1 is the dual norm. With zeta = max |x|_*/|x|_2 and rho_2 the largest
-Euclidean norm in the ball of radius rho, zeta = rho_2/rho: both are the maximum of <x, v> over |x|
-<= 1 and |v|_2 <= 1, taken in either order. With omega = max |x|/|x|_2, a Euclidean smoothness L_2
-and the smoothness L of |grad f(x) - grad f(y)|_* <= L |x - y| satisfy L_2 <= omega^2 L and L <=
-zeta^2 L_2. These relations are derived by pfbench; the balls are those of Pethick et al. 2025.
+The dual norm is |g|_* = max <g, x> over |x| <= 1. The constants are zeta = max |x|_*/|x|_2 and
+omega = max |x|/|x|_2. Let rho_2 be the largest Euclidean norm in the ball of radius rho. Then zeta
+= rho_2/rho, because both are the maximum of <x, v> over |x| <= 1 and |v|_2 <= 1. Let L_2 be the
+Euclidean smoothness, and L the smoothness in |grad f(x) - grad f(y)|_* <= L |x - y|. Then L_2 <=
+omega^2 L and L <= zeta^2 L_2. pfbench derives these relations; the balls are those of Pethick et
+al. 2025.
 """
 
 import math
@@ -23,7 +24,7 @@ from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_
 
 
 class LmoQuality(NamedTuple):
-    """Accuracy of O = -lmo(g)/rho: <g, O> = lower |g|_* and |O| = upper.
+    """Accuracy of O = -lmo(g)/rho, where <g, O> = lower |g|_* and |O| = upper.
 
     An exact linear minimisation has lower = upper = 1.
     """
@@ -33,30 +34,30 @@ class LmoQuality(NamedTuple):
 
 
 class NormBall(ConvexBody):
-    """Ball {|x| <= radius} of a norm."""
+    """Base class of norm balls {|x| <= radius}."""
 
     if TYPE_CHECKING:  # a field or a property of each ball
 
         @property
         def radius(self) -> float:
-            """Radius rho."""
+            """Radius rho of the ball."""
 
     @property
     @abstractmethod
     def zeta(self) -> float:
-        """Largest |x|_*/|x|_2, exact."""
+        """Exact maximum zeta of |x|_*/|x|_2, where |x|_* is the dual norm."""
 
     @property
     @abstractmethod
     def omega(self) -> float:
-        """Largest |x|/|x|_2, exact."""
+        """Exact maximum omega of |x|/|x|_2."""
 
     @abstractmethod
     def norm(self, x: Floats) -> float:
-        """Return |x|."""
+        """Return the norm |x|."""
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether the norm is at most ``radius (1 + tolerance)``."""
+        """Return whether the norm of x is at most ``radius (1 + tolerance)``."""
         return is_point(x, self.shape) and self._has_norm_in_bound(x, tolerance)
 
     def _has_norm_in_bound(self, x: Floats, tolerance: float) -> bool:
@@ -64,29 +65,29 @@ class NormBall(ConvexBody):
         return self.norm(x) <= self.radius * (1.0 + tolerance)
 
     def start(self) -> Floats:
-        """Return 0."""
+        """Return the start point 0."""
         return np.zeros(self.shape)
 
     @property
     def block_norm_names(self) -> frozenset[str]:
-        """Names of the norms of the blocks; one name unless the ball is a product."""
+        """Names of the norms of the blocks of a point; one name unless the ball is a product."""
         return frozenset({self.name})
 
     @property
     def matrix_products_per_lmo(self) -> int:
-        """Number of matrix products in an approximate linear minimisation; 0 for an exact one."""
+        """Number of matrix products of an approximate linear minimisation; 0 for an exact one."""
         return 0
 
     def dual_norm(self, g: Floats) -> float:
-        """Return |g|_*, exact to rounding."""
+        """Return the dual norm |g|_*, exact up to rounding."""
         return abs(self.minimum(g)[0]) / self.radius
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return a minimiser of <g, v> over the ball that is 0 where g leaves it undetermined.
+        """Return a minimiser of <g, v> over the ball that is 0 where g does not determine it.
 
-        For example sgn(0) = 0. The minimiser is undetermined at g = 0, in entries, rows or columns
-        of g that are 0, and in singular directions of singular value 0. Raises `DivergedError` as
-        `lo` does.
+        The minimiser is undetermined at g = 0, and in entries, rows or columns of g that are 0. It
+        is also undetermined in singular directions of singular value 0. For example, sgn(0) = 0.
+        Raises `DivergedError` as `lo` does.
         """
         if not check_gradient(g, self.shape).any():
             return np.zeros(self.shape)
@@ -94,7 +95,7 @@ class NormBall(ConvexBody):
         return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
 
     def lmo_quality(self, g: Floats) -> LmoQuality:
-        """Return the accuracy of `lo_zero_if_undetermined` at g, to rounding; (1, 1) at g = 0."""
+        """Return the accuracy of `lo_zero_if_undetermined` at g; (1, 1) at g = 0."""
         size = self.dual_norm(g)
         if size == 0.0:
             return LmoQuality(1.0, 1.0)
@@ -104,7 +105,7 @@ class NormBall(ConvexBody):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class EntrywiseBall(NormBall):
-    """Entrywise l1, l2 or l-infinity ball of matrices.
+    """Entrywise l1, l2 or l-infinity ball of M x N matrices.
 
     Parameters
     ----------
@@ -127,7 +128,7 @@ class EntrywiseBall(NormBall):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (M, N)."""
+        """Shape (M, N) of a point."""
         return self.size
 
     name = DelegatedAttribute[str]("ball")
@@ -151,11 +152,11 @@ class EntrywiseBall(NormBall):
         )
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return the minimum of <g, v> over the ball as (lower, upper)."""
+        """Return (lower, upper) bounds of the minimum of <g, v> over the ball."""
         return self.ball.minimum(check_gradient(g, self.shape).ravel())
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest matrix of the ball."""
+        """Return the Euclidean projection of y onto the ball."""
         return self.ball.project(check_projectable(y, self.shape).ravel()).reshape(self.shape)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
@@ -169,9 +170,9 @@ class EntrywiseBall(NormBall):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NormProduct(NormBall):
-    """Unit ball of max over blocks of |x_l|/rho_l: the product of the balls of all blocks.
+    """Unit ball of the norm max_l |x_l|/rho_l, which is the product of the blocks' balls.
 
-    A point is a vector of all blocks, one after the other, each in C order.
+    A point is the concatenated vector of all blocks x_l, each in C order.
 
     Parameters
     ----------
@@ -198,11 +199,11 @@ class NormProduct(NormBall):
 
     @property
     def shape(self) -> tuple[int]:
-        """Shape (d,), d the number of entries of all blocks."""
+        """Shape (d,) of a point, where d is the number of entries of all blocks."""
         return (self._block_ends[-1],)
 
     def split(self, x: Floats) -> list[Floats]:
-        """Return the blocks of a point, as views in their shapes."""
+        """Return the blocks of a point as views in their shapes."""
         ends = zip(self._block_ends, self._block_ends[1:], self.balls, strict=False)
         return [x[first:last].reshape(ball.shape) for first, last, ball in ends]
 
@@ -219,37 +220,37 @@ class NormProduct(NormBall):
 
     @property
     def matrix_products_per_lmo(self) -> int:
-        """Number of matrix products in a linear minimisation over all blocks."""
+        """Number of matrix products in one linear minimisation over all blocks."""
         return sum(ball.matrix_products_per_lmo for ball in self.balls)
 
     @property
     def zeta(self) -> float:
-        """Root of the sum of (rho_l zeta_l)^2, exact."""
+        """Exact constant zeta of the norm, the root of the sum of (rho_l zeta_l)^2."""
         return math.hypot(*(ball.radius * ball.zeta for ball in self.balls))
 
     @property
     def omega(self) -> float:
-        """Largest omega_l/rho_l, exact."""
+        """Exact constant omega of the norm, the largest omega_l/rho_l."""
         return max(ball.omega / ball.radius for ball in self.balls)
 
     @property
     def max_norm(self) -> float:
-        """Largest Euclidean norm of a point, exact: zeta."""
+        """Exact largest Euclidean norm of a point, which is zeta."""
         return self.zeta
 
     @property
     def diameter(self) -> float:
-        """Exact: the distance of a vertex of largest norm and its negative."""
+        """Exact value, the distance between a vertex of largest norm and its negative."""
         return 2.0 * self.zeta
 
     def norm(self, x: Floats) -> float:
-        """Return the largest |x_l|/rho_l over the blocks."""
+        """Return the norm of x, the largest |x_l|/rho_l over the blocks."""
         return max(
             float(ball.norm(block)) / ball.radius for ball, block in self._balls_and_blocks(x)
         )
 
     def lo(self, g: Any) -> Floats:
-        """Return a vertex that minimises <g, v>, block by block."""
+        """Return a vertex that minimises <g, v>, computed for each block."""
         results = [
             ball.lo(block) for ball, block in self._balls_and_blocks(check_gradient(g, self.shape))
         ]
@@ -258,14 +259,18 @@ class NormProduct(NormBall):
         )
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return `lo_zero_if_undetermined` of each block, as one vector."""
+        """Return the concatenated vector of `lo_zero_if_undetermined` of each block."""
         pairs = self._balls_and_blocks(check_gradient(g, self.shape))
         return self._concatenate_blocks(
             ball.lo_zero_if_undetermined(block) for ball, block in pairs
         )
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return bounds of the minimum, minus the sum of rho_l |g_l|_*; equal if all are exact."""
+        """Return (lower, upper) bounds of the minimum of <g, v>.
+
+        The exact minimum is minus the sum of rho_l |g_l|_* over the blocks l. Both bounds equal it
+        if the minimisation of each block is exact.
+        """
         minimums = [
             ball.minimum(block)
             for ball, block in self._balls_and_blocks(check_gradient(g, self.shape))
@@ -273,18 +278,18 @@ class NormProduct(NormBall):
         return math.fsum(low for low, _ in minimums), math.fsum(high for _, high in minimums)
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest point, block by block."""
+        """Return the Euclidean projection of y, which projects each block."""
         pairs = self._balls_and_blocks(check_projectable(y, self.shape))
         return self._concatenate_blocks(ball.project(block) for ball, block in pairs)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether each block is in its ball."""
+        """Return whether each block of x is in its ball, up to a relative tolerance."""
         return is_point(x, self.shape) and all(
             ball.contains(block, tolerance) for ball, block in self._balls_and_blocks(x)
         )
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a random vertex of each ball."""
+        """Return the concatenated vector of a random vertex of each block's ball."""
         random_vertices = (ball.random_vertex(rng) for ball in self.balls)
         return self._concatenate_blocks(
             v if isinstance(v, np.ndarray) else v.matrix() for v in random_vertices

@@ -1,4 +1,4 @@
-"""Nuclear-norm ball."""
+"""Nuclear-norm ball, and its warm-started linear minimisation."""
 
 import math
 from typing import Any, ClassVar
@@ -47,31 +47,31 @@ class NuclearBall(MatrixBall, NormBall):
 
     @property
     def omega(self) -> float:
-        """Exact: sqrt(min(M, N)), where all singular values are equal."""
+        """Exact maximum sqrt(min(M, N)) of the ratio of the nuclear norm to the Frobenius norm."""
         return math.sqrt(min(self.shape))
 
     def norm(self, x: Floats) -> float:
-        """Return the sum of the singular values."""
+        """Return the nuclear norm of x, the sum of its singular values."""
         return float(scipy.linalg.svdvals(x).sum())
 
     def dual_norm(self, g: Floats) -> float:
-        """Return the largest singular value, exact to rounding at any size."""
+        """Return the spectral norm of g, exact up to rounding at any size."""
         return _spectral_norm(g)
 
     @property
     def has_projection(self) -> bool:  # type: ignore[override]
-        """Whether matrices have at most 4 000 000 entries, the limit of a projection."""
+        """Whether matrices have at most 4 000 000 entries, the limit for a projection."""
         return self.shape[0] * self.shape[1] <= DENSE_ENTRIES
 
     def make_warm_lmo(self, rng: np.random.Generator, tolerance: float) -> "NuclearLmo":
-        """Return a linear minimisation that starts each call at the previous vertex."""
+        """Return a linear minimisation that is warm-started with the vertex of the last call."""
         return NuclearLmo(self, rng, tolerance)
 
     def lo(self, g: Any) -> RankOne:
-        """Return a vertex that minimises <g, v>: -radius times the leading singular pair of g.
+        """Return a vertex that minimises <g, v>: -radius u v' for the leading singular pair of g.
 
-        g is an M x N array or an operator; the pair is exact up to 250 000 entries, above to a
-        relative residual of 1e-10.
+        g is an M x N array or a linear operator. The pair is exact up to 250 000 entries; above,
+        it has a relative residual of 1e-10.
         """
         operator = self._check_operator(g)
         M, N = operator.shape
@@ -82,10 +82,11 @@ class NuclearBall(MatrixBall, NormBall):
         return RankOne(u, v, -self.radius, _pattern_or_none(operator))
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return bounds of the minimum of <g, v>, which is -radius times the spectral norm of g.
+        """Return (lower, upper) bounds of -radius |g|_2, the minimum of <g, v> over the ball.
 
-        For up to 250 000 entries both are the exact value, to rounding. For larger matrices Lanczos
-        certifies them to a relative width of 1e-3; the lower one fails with probability 1e-9.
+        Here |g|_2 is the spectral norm. For up to 250 000 entries, both bounds are exact up to
+        rounding. For larger matrices, Lanczos certifies them to a relative width of 1e-3. The
+        lower bound fails with probability at most 1e-9.
         """
         operator = self._check_operator(g)
         M, N = operator.shape
@@ -102,7 +103,7 @@ class NuclearBall(MatrixBall, NormBall):
         return -self.radius * triple.upper, -self.radius * triple.sigma
 
     def _check_operator(self, g: Any) -> LinearOperator:
-        """Return a gradient as an operator; raise if it has another shape."""
+        """Return a gradient as a linear operator; raise if it has another shape."""
         if not hasattr(g, "dense"):
             return as_operator(as_possibly_nonfinite_gradient(g, self.shape))
         if g.shape != self.shape:
@@ -111,7 +112,7 @@ class NuclearBall(MatrixBall, NormBall):
         return operator
 
     def check_projectable_size(self) -> None:
-        """Raise for sizes at which a projection would form a matrix above 4 000 000 entries."""
+        """Raise if the matrices have more than 4 000 000 entries, the limit for a projection."""
         if not self.has_projection:
             M, N = self.shape
             raise RefusedError(
@@ -120,7 +121,7 @@ class NuclearBall(MatrixBall, NormBall):
             )
 
     def project(self, y: Floats) -> Floats:
-        """Return the nearest matrix of the ball, shape (M, N).
+        """Return the Euclidean projection of y onto the ball, shape (M, N).
 
         Raises
         ------
@@ -133,7 +134,7 @@ class NuclearBall(MatrixBall, NormBall):
         return np.asarray((left.T * weights) @ right)
 
     def project_factors(self, y: Floats) -> Factors:
-        """Return the projection of y as its singular value decomposition."""
+        """Return the Euclidean projection of y onto the ball as a singular value decomposition."""
         self.check_projectable_size()
         y = check_projectable(y, self.shape)
         result = singular_triplets_above(y, self._projection_threshold)
@@ -144,7 +145,10 @@ class NuclearBall(MatrixBall, NormBall):
         return Factors(s[:rank], np.ascontiguousarray(u[:, :rank].T), vt[:rank])
 
     def _projection_threshold(self, s: Floats) -> float:
-        """Return the decrease of singular values by a projection; 0 if s leaves it open."""
+        """Return the number that a projection subtracts from the singular values s.
+
+        It is 0 if their sum is at most the radius.
+        """
         return float(s[0] - project_simplex(s, self.radius)[0]) if s.sum() > self.radius else 0.0
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
@@ -160,16 +164,16 @@ class NuclearBall(MatrixBall, NormBall):
         return norm <= self.radius * (1.0 + tolerance)
 
     def random_vertex(self, rng: np.random.Generator, pattern: Pattern | None = None) -> RankOne:
-        """Return radius times the outer product of two uniform unit vectors."""
+        """Return radius times the outer product of two uniformly random unit vectors."""
         u, v = (rng.standard_normal(size) for size in self.shape)
         return RankOne(u / np.linalg.norm(u), v / np.linalg.norm(v), self.radius, pattern)
 
 
 class NuclearLmo:
-    """Linear minimisation over a nuclear ball, warm-started from call to call.
+    """Linear minimisation over a nuclear-norm ball, warm-started with the last vertex.
 
-    The stopping rule is heuristic: relative residual at most `tolerance`. Measured gaps do not rely
-    on it; see `NuclearBall.minimum`.
+    The stopping rule is heuristic: the relative residual is at most `tolerance`. Measured gaps do
+    not rely on it; see `NuclearBall.minimum`.
     """
 
     def __init__(self, ball: NuclearBall, rng: np.random.Generator, tolerance: float) -> None:
@@ -179,9 +183,10 @@ class NuclearLmo:
         self._warm: Floats | None = None
 
     def lo(self, g: Any, gap_share: GapResidualLimit | None = None) -> RankOne:
-        """Return a vertex v that (nearly) minimises <g, v> over the ball.
+        """Return a vertex v of the ball that approximately minimises <g, v>.
 
-        `gap_share` is a second limit of the residual, which suffices if `tolerance` is stricter.
+        `gap_share` is a second limit of the residual. The iteration stops as soon as one of the
+        two limits is met.
         """
         operator = as_operator(g)
         triple = leading_singular_triple(
@@ -192,17 +197,17 @@ class NuclearLmo:
 
 
 def as_operator(g: Any) -> LinearOperator:
-    """Return g as an operator; an array of shape (M, N) becomes a dense one."""
+    """Return g as a linear operator; an array of shape (M, N) becomes a dense one."""
     return DenseOperator(np.asarray(g, dtype=np.float64)) if isinstance(g, np.ndarray) else g
 
 
 def _pattern_or_none(operator: LinearOperator) -> Pattern | None:
-    """Return the observed entries of a sparse operator, None for a dense one."""
+    """Return the sparsity pattern of a sparse operator, or None for a dense one."""
     return operator.pattern if isinstance(operator, SparseOperator | TiltedOperator) else None
 
 
 def _leading_pair(array: Floats) -> tuple[Floats, Floats]:
-    """Return the leading singular pair of a matrix."""
+    """Return the leading left and right singular vector of a matrix."""
     if not np.isfinite(array).all():
         raise DivergedError("the gradient has NaN or infinite entries")
     u, _, vt = scipy.linalg.svd(array, full_matrices=False, check_finite=False)

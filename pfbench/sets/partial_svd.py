@@ -1,15 +1,14 @@
 """Singular values above a threshold, with a certificate that the others are below it.
 
-A projection onto a nuclear ball, and the proximal map of a nuclear norm, lower the singular values
-by a threshold and drop those below: only those above are needed. They are computed in a block
-Krylov space (C. Musco, C. Musco, "Randomized block Krylov methods for stronger and faster
-approximate singular value decomposition", NeurIPS 2015), with full reorthogonalisation.
-
-Let U and V be the orthonormal vectors of the values that are kept. Then Y differs from a matrix
-with exactly these triplets by no more than the residuals ``Y V - U S`` and ``Y'U - V S``.
-Soft-thresholding does not expand distances, so the result is that near to the right one if no other
-singular value is above the threshold; that is certified by Lanczos. The checks do not depend on how
-the triplets were computed.
+A projection onto a nuclear-norm ball subtracts a threshold from the singular values, and sets
+those below to 0. So does the proximal map of the nuclear norm. So only the singular values above
+the threshold are needed. They are computed in a block Krylov space (C. Musco, C. Musco,
+"Randomized block Krylov methods for stronger and faster approximate singular value decomposition",
+NeurIPS 2015), with full reorthogonalisation. Let U and V be the orthonormal vectors of these
+values. Then Y differs from a matrix with exactly these triplets by no more than the residuals ``Y
+V - U S`` and ``Y'U - V S``. Soft-thresholding does not increase distances. So the result is as
+near to the exact one, if no other singular value is above the threshold. Lanczos certifies this.
+The checks do not depend on the computation of the triplets.
 """
 
 from collections.abc import Callable
@@ -50,7 +49,9 @@ Triplets = tuple[Floats, Floats, Floats]
 
 
 def singular_triplets_above(y: Floats, threshold: Callable[[Floats], float]) -> Triplets | None:
-    """Return the singular triplets of a matrix above a threshold; None if a full SVD is needed.
+    """Return the singular triplets of y with singular values above a threshold.
+
+    Return None if a full decomposition is needed.
 
     Parameters
     ----------
@@ -88,7 +89,7 @@ def singular_triplets_above(y: Floats, threshold: Callable[[Floats], float]) -> 
 
 
 def _are_triplets(y: Floats, triplets: Triplets) -> bool:
-    """Return whether the vectors are orthonormal and the residuals as small as stated."""
+    """Return whether the vectors are orthonormal and the residuals below `RESIDUAL` times |y|."""
     u, s, vt = triplets
     unit = np.eye(len(s))
     far = max(np.linalg.norm(u.T @ u - unit), np.linalg.norm(vt @ vt.T - unit))
@@ -99,10 +100,10 @@ def _are_triplets(y: Floats, triplets: Triplets) -> bool:
 def _is_remainder_below(
     y: Floats, triplets: Triplets, limit: float, next_singular_value: float
 ) -> bool:
-    """Return whether the remainder of a matrix has no singular value above a limit.
+    """Return whether y minus its triplets has no singular value above `limit`.
 
-    Its largest one is probably `next_singular_value`; a value close to the limit takes too long to
-    bound.
+    The largest singular value of this remainder is probably `next_singular_value`. If that is
+    close to the limit, return False, because a proof would take too long.
     """
     margin = limit / next_singular_value - 1.0
     if margin < _LEAST_MARGIN:
@@ -135,11 +136,11 @@ class _KrylovSpace:
 
     @property
     def size(self) -> int:
-        """Dimension of V."""
+        """Dimension of the space that V spans."""
         return self._right_basis.shape[1]
 
     def extend(self) -> None:
-        """Add a block to each basis."""
+        """Extend both bases by one block."""
         right, left, size = self._next_block, self._left_basis, self.size
         inside, new, corner = _orthogonalise_block(self._y @ right, left)
         below = np.zeros((new.shape[1], size))
@@ -154,7 +155,7 @@ class _KrylovSpace:
         self.complete = self._next_block.shape[1] == 0
 
     def ritz_triplets(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the Ritz triplets U, s, V' and the norms of ``Y'u - s v``."""
+        """Return the Ritz triplets U, s, V' and the residual norms of ``Y'u - s v``."""
         p, s, qt = scipy.linalg.svd(self._band, full_matrices=False, check_finite=False)
         last = p[len(p) - self._coupling.shape[1] :]
         return (
@@ -166,9 +167,10 @@ class _KrylovSpace:
 
 
 def _orthogonalise_block(block: Floats, basis: Floats) -> Triplets:
-    """Return C, Q and R with ``block = basis C + Q R`` and Q orthonormal, orthogonal to basis.
+    """Return C, Q and R with ``block = basis C + Q R``, where Q is orthonormal.
 
-    Q has as many columns as the block has directions outside the basis, to rounding.
+    Q is orthogonal to the basis. It has as many columns as the block has directions outside the
+    basis, up to rounding.
     """
     inside = basis.T @ block
     outside = block - basis @ inside

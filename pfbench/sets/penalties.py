@@ -20,7 +20,7 @@ from pfbench.sets.partial_svd import singular_triplets_above
 
 @dataclass(frozen=True)
 class NormPenalty(ABC):
-    """Norm times `weight`.
+    """Base class of penalties h(x) = weight |x| for a norm |x|.
 
     Attributes
     ----------
@@ -50,12 +50,12 @@ class NormPenalty(ABC):
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
-        """Return the parameters of its selector, by name."""
+        """Return the parameters of the penalty's selector, by name."""
         return collect_declared_parameters(cls)
 
     @classmethod
     def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
-        """Build the penalty for points of a shape that fits `points`, from its parameters."""
+        """Build the penalty from its parameters, for points of a shape that `points` allows."""
         return cls(**parameters)
 
     def __post_init__(self) -> None:
@@ -63,11 +63,11 @@ class NormPenalty(ABC):
 
     @abstractmethod
     def value(self, x: Floats) -> float:
-        """Return h(x)."""
+        """Return the value h(x) of the penalty."""
 
     @abstractmethod
     def prox(self, y: Floats, t: float) -> Floats:
-        """Return argmin_x t h(x) + |x - y|^2 / 2, a new array of the shape of y, for t >= 0.
+        """Return argmin_x t h(x) + |x - y|^2 / 2 for t >= 0, as a new array.
 
         Raises
         ------
@@ -78,14 +78,14 @@ class NormPenalty(ABC):
         """
 
     def _compute_threshold(self, y: Floats, t: float) -> float:
-        """Return t times the weight; raise if it is not finite."""
+        """Return t times the weight; raise if the product is not finite."""
         if not np.isfinite(y).all():
             raise DivergedError("the point passed to the proximal map has NaN or infinite entries")
         return check_real("t", t, minimum=0.0) * self.weight
 
 
 class L1Penalty(NormPenalty):
-    """Weight times the sum of moduli; takes arrays of any shape."""
+    """Penalty weight |x|_1 of arrays of any shape."""
 
     name = "l1"
     summary = "weight times the sum of moduli"
@@ -93,17 +93,17 @@ class L1Penalty(NormPenalty):
     dual = "linf"
 
     def value(self, x: Floats) -> float:
-        """Return weight times the sum of moduli."""
+        """Return weight |x|_1."""
         return self.weight * float(np.abs(x).sum())
 
     def prox(self, y: Floats, t: float) -> Floats:
-        """Return y with moduli reduced by t weight, to no less than 0 (soft threshold); O(d)."""
+        """Return y with its entries shrunk towards 0 by t weight (soft thresholding), in O(d)."""
         threshold = self._compute_threshold(y, t)
         return np.asarray(y - np.minimum(np.maximum(y, -threshold), threshold))
 
 
 class NuclearPenalty(NormPenalty):
-    """Weight times the sum of singular values of a dense M x N array."""
+    """Penalty of a dense M x N array: weight times the sum of its singular values."""
 
     name = "nuclear"
     summary = "weight times the sum of singular values"
@@ -112,13 +112,13 @@ class NuclearPenalty(NormPenalty):
     dual = "spectral"
 
     def value(self, x: Floats) -> float:
-        """Return weight times the nuclear norm; O(M N min(M, N))."""
+        """Return weight times the nuclear norm of x, in O(M N min(M, N))."""
         return self.weight * float(scipy.linalg.svdvals(_check_matrix(x), check_finite=False).sum())
 
     def prox(self, y: Floats, t: float) -> Floats:
-        """Return y with its singular values reduced by t weight, to no less than 0.
+        """Return y with its singular values shrunk towards 0 by t weight.
 
-        A dense array; O(M N min(M, N)).
+        The result is a dense array, and takes O(M N min(M, N)).
 
         Raises
         ------
@@ -144,7 +144,7 @@ class NuclearPenalty(NormPenalty):
 
 @dataclass(frozen=True)
 class GroupPenalty(NormPenalty):
-    """Weight times the sum of the Euclidean norms of disjoint groups of entries.
+    """Penalty of a vector: weight times the sum of the Euclidean norms of disjoint groups.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class GroupPenalty(NormPenalty):
 
     @classmethod
     def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
-        """Build the penalty for vectors."""
+        """Build the penalty for vectors of length d, where `shape` is (d,)."""
         return cls(d=shape[0], **parameters)
 
     @cached_property
@@ -191,11 +191,11 @@ class GroupPenalty(NormPenalty):
         return x
 
     def value(self, x: Floats) -> float:
-        """Return weight times the sum of the groups' norms; O(d)."""
+        """Return weight times the sum of the Euclidean norms of the groups of x, in O(d)."""
         return self.weight * float(group_norms(self._check_vector(x), self._labels).sum())
 
     def prox(self, y: Floats, t: float) -> Floats:
-        """Return y with its groups' norms reduced by t weight, to no less than 0; O(d)."""
+        """Return y with the norm of each group shrunk towards 0 by t weight, in O(d)."""
         threshold = self._compute_threshold(self._check_vector(y), t)
         if threshold == 0.0:
             return y.copy()

@@ -1,4 +1,4 @@
-"""Distance of a point from a polytope that is accessible by linear minimisation only."""
+"""Distance of a point to a polytope that is given by a linear minimisation."""
 
 import math
 from collections.abc import Callable
@@ -15,7 +15,7 @@ _WEIGHT = 1e-13
 def hull_distance_bounds(
     lo: Callable[[Floats], Floats], x: Floats, enough: float
 ) -> tuple[float, float]:
-    """Return bounds of the distance of x to the convex hull of the results of `lo`.
+    """Return proved bounds of the distance of x to the polytope whose vertices `lo` returns.
 
     Both are proved: the upper bound by a point of the hull, the lower one by a separating
     hyperplane. The search ends as soon as the upper bound is at most `enough`, or the lower bound
@@ -80,5 +80,5 @@ def hull_distance_bounds(
 
 
 def is_in_hull(lo: Callable[[Floats], Floats], x: Floats, distance: float) -> bool:
-    """Return whether x is proved to be within a distance of the convex hull of `lo`'s results."""
+    """Return whether x is proved to be within `distance` of the convex hull of `lo`'s results."""
     return hull_distance_bounds(lo, x, distance)[1] <= distance

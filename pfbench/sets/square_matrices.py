@@ -1,4 +1,4 @@
-"""Sets of square matrices: doubly stochastic ones, and positive semidefinite ones of one trace."""
+"""Sets of square matrices: doubly stochastic matrices, and the spectrahedron."""
 
 import math
 from dataclasses import dataclass
@@ -38,21 +38,24 @@ class BirkhoffPolytope(ConvexBody):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(m, m)."""
+        """Shape of a point: (m, m)."""
         return self.m, self.m
 
     @property
     def diameter(self) -> float:
-        """Exact: the distance of two permutations that agree nowhere, sqrt(2m) (0 if m = 1)."""
+        """Exact value sqrt(2m), the distance between permutations without a common entry.
+
+        It is 0 if m = 1.
+        """
         return math.sqrt(2.0 * self.m) if self.m > 1 else 0.0
 
     @property
     def max_norm(self) -> float:
-        """Exact, that of a vertex: sqrt(m)."""
+        """Exact largest Frobenius norm sqrt(m), that of a vertex."""
         return math.sqrt(self.m)
 
     def lo(self, g: Any) -> Floats:
-        """Return the matrix of a perfect matching of least cost g, shape (m, m); O(m^3).
+        """Return the permutation matrix of least cost <g, v>, shape (m, m), in O(m^3).
 
         Ties are resolved in the same way each time (for g = 0, by the identity).
         """
@@ -60,7 +63,10 @@ class BirkhoffPolytope(ConvexBody):
         return self._vertex(scipy.optimize.linear_sum_assignment(scaled)[1])
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether no entry is negative and rows and columns sum to 1, up to tolerance."""
+        """Return whether no entry is negative and all rows and columns sum to 1.
+
+        The absolute tolerance is `tolerance`.
+        """
         return is_point(x, self.shape) and bool(
             x.min() >= -tolerance
             and np.abs(x.sum(axis=0) - 1.0).max() <= tolerance
@@ -72,7 +78,7 @@ class BirkhoffPolytope(ConvexBody):
         return self._vertex(rng.permutation(self.m))
 
     def start(self) -> Floats:
-        """Return the identity: 0 is not in the set."""
+        """Return the identity matrix, as 0 is not in the set."""
         return np.eye(self.m)
 
     def _vertex(self, columns: Integers) -> Floats:
@@ -88,7 +94,7 @@ _EPS = float(np.finfo(np.float64).eps)
 class Spectrahedron(ConvexBody):
     """Symmetric positive semidefinite d x d matrices of trace `radius`, as dense arrays.
 
-    A gradient or a point to project need not be symmetric: only its symmetric part matters.
+    A gradient or a point to project need not be symmetric, since only its symmetric part matters.
 
     Raises
     ------
@@ -111,31 +117,31 @@ class Spectrahedron(ConvexBody):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(d, d)."""
+        """Shape of a point: (d, d)."""
         return self.d, self.d
 
     @property
     def diameter(self) -> float:
-        """Exact: the distance of two orthogonal vertices, radius times sqrt 2 (0 if d = 1)."""
+        """Exact value radius sqrt 2, the distance between orthogonal vertices (0 if d = 1)."""
         return self.radius * math.sqrt(2.0) if self.d > 1 else 0.0
 
     @property
     def max_norm(self) -> float:
-        """Exact, that of a vertex: radius."""
+        """Exact largest Frobenius norm, radius, which is that of a vertex."""
         return self.radius
 
     def lo(self, g: Any) -> RankOne:
-        """Return radius times uu' for a unit eigenvector u of the least eigenvalue of g; O(d^3)."""
+        """Return radius u u' for a unit eigenvector u of the smallest eigenvalue of g; O(d^3)."""
         u = _smallest_eigenvector(_check_symmetric(scale_to_unit(check_gradient(g, self.shape))[0]))
         return RankOne(u, u, self.radius)
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return certified bounds of the minimum of <g, v>: radius times the least eigenvalue.
+        """Return certified bounds of the minimum of <g, v>, radius times the smallest eigenvalue.
 
         The upper bound is a Rayleigh quotient. The lower bound mu is proved by a successful
         Cholesky factorisation of g - mu I, with a margin for rounding errors: S. Rump,
-        "Verification of positive definiteness" (BIT 46, 2006). The width is of the order d^2 2^-53
-        times the norm of g.
+        "Verification of positive definiteness" (BIT 46, 2006). The difference of the bounds is of
+        the order d^2 2^-53 times the norm of g.
         """
         scaled, exponent = scale_to_unit(check_gradient(g, self.shape))
         S = _check_symmetric(scaled)
@@ -151,9 +157,9 @@ class Spectrahedron(ConvexBody):
         return float(np.ldexp(lower, exponent)), float(np.ldexp(upper, exponent))
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest point, shape (d, d): its eigenvalues are projected onto the simplex.
+        """Return the Euclidean projection of y, shape (d, d), in O(d^3).
 
-        O(d^3).
+        The eigenvalues are projected onto the simplex.
         """
         values, vectors = scipy.linalg.eigh(
             _check_symmetric(check_projectable(y, self.shape)), check_finite=False
@@ -167,9 +173,10 @@ class Spectrahedron(ConvexBody):
         return np.asarray(root @ root.T)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether x (an array or a vertex) is in the set, up to tolerance * radius.
+        """Return whether x, an array or a vertex, is in the set, within tolerance * radius.
 
-        Asymmetry, the trace and the least eigenvalue may each be off by that much.
+        This is the absolute tolerance of the asymmetry, of the trace and of the smallest
+        eigenvalue.
         """
         if isinstance(x, RankOne):
             x = x.matrix()
@@ -184,13 +191,13 @@ class Spectrahedron(ConvexBody):
         return float(eigh[0]) >= -slack
 
     def random_vertex(self, rng: np.random.Generator) -> RankOne:
-        """Return radius times uu' for a uniform unit vector u."""
+        """Return radius u u' for a uniformly random unit vector u."""
         u = rng.standard_normal(self.d)
         u /= np.linalg.norm(u)
         return RankOne(u, u, self.radius)
 
     def start(self) -> Floats:
-        """Return the vertex radius e_1 e_1', shape (d, d): 0 is not in the set."""
+        """Return the vertex radius e_1 e_1', shape (d, d), as 0 is not in the set."""
         point = np.zeros(self.shape)
         point[0, 0] = self.radius
         return point
@@ -203,13 +210,16 @@ def _check_symmetric(array: Floats) -> Floats:
 
 
 def _smallest_eigenvector(S: Floats) -> Floats:
-    """Return a unit eigenvector of the least eigenvalue of S."""
+    """Return a unit eigenvector of the smallest eigenvalue of S."""
     vectors = scipy.linalg.eigh(S, subset_by_index=(0, 0), check_finite=False)[1]
     return np.ascontiguousarray(vectors[:, 0])
 
 
 def _eigenvalue_lower_bound(S: Floats, mu: float) -> float | None:
-    """Return a proved lower bound, near mu, of the least eigenvalue; None if mu is too large."""
+    """Return a proved lower bound of the smallest eigenvalue, near mu.
+
+    Return None if mu is too large.
+    """
     shifted = S.copy()
     diagonal = np.einsum("ii->i", shifted)
     diagonal -= mu

@@ -22,7 +22,7 @@ _SPOT_CHECKS = 64
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SubmodularBasePolytope(GreedyPolytope):
-    """Vectors x with x(S) <= f(S) for every set S of elements, and equality for all of them.
+    """Vectors x with x(S) <= f(S) for every set S of elements, and equality for the full set.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class SubmodularBasePolytope(GreedyPolytope):
         self._spot_check_submodular()
 
     def set_function_value(self, members: Integers) -> float:
-        """Return f of a set of elements.
+        """Return the value f(S) of the set function for the elements `members`.
 
         Raises
         ------
@@ -74,7 +74,7 @@ class SubmodularBasePolytope(GreedyPolytope):
         return value
 
     def _spot_check_submodular(self) -> None:
-        """Raise if f violates submodularity for one of some random S, i and j."""
+        """Raise if f violates submodularity at one of some random choices of S, i and j."""
         rng = np.random.default_rng(0)
         for _ in range(_SPOT_CHECKS if self.d > 1 else 0):
             order = rng.permutation(self.d)
@@ -92,14 +92,14 @@ class SubmodularBasePolytope(GreedyPolytope):
 
     @cached_property
     def entry_sum(self) -> float:
-        """Sum of every point's entries, f of all elements."""
+        """Sum of the entries of every point, which is f of the full set."""
         return self.set_function_value(np.arange(self.d))
 
     @cached_property
     def entry_bounds(self) -> tuple[Floats, Floats]:
-        """Smallest and largest value of each entry over the set, each attained.
+        """Smallest and largest value of each entry over the set, both attained.
 
-        f(all) - f(all but i) and f(i); 2d values of f.
+        They are f(all) - f(all but i) and f(i), and take 2d values of f.
         """
         everything = np.arange(self.d)
         rest = [self.set_function_value(np.delete(everything, i)) for i in range(self.d)]
@@ -108,15 +108,15 @@ class SubmodularBasePolytope(GreedyPolytope):
 
     @cached_property
     def diameter(self) -> float:
-        """Upper bound: the diagonal of the bounding box of the set."""
+        """Upper bound, the diagonal of the bounding box of the set."""
         lower, upper = self.entry_bounds
         return float(np.linalg.norm(upper - lower))
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether the distance of x to the set is at most tolerance times the set's size.
+        """Return whether the distance of x to the set is at most `tolerance` times the set's size.
 
-        The size is that of the bounding box of 0 and the set: its largest entry times sqrt d.
-        Decided by Wolfe's algorithm, which needs up to some multiple of d greedy vertices.
+        The size is sqrt d times the largest absolute entry of the bounding box of 0 and the set.
+        Wolfe's algorithm decides this; it needs up to some multiple of d greedy vertices.
         """
         if not is_point(x, self.shape):
             return False
@@ -135,7 +135,9 @@ class SubmodularBasePolytope(GreedyPolytope):
         return zero if inside else self._greedy_vertex(np.arange(self.d))
 
     def _greedy_vertex(self, order: Integers) -> Floats:
-        """Return the vertex of marginal values along an order; takes d values of f.
+        """Return the vertex of marginal values of f along an order of the elements.
+
+        It takes d values of f.
 
         Raises
         ------
@@ -150,7 +152,7 @@ class SubmodularBasePolytope(GreedyPolytope):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Permutahedron(GreedyPolytope):
-    """The convex hull of all permutations of a vector of entries.
+    """Convex hull of all permutations of a vector of entries.
 
     Parameters
     ----------
@@ -180,12 +182,12 @@ class Permutahedron(GreedyPolytope):
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
-        """Return the radius, the parameter of `standard`; other polytopes are built in Python."""
+        """Return the parameter `radius` of `standard`; other permutahedra are built in Python."""
         return {"radius": Parameter("size of the set, positive", "1.0")}
 
     @classmethod
     def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> "Permutahedron":
-        """Build the `standard` permutahedron."""
+        """Build the `standard` permutahedron for vectors of length d, where `shape` is (d,)."""
         return cls.standard(shape[0], **parameters)
 
     @classmethod
@@ -201,13 +203,14 @@ class Permutahedron(GreedyPolytope):
 
     @property
     def diameter(self) -> float:
-        """Exact: the distance of the increasing and the decreasing order."""
+        """Exact value, the distance between the increasing and the decreasing order."""
         return float(np.linalg.norm(self.entries - self.entries[::-1]))
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest point, by isotonic regression of y minus the entries, both sorted.
+        """Return the Euclidean projection of y onto the permutahedron.
 
-        Exact up to rounding; O(d log d).
+        It is computed by isotonic regression of the sorted y minus the sorted entries. The result
+        is exact up to rounding and takes O(d log d).
         """
         y = check_projectable(y, self.shape)
         order = np.argsort(-y, kind="stable")
@@ -223,7 +226,10 @@ class Permutahedron(GreedyPolytope):
         return point
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether the entries majorise x, up to tolerance times the sum of their moduli."""
+        """Return whether the entries majorise x, up to a tolerance.
+
+        The absolute tolerance is `tolerance` times the sum of the entries' absolute values.
+        """
         if not is_point(x, self.shape):
             return False
         slack = tolerance * float(np.abs(self.entries).sum())
@@ -236,7 +242,7 @@ class Permutahedron(GreedyPolytope):
         return zero if self.contains(zero, 1e-15) else self.entries.copy()
 
     def _greedy_vertex(self, order: Integers) -> Floats:
-        """Return the vertex with the largest entry at the first index of an order, and so on."""
+        """Return the vertex with the k-th largest entry at the k-th index of an order."""
         vertex = np.empty(self.d)
         vertex[order] = self.entries
         return vertex

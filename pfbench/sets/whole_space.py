@@ -1,4 +1,4 @@
-"""Whole space, of vectors or of matrices: no constraint."""
+"""The whole space of vectors or of matrices, for unconstrained problems."""
 
 import math
 from typing import Any, ClassVar
@@ -13,14 +13,14 @@ from pfbench.sets.matrix_balls import MatrixBall
 
 
 class _WholeSpaceBase(ConvexBody):
-    """Whole space, without any constraint."""
+    """Base class of the whole space, which has no constraint."""
 
     name: ClassVar[str] = "none"
     source: ClassVar[str] = "no constraint"
 
     @property
     def diameter(self) -> float:
-        """Infinite."""
+        """Infinite, as the whole space is unbounded."""
         return math.inf
 
     def lo(self, g: Floats) -> Floats:
@@ -30,28 +30,28 @@ class _WholeSpaceBase(ConvexBody):
         )
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Raise RefusedError, as `lo` does."""
+        """Raise RefusedError: a linear function has no minimum on the whole space."""
         raise RefusedError("a linear function has no minimum without a feasible set.")
 
     def project(self, y: Floats) -> Floats:
-        """Return y itself."""
+        """Return y, which is its own projection."""
         return y
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether x is a finite array of the shape."""
+        """Return whether x is a finite array of the set's shape."""
         return is_point(x, self.shape)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Raise RefusedError: there is no vertex."""
+        """Raise RefusedError: the whole space has no vertex."""
         raise RefusedError("the whole space has no vertex.")
 
 
 class WholeSpace(_WholeSpaceBase, VectorSet):
-    """All vectors of length d; `radius` plays no role."""
+    """The space of vectors of length d; `radius` has no effect."""
 
 
 class WholeMatrices(_WholeSpaceBase, MatrixBall):
-    """All M x N matrices; `radius` plays no role."""
+    """The space of M x N matrices; `radius` has no effect."""
 
     points: ClassVar[str] = "matrices"
     max_norm: ClassVar[float] = math.inf
