@@ -1,7 +1,7 @@
 """Adapters for external tools: plain functions as problems, and other libraries' solvers.
 
 `pfbench.adapters` is public. Its names are loaded on first use. A missing library raises an error
-only when it is used.
+only when a function that needs it is called.
 """
 
 from typing import TYPE_CHECKING

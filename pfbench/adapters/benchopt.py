@@ -11,22 +11,23 @@ from pfbench.runs.planning.name_resolution import select_algorithm, select_probl
 
 
 def load_problem(selector: str) -> Problem:
-    """Return the problem of a selector, built-in or FILE.py:NAME."""
+    """Return the built-in or user-defined (FILE.py:NAME) problem that a selector names."""
     return select_problem(selector)
 
 
 def run_algorithm(problem: Problem, selector: str, iterations: int, seed: int = 0) -> Run:
-    """Run the algorithm of a selector for a number of iterations, at least 1."""
+    """Run the algorithm of a selector on a problem for `iterations` iterations; return the run."""
     parsed = Selector.parse(selector)
     longer = Selector(parsed.name, {**parsed.parameters, "iterations": iterations})
     return solve(problem, select_algorithm(str(longer)), seed=seed)
 
 
 def evaluate_measures(problem: Problem, x: Point, run: Run | None = None) -> dict[str, float]:
-    """Return each measure defined at x, by name; for a certified interval, its upper end.
+    """Return the values at x of all measures that are defined there, by name.
 
-    The objective is called ``value``, as in benchopt. The counts and seconds of the run are
-    included, and are 0 without a run.
+    For a measure with a certified interval, the value is its upper end. The objective is called
+    ``value``, as in benchopt. The oracle counts and the seconds of `run` are included; they are 0
+    if `run` is None.
     """
     measured = {
         name: measure(problem, State(x)) for name, measure in available_measures(problem).items()

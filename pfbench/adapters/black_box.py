@@ -1,4 +1,4 @@
-"""Algorithms that run an external solver, with the counted oracles as functions of vectors."""
+"""Base class of algorithms that run an external solver on the counted oracles."""
 
 import numbers
 from abc import abstractmethod
@@ -24,7 +24,7 @@ Tell = Callable[[Any], None]
 
 
 class FlatOracles:
-    """Counting oracles of one run as functions of flat vectors, shape (d,).
+    """Counted oracles of one run, as functions of flat vectors of shape (d,).
 
     Parameters
     ----------
@@ -61,12 +61,12 @@ class FlatOracles:
         self.stop_requested: BaseException | None = None
 
     def point(self, z: Any) -> Floats:
-        """Return a copy of a flat vector in the shape, or with the layers, of a point."""
+        """Return a copy of a flat vector in the shape (or with the layers) of a point."""
         copy = np.array(z, dtype=np.float64).reshape(self._start.shape)
         return cast(Floats, restore_layers(self._start, copy))
 
     def layers(self, z: Any) -> list[Floats]:
-        """Return copies of the layers of a flat vector, or its point if that has no layers."""
+        """Return copies of the layers of a flat vector, or one array if points have no layers."""
         point = self.point(z)
         return list(point.layers.values()) if isinstance(point, Layers) else [point]
 
@@ -75,19 +75,22 @@ class FlatOracles:
         return float(self._query(self._ask.value, self.point(z)))
 
     def gradient(self, z: Any) -> Floats:
-        """Return grad f(z), shape (d,); counts 1 FO and n SFO."""
+        """Return the gradient of f at z, shape (d,); counts 1 FO and n SFO."""
         return self._query_and_flatten(self._ask.gradient, self.point(z))
 
     def sample(self, rng: np.random.Generator, size: int) -> Any:
-        """Return `size` independent draws for `batch`; counts nothing."""
+        """Return `size` independent draws for `batch`, without counting oracle calls."""
         return self._ask.sample(rng, size)
 
     def batch(self, sample: Indices, z: Any) -> Floats:
-        """Return the mean of the sampled component gradients; counts len(sample) SFO."""
+        """Return the mean of the sampled component gradients at z; counts len(sample) SFO."""
         return self._query_and_flatten(self._ask.batch, sample, self.point(z))
 
     def value_and_gradient(self, z: Any) -> "tuple[LazyValue, Floats]":
-        """Return f and its gradient; f is computed, and counted as n FV, only if it is read."""
+        """Return the value of f at z and its gradient.
+
+        The value is lazy: it is computed, and counted as n FV, only if the solver reads it.
+        """
         return LazyValue(self.value, self.point(z)), self.gradient(z)
 
     def lo(self, g: Any) -> Floats:
@@ -96,16 +99,22 @@ class FlatOracles:
         return np.asarray(v if isinstance(v, np.ndarray) else v.matrix()).ravel()
 
     def lmo(self, u: Any, z: Any, active_set: Any = None) -> tuple[Floats, None, None, float]:
-        """Return copt's (v - z, None, None, maximum step) for a vertex v that maximises <u, v>."""
+        """Return (v - z, None, None, maximum step), as copt expects, for a vertex v.
+
+        The vertex maximises <u, v> over the feasible set.
+        """
         return self.lo(-np.asarray(u)) - z, None, None, 1.0
 
     def prox(self, z: Any, lam: float) -> Floats:
-        """Return the proximal map (for a set: the projection) of z, shape (d,); counts 1 PO."""
+        """Return the proximal map of z, or for a set the projection, shape (d,); counts 1 PO."""
         y = self.point(z)
         return self._query_and_flatten(self._ask.prox, y, np.zeros_like(y), float(lam))
 
     def hessian_product(self) -> Callable[[Any, Any], Floats]:
-        """Return (z, p) -> Hessian of f at z times p; counts n HVP, and n SSO if z is new."""
+        """Return a function (z, p) that returns the Hessian of f at z times p.
+
+        Each call counts n HVP, and n SSO if z is new.
+        """
         last: list[Any] = [None, None]
 
         def product(z: Any, p: Any) -> Floats:
@@ -129,7 +138,7 @@ class FlatOracles:
 
 
 class LazyValue:
-    """Function value that is computed at its first use, and counted only then.
+    """Function value that is computed, and counted, only when it is first used.
 
     It acts as a float in every operation, including those of NumPy. Its copies and pickles are
     floats.
@@ -157,7 +166,7 @@ class LazyValue:
 
 
 def _make_float_operation(name: str) -> Callable[..., Any]:
-    """Return a method that applies an operation of floats to the value of a `LazyValue`."""
+    """Return a method that applies a float operation to the value of a `LazyValue`."""
 
     def operation(self: LazyValue, *rest: Any) -> Any:
         items = (float(item) if isinstance(item, LazyValue) else item for item in rest)
@@ -181,11 +190,11 @@ numbers.Real.register(LazyValue)
 
 @dataclass(frozen=True, kw_only=True)
 class BlackBox(Algorithm):
-    """Solver that receives oracles as functions, and reports each iterate by a callback.
+    """Base class of algorithms that run a solver with oracles as functions.
 
-    A subclass defines `minimise`, its parameters as fields, and the attributes of an algorithm,
-    such as `requires`. Calls are counted outside the solver. A budget stops the solver before the
-    call that would exceed the budget.
+    The solver reports each iterate by a callback. A subclass defines `minimise`, its parameters as
+    fields, and the attributes of an algorithm, such as `requires`. pfbench counts the oracle calls
+    outside the solver. A budget stops the solver before the call that would exceed it.
 
     Attributes
     ----------
@@ -197,7 +206,7 @@ class BlackBox(Algorithm):
 
     @abstractmethod
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> Floats | None:
-        """Run the solver from `oracles.start`.
+        """Run the solver from `oracles.start`, and report each iterate by calling `tell`.
 
         Parameters
         ----------
@@ -216,7 +225,10 @@ class BlackBox(Algorithm):
         """
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state for each iterate that the solver reports; the solver waits meanwhile."""
+        """Yield a state for each iterate that the solver reports.
+
+        The solver is suspended between two iterates.
+        """
         plain = FlatOracles(ask, x)
 
         def work(hand_over: Callable[[State], None]) -> None:
@@ -238,7 +250,9 @@ class BlackBox(Algorithm):
 
 
 def import_optional_library(name: str, extra: str = "") -> Any:
-    """Import a module of an optional library.
+    """Import and return a module of an optional library; raise an error if it is missing.
+
+    The error names the extra of pfbench that installs the library.
 
     Raises
     ------

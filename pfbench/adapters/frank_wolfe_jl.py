@@ -1,8 +1,8 @@
-"""Import of trajectories of FrankWolfe.jl into a store, with counts by the step rule.
+"""Import of trajectories of FrankWolfe.jl into a store, with counts derived from the step rule.
 
-With ``trajectory=true``, FrankWolfe.jl records t, primal, dual, dual gap and time after each
-iteration. Row t = k has the value of f and the gap at x_{k-1}, the start of iteration k. A last
-row, which repeats the last t, has those of the output.
+With ``trajectory=true``, FrankWolfe.jl records t, primal value, dual value, dual gap and time
+after each iteration. Row t = k has the value of f and the gap at x_{k-1}, the start of iteration
+k. A last row, which repeats the last t, has those of the output.
 """
 
 import csv
@@ -43,7 +43,7 @@ Numbers = tuple[float | None, ...]
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Trajectory of one run of FrankWolfe.jl, with the counts of each iterate.
+    """Trajectory of one run of FrankWolfe.jl, with the oracle counts of each iterate.
 
     Attributes
     ----------
@@ -61,14 +61,14 @@ class Trajectory:
 
     @property
     def table(self) -> "pd.DataFrame":
-        """Rows as a table; an unknown count is <NA>."""
+        """Trajectory as a data frame; an unknown count is <NA>."""
         import pandas as pd
 
         frame = pd.DataFrame.from_records(list(self.rows), columns=list(self.columns))
         return frame.astype(dict.fromkeys(("iteration", *COUNTED), "Int64"))
 
     def as_run(self, problem: str, algorithm: str) -> Run:
-        """Return the trajectory as a run, under the names of its problem and its method.
+        """Return the trajectory as a run of the named algorithm on the named problem.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class Trajectory:
         )
 
     def store(self, folder: Path, problem: str, algorithm: str) -> str:
-        """Store the run for `pfbench report --store`; return its key."""
+        """Store the trajectory as a run, for `pfbench report --store`; return the run's key."""
         run = self.as_run(problem, algorithm)
         description = f"{self.digest} {problem} {algorithm}"
         key = hashlib.sha256(description.encode()).hexdigest()
@@ -118,7 +118,7 @@ def read_trajectory(
     n: int = 1,
     step: str | None = None,
 ) -> Trajectory:
-    """Read a trajectory of `frank_wolfe` of FrankWolfe.jl.
+    """Read the trajectory that the function `frank_wolfe` of FrankWolfe.jl recorded.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def read_trajectory(
 
 
 def _check_order(path: Path | str, named: Sequence[Mapping[str, float]]) -> None:
-    """Raise unless t and the counts are integers, and neither they nor the time ever decrease."""
+    """Raise unless t and the counts are integers, and t, counts and time never decrease."""
     for name in (name for name in ("t", "time", *TRACKED) if name in named[0]):
         lower = 0.0
         for k, row in enumerate(named, start=1):
@@ -192,7 +192,7 @@ def _check_order(path: Path | str, named: Sequence[Mapping[str, float]]) -> None
 def _make_trace_row(
     named: Sequence[Mapping[str, float]], k: int, n: int, step: str | None
 ) -> Numbers:
-    """Return pfbench's trace row for row k, from 0, of FrankWolfe.jl."""
+    """Return pfbench's trace row for row k of FrankWolfe.jl's trajectory, where k starts at 0."""
     row, is_repeated = named[k], k > 0 and named[k]["t"] == named[k - 1]["t"]
     iteration = int(row["t"]) if is_repeated else max(int(row["t"]) - 1, 0)
     counts: dict[str, float | None] = dict.fromkeys(COUNTED, 0)
@@ -220,7 +220,7 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _parse_rows(path: Path, data: bytes, entry: str | None) -> list[list[float]]:
-    """Return the rows of a file; raise unless all of their entries are finite numbers."""
+    """Return the rows of a file as lists of numbers; raise unless all numbers are finite."""
     try:
         text = data.decode("utf-8-sig")
         results = json.loads(text) if path.suffix == ".json" else _parse_delimited(text)

@@ -1,4 +1,4 @@
-"""Samplers from plain functions, and from a data set of torch."""
+"""Samplers that are defined by plain functions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from pfbench.problems.sampler import Atoms, SampledFunction
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FunctionSampler(SampledFunction):
-    """Sampler of plain functions; see `from_functions`."""
+    """Sampler whose draws and gradients come from user functions; see `from_functions`."""
 
     name: ClassVar[str] = "functions"
     source: ClassVar[str] = "user-defined"
@@ -28,17 +28,17 @@ class FunctionSampler(SampledFunction):
     atoms: Atoms | None = None
 
     def draw(self, rng: np.random.Generator, size: int) -> Any:
-        """Return the draws of the user's function."""
+        """Return `size` draws of the user's sampling function."""
         return self.draw_function(rng, size)
 
     def mean_gradient(self, values: Any, x: Any) -> Floats:
-        """Return the user's mean gradient, as a new array of floats."""
+        """Return the user's mean gradient over the draws at x, as a new float64 array."""
         start = self.function.start()
         g = self.sample_gradient(values, restore_layers(start, np.array(x)))
         return np.array(flatten_layers(start, g), dtype=np.float64)
 
     def constants(self, start: Any) -> Constants:
-        """Return the stated constants."""
+        """Return the constants that the user stated for the function."""
         return self.function_constants(start)
 
 
@@ -48,7 +48,7 @@ def sample_function(
     mean_gradient: Callable[[Any, Floats], Any],
     atoms: Atoms | None = None,
 ) -> FunctionSampler:
-    """Return the sampler of a function, after a check of its draws at the start.
+    """Return a sampler of `function` with the user's draws, which are first checked at the start.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Problems from plain functions, in the form of copt, of FrankWolfe-book-code and of scipy."""
+"""Problems from plain functions, in the conventions of copt, FrankWolfe-book-code and scipy."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ Jacobian = Callable[..., Any] | bool
 
 
 class FunctionSet(ConvexBody):
-    """Feasible set of a function that minimises linearly over it.
+    """Feasible set that is defined by a function for linear minimisation over it.
 
     Parameters
     ----------
@@ -109,12 +109,12 @@ class FunctionSet(ConvexBody):
 
     @property
     def has_projection(self) -> bool:
-        """Whether a projection is available."""
+        """Whether the user gave a function that projects onto the set."""
         return self._project is not None
 
     @cached_property
     def diameter(self) -> float:
-        """Diameter, by default the diagonal of the box around the set."""
+        """Euclidean diameter, by default that of the smallest box that contains the set."""
         return float(np.sqrt(sum((high - low) ** 2 for low, high in self._coordinate_ranges())))
 
     def _coordinate_ranges(self) -> list[tuple[float, float]]:
@@ -127,7 +127,7 @@ class FunctionSet(ConvexBody):
         return sides
 
     def lo(self, g: Any) -> Floats:
-        """Return a vertex that minimises <g, v>."""
+        """Return a vertex v that minimises <g, v>, computed by the user's function."""
         g = check_gradient(g, self.shape)
         v = self._minimiser(g.copy())
         if not np.isfinite(v).all() and np.isfinite(g).all():
@@ -137,13 +137,13 @@ class FunctionSet(ConvexBody):
         return v
 
     def project(self, y: Any) -> Floats:
-        """Return the nearest point of the set; raise if there is no projection."""
+        """Return the Euclidean projection of y onto the set; raise if no projection was given."""
         if self._project is None:
             return super().project(y)
         return np.array(self._project(np.array(y)), dtype=np.float64)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether x is in the set; see the class."""
+        """Return whether x is in the set, by the user's function or by linear minimisations."""
         if not is_point(x, self.shape):
             return False
         if self._contains is not None:
@@ -151,7 +151,7 @@ class FunctionSet(ConvexBody):
         return not self._is_separated(x, tolerance * max(1.0, float(np.abs(x).max(initial=0.0))))
 
     def _is_separated(self, x: Floats, tolerance: float) -> bool:
-        """Return whether a linear function separates x from the set by more than a tolerance."""
+        """Return whether a hyperplane separates x from the set by more than `tolerance`."""
         vertices = [self.lo(x)]  # not the start, which is looked at, too
         for _ in range(_ROUNDS):
             u = _project_onto_hull(np.array([v.ravel() for v in vertices]), x.ravel()) - x.ravel()
@@ -167,11 +167,11 @@ class FunctionSet(ConvexBody):
         return False
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return a vertex that minimises a random linear function."""
+        """Return a vertex that minimises <g, v> for a random gradient g."""
         return self.lo(rng.standard_normal(self.shape))
 
     def start(self) -> Floats:
-        """Return a fresh copy of the start."""
+        """Return a new copy of the start point."""
         return self._start.copy()
 
 
@@ -186,7 +186,10 @@ def _copy_as_real_array(source: str, value: Any) -> Floats:
 
 
 def _adapt_plain_or_copt_lmo(lmo: Callable[..., Any]) -> Callable[[Floats], Floats]:
-    """Return g -> v for an lmo called with g alone, or in copt's form with -g."""
+    """Return a function g -> v for a plain lmo(g), or for one with copt's arguments.
+
+    In copt's convention the function receives -g and maximises.
+    """
     if _count_required_arguments(lmo) < 2:
         return lambda g: _copy_as_real_array("lmo", lmo(g))
 
@@ -198,7 +201,7 @@ def _adapt_plain_or_copt_lmo(lmo: Callable[..., Any]) -> Callable[[Floats], Floa
 
 
 def _count_required_arguments(function: Callable[..., Any]) -> int:
-    """Return the number of required arguments of a function; 0 if unknown."""
+    """Return the number of required arguments of a function, or 0 if it is unknown."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -208,7 +211,7 @@ def _count_required_arguments(function: Callable[..., Any]) -> int:
 
 
 def _project_onto_hull(vertices: Floats, x: Floats) -> Floats:
-    """Return the point of the hull of vertices, shape (k, d), that is nearest to x.
+    """Return the projection of x onto the convex hull of `vertices`, shape (k, d).
 
     References
     ----------
@@ -226,7 +229,7 @@ def _project_onto_hull(vertices: Floats, x: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FunctionProblem(FiniteSum):
-    """Problem with f and its gradient as functions; `from_functions` validates them."""
+    """Problem whose f and gradient are user functions; `from_functions` validates them."""
 
     name: ClassVar[str] = "functions"
 
@@ -241,7 +244,7 @@ class FunctionProblem(FiniteSum):
     properties: frozenset[str] = frozenset()
 
     def start(self) -> Floats:
-        """Return a fresh copy of the start."""
+        """Return a new copy of the start point."""
         return self.start_point.copy()
 
     def value(self, x: Any) -> float:
@@ -250,7 +253,7 @@ class FunctionProblem(FiniteSum):
         return float(unwrap_scalar("f(x)", fun[0] if self.jac is True else fun))
 
     def gradient(self, x: Any) -> Floats:
-        """Return grad f(x)."""
+        """Return the gradient of f at x."""
         x = self._copy_point(x)
         if callable(self.jac):
             source, g = "jac", self.jac(x, *self.args)
@@ -276,12 +279,15 @@ class FunctionProblem(FiniteSum):
         return flatten_layers(x, cast(Any, self.mean)(x, indices))
 
     def _copy_point(self, x: Any) -> Floats:
-        """Return a copy of a point, which a user function may change, with the start's layers."""
+        """Return a copy of a point, with the layers of the start.
+
+        A copy is necessary because a user function may change its argument.
+        """
         copy = np.array(check_dense_point(x, self.shape))
         return cast(Floats, restore_layers(self.start_point, copy))
 
     def constants(self, start: Any) -> Constants:
-        """Return the stated constants, and the diameter."""
+        """Return the constants that the user stated, and the diameter of the set."""
         D = "stated" if "D" in self.stated_constants else "the diagonal of the box around the set"
         statement = {name: (value, "stated") for name, value in self.stated_constants.items()}
         derived: dict[str, Any] = {"D": (self.set.diameter, D)} | statement
@@ -392,7 +398,7 @@ def from_functions(
 
 
 def add_norm(problem: FiniteSum, norm: str | NormBall | None) -> FiniteSum:
-    """Return a problem with a norm, or itself for None.
+    """Return the problem with a norm, or the problem itself if `norm` is None.
 
     Raises
     ------
@@ -412,7 +418,7 @@ def add_norm(problem: FiniteSum, norm: str | NormBall | None) -> FiniteSum:
 
 
 def _copy_start(start: Any) -> Floats:
-    """Return a copy of a start point as a float64 array or layers; raise for a single number."""
+    """Return a copy of a start point as a float64 array or as layers; raise for a scalar."""
     if isinstance(start, Mapping | Layers):
         return Layers.from_arrays(start if isinstance(start, Mapping) else start.layers)
     point = check_finite_array("start", start).copy()
@@ -428,7 +434,7 @@ def _check_functions(**arguments: Any) -> None:
 
 
 def _make_feasible_set(lmo: Any, start: Floats, diameter: float | None) -> FeasibleSet:
-    """Return the feasible set of `lmo`; raise if it does not contain the start."""
+    """Return the feasible set that `lmo` defines; raise if it does not contain the start."""
     if lmo is None:
         if start.ndim != 1:
             raise InputError("start must be a vector if there is no lmo: flatten it.")
@@ -443,7 +449,7 @@ def _make_feasible_set(lmo: Any, start: Floats, diameter: float | None) -> Feasi
 
 
 def _check_functions_at_start(problem: FunctionProblem, x: Floats) -> None:
-    """Raise unless the functions return valid and consistent results at the start."""
+    """Raise unless the user's functions return valid and consistent results at the start."""
     with blame_user_code("fun"):
         value = problem.value(x)
     check_real("f(start)", value)

@@ -18,12 +18,12 @@ from pfbench.base.user_code import load_user_object
 
 @dataclass(frozen=True, kw_only=True)
 class TorchOptimizer(BlackBox):
-    """Optimiser of `torch.optim`, or a class with its interface, in double precision.
+    """Optimiser of `torch.optim`, or with its interface, as an algorithm in double precision.
 
-    Its parameters are the layers of a point, or one array in the shape of a point. Each call of its
-    closure is one gradient, or one batch of S component gradients; only LBFGS reads, and so
-    queries, the value. A class whose `step` does not call its closure gets one gradient before each
-    step.
+    Its parameters are the layers of a point, or one array in the shape of a point. Each call of
+    its closure computes one gradient, or the mean of a batch of S component gradients. Only LBFGS
+    reads the function value, and so queries it. A class whose `step` does not call its closure
+    gets one gradient before each step.
     """
 
     name = "torch-optimizer"
@@ -52,12 +52,12 @@ class TorchOptimizer(BlackBox):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles that the closure queries."""
+        """Names of the oracles that the optimiser's closure queries."""
         gradients = "gradient" if self.batch is None else "batch"
         return self.requires | {gradients} | ({"value"} if self._reads_values else set())
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
-        """Run the optimiser from `oracles.start`."""
+        """Run the optimiser from `oracles.start`, and report each iterate by calling `tell`."""
         torch = import_optional_library("torch", '"pfbench[torch]"')
         data = self.optimizer
         if isinstance(data, str) and ":" in data:
@@ -111,10 +111,10 @@ class TorchOptimizer(BlackBox):
 
 @dataclass(frozen=True, kw_only=True)
 class OptaxOptimizer(BlackBox):
-    """Optimiser of `optax`, in double precision.
+    """Optimiser of `optax` as an algorithm, in double precision.
 
-    Each update takes one gradient, or one batch of S component gradients. An optimiser that also
-    needs values, such as `lbfgs`, is not supported.
+    Each update takes one gradient, or the mean of a batch of S component gradients. Optimisers
+    that also need function values, such as `lbfgs`, are not supported.
     """
 
     name = "optax-optimizer"
@@ -132,11 +132,11 @@ class OptaxOptimizer(BlackBox):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles that its updates query."""
+        """Names of the oracles that the optimiser's updates query."""
         return self.requires | {"gradient" if self.batch is None else "batch"}
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
-        """Run the optimiser from `oracles.start`."""
+        """Run the optimiser from `oracles.start`, and report each iterate by calling `tell`."""
         optax, jax = import_optional_library("optax"), import_optional_library("jax")
         try:
             created = attrgetter(self.optimizer)(optax)

@@ -30,7 +30,7 @@ def solve(
     start: Point = None,
     isolated: bool = False,
 ) -> Run:
-    """Run an algorithm on a problem.
+    """Run an algorithm on a problem, and return the run.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def solve(
 
 
 def as_problem(subject: Any) -> Problem:
-    """Return a problem from any argument that `solve` accepts.
+    """Convert any problem argument that `solve` accepts to a problem.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def as_problem(subject: Any) -> Problem:
 
 
 def as_algorithm(subject: Any, problem: Problem) -> AlgorithmSpec | Algorithm:
-    """Return an algorithm from any argument that `solve` accepts; see `as_problem`.
+    """Convert any algorithm argument that `solve` accepts to an algorithm; see `as_problem`.
 
     Parameters
     ----------
@@ -160,7 +160,10 @@ def as_algorithm(subject: Any, problem: Problem) -> AlgorithmSpec | Algorithm:
 
 
 def _instantiate_or_call(subject: Any) -> Any:
-    """Instantiate a class, or call a function, if it needs no arguments; else return it."""
+    """Instantiate a class, or call a function, that needs no arguments.
+
+    Other objects, and functions that need arguments, are returned unchanged.
+    """
     if not isinstance(subject, type) and not inspect.isroutine(subject):
         return subject
     if isinstance(subject, type) and not any(hasattr(subject, part) for part in ("run", "start")):

@@ -1,6 +1,6 @@
 """Solvers of SciPy, scikit-learn and copt as algorithms.
 
-Only solvers of copt that call Python functions are supported, not the compiled ones.
+Of copt, only the solvers that call Python functions are supported, not the compiled ones.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,10 +21,10 @@ _HESSIANS = ("Newton-CG", "trust-ncg", "trust-krylov")
 
 @dataclass(frozen=True, kw_only=True)
 class ScipyMinimize(BlackBox):
-    """Method of `scipy.optimize.minimize`, with calls counted outside scipy.
+    """Method of `scipy.optimize.minimize` as an algorithm, with calls counted outside scipy.
 
-    A value counts n FV, a gradient 1 FO and n SFO, a Hessian product n HVP (and n SSO if its point
-    is new). So FV is n times scipy's `nfev`, and SFO is n times its `njev`.
+    A value counts n FV, a gradient 1 FO and n SFO, and a Hessian product n HVP (and n SSO if its
+    point is new). So FV is n times scipy's `nfev`, and SFO is n times scipy's `njev`.
     """
 
     name = "scipy-minimize"
@@ -42,13 +42,13 @@ class ScipyMinimize(BlackBox):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles that the method queries."""
+        """Names of the oracles that the method queries."""
         if self.method in _VALUES:
             return self.requires - {"gradient"}
         return self.requires | ({"hessian"} if self.method in _HESSIANS else set())
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> Floats:
-        """Run the method from `oracles.start`."""
+        """Run the method from `oracles.start`, and report each iterate by calling `tell`."""
         options = dict(self.options or {})
         if self.iterations is not None:
             options |= {"maxfun" if self.method == "TNC" else "maxiter": self.iterations}
@@ -107,7 +107,7 @@ class PartialFit(BlackBox):
     batch: int = integer(1, "S")
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
-        """Run the estimator from 0."""
+        """Fit the estimator from 0, and report each iterate by calling `tell`."""
         if not callable(self.estimator):
             raise InputError("estimator must be a function that returns a new estimator.")
         model = self.estimator()
@@ -139,11 +139,11 @@ class PartialFit(BlackBox):
 
 @dataclass(frozen=True, kw_only=True)
 class CoptFrankWolfe(BlackBox):
-    """Algorithm `copt.minimize_frank_wolfe`, the vanilla variant.
+    """Algorithm `copt.minimize_frank_wolfe` with its default variant, vanilla.
 
     Each iteration takes one gradient and one linear minimisation; the last iterate takes one more
-    gradient. Backtracking takes another gradient for each further trial point. It also reads
-    function values, which count only if they are read.
+    gradient. Backtracking takes another gradient for each further trial point. Function values are
+    counted only if the solver reads them.
     """
 
     name = "copt-frank-wolfe"
@@ -163,11 +163,11 @@ class CoptFrankWolfe(BlackBox):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles that the step rule queries."""
+        """Names of the oracles that the step rule queries."""
         return self.requires | ({"value"} if self.step == "backtracking" else set())
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> Floats:
-        """Run the solver from `oracles.start`."""
+        """Run the solver from `oracles.start`, and report each iterate by calling `tell`."""
         reported = -1
 
         def callback(results: dict[str, Any]) -> None:
@@ -207,7 +207,7 @@ class CoptProximalGradient(BlackBox):
     step: float = positive(MISSING, "length of a step")
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> Floats:
-        """Run the solver from `oracles.start`."""
+        """Run the solver from `oracles.start`, and report each iterate by calling `tell`."""
 
         def callback(results: dict[str, Any]) -> None:
             if results["n_iterations"] > 0:

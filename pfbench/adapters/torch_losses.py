@@ -1,4 +1,4 @@
-"""Loss of a PyTorch module over its parameters, as a finite sum or as a sampler of a data set."""
+"""Losses of a PyTorch module over its parameters, as finite sums or as samplers of a data set."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -29,7 +29,9 @@ _ATOMS = 256
 
 
 class _ModuleLosses:
-    """Losses of a module, which this converts to double precision.
+    """Losses of a PyTorch module in double precision, as functions of its parameters.
+
+    The module is converted to double precision in place.
 
     Parameters
     ----------
@@ -52,16 +54,16 @@ class _ModuleLosses:
             raise InputError("no parameter of the module requires a gradient: set requires_grad.")
 
     def start(self) -> Layers:
-        """Return all parameters, by their names."""
+        """Return the current values of all parameters that require a gradient, by name."""
         return Layers.from_arrays({name: p.detach().numpy() for name, p in self._named.items()})
 
     def value(self, x: Floats, indices: Any = slice(None)) -> float:
-        """Return the mean of some losses, by default of all."""
+        """Return the mean of the losses with the given indices, by default of all losses."""
         with self._torch.no_grad():
             return float(self._mean_loss(x, indices))
 
     def gradient(self, x: Floats, indices: Any = slice(None)) -> Floats:
-        """Return the gradient of the mean of some losses, by default of all."""
+        """Return the gradient of the mean of the losses with the given indices, by default all."""
         with self._torch.enable_grad():
             mean = self._mean_loss(x, indices)
             grad = self._torch.autograd.grad(mean, self._parameters, allow_unused=True)
@@ -70,9 +72,9 @@ class _ModuleLosses:
         return np.concatenate(flat)
 
     def check_independent_and_deterministic(self, remedy: str) -> None:
-        """Raise if the loss is random, or that of an input depends on the other inputs.
+        """Raise if the loss of an input is random, or depends on the other inputs.
 
-        The first error ends with `remedy`.
+        The message for a random loss ends with `remedy`.
         """
         sample = np.arange(min(self.n, 16))  # a random flip may leave one input as it is
         with self._torch.no_grad(), warnings.catch_warnings():
@@ -94,7 +96,7 @@ class _ModuleLosses:
                 )
 
     def _are_equal(self, a: Any, b: Any, rtol: float = 0.0, atol: float = 0.0) -> bool:
-        """Return whether two tensors, which may have NaN, are equal up to the tolerances."""
+        """Return whether two tensors are equal within the tolerances, where NaN equals NaN."""
         return a.shape == b.shape and bool(
             self._torch.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
         )
@@ -119,7 +121,10 @@ class _ModuleLosses:
 
 
 class _SeededLosses(_ModuleLosses):
-    """Losses of draws (index, seed): torch's generator is seeded for each, which is read alone."""
+    """Losses of draws (index, seed), for data sets with random augmentation.
+
+    Each draw is evaluated on its own, with torch's generator set to the seed.
+    """
 
     def _per_input_losses(self, indices: Any) -> Any:
         with self._torch.random.fork_rng(devices=[]):
@@ -145,7 +150,7 @@ def from_module(
     properties: tuple[str, ...] = (),
     norm: str | NormBall | None = None,
 ) -> FiniteSum:
-    """Return the loss of a PyTorch module as a problem: f_i is the loss of input i.
+    """Return the loss of a PyTorch module as a finite-sum problem: f_i is the loss of input i.
 
     A point is `pfbench.points.Layers`: the parameters that require a gradient, by their names and
     in their shapes, in double precision. The start has their current values. The module is copied,
@@ -198,11 +203,11 @@ def from_loader(
     properties: tuple[str, ...] = (),
     norm: str | NormBall | None = None,
 ) -> FiniteSum:
-    """Return the loss of a PyTorch module as a sampler: xi is the index of an item of a data set.
+    """Return the loss of a PyTorch module as a sampler, where xi is an index in a data set.
 
     Draws are independent and uniform, so with replacement. Points are those of `from_module`, and
-    the module is copied in its present mode. The exact value and gradient, which serve the
-    measures, are means over the whole data set.
+    the module is copied in its present mode. The exact value and gradient are means over the whole
+    data set; only measures use them.
 
     Parameters
     ----------
@@ -284,7 +289,10 @@ def from_loader(
 
 
 def _split_loader(torch: Any, data: Any, replacement: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """Return the data set and the function that collates items; raise for other draws."""
+    """Return the data set of a loader, and the function that collates items to a batch.
+
+    Raise for a loader that does not draw uniformly or independently.
+    """
     tools = torch.utils.data
     is_loader = isinstance(data, tools.DataLoader)
     dataset, collate = data.dataset if is_loader else data, tools.default_collate
@@ -322,7 +330,7 @@ def _split_loader(torch: Any, data: Any, replacement: Any) -> tuple[Any, Callabl
 
 
 def _check_layers(torch: Any, module: Any, *, allows_dropout: bool) -> None:
-    """Raise for batch normalisation by the batch's own moments, and for dropout without a seed."""
+    """Raise for batch normalisation by batch statistics, and for dropout if it is not allowed."""
     layers = torch.nn.modules
     for layer in module.modules():
         if isinstance(layer, layers.batchnorm._BatchNorm) and (
