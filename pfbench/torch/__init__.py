@@ -1,6 +1,6 @@
 """Observation of a user's PyTorch loop: counts, measured constants, optimiser checks.
 
-`pfbench.torch` is public. Importing it needs torch.
+`pfbench.torch` is public. Importing it requires torch.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Directions of spectral methods relative to their momentum; norms of layers, dual norms."""
+"""Comparison of a step's direction with the momentum, for spectral methods; norms of layers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,9 @@ _RETAINED = 1e-2
 
 @dataclass(frozen=True)
 class Direction:
-    """A direction O in the singular vectors of the momentum N = U diag(s) V'.
+    """Direction O of a step, in the basis of the momentum's singular vectors.
+
+    The momentum is N = U diag(s) V'.
 
     Attributes
     ----------
@@ -45,7 +47,7 @@ class Direction:
 
     @property
     def min_image(self) -> float:
-        """Least entry of the image."""
+        """Smallest entry of the image."""
         return float(self.image.min())
 
     @property
@@ -55,12 +57,15 @@ class Direction:
 
     @property
     def max_deviation_from_one(self) -> float:
-        """Largest deviation of the image from 1."""
+        """Largest absolute difference between an entry of the image and 1."""
         return float(np.abs(self.image - 1).max())
 
 
 def compare_direction_to_momentum(momentum: Floats, direction: Floats) -> Direction:
-    """Return the direction relative to the momentum's singular vectors; both of shape (m, n)."""
+    """Return the direction expressed in the momentum's singular vectors.
+
+    Both arguments are matrices of shape (m, n).
+    """
     u, s, v = np.linalg.svd(momentum, full_matrices=False)
     size = float(np.linalg.norm(s)) or 1.0
     retained = s >= _RETAINED * size
@@ -80,28 +85,28 @@ def compare_direction_to_momentum(momentum: Floats, direction: Floats) -> Direct
 
 
 class ProductNorm:
-    """A norm of all layers with its dual norm: "l2" or "spectral".
+    """Norm of all layers together, "l2" or "spectral", with its dual norm.
 
-    "spectral" is the maximum over layers of the spectral norm of a matrix (a kernel is reshaped to
-    rows x all else) or the Euclidean norm of a vector. Its dual norm is the sum of the dual norms
-    of the layers.
+    "spectral" is the maximum over the layers of their norms. The norm of a matrix is its spectral
+    norm, where a kernel is reshaped to a matrix of its first axis by all others. The norm of a
+    vector is its Euclidean norm. The dual norm is the sum of the dual norms of the layers.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def length(self, layers: Sequence[Any]) -> float:
-        """Return the norm of a step."""
+        """Return the norm of a step, which is a list of layers."""
         values = [self.layer(a) for a in layers]
         return max(values) if self.name == "spectral" else float(np.linalg.norm(values))
 
     def dual(self, layers: Sequence[Any]) -> float:
-        """Return the dual norm of a gradient."""
+        """Return the dual norm of a gradient, which is a list of layers."""
         values = [self.layer(a, "nuc") for a in layers]
         return sum(values) if self.name == "spectral" else float(np.linalg.norm(values))
 
     def layer(self, a: Any, order: Any = 2) -> float:
-        """Return the norm of a layer; its dual norm if `order` is "nuc"."""
+        """Return the norm of one layer, or its dual norm if `order` is "nuc"."""
         if self.name == "spectral" and a.ndim > 1:
             return float(torch.linalg.matrix_norm(a.reshape(len(a), -1), ord=order))
         return float(torch.linalg.vector_norm(a, dtype=torch.float64))

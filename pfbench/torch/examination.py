@@ -1,4 +1,4 @@
-"""Examination of copies of an optimiser: dead parameters, published steps, orthogonaliser."""
+"""Examination of an optimiser on copies: dead parameters, published steps, orthogonaliser."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -49,7 +49,7 @@ _MUON_TOLERANCE, _TOLERANCE = 0.08, 1e-3
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence about the optimiser or the loop: a bug, or a note."""
+    """Sentence about a bug in the optimiser or loop, or a note that is not a bug."""
 
     text: str
     is_bug: bool = True
@@ -75,7 +75,7 @@ _WRONG_SCALES = ("transposed", "applied twice")
 
 @dataclass(frozen=True)
 class Orthogonaliser:
-    """Orthogonaliser and scale of a parameter group, identified from a first step."""
+    """Orthogonaliser and scale of a parameter group, identified from the first step of a copy."""
 
     name: str
     coefficients: Coefficients
@@ -85,7 +85,10 @@ class Orthogonaliser:
 def resolve_method(
     replicas: Replicas, optimizer: Any, group: Settings, specification: Settings
 ) -> str:
-    """Return the method that a group claims to be, by specification or class; '' if unknown."""
+    """Return the name of the method that a parameter group claims to run; '' if unknown.
+
+    The name comes from the user's specification, or from the class of the optimiser.
+    """
     method = str(specification.get("method", type(optimizer).__name__)).lower()
     settings = replicas.settings(group)
     if settings.get("use_muon") is False or settings.get("amsgrad") or settings.get("maximize"):
@@ -100,7 +103,7 @@ def resolve_method(
 def examine(
     replicas: Replicas, group: Settings, method: str, specification: Settings
 ) -> list[Finding]:
-    """Return the findings about a group of parameters, on copies of the optimiser."""
+    """Examine copies of an optimiser for one parameter group, and return the findings."""
     parameter = group["params"][0]
     shape = tuple(min(k, 6) for k in parameter.shape) or (1,)
     dtype = str(parameter.dtype).rpartition(".")[2]
@@ -212,7 +215,11 @@ def _name_steps(
     bugs: Mapping[str, str],
     follow: Callable[[Layers, list[Layers], str], list[Layers]],
 ) -> list[Finding]:
-    """Return a finding that names the published method or the known bug that has these steps."""
+    """Return a finding that names the method or the known bug that explains the steps.
+
+    The steps of the user's optimiser are compared with those of the published method `name`, and
+    with those of the method with each known bug.
+    """
     is_muon, is_short = name == "Muon", make.dtype not in ("float64", "float32")
     tolerance = 0.25 if is_short else _MUON_TOLERANCE if is_muon else _TOLERANCE
     x0, grads = make.draw(6 if is_muon else 12)
@@ -236,9 +243,9 @@ def _name_steps(
 def identify_orthogonaliser(
     replicas: Replicas, group: Settings, specification: Settings
 ) -> tuple[Orthogonaliser | None, list[Finding]]:
-    """Return the orthogonaliser and scale identified from a copy's first step, and findings.
+    """Identify the orthogonaliser and scale from a copy's first step; return them and findings.
 
-    In the first step every form of momentum is a multiple of the gradient. The orthogonaliser is
+    In the first step, every form of momentum is a multiple of the gradient. The orthogonaliser is
     None if it cannot be identified.
     """
     settings = replicas.settings(group)
@@ -287,7 +294,10 @@ def identify_orthogonaliser(
 def find_stated_orthogonaliser_coefficients(
     settings: Settings, specification: Settings
 ) -> Coefficients | None:
-    """Return the coefficients that the specification or the group states, or None."""
+    """Return the orthogonaliser's polynomial coefficients that the user stated, or None.
+
+    They are in the specification or in the settings of the group.
+    """
     value = specification.get("orthogonaliser")
     triple: Any = settings.get("ns_coefficients")
     if value is None and "ns_steps" in settings and np.shape(triple) == (3,):
@@ -298,7 +308,7 @@ def find_stated_orthogonaliser_coefficients(
 def _fit_layer_scales(
     directions: list[Direction], coefficients: Coefficients
 ) -> tuple[list[float], float]:
-    """Return the fitted factor of each layer, and the largest remaining relative error."""
+    """Return the fitted scale of each layer, and the largest relative error of the fit."""
     ratios = [d.image / map_singular_values(coefficients, d.relative) for d in directions]
     scales = [float(np.median(r)) for r in ratios]
     errors = [float(np.abs(r - c).max() / abs(c)) for r, c in zip(ratios, scales, strict=True)]

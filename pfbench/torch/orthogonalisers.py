@@ -1,7 +1,7 @@
-"""Polynomial orthogonalisers in use: their maps of singular values and certified intervals.
+"""Published polynomial orthogonalisers: their maps of singular values, and certified intervals.
 
-A matrix M is divided by its Frobenius norm; each step maps every singular value s to
-a s + b s^3 + c s^5.
+An orthogonaliser divides a matrix M by its Frobenius norm. Each step then maps every singular
+value s to a s + b s^3 + c s^5.
 """
 
 import math
@@ -65,7 +65,7 @@ PRESETS: Mapping[str, Coefficients] = MappingProxyType(
 
 
 def map_singular_values(coefficients: Coefficients, s: Floats) -> Floats:
-    """Return the singular values of O(M) from those of M/|M|_F."""
+    """Return the singular values of O(M), where s are the singular values of M/|M|_F."""
     if not coefficients:
         return np.ones_like(s)
     for a, b, c in coefficients:
@@ -76,9 +76,9 @@ def map_singular_values(coefficients: Coefficients, s: Floats) -> Floats:
 def certify_interval(
     coefficients: Coefficients, low: float, high: float = 1.0
 ) -> tuple[float, float]:
-    """Return the image of the interval [low, high] of singular values.
+    """Return the interval of values to which an orthogonaliser maps [low, high].
 
-    Each step's image is that of the ends and of the critical points between them, so that the
+    The image under each step is that of the ends and of the critical points between them. So the
     result is exact up to rounding.
 
     Parameters

@@ -1,8 +1,8 @@
-"""Constants of a loss, from re-evaluating each batch of a loop at several points.
+"""Constants of a loss, estimated by evaluating each batch of a loop at several points.
 
-Gradients of *different* samples at two points differ by noise, not by curvature, so each batch is
-used at all points. A step depends on its own batch, so the mean square over fresh samples uses a
-sample of the next batch.
+Gradients of *different* samples at two points differ by noise and not only by curvature. So each
+batch is evaluated at all points. A step depends on its own batch, so the mean square over fresh
+samples uses a sample of the next batch.
 """
 
 import math
@@ -22,7 +22,7 @@ Layers = list[Any]
 
 
 class BatchReplay:
-    """Evaluates the mean loss of remembered batches before and after measured steps.
+    """Estimator of a loss's constants, which re-evaluates stored batches before and after steps.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class BatchReplay:
         self.is_mean = True
 
     def constants(self) -> dict[str, float]:
-        """Return the measured constants by name: L, rho, L_ms and sigma2, as far as measured."""
+        """Return the measured ones of the constants L, rho, L_ms and sigma2, by name."""
         values = {"L": self.L, "rho": self.rho}
         if self.squares:
             values["L_ms"] = math.sqrt(sum(self.squares) / len(self.squares))
@@ -63,11 +63,11 @@ class BatchReplay:
         return {name: value for name, value in values.items() if not math.isnan(value)}
 
     def remember(self) -> None:
-        """Copy the parameters before a step."""
+        """Store a copy of the parameters before a step."""
         self._before = [p.detach().clone() for p in self._parameters]
 
     def receive(self, batch: Any, counts: Any) -> None:
-        """Store the next batch; use one sample of it to measure L_ms of the preceding step."""
+        """Store the next batch, and estimate L_ms of the preceding step from one sample of it."""
         self._batch = batch
         if self._fresh is None:
             return
@@ -85,7 +85,7 @@ class BatchReplay:
             )
 
     def evaluate(self, counts: Any) -> dict[str, float]:
-        """Return estimates of c, L, rho and sigma2 from the batch that the last step used."""
+        """Return estimates of c, L, rho and sigma2 from the batch of the last step, by name."""
         if self._batch is None or not self._before:
             return {}
         batch, size = self._batch, batch_length(self._batch)
@@ -131,7 +131,10 @@ class BatchReplay:
     def _record_required_smoothness(
         self, f: float, f_after: float, slope: float, length: float
     ) -> float:
-        """Record and return the L that the descent inequality requires; NaN below rounding."""
+        """Record and return the smallest L for which the descent inequality holds on a step.
+
+        Return NaN if rounding errors dominate the result.
+        """
         excess = 2 * (f_after - f - slope)
         if abs(excess) < _ROUNDING * self._unit * max(abs(f), abs(f_after)):
             self.below_rounding += 1
@@ -140,7 +143,10 @@ class BatchReplay:
         return self.curvatures[-1]
 
     def _variance(self, f: float, size: int, halves: list[Any]) -> dict[str, float]:
-        """Return an estimate of the variance of one sample's gradient; {} unless a mean loss."""
+        """Return an estimate of the variance of one sample's gradient, as {"sigma2": value}.
+
+        Return {} if the loss of the batch is not the mean of the losses of its halves.
+        """
         (f_first, g_first), (f_second, g_second) = halves
         share = size // 2 / size
         mean = share * f_first + (1 - share) * f_second
@@ -153,7 +159,7 @@ class BatchReplay:
         return {"sigma2": self.variances[-1]}
 
     def _dual_distance_above_rounding(self, a: Layers, b: Layers, rounding: float = 0.0) -> float:
-        """Return the dual norm of a - b, or 0 if rounding explains the difference."""
+        """Return the dual norm of a - b, or 0 if rounding errors can explain the difference."""
         value = self.norm.dual(_difference(a, b))
         rounding += self._unit * (self.norm.dual(a) + self.norm.dual(b))
         return 0.0 if value <= _ROUNDING * rounding else value
@@ -167,7 +173,10 @@ class BatchReplay:
     def _value_and_gradient(
         self, batch: Any, point: Layers, size: int, counts: Any
     ) -> tuple[float, Layers] | None:
-        """Return value and gradient at a point, with the same random numbers at every point."""
+        """Return value and gradient of a batch's loss at a point.
+
+        The random numbers of the model are the same at every point.
+        """
         self._move(point)
         torch.default_generator.manual_seed(0)
         for device in self._devices:
@@ -190,7 +199,7 @@ class BatchReplay:
 
     @contextmanager
     def _restore_state(self) -> Iterator[None]:
-        """Restore parameters, buffers and random states when the block ends."""
+        """Context manager that restores parameters, buffers and random states at its end."""
         point = [p.detach().clone() for p in self._parameters]
         buffers = [(b, b.detach().clone()) for b in self._model.buffers()]
         with torch.random.fork_rng(devices=self._devices):
@@ -212,7 +221,10 @@ def _inner(a: Layers, b: Layers) -> float:
 
 
 def slice_batch(batch: Any, start: int, stop: int) -> Any:
-    """Return the samples from start to stop of a tensor, or of nested tuples, lists, mappings."""
+    """Return the samples start, ..., stop - 1 of a batch.
+
+    A batch is a tensor, or a nested tuple, list or mapping of tensors.
+    """
     if torch.is_tensor(batch):
         return batch[start:stop] if batch.ndim else batch
     if isinstance(batch, Mapping):
@@ -223,7 +235,7 @@ def slice_batch(batch: Any, start: int, stop: int) -> Any:
 
 
 def batch_length(batch: Any) -> int:
-    """Return the number of samples of a batch: the length of its first tensor."""
+    """Return the number of samples of a batch, the length of its first tensor."""
     if torch.is_tensor(batch):
         return len(batch) if batch.ndim else 1
     items = batch.values() if isinstance(batch, Mapping) else batch

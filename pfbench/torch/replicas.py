@@ -1,4 +1,4 @@
-"""Copies of a user's optimiser on small layers: its code and settings, fresh state."""
+"""Copies of a user's optimiser with new state, on small layers."""
 
 import copy
 from collections import OrderedDict, defaultdict
@@ -32,7 +32,7 @@ _STATE = ("state", "param_groups", "step")
 
 
 class Replicas:
-    """Fresh copies of an optimiser with the settings of one parameter group, for other layers.
+    """Copies of an optimiser with the settings of one parameter group, for other parameters.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Replicas:
         }
 
     def settings(self, group: Settings) -> dict[str, Any]:
-        """Return the hyperparameters of a group, including those stored as attributes."""
+        """Return the hyperparameters of a group, including attributes of the optimiser."""
         attributes = {
             name: value
             for name, value in self._attributes.items()
@@ -66,7 +66,7 @@ class Replicas:
         }
 
     def build(self, parameters: list[Any], settings: Settings) -> Any:
-        """Return a copy that updates these parameters.
+        """Return a copy of the optimiser that updates the given parameters.
 
         Raises
         ------
@@ -95,7 +95,10 @@ class Replicas:
     def stepper(
         self, group: Settings, shape: Sequence[tuple[int, ...]], dtype: str = "float64"
     ) -> Stepper:
-        """Return a stepper of the optimiser, with the settings of a group, on these layers."""
+        """Return a stepper that runs a copy of the optimiser on layers of the given shapes.
+
+        The copy has the settings of `group`.
+        """
         settings = self.settings(group)
 
         def construct(parameters: list[Any], **changed: Any) -> Any:
@@ -105,10 +108,11 @@ class Replicas:
         return stepper(construct, shape=list(shape), kind="torch", dtype=dtype)
 
     def measure_decay(self, group: Settings) -> float | None:
-        """Return the factor by which one step decays the parameters; None if it is not uniform.
+        """Return the fraction of each parameter that weight decay subtracts in one step.
 
-        The factor is 1 - x+/x of a first step with gradient 0. If that step is not finite, the
-        factor is the difference that weight decay makes to a step, over x.
+        Return None if it is not the same for all entries. It is 1 - x+/x in a first step from x to
+        x+ with gradient 0. If that step is not finite, it is the change of a step by weight decay,
+        divided by x.
         """
         shape = tuple(min(k, 4) for k in group["params"][0].shape) or (1,)
         make = self.stepper(group, [shape])
@@ -130,18 +134,24 @@ class Replicas:
 
 
 def find_name(settings: Settings, name: str) -> str | None:
-    """Return the name that settings use for a hyperparameter, or None."""
+    """Return the key of `settings` for a hyperparameter, or None if there is no such key.
+
+    The key may be the usual name or a synonym.
+    """
     return next((n for n in _SYNONYMS.get(name, (name,)) if n in settings), None)
 
 
 def find_value(settings: Settings, name: str, default: Any = 0.0) -> Any:
-    """Return a hyperparameter by its usual name."""
+    """Return the value of a hyperparameter in `settings`, or `default`; synonyms are allowed."""
     key = find_name(settings, name)
     return default if key is None else settings[key]
 
 
 def values_under_setting_names(settings: Settings, values: Settings) -> dict[str, Any]:
-    """Return values under the names that settings use, without those that settings lack."""
+    """Return `values` with each usual name replaced by the key that `settings` uses.
+
+    Names without a key in `settings` are left out.
+    """
     return {
         key: value for n, value in values.items() if (key := find_name(settings, n)) is not None
     }
@@ -184,7 +194,10 @@ def _decay(x: Any, move: Any, rate: float, bug: str) -> Any:
 def follow_adam(
     settings: Settings, is_coupled: bool, x0: Layers, grads: list[Layers], bug: str
 ) -> list[Layers]:
-    """Return the points of AdamW, or of Adam with coupled decay, with the named bug if any."""
+    """Return the iterates of AdamW, or of Adam with coupled decay, for given gradients.
+
+    If `bug` is the name of a known bug, the update has that bug.
+    """
     lr, eps, wd = (settings[name] for name in ("lr", "eps", "weight_decay"))
     beta1, beta2 = settings["betas"]
     x, points = list(x0), [list(x0)]
@@ -216,7 +229,9 @@ def follow_muon(
     grads: list[Layers],
     bug: str,
 ) -> list[Layers]:
-    """Return the points of Muon, with the named bug if any.
+    """Return the iterates of Muon for given gradients.
+
+    If `bug` is the name of a known bug, the update has that bug.
 
     Parameters
     ----------

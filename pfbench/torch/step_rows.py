@@ -30,34 +30,34 @@ _OFF = 0.1
 
 
 class _CountingMode(_dispatch.TorchDispatchMode):  # type: ignore[misc]
-    """Dispatch mode that counts matrix products while it is active and not paused."""
+    """Torch dispatch mode that counts matrix products while it is active and not paused."""
 
     def __init__(self) -> None:
         super().__init__()
         self.count, self.is_paused = 0, False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run an operation; count it if it is a matrix product and counting is not paused."""
+        """Run a torch operation; count it if it is a matrix product and counting is not paused."""
         if not self.is_paused and func.overloadpacket.__name__ in _PRODUCTS:
             self.count += 1
         return func(*args, **(kwargs or {}))
 
 
 class ProductCounter:
-    """Counter of matrix products between `start` and `stop`."""
+    """Counter of the matrix products between `start` and `stop`."""
 
     def __init__(self) -> None:
         self.count = 0
         self._mode: Any = None
 
     def start(self) -> None:
-        """Start counting; continue a count whose step raised an exception before its end."""
+        """Start counting, or continue a count whose step ended with an exception."""
         if self._mode is None:
             self._mode = _CountingMode()
             self._mode.__enter__()
 
     def stop(self) -> int:
-        """Stop counting, and return the number of products since the start."""
+        """Stop counting, and return the number of matrix products since `start`."""
         if self._mode is None:
             return 0
         mode, self._mode = self._mode, None
@@ -66,7 +66,7 @@ class ProductCounter:
         return int(mode.count)
 
     def pausing(self, closure: Callable[[], Any]) -> Callable[[], Any]:
-        """Return a closure whose products are not counted."""
+        """Return a closure that runs `closure` without counting its matrix products."""
 
         def pause_hooks() -> Any:
             mode = self._mode
@@ -82,7 +82,7 @@ class ProductCounter:
 
 
 class StepReader:
-    """Reader of the layers of an optimiser before and after a step.
+    """Reader that measures the layers of an optimiser before and after a step.
 
     Parameters
     ----------
@@ -121,14 +121,14 @@ class StepReader:
 
     @property
     def has_spectral_group(self) -> bool:
-        """Whether a group claims to be a spectral method."""
+        """Whether a parameter group claims to run a spectral method."""
         return "muon" in self.methods
 
     def count_gradients(self) -> tuple[int, int, bool]:
-        """Return the numbers of parameters without gradient and of spectral layers with gradient.
+        """Count the parameters without a gradient and the spectral layers with a gradient.
 
-        The third entry is whether any parameter has a gradient. The largest lr of each group is
-        recorded.
+        Return both numbers, and whether any parameter has a gradient. The largest learning rate of
+        each group is recorded.
         """
         missing = layers = present = 0
         groups = zip(self._optimizer.param_groups, self._group_methods(), strict=True)
@@ -143,7 +143,7 @@ class StepReader:
         return missing, layers, present > 0
 
     def remember(self, *, has_closure: bool = False) -> None:
-        """Copy the parameters before a step, and the gradient and momentum of spectral layers."""
+        """Copy the parameters before a step, and the gradients and momentum of spectral layers."""
         self._before = {p: p.detach().clone() for _, p in self._pairs()}
         self._missing = {p for p in self._before if p.grad is None} if not has_closure else set()
         spectral = [p for i, p in self._pairs() if self._has_direction(i, p) and not has_closure]
@@ -151,7 +151,7 @@ class StepReader:
         self._buffers = {p: _clone(self._buffer(p)) for p in self._gradients}
 
     def rows(self, norm: ProductNorm) -> tuple[list[dict[str, Any]], list[Finding]]:
-        """Return rows of measurements, one for each layer and one for all, and the findings."""
+        """Return one row of measurements for each layer and one for all, and the findings."""
         rows, findings, totals = [], [], np.zeros(3)
         for i, p in self._pairs():
             before = self._before.get(p)
@@ -186,7 +186,7 @@ class StepReader:
         return rows, findings
 
     def examine(self) -> list[Finding]:
-        """Return the findings of `examination.examine` for each group at its largest lr."""
+        """Examine each parameter group at its largest learning rate, and return the findings."""
         findings: list[Finding] = []
         groups = zip(self._optimizer.param_groups, self._group_methods(), strict=True)
         for i, (group, method) in enumerate(groups):
@@ -198,7 +198,7 @@ class StepReader:
     # --- a layer ----------------------------------------------------------------------------------
 
     def _group_methods(self) -> list[str]:
-        """Return the method of each group; '' for a group that was added later."""
+        """Return the method of each parameter group; '' for a group that was added later."""
         missing = len(self._optimizer.param_groups) - len(self.methods)
         return [*self.methods, *[""] * missing]
 
@@ -227,7 +227,7 @@ class StepReader:
         return self._decays[key]
 
     def _direction(self, i: int, p: Any, before: Any, decay: float | None) -> Direction | str:
-        """Return the direction of a layer, or the reason why it is unknown."""
+        """Return the direction of a layer's last step, or the reason why it is unknown as text."""
         orthogonaliser = self._orthogonaliser(i)
         settings = self._replicas.settings(self._optimizer.param_groups[i])
         momentum = float(find_value(settings, "momentum"))
@@ -293,7 +293,7 @@ class StepReader:
         return bool(min(len(p), p.numel() // len(p)) <= self._largest)
 
     def _buffer(self, p: Any) -> Any:
-        """Return the momentum buffer of a layer, found by name or shape; None if ambiguous."""
+        """Return the momentum buffer of a parameter, found by name or shape; None if ambiguous."""
         state = self._optimizer.state.get(p, {})
         tensors = {k: v for k, v in state.items() if torch.is_tensor(v) and v.shape == p.shape}
         named = [v for k, v in tensors.items() if "momentum" in str(k)] or list(tensors.values())
@@ -301,7 +301,7 @@ class StepReader:
 
 
 def _rate(group: Mapping[str, Any]) -> float:
-    """Return the learning rate of a group; 0 if it has none."""
+    """Return the learning rate of a parameter group, or 0 if it has none."""
     lr: Any = group.get("lr")
     return float(lr) if isinstance(lr, int | float) or torch.is_tensor(lr) else 0.0
 
@@ -309,13 +309,19 @@ def _rate(group: Mapping[str, Any]) -> float:
 def _relative_step_columns(
     step_length: float, point_length: float, sqrt_entries: float
 ) -> dict[str, float]:
-    """Return a step's root mean square, and its length relative to the point's, as columns."""
+    """Return the columns step_rms and step_relative of a step.
+
+    They are its root mean square, and its length divided by that of the point.
+    """
     relative = float(step_length / point_length) if point_length else math.nan
     return {"step_rms": float(step_length / (sqrt_entries or 1.0)), "step_relative": relative}
 
 
 def _as_single_or_double(tensor: Any) -> Any:
-    """Return a tensor in at least single precision, as differences of shorter types round."""
+    """Return a tensor in single or double precision; half precision is converted to single.
+
+    Differences of tensors in half precision would round.
+    """
     return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.float()
 
 
@@ -328,6 +334,6 @@ def _clone(tensor: Any) -> Any:
 
 
 def _matrix(tensor: Any) -> Floats:
-    """Return a tensor as a matrix, shape (first axis, all other axes), in double precision."""
+    """Return a tensor as a double-precision matrix of its first axis by all other axes."""
     array: Floats = tensor.detach().double().cpu().numpy()
     return array.reshape(len(array), -1)

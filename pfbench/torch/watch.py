@@ -1,4 +1,4 @@
-"""Watch: counts and measurements of a user's training loop, by hooks."""
+"""Class `Watch`, which counts and measures a user's training loop by hooks."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -35,7 +35,7 @@ _FIRST = 3
 
 @dataclass
 class WatchCounts:
-    """Counts of a watched loop.
+    """Counts of the steps, gradients and other operations of a watched loop.
 
     Attributes
     ----------
@@ -65,11 +65,11 @@ class WatchCounts:
 
 
 class Watch:
-    """Count and measure a PyTorch loop by hooks; nothing else of the loop changes.
+    """Observer that counts and measures a PyTorch training loop by hooks.
 
-    Gradients are counted when a backward pass reaches the parameters, so evaluations are not
-    counted, and accumulated gradients add up. The report says which measurements are exact, and
-    which are lower bounds. Examinations of the optimiser run on copies.
+    Nothing else of the loop changes. A gradient is counted when a backward pass reaches the
+    parameters. So evaluations are not counted, and accumulated gradients add up. The report says
+    which measurements are exact, and which are lower bounds. The optimiser is examined on copies.
 
     Parameters
     ----------
@@ -148,29 +148,32 @@ class Watch:
 
     @property
     def table(self) -> "pd.DataFrame":
-        """The measurements: a row for each measured step and layer, and one for all layers."""
+        """Measurements as a data frame.
+
+        Each measured step has one row for each layer, and one row for all layers together.
+        """
         import pandas as pd
 
         return pd.DataFrame(self._rows)
 
     @property
     def constants(self) -> dict[str, float]:
-        """Measured constants "L", "L_ms", "rho" and "sigma2"; empty without replay."""
+        """Measured constants "L", "L_ms", "rho" and "sigma2"; empty without re-evaluation."""
         return self._replay.constants() if self._replay else {}
 
     @property
     def measurement_count(self) -> int:
-        """The number of measured steps."""
+        """Number of steps that were measured."""
         return len({row["step"] for row in self._rows})
 
     @property
     def overhead(self) -> float:
-        """Fraction of the loop's time that Watch took, from its start to its last measurement."""
+        """Fraction of the loop's time that Watch used, from its start to its last measurement."""
         elapsed = self._ended - self._began
         return self._spent / elapsed if elapsed > 0.0 else 0.0
 
     def conclude(self, measured: float, bound: Callable[[Mapping[str, float]], float]) -> str:
-        """Compare a measurement with a bound at the measured constants; return the conclusion.
+        """Compare a measurement with a bound at the measured constants; return the result as text.
 
         Parameters
         ----------
@@ -185,7 +188,7 @@ class Watch:
         return f"nothing follows: {measured:.4g} > {value:.4g}, and the constants may be larger"
 
     def report(self, path: str | None = None) -> "WatchReport":
-        """Return the report, which prints as text; with a path, also write it as an HTML page."""
+        """Return the report of the loop; with a path, also write it as an HTML page."""
         from pfbench.torch.watch_report import WatchReport
 
         with torch.random.fork_rng(devices=[]):
@@ -195,7 +198,7 @@ class Watch:
         return report
 
     def batches(self, loader: Iterable[Any]) -> Iterator[Any]:
-        """Yield the batches of a loader, and store each for re-evaluation."""
+        """Yield the batches of a loader, and store each one for re-evaluation."""
         self._note(_loader_notes(loader))
         for batch in loader:
             if self._replay:
@@ -204,7 +207,7 @@ class Watch:
             yield batch
 
     def close(self) -> None:
-        """Remove all hooks; counts and measurements are kept."""
+        """Remove all hooks; counts and measurements stay available."""
         for handle in self._handles:
             handle.remove()
         self._products.stop()
@@ -212,7 +215,10 @@ class Watch:
     # --- hooks ------------------------------------------------------------------------------------
 
     def _register(self) -> Iterator[Any]:
-        """Register all hooks and yield their handles; raise if no parameter has a gradient."""
+        """Register all hooks and yield their handles.
+
+        Raise if no parameter of the model requires a gradient.
+        """
         yield self.model.register_forward_hook(
             lambda module, args, kwargs, output: self._announce_samples_on_backward(
                 args, kwargs, output
@@ -232,7 +238,7 @@ class Watch:
         )
 
     def _announce_samples_on_backward(self, args: Any, kwargs: Any, output: Any) -> None:
-        """Register hooks on the outputs; a backward pass through them announces the samples."""
+        """Register hooks by which a backward pass through the outputs counts its samples."""
         if self._busy or not torch.is_grad_enabled():
             return
         self._pending.clear()  # of a backward pass that did not reach the parameters
@@ -310,7 +316,10 @@ class Watch:
 
     @contextmanager
     def _note_failures(self) -> Iterator[None]:
-        """Record an exception of a measurement as a finding, so that training continues."""
+        """Context manager that records an exception of a measurement as a finding.
+
+        The training continues.
+        """
         try:
             yield
         except Exception as error:
@@ -319,7 +328,10 @@ class Watch:
 
     @contextmanager
     def _time_overhead(self) -> Iterator[None]:
-        """Add the time of a block to Watch's own time; calls inside are not counted."""
+        """Context manager that adds the time of its block to Watch's time.
+
+        Gradients that are computed inside the block are not counted.
+        """
         start, was_busy = perf_counter(), self._busy
         if math.isnan(self._began):
             self._began = start
@@ -340,7 +352,7 @@ def _first_axis(*args: Any, **kwargs: Any) -> int:
 
 
 def _tensors(nested: Any) -> Iterator[Any]:
-    """Yield the tensors of nested tuples, lists, mappings and objects with fields."""
+    """Yield all tensors in nested tuples, lists, mappings and objects with fields."""
     if torch.is_tensor(nested):
         yield nested
     elif isinstance(nested, Mapping):
@@ -354,7 +366,7 @@ def _tensors(nested: Any) -> Iterator[Any]:
 
 
 def _loader_notes(loader: Any) -> Iterator[Finding]:
-    """Yield a note if a loader samples without replacement."""
+    """Yield a note if a loader draws its batches without replacement."""
     sampler: Any = getattr(loader, "sampler", None)
     if isinstance(sampler, torch.utils.data.RandomSampler) and not sampler.replacement:
         text = (

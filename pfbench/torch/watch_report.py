@@ -1,4 +1,4 @@
-"""Report of a watched loop: findings, counts, constants with their consequences, figures."""
+"""Report of a watched loop: findings, counts, measured constants, figures."""
 
 import html
 import statistics
@@ -28,7 +28,7 @@ _CLOSING = (
 
 @dataclass(frozen=True)
 class WatchReport:
-    """Report of a watched loop; ``str(report)`` is its text.
+    """Report of a watched training loop; ``str(report)`` is its text.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class WatchReport:
 
     @classmethod
     def build(cls, watch: Any, findings: Sequence[Finding]) -> "WatchReport":
-        """Return the report of a loop at its present step."""
+        """Build the report of a loop from the counts and measurements so far."""
         counts = watch.counts
         title = (
             f"{type(watch.optimizer).__name__}: {counts.steps} steps, {watch.measurement_count} "
@@ -87,7 +87,7 @@ class WatchReport:
         return "\n".join([*parts, self._figure(), f"<p>{_CLOSING}</p>"])
 
     def save(self, path: str | Path) -> None:
-        """Write the report as a self-contained HTML page.
+        """Write the report to `path` as a self-contained HTML page.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class WatchReport:
         Path(path).write_text(f"{page}</body></html>\n", encoding="utf-8")
 
     def _figure(self) -> str:
-        """Return the panels as SVG, or a sentence if matplotlib is not installed."""
+        """Return the panels of the report as SVG, or a sentence if matplotlib is not installed."""
         try:
             import matplotlib as mpl
         except ImportError:
@@ -135,7 +135,10 @@ _PANELS = MappingProxyType(
 
 
 def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield name, value and meaning of each measured constant, with its verdict on the claims."""
+    """Yield the name, value and meaning of each measured constant.
+
+    The meaning includes the verdict on the constant that the user stated.
+    """
     replay = watch._replay
     if replay is None:
         return
@@ -175,7 +178,7 @@ def _verdict(watch: Any, name: str) -> str:
 
 
 def _constant_findings(watch: Any) -> Iterator[Finding]:
-    """Yield a finding for each stated constant that a measurement refutes."""
+    """Yield a finding for each stated constant or assumption that the measurements refute."""
     values, specification = watch.constants, watch.specification
     for name in ("L", "rho"):
         if name in values and values[name] > specification.get(name, float("inf")):
