@@ -1,8 +1,8 @@
-"""Certificates that a deterministic algorithm stays above the lower bound before T calls.
+"""Certificates that a deterministic algorithm's gap stays above the lower bound before T calls.
 
-A certificate rests on an online run, a second run with other random numbers for the algorithm, and
-the two checks of `replay`. It is a JSON file, with the transcript in a second file next to it;
-these two files suffice to check it again on any machine.
+A certificate is the result of a run against the resisting oracle, of a second run with other
+random numbers, and of the two checks of `replay`. It is a JSON file, with the transcript in a
+second file next to it. These two files suffice to verify it on any machine.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ ORTHONORMAL = 1e-10
 
 @dataclass(frozen=True)
 class Certificate:
-    """Measured results of one algorithm; `certified` says whether they prove the bound.
+    """Measured results of one algorithm; `certified` states whether they prove the bound.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Certificate:
     fixed_seed: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the certificate as printed by ``pfbench adversary --json``."""
+        """Return the certificate as the dict that ``pfbench adversary --json`` prints."""
         json = {**asdict(self), "counts": self.counts.as_dict()}
         errors = self.answer_max_relative_error, self.query_max_relative_error
         json["replay_max_relative_error"] = None if errors[1] is None else max(errors)  # type: ignore[type-var]
@@ -107,7 +107,7 @@ class Certificate:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Self:
-        """Return the certificate of a row that `as_json` wrote."""
+        """Return the certificate from a dict that `as_json` returned."""
         arguments = {name: row[name] for name in NEEDED}
         counts, findings = Counts(**row["counts"]), tuple(row["findings"])
         return cls(
@@ -122,7 +122,7 @@ NEEDED = frozenset(field.name for field in fields(Certificate)) - {"fixed_seed"}
 
 @dataclass(frozen=True)
 class AdversaryOutcome:
-    """Certificate with the data it rests on.
+    """Certificate of an algorithm together with the transcript and check that it rests on.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class AdversaryOutcome:
 def certify(
     contestant: Contestant, T: int, *, d: int | None = None, seed: int = 0
 ) -> AdversaryOutcome:
-    """Run an algorithm against the resisting oracle, and certify the result.
+    """Run an algorithm against the resisting oracle, and return its certificate.
 
     Parameters
     ----------
@@ -198,7 +198,10 @@ def build_outcome(
     seed: int,
     findings: list[str],
 ) -> AdversaryOutcome:
-    """Run both checks and certify the result; `findings` are those of the online run."""
+    """Run both checks of `replay`, and return the certificate with its data.
+
+    `findings` are those of the run against the resisting oracle.
+    """
     T, D, algorithm = fixed.horizon, fixed.set.diameter, contestant.algorithm
     answers = replay.check_answers(fixed, transcript)
     queries = replay.check_queries(
@@ -274,12 +277,12 @@ def _describe_span_violation(queries: replay.ReplayBackend) -> str:
 
 
 def transcript_path(path: Path) -> Path:
-    """Return the path of the transcript of a certificate, in the same folder."""
+    """Return the path of the transcript that belongs to the certificate at `path`."""
     return path.with_name(f"{path.stem}.transcript.npz")
 
 
 def write_certificate(outcome: AdversaryOutcome, path: Path) -> None:
-    """Write the transcript, then the certificate, which contains its hash.
+    """Write the transcript, then the certificate, which contains the transcript's hash.
 
     Raises
     ------
@@ -297,7 +300,7 @@ def write_certificate(outcome: AdversaryOutcome, path: Path) -> None:
 
 
 def _digest(content: dict[str, Any]) -> str:
-    """Return the SHA-256 of all content of a certificate except its own digest."""
+    """Return the SHA-256 of a certificate's content, except its field `digest`."""
     rest = {name: part for name, part in content.items() if name != "digest"}
     text = json.dumps(rest, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -306,10 +309,10 @@ def _digest(content: dict[str, Any]) -> str:
 def check_certificate(
     path: Path, *, notify: Callable[[str], object] | None = None
 ) -> AdversaryOutcome:
-    """Check a certificate from its two files.
+    """Verify a certificate from its file and its transcript.
 
-    The algorithm is rebuilt from its selector; orthonormality of V, both checks and all gaps are
-    recomputed.
+    The algorithm is rebuilt from its selector. The orthonormality of V, both checks of `replay`,
+    and all gaps are recomputed.
 
     Parameters
     ----------
@@ -369,7 +372,10 @@ _SAME = ("directions_digest", "calls_to_target", "queries", "certified_for", "sm
 
 
 def _first_differing_field(certificate: Certificate, stored: dict[str, Any]) -> str:
-    """Return the first field that differs from the recomputed one; empty if there is none."""
+    """Return the name of the first field that differs from the recomputed certificate.
+
+    Return an empty string if there is none.
+    """
     json = certificate.as_json()
     for name in _SAME:
         if json[name] != stored[name]:
@@ -381,7 +387,7 @@ def _first_differing_field(certificate: Certificate, stored: dict[str, Any]) -> 
 
 
 def _read_certificate(path: Path) -> dict[str, Any]:
-    """Return the content of a certificate file.
+    """Read a certificate file, and return its content as a dict.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Certificates of several algorithms, by an engine and a store."""
+"""Computation of certificates for several algorithms, with an engine and a store."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Progress = Callable[[], object]
 
 @dataclass(frozen=True)
 class ContestResult:
-    """Result of one algorithm.
+    """Certificate of one algorithm, or the reason why there is none.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ def obtain_certificates(
     recompute: bool = False,
     progress: Progress | None = None,
 ) -> list[ContestResult]:
-    """Return the certificate of each algorithm: the one in the store, or a new one.
+    """Return the certificate of each algorithm, from the store or from a new run.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def certificate_task(
     *,
     recompute: bool,
 ) -> CachedTask:
-    """Return the cached task of a certificate; see `obtain_certificates`."""
+    """Return the cached task that computes a certificate; see `obtain_certificates`."""
     # A function of a user's module may return an object of a class in another module.
     name = Selector.parse(contestant.selector).name
     named = {module_name(name)} if ":" in name else set()

@@ -1,4 +1,4 @@
-"""Algorithms that are admitted against the resisting oracle, and their parameters."""
+"""Algorithms that can run against the resisting oracle, and their default parameters."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
@@ -29,7 +29,7 @@ AVAILABLE_ORACLES = frozenset({"gradient", "batch", "difference", "value", "lo",
 
 @dataclass(frozen=True)
 class Contestant:
-    """Algorithm with all its parameters, and the selector that rebuilds it.
+    """Algorithm with all its parameters set, and the selector that rebuilds it.
 
     Attributes
     ----------
@@ -51,9 +51,10 @@ class Contestant:
 
 @dataclass(frozen=True)
 class FixedSeedAlgorithm:
-    """Randomised algorithm with fixed random numbers, which makes it deterministic.
+    """Randomised algorithm made deterministic by a fixed seed.
 
-    It draws from the stream of its own seed, whatever stream it receives.
+    It always draws its random numbers from the stream of that seed, and ignores the generator that
+    it receives.
     """
 
     algorithm: Algorithm
@@ -70,18 +71,18 @@ class FixedSeedAlgorithm:
 
     @property
     def requires(self) -> frozenset[str]:
-        """Oracles that the algorithm queries."""
+        """Names of the oracles that the algorithm requires."""
         return frozenset(getattr(self.algorithm, "asks", self.algorithm.requires))
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Run the algorithm on its own stream."""
+        """Run the algorithm with the random stream of the fixed seed."""
         return self.algorithm.run(ask, x, random_stream(self.seed, "algorithm"))
 
 
 def make_contestant(
     text: str, problem: ZeroChain, iterations: int | None = None, fixed_seed: int | None = None
 ) -> Contestant:
-    """Prepare an algorithm for a run against the oracle.
+    """Return an algorithm with all its parameters set, for a run against the resisting oracle.
 
     Missing parameters get these values:
 
@@ -136,7 +137,7 @@ def make_contestant(
 
 
 def _fix_seed(algorithm: Algorithm, fixed_seed: int | None) -> Algorithm:
-    """Return an algorithm with fixed random numbers, if a seed is set.
+    """Return the algorithm with fixed random numbers if `fixed_seed` is an integer.
 
     Raises
     ------
@@ -152,7 +153,7 @@ def _fix_seed(algorithm: Algorithm, fixed_seed: int | None) -> Algorithm:
 
 
 def rebuild_algorithm(selector: str, fixed_seed: int | None = None) -> Algorithm:
-    """Return the algorithm of a certificate.
+    """Rebuild the algorithm of a certificate from its selector and fixed seed.
 
     Raises
     ------
@@ -171,10 +172,11 @@ def rebuild_algorithm(selector: str, fixed_seed: int | None = None) -> Algorithm
 
 
 def list_contestants() -> list[str]:
-    """Return the selectors of all catalogue algorithms that the theorem covers.
+    """Return the selectors of all catalogue algorithms to which the lower bound applies.
 
-    These are the NFWU methods that use only gradients and flip no coin (with n = 1 they draw
-    nothing), Frank-Wolfe with each step rule, NCGS with both options, and CGS.
+    These are Frank-Wolfe with each step rule, NCGS with both options, CGS, and some NFWU methods.
+    Such an NFWU method uses only gradients and flips no coin; with n = 1 it draws no random
+    numbers.
     """
     nfwu = {name: cls for name, cls in ALGORITHMS.items() if _draws_components_only(cls)}
     first_order = [name for name, cls in nfwu.items() if cls.requires <= AVAILABLE_ORACLES]
@@ -183,7 +185,7 @@ def list_contestants() -> list[str]:
 
 
 def check_contestant(algorithm: Algorithm) -> None:
-    """Raise for an algorithm that the theorem does not cover.
+    """Raise RefusedError for an algorithm to which the lower bound does not apply.
 
     Raises
     ------
@@ -212,7 +214,7 @@ def check_contestant(algorithm: Algorithm) -> None:
 
 
 def _check_class_is_not_randomised(kind: type[Algorithm]) -> None:
-    """Raise RefusedError for a randomised class of algorithms."""
+    """Raise RefusedError for a class of algorithms that draw random numbers."""
     if not kind.deterministic and not _draws_components_only(kind):
         raise RefusedError(
             f"{kind.name} is randomised, and theorem 5.1 of shen2019 is about deterministic "
@@ -221,7 +223,10 @@ def _check_class_is_not_randomised(kind: type[Algorithm]) -> None:
 
 
 def _draws_components_only(kind: type) -> bool:
-    """Return whether a method draws nothing but components: NFWU without a coin."""
+    """Return whether the only random numbers of a method are component indices.
+
+    This is so for the NFWU methods without a coin.
+    """
     return issubclass(kind, NFWU) and not issubclass(kind, LooplessNFWU)
 
 
@@ -259,7 +264,7 @@ def _default_parameters(
 
 
 def _set_iterations(selector: Selector, T: int) -> Selector:
-    """Return the selector with iterations=T, if the class has this parameter unset."""
+    """Return the selector with iterations=T, unless it sets this parameter or has none."""
     data = user_code.load_user_object(selector.name)
     declared = fields(data) if isinstance(data, type) and is_dataclass(data) else ()
     if "iterations" in {field.name for field in declared}:
@@ -268,5 +273,5 @@ def _set_iterations(selector: Selector, T: int) -> Selector:
 
 
 def _make_user_algorithm(selector: Selector) -> Algorithm:
-    """Return a user-defined algorithm."""
+    """Return the user-defined algorithm that a selector names."""
     return user_code.load_user_algorithm(selector, ("name", "requires", "deterministic", "run"))

@@ -1,9 +1,10 @@
 """Two independent checks of a certificate (shen2019, theorem 5.1).
 
-(i) At every recorded query the fixed function gives the recorded answer. (ii) The algorithm, fed
-the recorded answers, makes the recorded queries. Together they prove that this deterministic
-algorithm on this function produces this transcript. A run on the function itself would prove less:
-the chain amplifies rounding errors, so that two runs differ completely after some 80 steps.
+Check (i): at every recorded query, the fixed function gives the recorded answer. Check (ii): an
+algorithm that receives the recorded answers makes the recorded queries. Together they prove that
+this deterministic algorithm on this function produces this transcript. A run on the function
+itself would prove less. The chain amplifies rounding errors, so that two runs differ completely
+after some 80 steps.
 """
 
 import math
@@ -30,7 +31,7 @@ GRADIENT, VALUE, LO, PROX, YIELD = range(len(KINDS))
 
 
 def relative_error(values: Floats, recorded: Floats) -> float:
-    """Return |values - recorded| over the larger of the two norms; 0 if both are 0."""
+    """Return |values - recorded| divided by the larger of the two norms; 0 if both are 0."""
     scale = max(norm(values), norm(recorded))
     return norm(values - recorded) / scale if scale > 0.0 else 0.0
 
@@ -40,7 +41,7 @@ def relative_error(values: Floats, recorded: Floats) -> float:
 
 @dataclass(frozen=True)
 class VisitedPoint:
-    """Point that was queried or yielded.
+    """Frank-Wolfe gap and counts at a point that the algorithm queried or yielded.
 
     Attributes
     ----------
@@ -57,7 +58,7 @@ class VisitedPoint:
 
 @dataclass(frozen=True)
 class AnswerCheck:
-    """Result of check (i).
+    """Result of check (i), that the fixed function gives the recorded answers.
 
     Attributes
     ----------
@@ -75,18 +76,24 @@ class AnswerCheck:
     queries: int
 
     def minimum(self, T: int, count_kind: str) -> float:
-        """Return the smallest gap among the points reached with fewer than T counted calls."""
+        """Return the smallest gap among the points reached with fewer than T calls.
+
+        `count_kind` is the kind of calls that is counted, "lo" or "gradient".
+        """
         return min(p.gap for p in self.visited_points if getattr(p, count_kind) < T)
 
     def calls_to_gap(self, target: float, count_kind: str) -> int | None:
-        """Return the counted calls up to the first gap of at most `target`, or None."""
+        """Return the number of calls up to the first gap of at most `target`, or None.
+
+        `count_kind` is the kind of calls that is counted, "lo" or "gradient".
+        """
         return next(
             (int(getattr(p, count_kind)) for p in self.visited_points if p.gap <= target), None
         )
 
 
 def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
-    """Compare every recorded answer with the fixed function, and measure every gap."""
+    """Compare every recorded answer with the fixed function, and compute every gap."""
     T, mu, R = fixed.horizon, fixed.mu, fixed.set.radius
     height = fixed.L * mu**2 / chain_smoothness()
     coordinates = _row_coordinates_over_scale(fixed, transcript)
@@ -119,7 +126,7 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
 
 
 def _row_coordinates_over_scale(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
-    """Return V'x/mu for every row x that is a point, by row number."""
+    """Return the chain coordinates V'x/mu of every recorded point x, by row number."""
     used = np.unique(np.append(transcript.columns["point"], transcript.columns["toward"]))
     used = used[used >= 0]
     coordinates: dict[int, Floats] = {}
@@ -130,7 +137,7 @@ def _row_coordinates_over_scale(fixed: ZeroChain, transcript: Transcript) -> dic
 
 
 def orthonormality_error(directions: Floats) -> float:
-    """Return the largest entry of |V'V - I|; directions are rows."""
+    """Return the largest entry of |V'V - I|, where the rows of `directions` are those of V'."""
     return float(np.abs(directions @ directions.T - np.eye(len(directions))).max())
 
 
@@ -138,13 +145,16 @@ def orthonormality_error(directions: Floats) -> float:
 
 
 class ReplayDiverged(BaseException):
-    """Raised if the algorithm departs from the transcript; no ``except Exception`` catches it."""
+    """Exception for an algorithm that departs from the transcript.
+
+    It is not a subclass of Exception, so that no ``except Exception`` catches it.
+    """
 
 
 class ReplayBackend(CountingBackend):
-    """Backend that feeds an algorithm the recorded answers.
+    """Backend that answers an algorithm's queries with the recorded answers.
 
-    It also tracks the span of the LO outputs, on the recorded vectors.
+    It also tracks the span of the recorded outputs of linear minimisation (LO).
 
     Attributes
     ----------
@@ -171,7 +181,7 @@ class ReplayBackend(CountingBackend):
         self.ledger: Counts | None = None
 
     def _gradient(self, x: Floats) -> Floats:
-        """Return the recorded gradient."""
+        """Return the recorded gradient, after comparing x with the recorded query."""
         event = self._next_event(GRADIENT)
         recorded = self._transcript.rows[event.point]
         self._compare(x, recorded)
@@ -183,7 +193,7 @@ class ReplayBackend(CountingBackend):
         return answer.copy()
 
     def value(self, x: Floats) -> float:
-        """Return the recorded value."""
+        """Return the recorded value, after comparing x with the recorded query."""
         self.count(fv=1)
         event = self._next_event(VALUE)
         self._compare(x, self._transcript.point(event))
@@ -192,10 +202,11 @@ class ReplayBackend(CountingBackend):
         return event.number
 
     def lo(self, g: Floats) -> Floats:
-        """Return the recorded output, if it minimises <g, u> over the ball to the tolerance.
+        """Return the recorded output u, if <g, u> is minimal over the ball within a tolerance.
 
-        The tolerance is relative to the largest gradient so far, if g is smaller: at the end of an
-        inner loop g is a small difference of large vectors, and depends on the machine.
+        The tolerance is relative to |g|, or to the largest gradient so far if that is larger. At
+        the end of an inner loop, g is a small difference of large vectors, and depends on the
+        machine.
         """
         self.count(lo=1)
         u: Floats = self._transcript.rows[self._next_event(LO).answer]
@@ -211,14 +222,14 @@ class ReplayBackend(CountingBackend):
         return u.copy()
 
     def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
-        """Return the recorded projection, if it is that of x - lam g to the tolerance."""
+        """Return the recorded projection, if it is that of x - lam g within the tolerance."""
         self.count(po=1)
         answer: Floats = self._transcript.rows[self._next_event(PROX).answer]
         self._compare(self.set.project(x - lam * g), answer)
         return answer.copy()
 
     def note(self, state: State) -> None:
-        """Compare a yielded state with the record."""
+        """Compare the points of a yielded state with the recorded points."""
         for x in (state.x, state.at, state.output):
             if x is not None:
                 recorded = self._transcript.rows[self._next_event(YIELD).point]
@@ -226,7 +237,7 @@ class ReplayBackend(CountingBackend):
                 self._measure_distance_from_lo_span(recorded)
 
     def finish(self) -> None:
-        """Check that the transcript ends where the algorithm does."""
+        """Raise ReplayDiverged if the algorithm stops before the end of the transcript."""
         left = len(self._transcript) - self._position
         if left:
             raise ReplayDiverged(f"it stops {left} events before the transcript does")
@@ -250,7 +261,7 @@ class ReplayBackend(CountingBackend):
         self._accept(relative_error(x, recorded))
 
     def _accept(self, error: float) -> None:
-        """Record an error; end the replay if it is too large."""
+        """Record the relative error of an event; raise ReplayDiverged if it is too large."""
         if not error <= TOLERANCE:
             self.error = math.inf if math.isnan(error) else max(self.error, error)
             raise ReplayDiverged(
@@ -259,7 +270,10 @@ class ReplayBackend(CountingBackend):
         self.error = max(self.error, error)
 
     def _measure_distance_from_lo_span(self, x: Floats) -> None:
-        """Measure the distance of a point from the span of the LO outputs."""
+        """Update the largest distance of a queried or yielded point from the span of LO outputs.
+
+        LO stands for linear minimisation.
+        """
         if self.counts().lo >= self.T:
             return
         coordinates = self._exchange.note_point(x)
@@ -272,7 +286,10 @@ class ReplayBackend(CountingBackend):
 def check_queries(
     algorithm: Algorithm, problem: ZeroChain, transcript: Transcript, rng: np.random.Generator
 ) -> ReplayBackend:
-    """Feed an algorithm the recorded answers, compare its queries, and return the backend."""
+    """Run check (ii): answer an algorithm by the transcript, and return the backend.
+
+    The backend has the errors, and the point at which the algorithm departs from the transcript.
+    """
     backend = ReplayBackend(problem, transcript)
     try:
         backend.ledger = run_against_oracle(algorithm, backend, rng)

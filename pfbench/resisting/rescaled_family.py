@@ -1,13 +1,12 @@
-"""Rescaled family over epsilon: calls to V <= eps D against the lower bound T(eps).
+"""Calls of algorithms to V <= eps D, compared with the lower bound T(eps), for several eps.
 
-fbar is 1-smooth with fbar(0) - min fbar <= 1, and no method that satisfies (14) has V <= eps D
-before T(eps) = (0.0016/12)/(l eps^2) LO calls, rounded down (shen2019, theorem 5.1 with L = delta =
-1 and the constant l that is certified here). Each run is against the resisting oracle of its own
-epsilon, continues beyond T until the target, and is censored after too many calls.
-
-Once all directions are drawn the function is fixed, and the rest is an ordinary run in floating
-point. The chain amplifies rounding errors, so other units can change the calls of a method that
-oscillates a little; the bound, calls >= T, does not depend on that.
+The functions fbar are 1-smooth with fbar(0) - min fbar <= 1. No method that satisfies (14) has V
+<= eps D before T(eps) = (0.0016/12)/(l eps^2) LO calls, rounded down. This is theorem 5.1 of
+shen2019 for L = delta = 1, with the certified constant l. Each run is against the resisting oracle
+for its epsilon. It continues beyond T calls until the target is reached, and is censored after
+`limit` calls. The function is fixed as soon as all directions are drawn, and the rest is an
+ordinary run in floating point. The chain amplifies rounding errors. So other units can change the
+calls of a method that oscillates a little. The bound, calls >= T, does not depend on them.
 """
 
 import math
@@ -39,7 +38,7 @@ MOST = 200_000
 
 @dataclass(frozen=True)
 class FamilyRun:
-    """Run of the family.
+    """Result of one algorithm at one accuracy epsilon.
 
     Attributes
     ----------
@@ -63,12 +62,12 @@ class FamilyRun:
 
     @property
     def tightness(self) -> float:
-        """Calls over T; a lower bound if the run is censored."""
+        """Number of calls divided by T; a lower bound of this ratio if the run is censored."""
         return self.calls / self.T
 
 
 def max_epsilon(T: int) -> float:
-    """Return the largest epsilon, up to rounding, whose lower bound is T."""
+    """Return the largest epsilon, up to rounding, for which the lower bound is T calls."""
     check_integer("horizon", T, minimum=1)
     return math.sqrt(GAP**2 / DEPTH / chain_smoothness() / T) * (1.0 - 1e-12)
 
@@ -76,7 +75,7 @@ def max_epsilon(T: int) -> float:
 def run_family(
     algorithms: Sequence[str], epsilons: Sequence[float], *, limit: int = MOST, seed: int = 0
 ) -> list[FamilyRun]:
-    """Return the calls of each algorithm to V <= epsilon D, for each epsilon.
+    """Return the number of calls of each algorithm until V <= epsilon D, for each epsilon.
 
     Parameters
     ----------
@@ -105,7 +104,7 @@ def run_family(
 
 
 def _run_to_target(text: str, epsilon: float, limit: int, seed: int) -> FamilyRun:
-    """Return one run of the family; see `run_family`."""
+    """Run one algorithm at one accuracy, and return the result; see `run_family`."""
     T, mu = chain_scaling(epsilon, 1.0, 1.0)
     problem = make_resisting_chain(T, L=1.0, mu=mu)
     target = epsilon * problem.set.diameter
@@ -118,10 +117,10 @@ def _run_to_target(text: str, epsilon: float, limit: int, seed: int) -> FamilyRu
 
 
 def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
-    """Yield the algorithm with each number of iterations to try.
+    """Yield the algorithm with each number of iterations that is tried.
 
-    The tolerances of sliding methods depend on their number of iterations: it is T, 2T, 4T, ... up
-    to `limit`. Other methods get `limit` only.
+    The tolerances of sliding methods depend on their number of iterations. So they are tried with
+    T, 2T, 4T, ... iterations, up to `limit`. Other methods are tried with `limit` only.
     """
     own: Any = algorithm  # a dataclass of the catalogue, or a user-defined class
     if not isinstance(algorithm, (CGS, SlidingMethod)):
@@ -141,7 +140,10 @@ def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
 def _calls(
     algorithm: Algorithm, oracle: ResistingOracle, target: float, limit: int, seed: int
 ) -> tuple[int, bool]:
-    """Return the LO calls up to the target, or all calls, and whether it was reached."""
+    """Return the LO calls until the gap is at most `target`, and whether it was reached.
+
+    If it was not reached, these are all LO calls of the run.
+    """
     reached = False
 
     def has_reached_target(ask: Oracles, state: State) -> bool:

@@ -1,17 +1,18 @@
-"""Resisting oracle: it chooses the function while it answers (shen2019 section 7.1).
+"""Resisting oracle, which chooses its function while it answers (shen2019 section 7.1).
 
     f(x) = |x|^2/10 + H_T(V'x) on the ball of radius R = 230 sqrt T, V = [v_1 .. v_T] orthonormal
 
-A gradient query is answered with the directions known so far. If the answer needs another one, it
-is drawn then, orthogonal to every earlier one and to every vector exchanged so far, including LO
-outputs and yielded points: each hidden coordinate is 0 at each of these points, and no answer
-depends on anything that is not fixed yet. The chain's gradient reaches at most one coordinate
-beyond the last that is not 0, so each gradient query at a new point costs at most one direction.
-For methods whose points are determined by LO outputs (14), each LO output costs one: until the next
-one, all points lie in a span to which every later direction is orthogonal.
+The oracle answers a gradient query with the directions drawn so far. If the answer needs another
+direction, the oracle draws it then. The new direction is orthogonal to all earlier directions and
+to all vectors exchanged so far, including LO outputs and yielded points. So each hidden coordinate
+is 0 at each of these points, and no answer depends on a direction that is not drawn yet. The
+chain's gradient reaches at most one coordinate beyond the last nonzero one. So each gradient query
+at a new point reveals at most one direction. For methods whose points are determined by LO outputs
+(14), each LO output reveals one: until the next one, all points lie in a span to which every later
+direction is orthogonal.
 
-Memory: the basis (at most d^2 numbers, d = 2T + 1), and with a transcript three vectors of length d
-an iteration; 8 bytes each.
+The basis takes at most d^2 numbers of 8 bytes, where d = 2T + 1. A transcript takes three
+vectors of length d for each iteration in addition.
 """
 
 import hashlib
@@ -48,7 +49,7 @@ _REMEMBERED = 8
 def make_resisting_chain(
     T: int, d: int | None = None, *, L: float | None = None, mu: float = 1.0
 ) -> ZeroChain:
-    """Return the zero chain whose directions a resisting oracle chooses.
+    """Return the zero chain whose directions are still to be chosen by a resisting oracle.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ def make_resisting_chain(
 
 
 class CountingBackend(ABC):
-    """Base class of backends with one component that count the calls they receive."""
+    """Base class of backends with one component that count the calls that they receive."""
 
     n = 1
     unconstrained = False
@@ -84,7 +85,7 @@ class CountingBackend(ABC):
 
     @abstractmethod
     def _gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x, shape (d,)."""
+        """Return the gradient at x, shape (d,), without counting it."""
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (d,)."""
@@ -92,29 +93,29 @@ class CountingBackend(ABC):
         return self._gradient(x)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
-        """Return the gradient at x of the only component, shape (d,)."""
+        """Return the gradient at x of the only component f_1 = f, shape (d,)."""
         index_weights(sample, self.n)
         self.count(sfo=len(sample))
         return self._gradient(x)
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return grad f(x) - grad f(y), shape (d,): two queries."""
+        """Return grad f(x) - grad f(y), shape (d,), which counts as two queries."""
         index_weights(sample, self.n)
         self.count(sfo=2 * len(sample))
         return self._gradient(x) - self._gradient(y)
 
     def counts(self) -> Counts:
-        """Return the calls so far."""
+        """Return the counts of all calls so far."""
         return Counts(**self._tally)
 
     def count(self, **amounts: int) -> None:
-        """Add calls to the counts."""
+        """Add numbers of calls, by kind, to the counts."""
         for name, amount in amounts.items():
             self._tally[name] += amount
 
 
 class ResistingOracle(CountingBackend):
-    """Backend of one online run; see the module docstring.
+    """Backend of one run against the resisting oracle; see the module docstring.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ class ResistingOracle(CountingBackend):
     # --- the oracles --------------------------------------------------------------------------
 
     def _gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x, drawing a new direction if needed."""
+        """Return the gradient at x, after drawing a new direction if one is needed."""
         x = self._vector(x)
         y, slopes, exchange = self._record_point_coordinates(x), np.empty(self.T), self._exchange
         chain.write_chain_gradient(y, slopes)
@@ -158,7 +159,7 @@ class ResistingOracle(CountingBackend):
         return answer
 
     def value(self, x: Floats) -> float:
-        """Return f(x); this never needs a new direction."""
+        """Return f(x), which never needs a new direction."""
         self.count(fv=1)
         x = self._vector(x)
         weight = self._weight_towards_last_vertex(x)
@@ -176,7 +177,7 @@ class ResistingOracle(CountingBackend):
         return answer
 
     def lo(self, g: Floats) -> Floats:
-        """Return the point of the ball that minimises <g, u>, shape (d,)."""
+        """Return the point u of the ball that minimises <g, u>, shape (d,)."""
         self.count(lo=1)
         g = self._vector(g)
         u = self.set.lo(g)
@@ -196,7 +197,7 @@ class ResistingOracle(CountingBackend):
         return answer
 
     def note(self, state: State) -> None:
-        """Record a yielded state: its points count as exchanged."""
+        """Record a yielded state; later directions are orthogonal to its points."""
         for x in (state.x, state.at, state.output):
             if x is not None:
                 x = self._vector(x)
@@ -207,18 +208,21 @@ class ResistingOracle(CountingBackend):
     # --- what the adversary knows -------------------------------------------------------------
 
     def gap(self, x: Floats) -> float:
-        """Return the Frank-Wolfe gap at an exchanged point, where hidden coordinates are 0."""
+        """Return the Frank-Wolfe gap at a point that the algorithm queried or yielded.
+
+        Directions that are not drawn yet are orthogonal to such a point.
+        """
         y, slopes = self._record_point_coordinates(x), np.empty(self.T)
         chain.write_chain_gradient(y, slopes)
         square, radius = float(x @ x) / self.mu**2, self.set.radius / self.mu
         return self._height * ball_gap(square, y, slopes, radius)
 
     def digest(self) -> str:
-        """Return a hash of every bit that was queried, answered or yielded, in order."""
+        """Return a hash of the bits of all queried, answered and yielded numbers, in order."""
         return self._hash.hexdigest()
 
     def finish(self) -> tuple[ZeroChain, Transcript | None]:
-        """Draw the hidden directions; return the fixed function and the transcript."""
+        """Draw the remaining directions; return the fixed function and the transcript."""
         while self._exchange.direction_count < self.T:
             self._exchange.draw(self._rng)
         V = self._exchange.basis.rows[self._exchange.positions]
@@ -228,7 +232,7 @@ class ResistingOracle(CountingBackend):
     # --- inside -------------------------------------------------------------------------------
 
     def _record_point_coordinates(self, x: Floats) -> Floats:
-        """Record a point; return V'x/mu, shape (T,)."""
+        """Record a point as exchanged, and return its chain coordinates V'x/mu, shape (T,)."""
         key = fingerprint(x)
         y = self._coordinates.get(key)
         if y is None:
@@ -239,7 +243,10 @@ class ResistingOracle(CountingBackend):
         return y
 
     def _weight_towards_last_vertex(self, x: Floats) -> float | None:
-        """Return w if x = (1 - w) q + w u up to rounding; q last query, u last LO output."""
+        """Return w if x = (1 - w) q + w u up to rounding, or None.
+
+        Here q is the last query, and u is the last output of linear minimisation.
+        """
         if self._query is None or self._vertex is None:
             return None
         (q, _), (u, _, stray) = self._query, self._vertex
@@ -267,7 +274,7 @@ class ResistingOracle(CountingBackend):
     def _record(
         self, kind: str, *, number: float = 0.0, weight: float = 0.0, **vectors: Floats
     ) -> None:
-        """Add an event to the transcript, if there is one."""
+        """Add an event to the transcript, if one is recorded."""
         if self._recorder is not None:
             rows = {
                 name: self._recorder.find_or_add_row(vector) for name, vector in vectors.items()
@@ -284,7 +291,9 @@ def run_against_oracle(
     budget: Budget | None = None,
     watch: Callable[[Oracles, State], bool] | None = None,
 ) -> Counts:
-    """Run an algorithm from 0 against a backend that records the yielded states.
+    """Run an algorithm from 0 on a backend that records the yielded states.
+
+    Return the counts of the run.
 
     Parameters
     ----------

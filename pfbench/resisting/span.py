@@ -1,4 +1,4 @@
-"""Vectors exchanged between an algorithm and its oracle, as a growing orthonormal basis."""
+"""Orthonormal basis of the vectors exchanged between an algorithm and its oracle."""
 
 import math
 
@@ -19,7 +19,7 @@ vectors, and the resulting vertex has almost no weight in the next point.
 
 
 class OrthonormalBasis:
-    """Orthonormal vectors of length d as rows, in one preallocated array of d x d numbers.
+    """Orthonormal vectors of length d, stored as rows of one preallocated d x d array.
 
     Only the rows in use take memory if the system allocates pages at the first write.
     """
@@ -30,14 +30,14 @@ class OrthonormalBasis:
 
     @property
     def rows(self) -> Floats:
-        """Vectors, shape (size, d), as a view."""
+        """Basis vectors as rows, shape (size, d), as a view."""
         return self._rows[: self.size]
 
     def split(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the coordinates of x, shape (size,), and the part of x outside the span.
 
-        The projection is applied twice, which is enough for orthogonality to rounding. An x shorter
-        than d is padded with zeros, as all rows then are.
+        The projection is applied twice, which is enough for orthogonality up to rounding. If x is
+        shorter than d it is padded with zeros, because then all rows are 0 beyond its length.
         """
         rows = self._rows[: self.size, : x.size]
         coordinates = rows @ x
@@ -47,7 +47,7 @@ class OrthonormalBasis:
         return coordinates + correction, outside
 
     def add(self, outside: Floats) -> int:
-        """Add the direction of a vector; return its row number."""
+        """Normalise a vector outside the span, add it to the basis, and return its row number."""
         _, outside = self.split(outside / norm(outside))
         self._rows[self.size, : outside.size] = outside / norm(outside)
         self.size += 1
@@ -55,7 +55,7 @@ class OrthonormalBasis:
 
 
 class QuerySpan:
-    """Hidden directions drawn so far, and every vector that was exchanged.
+    """Span of the hidden directions drawn so far and of all exchanged vectors.
 
     Parameters
     ----------
@@ -80,11 +80,14 @@ class QuerySpan:
 
     @property
     def direction_count(self) -> int:
-        """Number of drawn directions."""
+        """Number of hidden directions drawn so far."""
         return len(self.positions)
 
     def direction_coordinates(self, coordinates: Floats) -> Floats:
-        """Return <v_i, x> for i = 1 .. T, shape (T,); 0 for directions not drawn yet."""
+        """Return <v_i, x> for i = 1, ..., T, shape (T,), from the coordinates of x in the basis.
+
+        It is 0 for directions that are not drawn yet.
+        """
         y = np.zeros(self.T)
         # A direction drawn after the coordinates were taken is orthogonal to the point.
         positions = [row for row in self.positions if row < coordinates.size]
@@ -92,7 +95,7 @@ class QuerySpan:
         return y
 
     def note_point(self, x: Floats) -> Floats:
-        """Add a point to the span; return its coordinates in the basis."""
+        """Add a point to the span, and return its coordinates in the basis."""
         coordinates, outside = self.basis.split(x)
         size = norm(outside)
         if size <= SPAN_TOLERANCE * norm(x):
@@ -102,11 +105,14 @@ class QuerySpan:
         return np.append(coordinates, size)
 
     def note_gradient_norm(self, g: Floats) -> None:
-        """Record the norm of an answered gradient."""
+        """Update the largest norm of an answered gradient by that of g."""
         self.largest_gradient_norm = max(self.largest_gradient_norm, norm(g))
 
     def note_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
-        """Add u = LO(g) to the span; return its coordinates, and the norm of what is left out."""
+        """Add u = LO(g) to the span; return its coordinates and the norm of its omitted part.
+
+        A part of the size of rounding errors is omitted.
+        """
         coordinates, outside = self.basis.split(u)
         stray, length = norm(outside), norm(u)
         if stray <= SPAN_TOLERANCE * length:
@@ -119,16 +125,16 @@ class QuerySpan:
         return np.append(coordinates, stray), 0.0
 
     def draw(self, rng: np.random.Generator) -> None:
-        """Draw the next direction, orthogonal to all exchanged vectors and directions."""
+        """Draw the next hidden direction, orthogonal to all exchanged vectors and directions."""
         # The share of a normal vector outside the span is far from 0: d > T + what was exchanged.
         self.positions.append(self.basis.add(self.basis.split(rng.standard_normal(self.d))[1]))
 
     def insert(self, v: Floats) -> None:
-        """Insert a known direction, from a transcript."""
+        """Add a known hidden direction v, which comes from a transcript, to the basis."""
         self.positions.append(self.basis.add(v))
 
     def _need_room(self) -> None:
-        """Raise for a vector that would leave no dimension for the directions still to be drawn.
+        """Raise if the basis has no free dimension besides those for the remaining directions.
 
         Raises
         ------
@@ -144,9 +150,10 @@ class QuerySpan:
 
 
 def ball_gap(norm_sq: float, y: Floats, slopes: Floats, radius: float) -> float:
-    """Return the gap at x on a ball: <g, x> + radius |g| with g = x/5 + V h, V orthonormal.
+    """Return the Frank-Wolfe gap at x on a ball, <g, x> + radius |g|.
 
-    `norm_sq` is |x|^2, `y` is V'x, and `slopes` is h.
+    The gradient is g = x/5 + V h, where V has orthonormal columns. `norm_sq` is |x|^2, `y` is V'x,
+    and `slopes` is h.
     """
     product = float(y @ slopes)
     length = math.sqrt(max(0.0, 0.04 * norm_sq + 0.4 * product + float(slopes @ slopes)))

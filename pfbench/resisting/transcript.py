@@ -1,8 +1,9 @@
 """Transcript of a run: every query with its answer, and every yielded point.
 
-Vectors are stored once, as rows of one table; events refer to them by number. A function value on
-the segment from the last gradient query to the last LO output (such as every trial point of a line
-search) is stored as two row numbers and a weight, so that memory stays O(T d).
+Each vector is stored once, as a row of one table; events refer to it by number. Some function
+values are queried on the segment from the last gradient query to the last LO output, such as those
+of a line search. Such a query is stored as two row numbers and a weight, so that the memory is O(T
+d).
 """
 
 import hashlib
@@ -24,7 +25,9 @@ KINDS = ("gradient", "value", "lo", "prox", "yield")
 
 
 class Event(NamedTuple):
-    """Event; -1 and 0.0 stand for values that its kind does not have.
+    """Event of a transcript: a query with its answer, or a yielded point.
+
+    -1 and 0.0 stand for fields that an event of its kind does not have.
 
     Attributes
     ----------
@@ -58,12 +61,12 @@ _COLUMNS: dict[str, Any] = dict.fromkeys(Event._fields, np.int64) | {
 
 
 def fingerprint(x: Floats) -> bytes:
-    """Return a hash of a vector's numbers; -0 and 0 are equal."""
+    """Return a hash of the numbers of a vector, which is the same for -0 and 0."""
     return hashlib.blake2b((x + 0.0).tobytes(), digest_size=16).digest()
 
 
 class TranscriptRecorder:
-    """Recorder of the events of one run; repeated vectors are stored once."""
+    """Recorder of the events of one run, which stores repeated vectors only once."""
 
     def __init__(self, d: int, expected: int) -> None:
         self._rows = np.empty((max(16, expected), d))
@@ -71,7 +74,7 @@ class TranscriptRecorder:
         self.events: list[Event] = []
 
     def find_or_add_row(self, x: Floats) -> int:
-        """Return the row number of a vector, which is copied if it is new."""
+        """Return the row number of a vector; a new vector is copied to a new row."""
         key = fingerprint(x)
         number = self._numbers.setdefault(key, len(self._numbers))
         if number == len(self._rows):
@@ -84,11 +87,11 @@ class TranscriptRecorder:
         return number
 
     def add(self, kind: str, **fields: Any) -> None:
-        """Append an event."""
+        """Append an event of the given kind to the transcript."""
         self.events.append(Event(KINDS.index(kind), **fields))
 
     def finish(self, directions: Floats) -> "Transcript":
-        """Return the transcript; directions has shape (T, d)."""
+        """Return the transcript of the recorded events with the directions, shape (T, d)."""
         columns = {
             name: np.array([event[index] for event in self.events], dtype=kind)
             for index, (name, kind) in enumerate(_COLUMNS.items())
@@ -98,7 +101,7 @@ class TranscriptRecorder:
 
 @dataclass(frozen=True, eq=False)
 class Transcript:
-    """Complete transcript.
+    """Complete transcript of a run against the resisting oracle.
 
     Attributes
     ----------
@@ -118,22 +121,25 @@ class Transcript:
         return len(self.columns["kind"])
 
     def events(self) -> Iterator[Event]:
-        """Return the events in order."""
+        """Return an iterator over the events in order."""
         return map(Event._make, zip(*(self.columns[n].tolist() for n in _COLUMNS), strict=True))
 
     def point(self, event: Event) -> Floats:
-        """Return the point of an event, shape (d,)."""
+        """Return the point of an event, shape (d,).
+
+        It is a row of the table, or a point on the segment between two rows.
+        """
         x: Floats = self.rows[event.point]
         if event.toward >= 0:
             x = (1.0 - event.weight) * x + event.weight * self.rows[event.toward]
         return x
 
     def directions_digest(self) -> str:
-        """Return a hash of V."""
+        """Return the SHA-256 of the directions V."""
         return hashlib.sha256(np.ascontiguousarray(self.directions, "<f8").tobytes()).hexdigest()
 
     def write(self, path: Path) -> str:
-        """Write the transcript as .npz, atomically; return the file's SHA-256.
+        """Write the transcript atomically as an .npz file, and return the file's SHA-256.
 
         Raises
         ------
@@ -147,7 +153,7 @@ class Transcript:
 
     @classmethod
     def load(cls, path: Path) -> "Transcript":
-        """Read a transcript without executing anything in it.
+        """Load a transcript from a file, without executing any code in the file.
 
         Raises
         ------
@@ -168,7 +174,7 @@ class Transcript:
         return transcript
 
     def _check(self) -> None:
-        """Raise ValueError if a number or a shape is invalid in a transcript."""
+        """Raise ValueError if the transcript has an invalid number or shape."""
         V, rows, events = self.directions, self.rows, self.columns
         matrices = V.ndim == 2 and rows.ndim == 2 and V.shape[1] == rows.shape[1]
         numbers = V.dtype == rows.dtype == np.float64 and bool(np.isfinite(V).all())
@@ -182,7 +188,7 @@ class Transcript:
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file.
+    """Return the SHA-256 of the bytes of a file.
 
     Raises
     ------
