@@ -1,4 +1,5 @@
-"""Command line: one module for each command, and shared modules.
+"""Command-line interface: one module for each command, and modules that they share.
 
-NumPy, numba and pandas are imported inside the commands, so that ``pfbench --help`` is quick.
+NumPy, numba and pandas are imported inside the functions of the commands, so that ``pfbench
+--help`` starts quickly.
 """

@@ -1,4 +1,4 @@
-"""``pfbench adversary``: runs against the resisting oracle, certificates, and their check."""
+"""``pfbench adversary``: lower-bound certificates from runs against the resisting oracle."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -116,7 +116,7 @@ def _refuse_combinations(parameters: Mapping[str, object]) -> None:
 
 
 def _check_certificate_path(output: Path, algorithm_count: int) -> None:
-    """Raise if a certificate cannot be written, before anything runs."""
+    """Raise an error if the path of the certificate is invalid or not writable."""
     if algorithm_count > 1:
         raise InputError(f"--output needs a single algorithm, not {algorithm_count}: remove it.")
     if output.suffix == ".npz":
@@ -150,7 +150,10 @@ def _run_contests(
     *,
     as_json: bool,
 ) -> None:
-    """Obtain certificates, and write and show them; exit with 1 if one is lacking."""
+    """Compute a certificate for each algorithm, write it to a file if requested, and print it.
+
+    The command ends with exit status 1 if an algorithm gets no certificate.
+    """
     from pfbench.resisting import write_certificate
     from pfbench.resisting.certificate_session import obtain_certificates
 
@@ -228,7 +231,7 @@ def _describe_calls(certificate: "Certificate") -> str:
 
 
 def _show_certificates(certificates: "Mapping[str, Certificate]") -> None:
-    """Print several certificates, one line each."""
+    """Print a table with one row for each certificate."""
     rows = []
     for label, item in certificates.items():
         certified = f"for {item.certified_for}" if item.certified else "no"

@@ -1,4 +1,4 @@
-"""``pfbench archive``: a sweep, a comparison or claims in one file, which can be checked."""
+"""``pfbench archive``: write runs or claims to one archive file, and check archives."""
 
 import secrets
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ _SECONDS = option("S", "Time limit of a check in seconds.", default=100.0)
 
 
 def answer_old_verb(context: typer.Context) -> NoReturn:
-    """Raise an error that names the replacement of a former verb."""
+    """Raise an error that names the command which replaces a removed one."""
     used = {"pack": "make and check", "receipt": "check", "record": "collect"}
     name = str(context.info_name)
     raise InputError(f"`pfbench {name}` is now `pfbench archive {used[name]}`: see its --help.")
@@ -265,7 +265,7 @@ _OF = {
 
 
 def _check_theorem(archive: "Archive", theorem: str) -> None:
-    """Exit with an error unless an archive is of a theorem and has its present file."""
+    """Exit with an error unless the archive is about a theorem and has its current file."""
     from pfbench.archive.claim_tasks import as_module_reference
     from pfbench.verification.user_claims import split_reference
 
@@ -293,7 +293,7 @@ def check_archive(
     *,
     quiet: bool,
 ) -> dict[str, Any]:
-    """Check an archive; return the result as JSON."""
+    """Check an archive by recomputing a part of it, and return the results as a JSON record."""
     from pfbench.archive.check import describe_confinement
     from pfbench.archive.checker import check_archive as checked
     from pfbench.base.checks import check_real
@@ -332,12 +332,12 @@ def check_archive(
 
 
 def _describe_confined_results(counts: Mapping[str, int]) -> str:
-    """Return the numbers of results that archived code computed, by subject, as text."""
+    """Return text on how many results of each kind the code in the archive computed."""
     return ", ".join(f"{name} ({number})" for name, number in sorted(counts.items())) or "nothing"
 
 
 def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome") -> str:
-    """Return a paragraph on the check of an archive that a reviewer can quote."""
+    """Return a paragraph that summarises the check of an archive, for a reviewer to quote."""
     bits = (
         "bits"
         if outcome.is_same_environment

@@ -1,4 +1,4 @@
-"""``pfbench list``: named items of every kind, built-in or user-defined, with a description."""
+"""``pfbench list``: the built-in items of every kind, and the user-defined items of a file."""
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -43,7 +43,7 @@ PAPER = "paper"
 
 @dataclass(frozen=True)
 class CatalogueItem:
-    """Name with its kind, source, one-line description, and the object it names."""
+    """Item that pfbench can list: its name, kind, source, one-line description and object."""
 
     name: str
     kind: str
@@ -53,11 +53,11 @@ class CatalogueItem:
 
     @property
     def display_name(self) -> str:
-        """Name for `pfbench info`: KIND:NAME if another kind may have the same name."""
+        """Name to pass to `pfbench info`, as KIND:NAME if another kind may have the same name."""
         return f"{self.kind}:{self.name}" if self.kind in NAMESAKES else self.name
 
     def as_json(self) -> dict[str, Any]:
-        """Return the item as ``pfbench list --json`` prints it."""
+        """Return the item as the dictionary that ``pfbench list --json`` prints."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -68,12 +68,12 @@ class CatalogueItem:
 
     @property
     def source_citation_keys(self) -> list[str]:
-        """Keys of its source's papers in the bibliography."""
+        """Bibliography keys of the papers that the item's source cites."""
         return list(getattr(self.object, "cites", ()) or find_cited_paper_keys(self.source))
 
     @property
     def facts(self) -> list[Fact]:
-        """Facts at the top of ``pfbench info``."""
+        """Name, kind, description and source, as ``pfbench info`` prints them first."""
         keys = self.source_citation_keys
         return [
             Fact("name", self.name, "name", f"{self.name} ({self.kind})"),
@@ -86,7 +86,7 @@ class CatalogueItem:
 
 
 def _format_reference(key: str) -> str:
-    """Return a reference in words, with its address if known."""
+    """Return the full reference for a bibliography key, with its URL if one is known."""
     if key not in REFERENCES:
         return key
     return " ".join([format_reference(key), *list(find_urls(key).values())[:1]])
@@ -98,10 +98,10 @@ def _format_reference(key: str) -> str:
 def _built_in_items(
     kind: str, location: str, source: str = "source", summary: str = "summary"
 ) -> Iterator[CatalogueItem]:
-    """Yield the items of the mapping MODULE:NAME, which is imported only now.
+    """Yield the items of a built-in catalogue, a mapping at MODULE:NAME that is imported here.
 
-    `source` and `summary` name the attributes of an item; without the latter, the summary is that
-    of the docstring.
+    `source` and `summary` are the names of the items' attributes with their source and summary. If
+    `summary` is empty, the first paragraph of the docstring is used.
     """
     for name, item in resolve_name(location).items():
         text = getattr(item, summary) if summary else docstring_summary(item)
@@ -114,7 +114,7 @@ def _set_and_penalty_items() -> Iterator[CatalogueItem]:
 
 
 def _spec_items(kind: str) -> Iterator[CatalogueItem]:
-    """Yield the known reports or suites."""
+    """Yield an item for each available report, or for each available suite."""
     for name, path in _SPEC_PATHS[kind]().items():
         yield _make_spec_item(kind, name, path)
 
@@ -177,14 +177,14 @@ def _item_table(items: list[CatalogueItem]) -> RenderableType:
 
 
 def list_items(plural_kind: str) -> list[CatalogueItem]:
-    """Return the items that ``pfbench list`` shows of a kind."""
+    """Return the items of one kind, given by its plural, such as ``algorithms``."""
     return list(KINDS[plural_kind]())
 
 
 def find_item(name: str) -> CatalogueItem:
-    """Return the item of this name; ``KIND:NAME`` tells equal names of two kinds apart.
+    """Return the item with a name; ``KIND:NAME`` selects one of two kinds with equal names.
 
-    A set takes precedence over a penalty of the same name, an algorithm over an estimator.
+    A set takes precedence over a penalty of the same name, and an algorithm over an estimator.
 
     Raises
     ------
@@ -226,15 +226,15 @@ def find_item(name: str) -> CatalogueItem:
 
 
 def report_spec_paths() -> dict[str, Path]:
-    """Return the specs of known reports by name: first from ./reports, then built-in ones.
+    """Return the paths of report specs by name; ./reports takes precedence over built-in specs.
 
-    Specs at the scale of a paper lie in the folder paper, which is part of their names.
+    The names of specs with problems as large as those in a paper start with ``paper/``.
     """
     return _find_specs("*.toml", f"{PAPER}/*.toml")
 
 
 def suite_spec_paths() -> dict[str, Path]:
-    """Return the specs of the known suites by name; see `report_spec_paths`."""
+    """Return the paths of suite specs by name, searched as in `report_spec_paths`."""
     return {name.rpartition("/")[2]: path for name, path in _find_specs("suites/*.toml").items()}
 
 
@@ -245,7 +245,7 @@ _SPEC_PATHS: Mapping[str, Callable[[], dict[str, Path]]] = MappingProxyType(
 
 
 def resolve_spec_path(kind: str, text: str, paths: Mapping[str, Path]) -> Path:
-    """Return the file of a spec, given as a known name of its kind or as a path.
+    """Return the path of a spec file that is given by name or by path.
 
     Raises
     ------
@@ -275,7 +275,7 @@ _OWN = "user-defined"
 
 
 def infer_kind(name: str, obj: Any) -> str:
-    """Return the kind of a user-defined class, object or function.
+    """Return the kind of a user-defined object, such as "algorithm" or "measure".
 
     Raises
     ------
@@ -304,7 +304,7 @@ def infer_kind(name: str, obj: Any) -> str:
 
 
 def describe_source(obj: Any) -> tuple[str, str]:
-    """Return the stated source of an item, and a one-line description."""
+    """Return the source that a user-defined object states, and its one-line description."""
     source = getattr(obj, "source", "")
     summary = getattr(obj, "statement", "") or getattr(obj, "summary", "")
     texts = [text if isinstance(text, str) else "" for text in (source, summary)]
@@ -312,7 +312,7 @@ def describe_source(obj: Any) -> tuple[str, str]:
 
 
 def get_parameters(obj: Any) -> "dict[str, Parameter]":
-    """Return the declared parameters of a class, else the arguments of a class or function."""
+    """Return the parameters by name: those that a class declares, else those of the signature."""
     from pfbench.base.parameters import Parameter, format_value
 
     if isinstance(obj, type) and callable(getattr(obj, "parameters", None)):
@@ -331,7 +331,7 @@ def get_parameters(obj: Any) -> "dict[str, Parameter]":
 
 
 def make_user_item(location: str) -> CatalogueItem:
-    """Return the catalogue entry of FILE.py:NAME or MODULE:NAME, which is imported.
+    """Import a user-defined object, FILE.py:NAME or MODULE:NAME, and return its catalogue item.
 
     Raises
     ------

@@ -66,7 +66,7 @@ def check(
 
 
 def render_report(report: "CheckReport") -> RenderableType:
-    """Return a line for each check, then each failure in full."""
+    """Return a table with one row for each check, followed by each failure in full."""
     on = f", on {report.problem}" if report.problem else ""
     rows = []
     for result in report.findings:

@@ -1,4 +1,4 @@
-"""Further questions about claims: ``pfbench power``, ``units``, ``worst-case`` and ``explain``."""
+"""Commands about claims: ``pfbench explain``, ``power``, ``units`` and ``worst-case``."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -78,10 +78,10 @@ def power(
 def _search_power(
     work: VerificationJob, claims: "Sequence[Claim]", limit: float
 ) -> "dict[str, list[PowerSearch]]":
-    """Return the completed searches for the smallest errors, by effort.
+    """Search for the smallest error that each claim detects; return the searches by effort.
 
-    With full effort, quick checks are reported, too. Checks that take longer than `limit` seconds
-    are skipped.
+    With full effort, the searches with quick effort are included, too. Checks that take longer
+    than `limit` seconds are skipped.
     """
     from pfbench.verification.power import SEEDS, complete_searches, list_searches
     from pfbench.verification.session import select_by_effort
@@ -172,7 +172,10 @@ def compute_worst_cases(
 
 
 def _show_worst_cases(work: VerificationJob, reference: str, function_class: str) -> None:
-    """Compute and show worst cases of a user's method; exit if a bound is exceeded."""
+    """Compute and print worst cases of a user-defined method.
+
+    The command ends with exit status 1 if a worst case exceeds the method's bound.
+    """
     from pfbench.verification.worst_case import check_worst_cases
 
     checks = list(check_worst_cases(reference, function_class, full=False))
@@ -208,7 +211,7 @@ def _render_worst_cases(
 
 
 def _describe_function_class(worst: "ComputedWorstCase") -> str:
-    """Return the function class and the sets, in words."""
+    """Return text on the function class and the feasible sets of a worst-case computation."""
     function_class = worst.function_class
     sums = f"means of {function_class.n} " if function_class.n > 1 else ""
     kind = "convex functions" if function_class.convex else "functions"

@@ -1,4 +1,4 @@
-"""``pfbench compare``: one method against the catalogue, on a suite of problems."""
+"""``pfbench compare``: compare one method with the built-in methods on a suite of problems."""
 
 import gc
 import re
@@ -97,9 +97,11 @@ def compare(
 
 
 def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spec, Path]":
-    """Return a suite and its file, on a problem and with cost weights if these are given.
+    """Return a suite and the path of its file.
 
-    User-defined code in it is printed, then imported.
+    If `problem` is given, the suite is restricted to this problem. If `price` is given, methods
+    are ranked by calls weighted by these costs. User-defined code in the suite is announced, then
+    imported.
     """
     from pfbench.runs.planning.name_resolution import check_selector, select_problem
     from pfbench.runs.planning.spec import load_spec
@@ -124,7 +126,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
 
 
 def _set_price(spec: "Spec", price: str) -> "Spec":
-    """Return a suite that compares by total cost."""
+    """Return the suite with methods ranked by the total cost of their oracle calls."""
     from pfbench.reporting.runtimes import Cost
 
     weights = dict(Cost.parse(price).weights)
@@ -159,7 +161,7 @@ def compare_on_suite(
 
 
 def _load_suite_archive(path: Path) -> "SuiteArchive | None":
-    """Return the runs shipped with a suite, None if there are none."""
+    """Return the archive of runs next to a suite's file, None if there is no archive."""
     from pfbench.runs.storage.entry_list import gc_disabled
     from pfbench.runs.suite_archive import SUFFIX, read_suite_archive
 
@@ -175,7 +177,7 @@ def _load_suite_archive(path: Path) -> "SuiteArchive | None":
 def _announce_seed_warning_and_run_count(
     spec: "Spec", labels: tuple[str, ...], runs: ComparisonRunSource
 ) -> None:
-    """Print a warning if the seeds are too few, and the number of runs to execute."""
+    """Print a warning if the seeds are too few, and print how many runs will be executed."""
     from pfbench.reporting.significance import seed_warning
     from pfbench.runs.planning.suite import suite_labels
 
@@ -195,7 +197,7 @@ def _announce_seed_warning_and_run_count(
 
 
 def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_json: bool) -> None:
-    """Print where a method is better and worse, and write the report."""
+    """Print on which problems the method is faster or slower, and write the report."""
     from pfbench.reporting.candidate_front import duels_as_json
     from pfbench.reporting.tuning_effects import choices_as_json
 
@@ -224,7 +226,11 @@ def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_j
 def write_comparison(
     compared: "SuiteComparison", output: Path | None
 ) -> "tuple[ReportSummary, Comparison]":
-    """Return the comparison of a method in words and tables; write a requested report."""
+    """Return a summary of the comparison, and the comparison itself at its first price.
+
+    The price is the cost of oracle calls by which methods are compared. A report is written if
+    `output` is given.
+    """
     from pfbench.reporting.report_contents import ReportSummary
     from pfbench.reporting.writer import write_contents
 
@@ -245,7 +251,7 @@ _OFTEN = ("step", "batch")
 
 
 def _show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
-    """Show the tuned parameters of each method of a suite, and of a named candidate."""
+    """Print the parameters that are tuned for each method of a suite, and for the candidate."""
     from pfbench.runs.planning.suite import add_candidate
 
     if method is not None:

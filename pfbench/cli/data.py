@@ -1,4 +1,4 @@
-"""``pfbench data``: the real data sets and their cache."""
+"""``pfbench data``: list, download and check the real data sets."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -79,7 +79,10 @@ def check(names: list[str] | None = NAMES, as_json: bool = AS_JSON) -> None:
 def _for_each_data_set(
     names: Sequence[str], task: "Callable[[str], DataSetStatus]", *, as_json: bool
 ) -> None:
-    """Apply a task to each data set, and show the result; a failure does not stop the others.
+    """Apply a function to each data set, and print the results.
+
+    If it fails for one data set, the others are still processed, and the error is raised at the
+    end.
 
     Raises
     ------

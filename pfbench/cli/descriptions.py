@@ -1,4 +1,4 @@
-"""Descriptions of parameters, constants, claims and errata, for ``info`` and ``explain``."""
+"""Tables and texts on parameters, constants, claims and errata, for ``info`` and ``explain``."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ Record = dict[str, Any]
 
 
 def describe_parameters(parameters: "Mapping[str, Parameter]") -> list[Record]:
-    """Describe the parameters of any item."""
+    """Return one JSON record for each parameter of an item."""
     return [
         {
             "name": name,
@@ -46,7 +46,7 @@ def describe_parameters(parameters: "Mapping[str, Parameter]") -> list[Record]:
 
 
 def parameter_table(parameters: "Mapping[str, Parameter]") -> RenderableType:
-    """Return the table of parameters."""
+    """Return a table of the parameters of an item."""
     rows = []
     for name, parameter in parameters.items():
         sources = f" (for {', '.join(parameter.sources)})" if parameter.sources else ""
@@ -55,7 +55,7 @@ def parameter_table(parameters: "Mapping[str, Parameter]") -> RenderableType:
 
 
 def describe_constants(constants: "Constants", names: Iterable[str]) -> list[Record]:
-    """Describe some constants of a problem."""
+    """Return JSON records of some constants of a problem: name, value, derivation, meaning."""
     from pfbench.base.constants import MEANING
 
     return [
@@ -70,7 +70,7 @@ def describe_constants(constants: "Constants", names: Iterable[str]) -> list[Rec
 
 
 def constant_table(title: str, constants: Sequence[Record]) -> RenderableType:
-    """Return the table of described constants."""
+    """Return a table of constants, given by their JSON records."""
     rows = []
     for constant in constants:
         meaning = multiline_cell(constant["meaning"], f"from: {constant['derivation']}")
@@ -82,7 +82,7 @@ def constant_table(title: str, constants: Sequence[Record]) -> RenderableType:
 
 
 def show_claim_or_erratum(claim: "Claim | Erratum") -> None:
-    """Show a claim, or an erratum with its dossier, in full."""
+    """Print a claim in full, or an erratum in full with its evidence."""
     from pfbench.verification.claim import Claim
 
     if isinstance(claim, Claim):
@@ -102,7 +102,7 @@ def show_claim_or_erratum(claim: "Claim | Erratum") -> None:
 
 
 def _dossier_facts(dossier: "Dossier") -> list[Fact]:
-    """Return the facts of an erratum's dossier."""
+    """Return the evidence for an erratum as facts to print: quotations, derivation, conclusion."""
     from pfbench.verification.dossier import CONCLUSIONS
 
     conclusion = dossier.conclusion
@@ -119,7 +119,7 @@ def _dossier_facts(dossier: "Dossier") -> list[Fact]:
 
 
 def describe_claim(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
-    """Return the facts of a claim, and the instances on which it is tested."""
+    """Return the facts about a claim, and the descriptions of the instances that test it."""
     from pfbench.claims.catalogue import find_paper
     from pfbench.verification.claim import KINDS
     from pfbench.verification.homogeneity import check_claim
@@ -152,7 +152,7 @@ def describe_claim(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
 
 
 def _describe_instance(instance: "Instance") -> Record:
-    """Return the description of a problem, and the constants of an example of it."""
+    """Return a JSON record of a test instance: description, parameters and constants."""
     from pfbench.base.constants import MEANING
 
     example, constants = instance.example(), list[Record]()
@@ -170,7 +170,11 @@ def _describe_instance(instance: "Instance") -> Record:
 
 
 def _render_instance(item: Record, first: Record) -> RenderableType:
-    """Return an instance's description; for further ones of a family, only constants."""
+    """Return the text on a test instance.
+
+    `first` is the first instance of the same family; the others list only the constants that
+    differ from it.
+    """
     text = ", ".join(f"{name}={value}" for name, value in item["parameters"].items())
     title, constants = f"tested on {item['name']}({text})", item["constants"]
     if item is first:

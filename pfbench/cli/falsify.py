@@ -1,4 +1,4 @@
-"""``pfbench falsify``: search, shrink and confirm counterexamples to claims."""
+"""``pfbench falsify``: search for counterexamples to claims, shrink and confirm them."""
 
 import json
 from contextlib import closing
@@ -77,7 +77,7 @@ def falsify(
 
 
 def _save_counterexample_script(report: Any, reference: str, folder: Path | None) -> Any:
-    """Write the script of a counterexample, and return the report with its path."""
+    """Write a script that reproduces a counterexample; return the report with its path."""
     if not (report and report.script):
         return report
     home = Path(reference.partition(".py")[0]).parent if folder is None else folder
@@ -87,7 +87,7 @@ def _save_counterexample_script(report: Any, reference: str, folder: Path | None
 
 
 def _replay_and_exit_if_confirmed(claims: list[Any], path: Path, is_quiet: bool) -> None:
-    """Confirm the counterexamples of a file again; exit 1 if any is confirmed."""
+    """Check stored counterexamples again; exit with status 1 if one is confirmed."""
     from pfbench.verification.falsify.falsification import replay_counterexample
     from pfbench.verification.falsify.reports import Counterexample
 

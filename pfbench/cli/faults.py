@@ -1,4 +1,4 @@
-"""``pfbench faults``: the faults, planted and generated, that each claim catches."""
+"""``pfbench faults``: find which faults, planted or generated, each claim catches."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -61,9 +61,10 @@ def faults(
 
 
 def _report_catalogue_faults(work: VerificationJob, limit: int, late_limit: int) -> None:
-    """Test planted faults against claims that must catch them, generated ones against all.
+    """Test whether claims catch the planted and the generated faults of built-in methods.
 
-    The limits are for each method; if both are 0, no generated faults are tested.
+    Each planted fault is tested against the claims that must catch it. `limit` and `late_limit`
+    are the maximum numbers of generated faults for each method; if both are 0, none are generated.
     """
     from pfbench.claims.catalogue import select_mutants
 
@@ -89,7 +90,7 @@ def _report_catalogue_faults(work: VerificationJob, limit: int, late_limit: int)
 
 
 def _report_user_faults(work: VerificationJob, algorithm: str, limit: int, late_limit: int) -> None:
-    """Report which faults in a user's algorithm the named claims catch."""
+    """Report which generated faults in a user-defined algorithm the named claims catch."""
     from pfbench.claims.catalogue import algorithm_and_claims
     from pfbench.verification.faults.generate import generate_faults, sample_faults
     from pfbench.verification.subject import Subject
@@ -118,9 +119,11 @@ def _report_user_faults(work: VerificationJob, algorithm: str, limit: int, late_
 def generate_faults(
     work: VerificationJob, limit: int, late_limit: int = 0
 ) -> "tuple[list[Fault], list[Claim], str]":
-    """Return faults of the methods of the named claims, these claims, and the sample in words.
+    """Return generated faults, the claims to test against them, and text on the sample.
 
-    `limit` and `late_limit` are maximum numbers of faults and of late faults for each method.
+    The faults are in the methods that the named claims are about, or in all methods if no claim is
+    named. `limit` and `late_limit` are the maximum numbers of faults and of late faults for each
+    method.
     """
     from pfbench.claims.catalogue import CLAIMS, select_claims
     from pfbench.verification.faults.generate import generate_faults, sample_faults
@@ -142,7 +145,7 @@ def generate_faults(
 def study_faults(
     work: VerificationJob, faults: "Sequence[Fault]", claims: "Sequence[Claim]"
 ) -> "list[StudiedFault]":
-    """Test faults against the claims about their method, or against all if there are none."""
+    """Test each fault against the claims about its method, or against all claims if none is."""
     from pfbench.claims.admissible import ADMISSIBLE
     from pfbench.verification.mutation_study import run_mutation_study
     from pfbench.verification.trial import claim_method
@@ -170,7 +173,7 @@ def _write_study(
     studied: "Sequence[StudiedFault]",
     sample: str,
 ) -> None:
-    """Write the results as JSON and as Markdown, as requested."""
+    """Write the results of a fault study to the JSON file and the Markdown file, if requested."""
     from pfbench.verification.mutation_study import report
     from pfbench.verification.outcomes import Verification
 
@@ -218,7 +221,7 @@ def _mutant_row(outcome: "MutantOutcome") -> tuple[str, Text]:
 
 
 def _explain_why_fault_was_missed(outcome: "MutantOutcome") -> str:
-    """Return the reason why no claim catches a fault, and the kind of claim that would."""
+    """Return text on why no claim caught a fault, and on the kinds of claims that could."""
     from pfbench.verification.summaries import slack_factor
 
     why = []

@@ -1,4 +1,4 @@
-"""``--dry-run`` of ``pfbench solve`` and ``pfbench run``: memory and time, from short trials."""
+"""``--dry-run`` of ``pfbench solve`` and ``run``: estimate memory and time from short runs."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -64,7 +64,7 @@ def show_run_forecast(
     time_limit: float | None,
     as_json: bool,
 ) -> None:
-    """Print the planned run with its estimates; nothing is stored."""
+    """Print a planned run with estimates of its memory and time; nothing is stored."""
     from pfbench.algorithms import get_parameters
     from pfbench.base.selectors import Selector
     from pfbench.runs.engines.run_task import forecast
@@ -115,7 +115,7 @@ def _format_estimate(value: Any, words: Any) -> str:
 def show_sweep_forecast(
     spec: "Spec", folder: Path, engine: "Engine", recomputed: tuple[str, ...], *, as_json: bool
 ) -> None:
-    """Print the planned runs of a sweep with estimates from trials; nothing is stored."""
+    """Print the planned runs of a sweep with estimates of memory and time; nothing is stored."""
     from pfbench.runs.execute import predict_origins
 
     plans = list(dict.fromkeys([*spec.search_runs(), *spec.runs()]))
@@ -156,14 +156,17 @@ def show_sweep_forecast(
 
 
 def format_origins(origins: Mapping[str, int], words: Mapping[str, str]) -> str:
-    """Return the number of runs of each origin as text."""
+    """Return text on how many runs have each origin, such as "2 cached"."""
     return ", ".join(f"{origins[name]:,} {word}" for name, word in words.items() if origins[name])
 
 
 def _try_settings(
     settings: "Sequence[Sequence[PlannedRun]]", slots: int, *, quiet: bool
 ) -> list[dict[str, Any]]:
-    """Return the estimates of settings, each given by its runs, from a short trial of the first."""
+    """Execute a short trial of the first run of each setting; return memory and time estimates.
+
+    A setting is one problem with one algorithm, given as the list of its planned runs.
+    """
     from pfbench.runs.engines.run_task import run_trial
     from pfbench.runs.engines.workers import Task, run_tasks
 
@@ -181,7 +184,7 @@ def _try_settings(
 
 
 def _trial_record(result: "TaskResult") -> dict[str, Any]:
-    """Return the trial's estimates of a setting, or the reason of its failure."""
+    """Return the estimates that a trial run gives, or the reason why the trial failed."""
     if result.value is None:
         return {"failed": result.reason}
     value = dict(result.value)

@@ -1,4 +1,4 @@
-"""``pfbench info``: one item in full."""
+"""``pfbench info``: print one item with its parameters, constants and counts."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -78,7 +78,7 @@ def info(name: str = argument("NAME", default=...), as_json: bool = AS_JSON) -> 
 
 
 def _return_description(function: Any) -> str:
-    """Return the description of a function's result, from its docstring."""
+    """Return the description of a function's result, taken from its docstring."""
     text = docstring_summary(function).removeprefix("Return ")
     return text.replace("Refuse:", "none:", 1)
 
@@ -127,7 +127,7 @@ def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Described:
 
 
 def _describe_theory(cls: Any) -> str | None:
-    """Return the description of the schedule of a method's theorem; None without one."""
+    """Return text on the parameter schedule of a method's theorem; None if there is no theorem."""
     from pfbench.algorithms import Algorithm
 
     if getdoc(getattr(cls, "theory", None)) in (None, getdoc(Algorithm.theory)):
@@ -147,7 +147,7 @@ def _describe_requirement(verb: str) -> str:
 
 
 def _check_parameters(selector: Selector, item: CatalogueItem) -> None:
-    """Raise for parameters that the item does not have."""
+    """Raise an error if the selector sets a parameter that the item does not have."""
     from pfbench.algorithms import ALGORITHMS
     from pfbench.algorithms.catalogue import select_algorithm
     from pfbench.base.parameters import check_parameter_names
@@ -200,7 +200,7 @@ def _describe_problem_item(selector: Selector, item: CatalogueItem) -> Described
 
 
 def _describe_problem(selector: Selector) -> Described:
-    """Describe a problem on its data."""
+    """Return the facts about a problem: size, properties, constants and measures."""
     from pfbench.base.protocols import list_known_assumptions
     from pfbench.measures import MEANING, available_measures
     from pfbench.runs.planning.name_resolution import select_problem
@@ -260,7 +260,7 @@ def _describe_set(selector: Selector, item: CatalogueItem) -> Described:
 
 
 def _find_users(item: CatalogueItem) -> Iterator[tuple[str, str]]:
-    """Yield the problems that accept a set or penalty, and how they name it."""
+    """Yield the problems that accept a set or penalty, with the text that selects it."""
     from pfbench.problems import PROBLEMS
 
     kind, cls = item.kind, item.object
@@ -318,7 +318,7 @@ def _describe_data_set(selector: Selector, item: CatalogueItem) -> Described:
 
 
 def _describe_spec(selector: Selector, item: CatalogueItem) -> Described:
-    """Describe a report; or a suite, with the text of its file as a template."""
+    """Return the facts about a report or a suite; for a suite, also the text of its file."""
     from pfbench.runs.planning.spec import load_spec
 
     spec = load_spec(Path(item.source))

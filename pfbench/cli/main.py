@@ -46,21 +46,21 @@ _RAN_AND_FAILED = (DivergedError, StalePoint, WorkerDied)
 
 
 class CommandGroup(TyperGroup):
-    """Group of subcommands; every error ends as one sentence and an exit status."""
+    """Group of subcommands that reports each error as one sentence and an exit status."""
 
     def main(self, *args: Any, **keywords: Any) -> Any:
-        """Run the command line and exit."""
+        """Run the command line, and exit with its status."""
         sys.exit(self._run(*args, **keywords))
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a subcommand; Ctrl-C ends it with one sentence at any time."""
+        """Run a subcommand; if Ctrl-C interrupts it, print one sentence and exit."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             exit_with_error("interrupted.", INTERRUPTED)
 
     def _run(self, *args: Any, **keywords: Any) -> int:
-        """Return the exit status."""
+        """Run the command line, and return its exit status."""
         try:
             keywords = {"prog_name": "pfbench"} | keywords | {"standalone_mode": False}
             status = super().main(*args, **keywords)
@@ -83,7 +83,7 @@ class CommandGroup(TyperGroup):
 
 
 def _is_output_closed() -> bool:
-    """Return whether the reader of the output has closed it, as in `pfbench list | head -1`."""
+    """Return whether the reading end of the output is closed, as in `pfbench list | head -1`."""
     with suppress(OSError, ValueError, AttributeError):
         look = select.poll()
         look.register(sys.stdout.fileno(), 0)
@@ -92,13 +92,13 @@ def _is_output_closed() -> bool:
 
 
 def _forget_output() -> None:
-    """Discard output that could not be written, so that Python does not retry at exit."""
+    """Discard output that could not be written, so that Python does not write it again at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _error_message(error: Exception) -> tuple[str, int]:
-    """Return the sentence and the exit status for an error."""
+    """Return the sentence to print for an error, and the exit status."""
     if isinstance(error, PfbenchError):
         return str(error), FAILED if isinstance(error, _RAN_AND_FAILED) else BAD_INPUT
     if isinstance(error, typer.TyperException):

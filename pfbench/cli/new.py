@@ -1,4 +1,4 @@
-"""``pfbench new``: a working file from a template, with its test."""
+"""``pfbench new``: create a working file from a template, with its test."""
 
 import keyword
 import re
@@ -146,7 +146,7 @@ def create_files(
 
 
 def _suite_template() -> str:
-    """Return the text of the suite quick on another problem, as a template."""
+    """Return a template for a suite file, with the methods of the built-in suite ``quick``."""
     from pfbench.cli.catalogue import suite_spec_paths
     from pfbench.runs.planning.suite import format_suite_text
 
@@ -166,7 +166,7 @@ def _suite_template() -> str:
 def _write_folder(
     folder: Path, inside: Mapping[str, str], names: Mapping[str, str], after: Sequence[str]
 ) -> None:
-    """Write a folder of files, and print the next commands."""
+    """Create a folder of files from templates, and print the commands to run next."""
     _check_not_existing(folder)
     for name, template in inside.items():
         path = folder / name
@@ -178,7 +178,7 @@ def _write_folder(
 
 
 def _write_from_template(path: Path, template: str, names: Mapping[str, str]) -> None:
-    """Write a template to a file, with the names of the new item filled in."""
+    """Create a file from a template, with placeholders replaced by the names of the new item."""
     path_of = files("pfbench.cli") / "templates" / f"{template}.txt"
     text = _suite_template() if template == "suite" else path_of.read_text("utf-8")
     with translate_os_errors(str(path)), atomic_write(path) as target:
@@ -190,7 +190,7 @@ def _substitute_names(text: str, names: Mapping[str, str]) -> str:
 
 
 def _check_not_existing(*paths: Path) -> None:
-    """Raise if a file exists already."""
+    """Raise an error if one of the paths exists already."""
     for path in paths:
         if path.exists() or path.is_symlink():
             raise InputError(f"{path} exists, and is not overwritten: choose another NAME.")

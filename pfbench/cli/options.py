@@ -21,10 +21,11 @@ def option(
     above: float | None = None,
     **overrides: Any,
 ) -> Any:
-    """Return an option with a value placeholder and a help text.
+    """Return a command-line option with a value placeholder and a help text.
 
-    By default the option has the name of its parameter; `overrides` are passed to `typer.Option`.
-    An integer below `minimum` and a number that is not greater than `above` are refused.
+    The option is named after its parameter unless `names` are given; `overrides` are passed to
+    `typer.Option`. The option accepts only integers from `minimum` on, or numbers greater than
+    `above`.
     """
 
     def check(parameter: typer.CallbackParam, number: Any) -> Any:
@@ -43,12 +44,12 @@ def option(
 
 
 def flag(description: str, name: str) -> Any:
-    """Return an option without a value, with a help text."""
+    """Return a command-line option that takes no value, with a help text."""
     return typer.Option(False, name, help=description)
 
 
 def argument(value: str, description: str = "", *, default: Any = None) -> Any:
-    """Return an argument with a placeholder; the help text is optional."""
+    """Return a command-line argument with a placeholder and an optional help text."""
     return typer.Argument(default, metavar=value, help=description or None, hidden=not description)
 
 
@@ -78,7 +79,7 @@ DRY_RUN = flag("Show the planned runs with their memory and time; run nothing.",
 
 
 def default_store_folder() -> Path:
-    """Return the folder of the default store."""
+    """Return the path of the default result store."""
     return Path(os.environ.get(_STORE_VARIABLE) or DEFAULT_STORE)
 
 
@@ -90,7 +91,7 @@ def cpu_count() -> int:
 
 
 def check_engine_options(jobs: int | None, scheduler: str | None) -> None:
-    """Raise for invalid `--jobs` and `--scheduler`, before any work."""
+    """Raise an error if `--jobs` or `--scheduler` is invalid."""
     from pfbench.base.checks import check_integer
 
     if jobs is not None:
@@ -100,7 +101,7 @@ def check_engine_options(jobs: int | None, scheduler: str | None) -> None:
 
 
 def make_untrusted_engine(jobs: int | None) -> "Engine":
-    """Return an engine of worker processes, also for one job: an untrusted run may hang."""
+    """Return an engine that runs code in worker processes, which can be killed if it hangs."""
     from pfbench.base.checks import check_integer
     from pfbench.runs.engines.engine import MultiProcessEngine
 
@@ -110,7 +111,7 @@ def make_untrusted_engine(jobs: int | None) -> "Engine":
 
 
 def make_engine(jobs: int | None, scheduler: str | None) -> "Engine":
-    """Return the engine: worker processes, this process, or a Dask cluster."""
+    """Return the engine that executes tasks: worker processes, this process, or a Dask cluster."""
     from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 
     if scheduler is not None:

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, occasional plain lines elsewhere."""
+"""Progress of long computations: a bar on a terminal, else a line from time to time."""
 
 import time
 from typing import TYPE_CHECKING, Any, Self
@@ -22,7 +22,7 @@ SHARE = 0.1
 
 
 class StepProgress:
-    """Progress of one piece of work, on the standard error.
+    """Progress display for one computation, on the standard error.
 
     Parameters
     ----------
@@ -80,11 +80,11 @@ class StepProgress:
         self._bar.stop()
 
     def start_clock(self) -> None:
-        """Start the clock when execution starts."""
+        """Restart the clock of the estimates; to be called when the first step is executed."""
         self._reported, self._first = time.monotonic(), None
 
     def set_done(self, done: int, total: int | None = None) -> None:
-        """Set the number of finished steps; this may be called very often."""
+        """Set the number of finished steps, and refresh the display if enough time has passed."""
         self.done_count = done
         if total is not None:
             self._total = total
@@ -102,7 +102,7 @@ class StepProgress:
             self._console.print(f"{self._title}: {self._format_steps()}{self._format_remaining()}")
 
     def _is_line_due(self, now: float) -> bool:
-        """Return whether to print a line: the first, the first with an estimate, or the next."""
+        """Return whether a new line of progress should be printed now."""
         since = now - self._reported
         if since < FIRST_LINE or self._has_estimate:
             return since >= BETWEEN_LINES
@@ -110,10 +110,11 @@ class StepProgress:
         return self._has_estimate or not self._has_line or since >= BETWEEN_LINES
 
     def seconds_left(self) -> float | None:
-        """Return the remaining seconds at the pace so far, without the cached steps.
+        """Return the estimated remaining seconds, None if unknown.
 
-        The first steps are ignored: they include the start of the workers and compilation. The
-        pace is unknown, and None returned, before `FIRST_LINE` and a `SHARE` of the work.
+        The estimate is based on the pace so far, without cached steps. The first steps are
+        ignored, as they include the start of the workers and compilation. The pace is unknown
+        before `FIRST_LINE` seconds and before a `SHARE` of the steps.
         """
         if self._first is None or self._total is None:
             return None
@@ -125,7 +126,7 @@ class StepProgress:
         return seconds / (new - before) * remaining
 
     def write_line(self, line: str) -> None:
-        """Print a line, above the bar where there is one."""
+        """Print a line, above the progress bar if there is one."""
         if not self._is_quiet:
             self._console.print(escape_text(line))
 
@@ -134,18 +135,18 @@ class StepProgress:
         self.set_done(self.done_count + 1)
 
     def count(self, _: object, created: bool) -> None:
-        """Count one more finished step, and whether it was executed now (not cached)."""
+        """Count one more finished step; `created` says whether it was executed and not cached."""
         self.run_count += created
         self._cached += not created
         self.advance()
 
     def count_run(self, outcome: "PlanOutcome") -> None:
-        """Count a finished run."""
+        """Count one more finished run, as executed, cached or failed."""
         self.failure_count += outcome.entry.run.status in FAILURES
         self.count(outcome.plan, outcome.origin != "stored")
 
     def format_step_counts(self) -> str:
-        """Return the number of steps, and how many were executed and cached."""
+        """Return text on the number of steps, and on how many were executed or cached."""
         number = self.done_count if self._total is None else self._total
         steps = format_plural(number, self._unit.removesuffix("s"))
         return f"{steps} ({self.run_count:,} run, {self._cached:,} cached)"
@@ -158,7 +159,7 @@ class StepProgress:
         return f"{show(self.done_count)}{total}{'' if is_bytes else f' {self._unit}'}{failed}"
 
     def _format_remaining(self) -> str:
-        """Return the text on the remaining seconds; empty below one second."""
+        """Return text on the remaining seconds; empty if less than one second remains."""
         left = self.seconds_left()
         if left is None:
             return ", estimating the time left" if self._total else ""

@@ -1,4 +1,4 @@
-"""Comparisons, reports and stored runs, from Python."""
+"""Python functions for comparisons, reports, counterexample searches and stored runs."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -211,7 +211,7 @@ def list_runs(
 
 
 def _parse_selector(kind: str, subject: Any) -> str:
-    """Return the selector of a text, a choice, or an importable class."""
+    """Return the selector for a text, an `AlgorithmChoice`, or a class that can be imported."""
     if isinstance(subject, type) or callable(subject):
         module, name = getattr(subject, "__module__", None), getattr(subject, "__qualname__", "")
         if module in (None, "__main__") or not name.isidentifier():

@@ -126,7 +126,7 @@ def report(
 
 
 def _write_or_print(reports: "Sequence[Report]", output: Path | None, *, as_json: bool) -> None:
-    """Write reports to a folder, or print them if there is none."""
+    """Write reports to a folder, or print them if no folder is given."""
     from pfbench.reporting.writer import write_contents
 
     records = []
@@ -146,7 +146,7 @@ def _write_or_print(reports: "Sequence[Report]", output: Path | None, *, as_json
 
 
 def _print_main_sentences(contents: "ReportContents", files: "Sequence[Path]") -> None:
-    """Print the two main sentences of a report, the number of its files, and its page."""
+    """Print the first two sentences of a report, the number of its files, and its page's path."""
     candidate_sentences = (
         part.candidate_sentences or part.brief_sentences or part.truncation_and_decrease_sentences
         for part in contents.parts
@@ -179,7 +179,10 @@ def _report_record(report: "Report", files: Sequence[Path]) -> dict[str, Any]:
 
 
 def result_tables(report: "Report") -> Iterator[RenderableType]:
-    """Yield the table of results of each study, or a remark for very many algorithms."""
+    """Yield a table of results for each study.
+
+    If there are too many algorithms to compare, yield only a remark that says this.
+    """
     from pfbench.reporting import ranking
 
     if _is_large(report):
@@ -190,7 +193,7 @@ def result_tables(report: "Report") -> Iterator[RenderableType]:
 
 
 def results_as_json_unless_large(report: "Report") -> list[dict[str, Any]] | None:
-    """Return the results as JSON; None for very many algorithms."""
+    """Return the ranked results as JSON records; None if there are too many algorithms."""
     from pfbench.reporting import ranking
 
     if _is_large(report):
@@ -204,7 +207,7 @@ def _is_large(report: "Report") -> bool:
 
 
 def _render_report(report: "ReportContents") -> Iterator[RenderableType]:
-    """Yield the texts and tables of a report."""
+    """Yield the sentences and tables of a report, for the terminal."""
     from pfbench.reporting.writer import paragraphs
 
     spec = report.spec
@@ -230,7 +233,7 @@ def _render_study(part: "ReportPart") -> Iterator[RenderableType]:
 
 
 def render_table(table: "Table") -> RenderableType:
-    """Return a table of a report with its caption and note."""
+    """Return a report's table for the terminal, with its caption and note."""
     from pfbench.reporting.tables import is_numeric
 
     columns = zip(table.head[2:], *(row.cells for row in table.rows), strict=True)
@@ -245,7 +248,7 @@ def render_table(table: "Table") -> RenderableType:
 
 
 def _row_texts(row: "TableRow") -> list[str | Text]:
-    """Return the texts of a row's cells; the best values are bold."""
+    """Return the cells of a table row as texts, with the best values in bold."""
     from pfbench.reporting.tables import format_cell
 
     texts = [escape_text(format_cell(cell)) for cell in row.cells]
@@ -259,7 +262,7 @@ def _row_texts(row: "TableRow") -> list[str | Text]:
 
 
 def _show_changes(old_store: Path, new_store: Path, *, as_json: bool) -> None:
-    """Print the differences between two stores."""
+    """Print how the runs in two stores differ."""
     from pfbench.reporting.stores import compare_stores
     from pfbench.runs.storage.store import Store
 

@@ -1,4 +1,4 @@
-"""Sources of reports: runs of specs, executed or archived, runs of stores, and claims."""
+"""Data for reports: executed runs of specs, runs in archives and stores, and claims."""
 
 import subprocess
 from collections import Counter
@@ -41,7 +41,10 @@ def resolve_search(
     quiet: bool = False,
     recomputed_statuses: Collection[str] = (),
 ) -> "Spec":
-    """Return a spec with the parameters that its search chooses; execute missing search runs."""
+    """Tune the methods of a spec, and return the spec with the chosen parameters.
+
+    Tuning runs that the store lacks are executed.
+    """
     from pfbench.runs.execute import resolve_tuning
 
     def make(_: "Spec", plans: "Sequence[PlannedRun]") -> "Sequence[PlanOutcome]":
@@ -61,9 +64,9 @@ def make_runs(
     next_phase: str = "",
     recomputed_statuses: Collection[str] = (),
 ) -> "list[PlanOutcome]":
-    """Execute the runs that a store lacks, and show progress; return all outcomes.
+    """Execute the runs that a store lacks, show progress, and return the outcomes of all runs.
 
-    `next_phase` is a text on the next phase. For `recomputed_statuses`, see `execute`.
+    `next_phase` is text on what follows these runs. For `recomputed_statuses`, see `execute`.
     """
     from pfbench.runs.execute import execute
 
@@ -90,9 +93,9 @@ def make_runs(
 def make_reports(
     names: Sequence[str], folder: Path, engine: "Engine", *, quiet: bool = False
 ) -> "tuple[list[Report], list[PlanOutcome]]":
-    """Return the reports of specs, given by path or name; execute runs that the store lacks.
+    """Return the reports of specs, given by path or name, and the outcomes of all their runs.
 
-    Without names, the main report is made. All outcomes are returned, too.
+    Runs that the store lacks are executed. Without names, only the main report is made.
     """
     from pfbench.reporting import collect_report
     from pfbench.reporting.ordering_text import seed_warning
@@ -130,7 +133,7 @@ def make_reports(
 def read_stores(
     folders: Sequence[Path], problems: Sequence[str], algorithms: Sequence[str]
 ) -> "list[Report]":
-    """Return a report on each store; raise if a store does not exist."""
+    """Return one report for each store; raise an error if a store does not exist."""
     from pfbench.reporting.stores import load_stored_report
     from pfbench.runs.storage.store import Store
 
@@ -141,7 +144,7 @@ def read_stores(
 
 
 def _distinct_folder_names(folders: Sequence[Path]) -> list[str]:
-    """Return a name for each folder: the last parts of its path that make it unique."""
+    """Return a unique name for each folder: as many final parts of its path as are needed."""
     parts = [["store", *folder.resolve().parts[1:]] for folder in folders]
     names: list[str] = []
     for length in range(1, max(map(len, parts)) + 1):
@@ -152,16 +155,16 @@ def _distinct_folder_names(folders: Sequence[Path]) -> list[str]:
 
 
 def report_contents(report: "Report") -> "ReportContents":
-    """Return everything that a report shows, made now by the command that is running."""
+    """Return the computed contents of a report, with the current time, command and commit."""
     from pfbench.reporting.report_contents import make_contents
 
     return make_contents(report, current_command_line(), checkout_commit(), datetime.now(UTC))
 
 
 def checkout_commit() -> str | None:
-    """Return the commit of the checkout that pfbench runs from, None if there is no checkout.
+    """Return the git commit of the checkout that pfbench runs from; None without a checkout.
 
-    A ``+`` is appended if the checkout differs from that commit.
+    A ``+`` is appended if files differ from that commit.
     """
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
@@ -182,7 +185,7 @@ def checkout_commit() -> str | None:
 
 @dataclass(frozen=True)
 class ComparisonRunSource:
-    """Source of the runs of a comparison: an archive, or this machine."""
+    """Source of the runs of a comparison: an archive, a store, or execution on this machine."""
 
     shipped: "SuiteArchive | None"
     store: "Store"
@@ -194,7 +197,7 @@ class ComparisonRunSource:
         return self.shipped.runs if self.shipped else {}
 
     def find_cached(self, plans: "Sequence[PlannedRun]") -> "set[PlannedRun]":
-        """Return the runs that need not be executed."""
+        """Return the planned runs whose results are in the archive or in the store."""
         from pfbench.runs.execute import predict_origins
 
         lacking = [plan for plan in plans if plan not in self._archive_runs]
@@ -204,7 +207,7 @@ class ComparisonRunSource:
     def fetch(
         self, title: str, plans: "Sequence[PlannedRun]", candidate_plans: "Collection[PlannedRun]"
     ) -> "list[PlanOutcome]":
-        """Return the results of runs; those of the method itself are executed here."""
+        """Return the outcomes of planned runs; the runs of the candidate are executed here."""
         from pfbench.runs.execute import PlanOutcome
 
         archived = self._archive_runs
@@ -220,7 +223,7 @@ class ComparisonRunSource:
     def provenance(
         self, spec: "Spec", outcomes: "Sequence[PlanOutcome]", left_out: Sequence[str]
     ) -> list[str]:
-        """Return the origin of the runs, in words."""
+        """Return sentences that say where the runs come from."""
         from pfbench.runs.planning.suite import suite_labels, suite_runs
 
         away = {outcome.plan for outcome in outcomes if outcome.origin == "shipped"}
@@ -255,9 +258,10 @@ _MEASURES = {
 
 
 def add_theory(report: "Report", stores: "Sequence[Store]") -> "Report":
-    """Return a report with the claims about its methods: their rates, and stored verdicts.
+    """Return a report with the claims about its methods, their rates, and their stored verdicts.
 
-    Verdicts of the present source are looked up in the stores; nothing is verified.
+    Verdicts that the current source of pfbench has computed are looked up in the stores; no claim
+    is verified.
     """
     from pfbench.claims.catalogue import claims_about
     from pfbench.reporting.report import MethodTheory, StatedClaim
@@ -276,16 +280,19 @@ def add_theory(report: "Report", stores: "Sequence[Store]") -> "Report":
 
 
 def _look_up_verdicts(claims: "Sequence[Claim]", store: "Store") -> "Iterator[tuple[str, Verdict]]":
-    """Yield names and stored verdicts of claims: first with quick, then with full effort."""
+    """Yield (name, verdict) pairs of the claims whose verdicts are stored.
+
+    Verdicts with quick effort come first, then those with full effort.
+    """
     from pfbench.runs.engines.engine import SingleProcessEngine
     from pfbench.runs.engines.workers import Task, TaskResult
     from pfbench.verification.session import Session
 
     class StoreOnlyEngine(SingleProcessEngine):
-        """Engine that executes no task: results are only looked up."""
+        """Engine that executes no task, so that only stored results are used."""
 
         def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
-            """Yield a lost result for each task; see `Engine.do`."""
+            """Yield a result with status "lost" for each task; see `Engine.do`."""
             return (TaskResult(index, None, "lost", "", 0.0) for index, _ in enumerate(tasks))
 
     for effort in ("quick", "full"):
@@ -295,9 +302,10 @@ def _look_up_verdicts(claims: "Sequence[Claim]", store: "Store") -> "Iterator[tu
 
 
 def _claim_rate_lines(claim: "Claim") -> "Iterator[RateLine]":
-    """Yield the rates of a claim: after eps^-a calls to reach eps, eps is calls^(-1/a).
+    """Yield the convergence rates that a claim states, as lines for figures.
 
-    Rates that need convexity are left out: a report does not know whether its problems are convex.
+    If eps^-a calls reach accuracy eps, the measure decreases as calls^(-1/a). Rates that need
+    convexity are left out, as a report does not know whether its problems are convex.
     """
     from pfbench.reporting.report import RateLine
 

@@ -1,4 +1,4 @@
-"""``pfbench run``: a sweep of many runs; results in the store are reused."""
+"""``pfbench run``: execute a sweep of many runs, and reuse results in the store."""
 
 import time
 from collections import Counter
@@ -97,7 +97,10 @@ Log = Callable[[str], None]
 
 @contextmanager
 def _open_log(path: Path | None) -> Iterator[Log]:
-    """Yield a function that appends a line with the time to a file, or does nothing."""
+    """Yield a function that appends a line with the current time to a file.
+
+    Without a path, the function does nothing.
+    """
     if path is None:
         yield lambda text: None
         return
@@ -219,7 +222,7 @@ def _show_sweep(
     *,
     as_json: bool,
 ) -> None:
-    """Print the numbers of runs, the results, and tables of refused and failed runs."""
+    """Print the number of runs, the results, and tables of refused and failed runs."""
     from pfbench.reporting import collect_report
 
     report, total = collect_report(planned, outcomes), len(outcomes)
@@ -243,7 +246,7 @@ def _show_sweep(
 
 
 def _failure_table(failed: "Sequence[PlanOutcome]") -> RenderableType | None:
-    """Return the table of the first failed runs, None if no run failed."""
+    """Return a table of the first failed runs, None if no run failed."""
     if not failed:
         return None
     displayed = [(outcome.plan, outcome.entry.run) for outcome in failed[:_SHOWN]]
@@ -253,7 +256,7 @@ def _failure_table(failed: "Sequence[PlanOutcome]") -> RenderableType | None:
 
 
 def _refusal_table(outcomes: "Sequence[PlanOutcome]") -> RenderableType | None:
-    """Return the table of refused algorithms with reasons, None if no run was refused."""
+    """Return a table of the algorithms that were refused, with reasons; None if none was."""
     refused = _select_by_status(outcomes, [Status.REFUSED])
     counts = Counter((outcome.plan.algorithm, outcome.entry.run.stop_reason) for outcome in refused)
     rows = [(method, count, reason) for (method, reason), count in counts.most_common(_SHOWN)]
@@ -264,7 +267,7 @@ def _refusal_table(outcomes: "Sequence[PlanOutcome]") -> RenderableType | None:
 def _first_method_refused_everywhere(
     planned: "Spec", outcomes: "Sequence[PlanOutcome]"
 ) -> Iterator[str]:
-    """Yield the first method of a sweep that fits none of its problems."""
+    """Yield the first method of a sweep that was refused on all problems, if there is one."""
     refused = {outcome.plan for outcome in _select_by_status(outcomes, [Status.REFUSED])}
     for study in planned.studies if refused else ():
         for entry in study.algorithms:

@@ -1,4 +1,4 @@
-"""``pfbench solve``: one run, or the same run with several seeds."""
+"""``pfbench solve``: run an algorithm on a problem, with one or several seeds."""
 
 import math
 import statistics
@@ -149,7 +149,10 @@ def _parse_names(text: str | None, default: str) -> list[str]:
 
 
 def _check_iteration_count(run: "ResolvedRun", seed: int) -> None:
-    """Raise if a schedule has very many iterations; the message estimates its time."""
+    """Raise an error if a schedule has very many iterations.
+
+    The message has an estimate of the time that they would take.
+    """
     length = run.iteration_count
     if length is None or length <= _LONG:
         return
@@ -168,7 +171,7 @@ def _check_iteration_count(run: "ResolvedRun", seed: int) -> None:
 def _make_runs(
     resolved_run: "ResolvedRun", plan: "PlannedRun", seeds: range, *, quiet: bool
 ) -> "list[Run]":
-    """Execute the run with each seed, until the user interrupts."""
+    """Execute the run once for each seed; stop early if the user interrupts."""
     name = resolved_run.algorithm.name
     runs: list[Run] = []
     for seed in seeds:
@@ -185,7 +188,7 @@ def _make_runs(
 
 
 def _make_run(run: "ResolvedRun", plan: "PlannedRun", steps: StepProgress) -> "Run":
-    """Execute a run in this process; if it has a time limit, in one that can be killed."""
+    """Execute a run in this process, or in a process that can be killed if it has a time limit."""
     from pfbench.oracles import Ledger
     from pfbench.runs.engines.engine import MultiProcessEngine
     from pfbench.runs.engines.run_task import execute_plan, make_unfinished_run, run_from_result
@@ -212,7 +215,7 @@ def _make_run(run: "ResolvedRun", plan: "PlannedRun", steps: StepProgress) -> "R
 
 
 def _check_trace_path(path: Path) -> None:
-    """Raise if a trace file cannot be written, before anything runs."""
+    """Raise an error if the trace file cannot be written."""
     if path.suffix not in _SUFFIXES:
         raise InputError(f"--trace {path} must end in {' or '.join(_SUFFIXES)}.")
     if path.suffix == ".parquet":
@@ -221,7 +224,7 @@ def _check_trace_path(path: Path) -> None:
 
 
 def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
-    """Write the traces of all runs to one file, atomically."""
+    """Write the traces of all runs to one file, which is replaced atomically."""
     import pandas as pd
 
     rows = pd.concat([run.trace for run in runs], ignore_index=True)
@@ -241,9 +244,9 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
 
 
 def _guarantee_record(resolved_run: "ResolvedRun", runs: "Sequence[Run]") -> dict[str, Any] | None:
-    """Return the guarantee of a run, and the values measured at the outputs of runs.
+    """Return a theorem's guarantee for the output, and the mean of the values measured there.
 
-    Return None unless the parameters follow from epsilon by a theorem with a guarantee.
+    Return None unless a theorem with a guarantee sets the parameters from epsilon.
     """
     if resolved_run.guarantee is None:
         return None
@@ -267,7 +270,7 @@ def _guarantee_record(resolved_run: "ResolvedRun", runs: "Sequence[Run]") -> dic
 
 
 def _guarantee_lines(record: dict[str, Any] | None, runs: int) -> list[Line]:
-    """Return the guarantee as lines for the terminal."""
+    """Return the text on a guarantee as lines for the terminal."""
     if record is None:
         return []
     from pfbench.algorithms.guarantee import WHERE
@@ -294,7 +297,7 @@ def _run_record(run: "Run", guarantee: object) -> dict[str, object]:
 
 
 def _show_run(run: "Run", extra_lines: Sequence[Line]) -> None:
-    """Print one run."""
+    """Print the result of one run."""
     from pfbench.base.counts import MEANING
     from pfbench.runs.loop.run import NO_RESULT
 
@@ -322,7 +325,7 @@ def _show_run(run: "Run", extra_lines: Sequence[Line]) -> None:
 
 
 def _show_runs(runs: "Sequence[Run]", extra_lines: Sequence[Line]) -> None:
-    """Print medians and ranges of several runs that differ only by their seed."""
+    """Print medians and ranges over several runs that differ only in their seed."""
     from pfbench.runs.loop.run import NO_RESULT
 
     first, counts = runs[0], [_nonzero_counts(run) for run in runs]
@@ -351,7 +354,7 @@ def _show_runs(runs: "Sequence[Run]", extra_lines: Sequence[Line]) -> None:
 
 
 def _report_failure(run: "Run", prefix: str = "") -> None:
-    """Print on the standard error why a run failed, and the line of code that raised."""
+    """Print why a run failed, and the line of code that raised the error."""
     after = f"after {format_plural(run.iterations, 'iteration')}"
     terminal.print_error(f"{prefix}{run.status} {after}: {run.stop_reason}")
     if (location := run.error_location) is not None:
@@ -359,7 +362,7 @@ def _report_failure(run: "Run", prefix: str = "") -> None:
 
 
 def _run_facts(run: "Run") -> list[Line]:
-    """Return the facts of a run that do not depend on the seed."""
+    """Return the facts about a run that do not depend on the seed."""
     return [
         ("problem", run.problem),
         ("algorithm", run.algorithm),
@@ -387,7 +390,11 @@ def _final_measures(run: "Run") -> RenderableType:
 
 
 def _list_displayed_measures(runs: "Sequence[Run]") -> list[str]:
-    """Return the final measures, without lower ends of intervals that are exact in all runs."""
+    """Return the names of the final measures to print.
+
+    A measure that is an interval has a lower end, which is left out if the interval is exact in
+    all runs.
+    """
     from pfbench.runs.loop.run import lower_end_names
 
     exact = {
@@ -399,7 +406,7 @@ def _list_displayed_measures(runs: "Sequence[Run]") -> list[str]:
 
 
 def _trace_table(run: "Run") -> RenderableType | None:
-    """Return the recorded trace as a table, None if nothing was measured."""
+    """Return a table of selected rows of the trace, None if nothing was measured."""
     import numpy as np
 
     from pfbench.runs.loop.run import TRACE_COLUMNS, lower_end_names

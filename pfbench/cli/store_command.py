@@ -1,4 +1,4 @@
-"""``pfbench store``: stored results."""
+"""``pfbench store``: list, check, merge and export stored results."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -144,7 +144,10 @@ def merge(
 
 
 def _show_merge_and_exit_if_incomplete(report: "MergeReport", *, as_json: bool) -> None:
-    """Show the numbers of copied and refused entries; exit with 1 if one was not copied."""
+    """Print the numbers of copied and refused entries of a merge.
+
+    The command ends with exit status 1 if an entry was refused or damaged.
+    """
     if as_json:
         names = "kind", "key", "differs_in"
         refused = [dict(zip(names, item, strict=True)) for item in report.refused]
@@ -265,9 +268,9 @@ def _open_store(folder: Path) -> "Store":
 def _select_rows(
     store: "Store", kind: str | None, problem: str | None, algorithm: str | None, status: str | None
 ) -> "tuple[Listing, list[Row]]":
-    """Return the listing of a store, and the rows that pass the filters, sorted.
+    """Return the listing of a store, and its rows that match all given filters, sorted.
 
-    Raise for an unknown kind or status.
+    An unknown kind or status is an error.
     """
     from pfbench.base.checks import check_choice
     from pfbench.runs.loop.run import STATUSES
@@ -288,13 +291,13 @@ def _select_rows(
 
 
 def _sort_key(row: "Row") -> tuple[object, ...]:
-    """Return the sort key of an entry: kind, problem, algorithm, seed."""
+    """Return the sort key of a stored entry: kind, claim, problem, algorithm, seed, key."""
     names = (row["claim"] or "", row["problem"] or "", row["algorithm"] or "")
     return ([*KINDS].index(row["kind"]), *names, row["seed"] or 0, row["key"])
 
 
 def _json_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of a listing, with times that JSON can represent."""
+    """Return a row of a listing for JSON, with times that are not finite replaced by None."""
     row = {name: value for name, value in row.items() if name not in ("family", "limits")}
     seconds = row["seconds"]
     finite = isinstance(seconds, (int, float)) and abs(seconds) < float("inf")
@@ -320,7 +323,7 @@ _INDENT = 4
 
 
 def _print_wrapped(row: str, trailing_text: str, terminal_width: int) -> None:
-    """Print a line, followed by the stored text, on an indented line if it does not fit."""
+    """Print a row and its trailing text, continued on indented lines if they do not fit."""
     if len(row) + len(trailing_text) <= terminal_width:
         print(f"{row}{trailing_text}".rstrip())
         return

@@ -1,4 +1,4 @@
-"""Output: JSON for programs, tables and facts for people, sentences on the standard error."""
+"""Output of the commands: JSON for programs, tables for people, messages on standard error."""
 
 import json
 import math
@@ -47,7 +47,7 @@ FAILURES = (Status.DIVERGED, Status.ERROR, Status.KILLED)
 
 
 def console(*, error: bool = False) -> Console:
-    """Return the console of the standard output, or of the standard error."""
+    """Return the rich console for the standard output, or for the standard error."""
     # A cell of a notebook shows what a program prints, and asks it for colours.
     forced = False if _NOTEBOOK in os.environ else None
     console = Console(
@@ -64,25 +64,25 @@ def print_error(message: str) -> None:
 
 
 def print_note(line: str) -> None:
-    """Print a line on the standard error."""
+    """Print a line of information on the standard error."""
     console(error=True).print(escape_text(line))
 
 
 def current_command_line() -> str:
-    """Return the command that is running, as a shell would read it."""
+    """Return the command line of this process, quoted for a shell."""
     return shlex.join(["pfbench", *sys.argv[1:]])
 
 
 def redirect_stdout_if_json(as_json: bool) -> AbstractContextManager[object]:
-    """Redirect the output of user code to the standard error if only JSON is printed.
+    """Return a context that sends the output of user code to standard error in JSON mode.
 
-    Without JSON it is not redirected.
+    Without JSON, nothing is redirected.
     """
     return redirect_stdout(sys.stderr) if as_json else nullcontext()
 
 
 def announce_imports(selectors: Iterable[str], source: object = "") -> None:
-    """Print the selectors MODULE:NAME[...] and their source, before they are imported.
+    """Print which user-defined code the selectors will import, before it is imported.
 
     Raises
     ------
@@ -100,7 +100,10 @@ def announce_imports(selectors: Iterable[str], source: object = "") -> None:
 
 @contextmanager
 def exit_on_interrupt(subject: str, folder: Path) -> Iterator[None]:
-    """Exit with a message if the user interrupts the block; finished results are stored."""
+    """Return a context that exits with a message if the user interrupts it.
+
+    The message says that finished results are in the store in `folder`.
+    """
     try:
         yield
     except KeyboardInterrupt:
@@ -112,19 +115,19 @@ def exit_on_interrupt(subject: str, folder: Path) -> Iterator[None]:
 
 
 def exit_with_error(message: str, status: int = 1) -> NoReturn:
-    """Print one sentence on the standard error, and end the command with a status."""
+    """Print one sentence on the standard error, and exit with a status."""
     print_error(message)
     raise typer.Exit(status)
 
 
 def exit_if(failed: object, status: int = 1) -> None:
-    """End the command with the exit status of a failure if `failed`."""
+    """Exit with the status of a failure if `failed` is true."""
     if failed:
         raise typer.Exit(status)
 
 
 def exit_if_failed(outcomes: "Iterable[PlanOutcome]", remark: str = "") -> None:
-    """Print the first failed run, and exit; if none failed, do nothing."""
+    """Exit with a message on the first failed run; do nothing if no run failed."""
     if failed := [outcome for outcome in outcomes if outcome.entry.run.status in FAILURES]:
         plan, run = failed[0].plan, failed[0].entry.run
         exit_with_error(
@@ -134,12 +137,12 @@ def exit_if_failed(outcomes: "Iterable[PlanOutcome]", remark: str = "") -> None:
 
 
 def print_json(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
-    """Print a record, or records, as JSON; numbers that are not finite become null."""
+    """Print one record or several as JSON, with null for numbers that are not finite."""
     print(json.dumps(_add_schema(value), indent=2, allow_nan=False))
 
 
 def write_json(value: Mapping[str, Any], target: Path) -> None:
-    """Write a record as JSON to a file, or print it for ``-``."""
+    """Write a record as JSON to a file, or to the standard output if `target` is ``-``."""
     if target == STANDARD_OUTPUT:
         print_json(value)
     else:
@@ -162,24 +165,24 @@ def write_text(text: str, target: Path) -> None:
 
 
 def brief_json(run: "Run") -> dict[str, Any]:
-    """Return the main part of ``run.as_json()``."""
+    """Return status, stop reason, iterations, counts and seconds of a run, as a dictionary."""
     json = run.as_json()
     names = "status", "stop_reason", "iterations", "counts", "seconds"
     return {name: json[name] for name in names}
 
 
 def dataclass_as_dict(record: Any, **names: str) -> dict[str, Any]:
-    """Return the fields of a dataclass instance, with those in `names` renamed."""
+    """Return the fields of a dataclass instance as a dictionary, with the given fields renamed."""
     return rename_keys(asdict(record), **names)
 
 
 def rename_keys(record: Mapping[str, Any], **names: str) -> dict[str, Any]:
-    """Return a record with the keys in `names` renamed."""
+    """Return a copy of a record in which the given keys are renamed."""
     return {names.get(name, name): value for name, value in record.items()}
 
 
 def _add_schema(value: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Any:
-    """Return records with the schema version added to each."""
+    """Return JSON records with the version of the schema added to each."""
     if isinstance(value, Mapping):
         return {"schema": SCHEMA, **_as_json_value(value)}
     return [_add_schema(record) for record in value]
@@ -211,7 +214,10 @@ READABLE = 100
 
 
 def print_parts(*parts: RenderableType | None, max_width: int | None = None) -> None:
-    """Print parts to the standard output, with a maximum width; leave out parts that are None."""
+    """Print texts and tables to the standard output; parts that are None are left out.
+
+    Lines have at most `max_width` characters if it is given.
+    """
     target = console()
     if max_width is not None:
         target.width = min(target.width, max_width)
@@ -229,20 +235,20 @@ def print_parts(*parts: RenderableType | None, max_width: int | None = None) -> 
 
 
 def section_with_title(title: str, *parts: RenderableType) -> RenderableType:
-    """Return parts under a title, with an empty line before it."""
+    """Return an empty line, a title, and the indented parts below the title."""
     content = (escape_text(part, "\n") if isinstance(part, str) else part for part in parts)
     title = escape_text(title)
     return Group("", Text(title, style="bold"), *(Padding(part, (0, 0, 0, 2)) for part in content))
 
 
 def multiline_cell(*texts: str) -> Text:
-    """Return a cell of several lines; newlines inside one are escaped."""
+    """Return a table cell with one line for each text; newlines inside a text are escaped."""
     return Text("\n".join(map(escape_text, texts)))
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Fact for JSON, for the terminal, or both.
+    """Named value for output as JSON, as a line on the terminal, or as both.
 
     Attributes
     ----------
@@ -260,7 +266,7 @@ class Fact:
 
     @property
     def line(self) -> Line:
-        """Title and text."""
+        """Pair of title and text, as shown on the terminal."""
         if self.text is not None:
             return self.title, self.text
         listed = isinstance(self.value, (list, tuple))
@@ -273,7 +279,7 @@ def show_facts(
     as_json: bool,
     max_width: int | None = None,
 ) -> None:
-    """Print facts as JSON, or on the terminal with further sections; see `print_parts`."""
+    """Print facts as JSON, or on the terminal, where further parts follow; see `print_parts`."""
     if as_json:
         print_json(fact_values(facts))
     else:
@@ -282,12 +288,12 @@ def show_facts(
 
 
 def fact_values(facts: Iterable[Fact]) -> dict[str, Any]:
-    """Return facts as a JSON object."""
+    """Return facts as one JSON object."""
     return {fact.name: fact.value for fact in facts if fact.name}
 
 
 def fact_lines(facts: Iterable[Fact]) -> list[Line]:
-    """Return facts as lines for the terminal."""
+    """Return (title, text) pairs of facts for the terminal."""
     return [fact.line for fact in facts if fact.title]
 
 
@@ -298,7 +304,10 @@ def make_table(
     right: Sequence[str] = (),
     wrap: bool = True,
 ) -> Table:
-    """Return a table; its first column, and right-aligned ones in `right`, never wrap."""
+    """Return a table for the terminal; the columns named in `right` are right-aligned.
+
+    Neither these columns nor the first one wrap their cells.
+    """
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for index, name in enumerate(names):
         table.add_column(
@@ -315,7 +324,11 @@ def make_table(
 def fold_table(
     names: Sequence[str], rows: Sequence[Sequence[str | Text]], *, right: Sequence[str]
 ) -> RenderableType:
-    """Return a table that never wraps cells; other columns go below, after the first again."""
+    """Return a table that never wraps its cells.
+
+    Columns that do not fit the width of the terminal follow in further tables, each of which
+    repeats the first column.
+    """
     widths = [max(map(len, cells)) + 2 for cells in zip(names, *rows, strict=True)]
     blocks = [[0]]
     for k in range(1, len(names)):
@@ -336,7 +349,7 @@ def fold_table(
 
 
 def field_table(lines: Iterable[Line]) -> Table:
-    """Return names and texts side by side; names without a text are left out."""
+    """Return a table of names and texts in two columns, without the names that have no text."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")

@@ -1,4 +1,4 @@
-"""Job of ``pfbench verify`` and the other verbs on claims: names, seeds, engine and outputs."""
+"""Settings, outputs and progress shared by ``pfbench verify`` and other commands on claims."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ _NAMED = 3
 
 @dataclass
 class VerificationJob:
-    """Claims to verify, with effort, seeds, engine and output files."""
+    """Claims to verify, with effort, seeds, engine, store and output files."""
 
     names: Sequence[str]
     effort: str
@@ -46,12 +46,12 @@ class VerificationJob:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether only JSON is printed."""
+        """Whether JSON goes to the standard output, so that nothing else is printed."""
         return self.target == terminal.STANDARD_OUTPUT
 
     @contextmanager
     def step_progress(self, title: str, total: int | None) -> Iterator[StepProgress]:
-        """Show the progress of a number of checks, and how many were executed."""
+        """Show the progress of checks, and print at the end how many were executed."""
         slots = self.engine.slots
         with StepProgress(title, total, "checks", quiet=self.is_quiet, slots=slots) as steps:
             try:
@@ -64,7 +64,10 @@ class VerificationJob:
     def make_session(
         self, steps: StepProgress, seed: int | None = None, effort: str | None = None
     ) -> "Session":
-        """Return the session that reports to `steps`; seed and effort default to the job's."""
+        """Return a verification session that reports its progress to `steps`.
+
+        The seed and the effort are those of the job unless they are given.
+        """
         from pfbench.runs.storage.store import Store
         from pfbench.verification.session import Session
 
@@ -81,9 +84,9 @@ class VerificationJob:
     def write(
         self, content: Mapping[str, Any], make_markdown: Callable[[str], str] | None = None
     ) -> None:
-        """Write the results as JSON and as Markdown, each if requested.
+        """Write the results to the JSON file and the Markdown file, if requested.
 
-        `make_markdown` gets the command that is running.
+        `make_markdown` is called with the current command line.
         """
         if self.target is not None:
             terminal.write_json(content, self.target)
@@ -91,7 +94,7 @@ class VerificationJob:
             terminal.write_text(make_markdown(terminal.current_command_line()), self.table)
 
     def print(self, *parts: RenderableType | None, max_width: int | None = None) -> None:
-        """Print parts, unless only JSON is printed."""
+        """Print texts and tables, unless JSON goes to the standard output."""
         if not self.is_quiet:
             print_parts(*parts, max_width=max_width)
 
@@ -109,9 +112,9 @@ def open_job(
     jobs: int | None = 0,
     scheduler: str | None = None,
 ) -> Iterator[VerificationJob]:
-    """Yield a job after checking that its outputs can be written; close its engine at the end.
+    """Yield a job after checking that its output files can be written.
 
-    A store error after some results ends the command with one sentence.
+    The engine is closed at the end. An error of the store is reported as one sentence.
     """
     options.check_engine_options(jobs, scheduler)
     names = announce_claims(claims, json_path)
@@ -134,7 +137,7 @@ def open_job(
 
 
 def announce_claims(claims: Sequence[str] | None, json_path: Path | None) -> list[str]:
-    """Return names of claims; print those whose code is imported.
+    """Return the names of the claims; print the user-defined ones, as their code is imported.
 
     Nothing is printed if JSON goes to the standard output.
     """
@@ -146,7 +149,7 @@ def announce_claims(claims: Sequence[str] | None, json_path: Path | None) -> lis
 
 
 class InterimSummary:
-    """Verdicts so far and remaining claims; printed once, after `INTERIM_SECONDS`.
+    """Summary of the verdicts so far, printed once, after `INTERIM_SECONDS` seconds.
 
     Parameters
     ----------
@@ -162,7 +165,7 @@ class InterimSummary:
 
     @contextmanager
     def print_in_time(self) -> Iterator[None]:
-        """Print the summary if the block takes long."""
+        """Return a context that prints the summary if it lasts longer than `INTERIM_SECONDS`."""
         timer = threading.Timer(INTERIM_SECONDS, lambda: self._steps.write_line(self.format()))
         timer.daemon = True
         timer.start()
@@ -172,13 +175,13 @@ class InterimSummary:
             timer.cancel()
 
     def count(self, row: "Verdict", created: bool) -> None:
-        """Record one more verdict, and whether it was computed now (not cached)."""
+        """Record one more verdict; `created` says whether it was computed and not cached."""
         self._open.remove(row.claim.name)
         self._rows.append(row)
         self._steps.count(row, created)
 
     def format(self) -> str:
-        """Return the summary: verdicts so far, and remaining claims."""
+        """Return text on the verdicts so far and the remaining claims."""
         from pfbench.verification.outcomes import Verification
         from pfbench.verification.summaries import format_summary
 

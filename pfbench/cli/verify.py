@@ -1,4 +1,4 @@
-"""``pfbench verify``: verdicts on claims, with their evidence."""
+"""``pfbench verify``: verify claims, and print verdicts with their evidence."""
 
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import replace
@@ -91,7 +91,7 @@ def verify(
 def _verify_claims(
     work: VerificationJob, case_seed: int | None, *, include_held_bounds: bool
 ) -> None:
-    """Verify claims on the methods that they are about, and examine errata."""
+    """Verify claims on the methods that they are about, and try to reproduce errata."""
     from pfbench.claims.catalogue import ERRATA, load_user_papers, select_claims
     from pfbench.verification.session import choose_case_seed, search_counterexamples
 
@@ -114,9 +114,10 @@ def _verify_claims(
 
 
 def _verify_algorithm(work: VerificationJob, reference: str, case_seed: int | None) -> None:
-    """Verify claims on a user's algorithm: those on methods, then quick ones first.
+    """Verify claims on a user-defined algorithm.
 
-    Without claims, the algorithm is checked as by ``pfbench check``.
+    Claims about methods come first, then the quickest ones. If no claim is named, the algorithm is
+    checked as by ``pfbench check``.
     """
     from pfbench.checking import check
     from pfbench.claims.catalogue import algorithm_and_claims, methods_first_then_quickest_key
@@ -160,7 +161,10 @@ def report_results_and_exit_if_unexpected(
     work: VerificationJob,
     instances: "Sequence[HardestInstance]" = (),
 ) -> None:
-    """Write and show verdicts and findings; exit with status 1 if one is unexpected."""
+    """Write and print verdicts and errata; exit with status 1 if a result is unexpected.
+
+    Unexpected are, for example, a violated claim and an erratum that is not reproduced.
+    """
     from pfbench.claims.catalogue import PAPERS, load_user_papers, paper_titles
     from pfbench.verification.statistics import MOST_TESTS
     from pfbench.verification.summaries import format_summary
@@ -195,7 +199,7 @@ def report_results_and_exit_if_unexpected(
 
 
 def sentences_on_unreproduced_errata(findings: "Sequence[ErratumFinding]") -> Iterator[str]:
-    """Yield a sentence for each erratum that is not reproduced."""
+    """Yield a sentence for each erratum that the evidence does not reproduce."""
     for finding in findings:
         if finding.failure_reason:
             yield f"erratum {finding.erratum.name} could not be examined: {finding.failure_reason}."
@@ -204,7 +208,7 @@ def sentences_on_unreproduced_errata(findings: "Sequence[ErratumFinding]") -> It
 
 
 def _verify_repeatedly(work: VerificationJob) -> None:
-    """Verify once for each seed; report how often each claim had each verdict."""
+    """Verify the claims once for each seed, and report how often each verdict occurred."""
     from pfbench.claims.catalogue import select_claims
     from pfbench.verification.verdict_tables import repetition_table
 
@@ -254,7 +258,10 @@ def _render_verdicts(done: "Verification") -> RenderableType:
 
 
 def _describe_evidence_needed_to_decide(row: "Verdict") -> str:
-    """Return the evidence that would decide an inconclusive user-defined bound; else ""."""
+    """Return text on the evidence that would decide an inconclusive user-defined bound.
+
+    The text is empty for every other verdict.
+    """
     from pfbench.verification.summaries import describe_deciding_evidence
 
     is_undecided = row.verdict == VerdictName.INCONCLUSIVE and not row.lost
@@ -288,7 +295,7 @@ def _render_decisions_by_criterion() -> RenderableType:
 
 
 def render_claim_list(claims: "Sequence[Claim]", effort: str, errata: Sized = ()) -> RenderableType:
-    """Return the table of claims, and their expected times."""
+    """Return a table of claims with their expected times, and the number of errata."""
     rows = [(c.name, c.kind, c.source, format_duration(c.seconds(effort))) for c in claims]
     minutes = sum(claim.seconds(effort) for claim in claims) / 60
     end = f"{format_plural(len(claims), 'claim')}, about {minutes:.1f} min on one core ({effort})"
@@ -310,7 +317,7 @@ def report_unit_dependence(claims: "Sequence[Claim]", work: VerificationJob) -> 
 def check_homogeneity(
     claims: "Iterable[Claim]", errata: "Iterable[Erratum]" = ()
 ) -> "list[Homogeneity]":
-    """Return the unit checks of claims, of schedules of their own methods, and of errata."""
+    """Return the unit checks of claims, of their user-defined schedules, and of errata."""
     from pfbench.verification.homogeneity import check_claim, check_erratum
     from pfbench.verification.schedule_homogeneity import check_schedule
 
@@ -329,7 +336,7 @@ def check_homogeneity(
 def _search_harder_instances(
     work: VerificationJob, rows: "Sequence[Verdict]", include_held_bounds: bool
 ) -> "list[HardestInstance]":
-    """Search harder instances for user-defined bounds that are inconclusive, and for rates."""
+    """Search harder problem instances for inconclusive user-defined bounds, and for rates."""
     from pfbench.claims.harder_instances import (
         SECONDS,
         bounds_quantity_other_than_calls,
@@ -371,7 +378,11 @@ def _search_harder_instances(
 def _render_harder_instances(
     instances: "Sequence[HardestInstance]", rows: "Sequence[Verdict]"
 ) -> RenderableType | None:
-    """Return harder instances, with a hint on loose bounds for which none was searched."""
+    """Return text on harder instances, None if there is nothing to print.
+
+    The text also names user-defined bounds that hold and for which no harder instance was
+    searched.
+    """
     from pfbench.claims.harder_instances import bounds_quantity_other_than_calls
 
     searched = {instance.claim for instance in instances}
