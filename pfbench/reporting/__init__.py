@@ -1,9 +1,8 @@
 """Comparison reports: one HTML page that opens offline, and Markdown, SVG, PDF, CSV, LaTeX.
 
-A report reads finished runs and nothing else. `results` groups the runs; `statistics` and
-`comparison` compute the numbers; `findings` states them in sentences and tables. `tables` defines
-every table once for all formats, `figures` draws, `documents` assembles the pages, and `writer`
-writes the files.
+A report is computed from finished runs only. `results` groups the runs. `comparison` and `ranking`
+compute the numbers, and `answers` states them in sentences. `tables` defines tables independently
+of the format, `panels` and `svg` draw figures, and `writer` writes the files.
 """
 
 from pfbench.reporting.report import collect_report

@@ -1,4 +1,4 @@
-"""The answer of a study in sentences: which method needs the fewest calls to the target."""
+"""Sentences that answer which method needs the fewest oracle calls to reach the target."""
 
 import math
 from collections import Counter
@@ -30,7 +30,7 @@ _MOST_NAMED = 4
 
 @dataclass(frozen=True)
 class _TargetRow:
-    """Methods of one panel, by their calls to the hardest target at equal counts.
+    """Methods on one problem and setting, ordered by expected calls to the hardest target.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class _TargetRow:
 
     @property
     def cheapest_methods(self) -> str:
-        """Label of the method with the fewest calls, or of all that share the minimum."""
+        """Label of the method with the fewest calls; several labels if methods are tied."""
         labels = [method.group.label for calls, method in self.order if calls == self.order[0][0]]
         return labels[0] if len(labels) == 1 else f"{join_items(labels)} alike"
 
@@ -69,9 +69,11 @@ def _list_rows(comparison: Comparison) -> list[_TargetRow]:
 
 
 def answer_sentences(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return sentences on the comparison, then on the cheapest method by each kind of calls.
+    """Return sentences on which methods need the fewest oracle calls to the hardest target.
 
-    The target is the hardest that the spec states; without one, the last values are compared.
+    The first two sentences describe the comparison and say which methods reach the target. Then
+    there is one for each kind of oracle calls. If the study has no target, the final values are
+    compared instead.
 
     Parameters
     ----------
@@ -114,7 +116,7 @@ def _comparison_sentence(results: StudyResults) -> str:
 
 
 def _target_sentence(results: StudyResults, target: Stop, rows: Sequence[_TargetRow]) -> str:
-    """Return a sentence on the runs that reach the target, and on methods that never do."""
+    """Return a sentence on how many runs reach the target, and which methods never reach it."""
     level = f"{name_within_sentence(target.measure)} ≤ {format_significant(target.target)}"
     reached = sum(sum(row.hits.values()) for row in rows)
     if not reached:
@@ -131,7 +133,10 @@ def _target_sentence(results: StudyResults, target: Stop, rows: Sequence[_Target
 
 
 def _describe_cheapest(comparison: Comparison, panel_noun: str) -> str:
-    """Return a sentence on the methods with the fewest calls; empty if none reaches the target."""
+    """Return a sentence on the methods that need the fewest calls to the target.
+
+    The sentence is empty if no run reaches the target.
+    """
     rows = _list_rows(comparison)
     reached, calls = [row for row in rows if row.order], comparison.price.description
     if not reached:
@@ -142,7 +147,10 @@ def _describe_cheapest(comparison: Comparison, panel_noun: str) -> str:
 
 
 def _describe_order(row: _TargetRow, calls: str) -> str:
-    """Return a sentence on the methods of the only panel, ordered by their expected calls."""
+    """Return a sentence that lists the methods in the order of their expected calls.
+
+    It is used if the study has a single panel, which is one problem at one setting.
+    """
     minimum, best = row.order[0]
     named = [
         f"{method.group.label} {format_calls_in_sentence(value)}{_format_hits(method)}"
@@ -158,7 +166,10 @@ def _describe_order(row: _TargetRow, calls: str) -> str:
 
 
 def _describe_winners(reached: Sequence[_TargetRow], calls: str, panel_noun: str) -> str:
-    """Return a sentence that counts the panels on which each method needs the fewest calls."""
+    """Return a sentence on how often each method needs the fewest calls to the target.
+
+    It counts panels; a panel is one problem at one setting.
+    """
     significant = format_integer(sum(row.is_significant for row in reached))
     text = (
         f"Fewest {calls}: {_count_wins([row.cheapest_methods for row in reached])} of "
@@ -177,7 +188,7 @@ def _describe_winners(reached: Sequence[_TargetRow], calls: str, panel_noun: str
 
 
 def _final_value_sentences(results: StudyResults) -> Iterator[str]:
-    """Yield, for each measure, a sentence on the methods that end lowest."""
+    """Yield, for each measure, a sentence on the methods with the lowest final value."""
     for measure in results.study.measures:
         panels = list(filter(None, (_final_medians(panel, measure) for panel in results.panels)))
         if not panels:
@@ -194,7 +205,7 @@ def _final_value_sentences(results: StudyResults) -> Iterator[str]:
 
 
 def _final_medians(panel: SettingResults, measure: str) -> list[tuple[float, str]]:
-    """Return the final median of each method that has one, with its label, the lowest first."""
+    """Return (median of the final values, label) pairs of the methods, the lowest first."""
     ends = [(final_summary(group.runs, measure).median, group.label) for group in panel.groups]
     return sorted((end for end in ends if not math.isnan(end[0])), key=lambda end: end[0])
 
@@ -205,19 +216,23 @@ def _format_range(values: Sequence[float]) -> str:
 
 
 def _format_hits(algorithm: ScoredAlgorithm) -> str:
-    """Return ``(8 of 10 seeds)``; '' if all runs reach the target."""
+    """Return text such as ``(8 of 10 seeds)``; empty if all runs reach the target."""
     hits, number = algorithm.calls[-1].hits, len(algorithm.group.runs)
     return "" if hits == number else f" ({hits} of {number} seeds)"
 
 
 def _count_wins(winners: Sequence[str]) -> str:
-    """Return ``a on 3 and b on 2`` for the winner of each panel."""
+    """Return text such as ``a on 3 and b on 2`` on how often each method wins."""
     wins = Counter(winners).most_common()
     return _join_some([f"{name} on {format_integer(number)}" for name, number in wins], "method")
 
 
 def _join_some(names: Sequence[str], noun: str) -> str:
-    """Join names; of more than `_MOST_NAMED` the first, and the number of the others."""
+    """Join names to a list in words.
+
+    If there are more than `_MOST_NAMED` names, only the first ones are listed, with the number of
+    the others.
+    """
     if len(names) <= _MOST_NAMED:
         return join_items(names)
     rest = pluralize(len(names) - _MOST_NAMED + 1, f"more {noun}")
@@ -232,7 +247,10 @@ def truncation_and_decrease_sentences(results: StudyResults) -> list[str]:
 
 
 def _truncation_sentences(results: StudyResults) -> Iterator[str]:
-    """Yield a sentence on the common budget of each panel in which runs are truncated."""
+    """Yield, for each panel with truncated runs, a sentence on the common budget.
+
+    A panel is one problem at one setting.
+    """
     for panel in results.panels:
         limits, equal = truncate_to_equal_counts(panel)
         pairs = zip(panel.groups, equal.groups, strict=True)
@@ -250,7 +268,11 @@ def _truncation_sentences(results: StudyResults) -> Iterator[str]:
 
 
 def _decrease_sentence(results: StudyResults, measure: str) -> str:
-    """Return a sentence on the methods that do not decrease a measure; '' if it is not recorded."""
+    """Return a sentence on whether the median of a measure ends below its start.
+
+    It names the methods for which the median does not. The sentence is empty if the measure is not
+    recorded.
+    """
     starts = [
         (panel, group, start)
         for panel, group in results.iterate_groups()

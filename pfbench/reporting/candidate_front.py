@@ -1,7 +1,7 @@
-"""One method against those of its class: duels with the best other one, and what they add up to.
+"""Comparison of one method, the candidate, with the best of the other methods of its class.
 
-The class follows from the oracle calls: a method that never projects is compared with the methods
-that never project, any other with all methods.
+If the candidate never projects, its class consists of the methods that never project. Otherwise,
+its class consists of all methods.
 """
 
 import math
@@ -34,7 +34,7 @@ MAX_ROWS = 6
 
 @dataclass(frozen=True)
 class Duel:
-    """Comparison of a method with the best other one, for one target on one problem.
+    """Comparison of a method with the best other method, for one target on one problem.
 
     Attributes
     ----------
@@ -68,29 +68,32 @@ class Duel:
 
     @property
     def calls(self) -> float:
-        """Expected calls of the method to the target."""
+        """Expected oracle calls of the method to the target."""
         return self.candidate.calls_to_target(self.target_index)
 
     @property
     def best_other_calls(self) -> float:
-        """Expected calls of the best other method; infinite if there is none."""
+        """Expected oracle calls of the best other method; infinite if there is none."""
         return self.best_other.calls_to_target(self.target_index) if self.best_other else math.inf
 
     @property
     def is_missed_by_all(self) -> bool:
-        """Whether neither the method nor another one reaches the target."""
+        """Whether neither the method nor any other method reaches the target."""
         return self.rank is None and self.best_other is None
 
     @property
     def ratio(self) -> CallRatio | None:
-        """Ratio of the method's expected calls to the best other's; None if either misses."""
+        """Ratio of the method's expected calls to those of the best other method.
+
+        None if one of the two misses the target.
+        """
         if self.rank is None or self.best_other is None:
             return None
         return CallRatio(self.calls / self.best_other_calls, self.interval)
 
     @property
     def cells(self) -> list[Cell]:
-        """The method's expected calls, the best other method, its calls, and the ratio."""
+        """Table cells: expected calls of the method, best other method, its calls, ratio."""
         both = (self.candidate, self.best_other)
         calls, its = (
             _drop_interval(each.calls_until_targets[self.target_index]) if each else None
@@ -104,9 +107,10 @@ def _drop_interval(expected: ExpectedCalls | None) -> ExpectedCalls | None:
 
 
 def list_duels(comparison: Comparison, label: str, candidates: Collection[str]) -> list[Duel]:
-    """Return the duels of a method with the best other one, by panel and target.
+    """Return the comparisons of a method with the best other method, by panel and target.
 
-    Panels on which all runs of the method were refused are left out.
+    A panel is one problem at one setting. Panels on which all runs of the method were refused are
+    left out.
 
     Parameters
     ----------
@@ -154,7 +158,7 @@ def _make_duel(
 
 @dataclass(frozen=True)
 class CandidateAgainstRivals:
-    """Candidate of a study against the rivals of its class.
+    """Comparison of the candidate with its rivals, the other methods of its class.
 
     Attributes
     ----------
@@ -176,27 +180,27 @@ class CandidateAgainstRivals:
 
     @property
     def results(self) -> StudyResults:
-        """Results of the study."""
+        """Runs of the study, by panel and algorithm."""
         return self.comparisons[0].results
 
     @property
     def price(self) -> Cost:
-        """Price of the first comparison, which ranks the methods."""
+        """Cost of oracle calls by which the methods are ranked."""
         return self.comparisons[0].price
 
     @property
     def methods_in_colour(self) -> tuple[str, ...]:
-        """The candidate's labels and the rivals that are drawn in colour."""
+        """Labels of the candidate and of the strongest rivals, which figures draw in colour."""
         return (*self.candidate_labels, *self.rivals[:MAX_ROWS])
 
     @property
     def rival_class_noun(self) -> str:
-        """Noun for the class of rivals: ``methods`` or ``methods that never project``."""
+        """Noun for the compared methods: ``methods`` or ``methods that never project``."""
         return "methods that never project" if self.not_comparable else "methods"
 
     @cached_property
     def duels(self) -> list[Duel]:
-        """Duels of the candidate with the best rival, by panel and target."""
+        """Comparisons of the candidate with the best rival, by panel and target."""
         return self._duels_at_price(self.comparisons[0])
 
     def _duels_at_price(self, comparison: Comparison) -> list[Duel]:
@@ -204,9 +208,10 @@ class CandidateAgainstRivals:
 
     @cached_property
     def outcome_counts(self) -> tuple[int, int, int, int]:
-        """On how many pairs the candidate is first, near the first, slower, or misses the target.
+        """Numbers of pairs on which the candidate is first, near the first, slower, or misses.
 
-        A pair counts unless the runs begin within the target, or no method reaches it.
+        A pair is one panel with one target. Pairs are not counted if the runs begin within the
+        target, or if no method reaches it.
         """
         duels = [d for d in self.duels if not (d.starts_within_target or d.is_missed_by_all)]
         reached = [duel for duel in duels if duel.rank]
@@ -216,14 +221,14 @@ class CandidateAgainstRivals:
 
     @property
     def outcome_counts_phrase(self) -> str:
-        """Four phrases: on how many pairs the candidate is first, near, behind, or misses."""
+        """Short text with the numbers of `outcome_counts`."""
         first, near, behind, missed = self.outcome_counts
         total = sum(self.outcome_counts)
         return f"first on {first} of {total} · near on {near} · behind on {behind} · missed on {missed}"  # noqa: E501
 
     @cached_property
     def outcome_counts_sentence(self) -> str:
-        """Sentence on how many pairs the candidate is first, near the first, slower, or misses."""
+        """Sentence with the numbers of `outcome_counts`."""
         first, near, behind, missed = self.outcome_counts
         left = sum(d.is_missed_by_all and not d.starts_within_target for d in self.duels)
         unreached = f" ({left} more reached by no method)" if left else ""
@@ -253,7 +258,7 @@ class CandidateAgainstRivals:
 
     @property
     def failure_sentences(self) -> list[str]:
-        """Sentences on the panels on which the candidate was refused or failed, and why."""
+        """Sentences on the panels on which the candidate was refused or failed, with reasons."""
         sentences = []
         for label in self.candidate_labels:
             for panel in self.results.panels:
@@ -266,7 +271,11 @@ class CandidateAgainstRivals:
 
     @cached_property
     def _comparisons_in_table(self) -> list[Comparison]:
-        """The first comparison, then those by each main kind of calls that the candidate makes."""
+        """Comparisons that `duels_table` shows.
+
+        The comparison that ranks the methods is the first. The others are by SFO, LO and PO calls,
+        if the candidate makes such calls; they are left out if the study states a price.
+        """
         own = [group for group in self.results if group.label == self.label]
         kinds = () if self.results.study.price else ("SFO", "LO", "PO")
         return [
@@ -281,7 +290,7 @@ class CandidateAgainstRivals:
 
     @cached_property
     def duels_table(self) -> Table:
-        """Table of the duels: expected calls, best rival, its calls, ratio."""
+        """Table of expected calls of the candidate and the best rival, by panel and target."""
         comparisons = self._comparisons_in_table
         has_further = len(comparisons) > 1
         columns = [self.duels, *map(self._duels_at_price, comparisons[1:])]
@@ -318,7 +327,11 @@ class CandidateAgainstRivals:
         )
 
     def _dominating_rival_or_word_none(self, duel: Duel) -> str | None:
-        """Return a rival with no more calls of any kind, else "none"; None for a missed target."""
+        """Return the label of a rival that needs at most the calls of the candidate, of any kind.
+
+        Of one kind, it needs fewer calls. Return "none" if there is no such rival. Return None if
+        the candidate misses the target, or if runs begin within it.
+        """
         if duel.rank is None or duel.starts_within_target:
             return None
         panels = [
@@ -340,7 +353,7 @@ class CandidateAgainstRivals:
         return min(results)[1] if results else "none"
 
     def calls_by_method(self) -> dict[str, list[float]]:
-        """Return, by label, the sorted expected calls on the pairs that the method reaches."""
+        """Return, by label, the sorted expected calls to the targets that the method reaches."""
         results: dict[str, list[float]] = {}
         for label, _, calls in _calls_to_each_target(self.comparisons[0]):
             results.setdefault(label, []).extend([calls] if math.isfinite(calls) else [])
@@ -348,14 +361,14 @@ class CandidateAgainstRivals:
 
     @property
     def pair_count(self) -> int:
-        """Number of pairs of problem and target."""
+        """Number of pairs of one panel and one target."""
         return len(self.comparisons[0].panels) * len(self.comparisons[0].targets)
 
 
 def _calls_to_each_target(comparison: Comparison) -> Iterator[tuple[str, float, float]]:
-    """Yield label, budget and expected calls of each method on each pair of problem and target.
+    """Yield label, budget and expected calls of each method for each panel and target.
 
-    Without a budget, the cost of the method's longest run takes its place.
+    Without a budget, the cost of the method's longest run is used instead.
     """
     for panel in comparison.panels:
         weights = comparison.price.weights
@@ -368,10 +381,11 @@ def _calls_to_each_target(comparison: Comparison) -> Iterator[tuple[str, float, 
 
 
 def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
-    """Return the mean of log(budget/calls) over all pairs, by method.
+    """Return the mean of log(budget/calls) over all panels and targets, by method.
 
     The mean is the area under the method's profile up to the budget, on a logarithmic axis. A
-    target that is never reached counts 0. No value depends on the other methods.
+    target that is never reached counts as 0. The mean of a method does not depend on the other
+    methods.
     """
     means: dict[str, float] = {}
     pairs = len(comparison.panels) * max(1, len(comparison.targets))
@@ -384,7 +398,10 @@ def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
 def make_candidate_front(
     comparisons: Sequence[Comparison], candidates: Sequence[str]
 ) -> CandidateAgainstRivals:
-    """Return the front of a candidate against its class; the last of its labels represents it."""
+    """Return the comparison of a candidate with the other methods of its class.
+
+    `candidates` has the labels of all forms of the candidate; the last one is compared.
+    """
     results = comparisons[0].results
     projecting = {group.label for group in results if group.makes_calls("po")}
     outside = frozenset(() if projecting & {*candidates} else projecting)
@@ -399,7 +416,7 @@ def make_candidate_front(
 def duels_as_json(
     comparison: Comparison, label: str, candidates: Collection[str]
 ) -> list[dict[str, Any]]:
-    """Return the duels of a method as JSON records; infinite numbers are None."""
+    """Return JSON records that compare a method with the best other one; infinity becomes None."""
     return [
         {
             "problem": duel.title,

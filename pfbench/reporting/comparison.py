@@ -1,7 +1,7 @@
-"""Comparison of the algorithms of a study at equal counts, by expected calls to each target.
+"""Comparison of algorithms at equal numbers of oracle calls, by expected calls to each target.
 
-Every number depends on one algorithm and one problem. The other algorithms affect only the
-significance marks and the ranks.
+All numbers on an algorithm are independent of the other algorithms, except its rank and its mark
+of significance.
 """
 
 import math
@@ -34,7 +34,7 @@ from pfbench.runs.loop.run import Stop
 
 @dataclass(frozen=True)
 class ExpectedCalls:
-    """The expected calls of an algorithm to a target.
+    """Expected number of oracle calls that an algorithm needs to reach a target.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class ExpectedCalls:
 
 @dataclass(frozen=True)
 class ScoredAlgorithm:
-    """Algorithm in one panel at equal counts, with its calls to each target.
+    """Algorithm on one problem at one setting, with its runtimes to each target.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class ScoredAlgorithm:
 
     @cached_property
     def calls_until_targets(self) -> tuple[ExpectedCalls | None, ...]:
-        """Expected calls to each target; None where the target needs no calls of this kind."""
+        """Expected calls to each target; None for a target that needs no calls of this kind."""
         return tuple(
             None
             if calls.needs_none
@@ -84,29 +84,38 @@ class ScoredAlgorithm:
         )
 
     def calls_to_target(self, target: int) -> float:
-        """Return the expected calls to the target with this index; infinite if it needs none."""
+        """Return the expected calls to the target with this index.
+
+        They are infinite if the target needs no calls of this kind.
+        """
         calls = self.calls[target]
         return math.inf if calls.needs_none else ert(calls)
 
     def sample(self, target: int) -> SeedSample:
-        """Return the calls to one target by seed, for a test; empty if it needs no calls."""
+        """Return the calls to one target by seed, for a significance test.
+
+        The sample is empty if the target needs no calls of this kind.
+        """
         calls = self.calls[target]
         sample = np.empty(0) if calls.needs_none else calls.calls
         return SeedSample(sample, self.groups_by_target[target].is_deterministic)
 
     def sample_last_values(self, measure: str, target: float = -math.inf) -> SeedSample:
-        """Return the last values by seed, for a test; values below the target are raised to it."""
+        """Return the final values of a measure by seed, for a significance test.
+
+        Values below the target are replaced by the target.
+        """
         values = np.maximum(self.last_values[measure], target)
         return SeedSample(values, self.group.is_deterministic)
 
     def median(self, measure: str) -> float:
-        """Return the median of the last values; infinite if half of the runs or more failed."""
+        """Return the median of the final values; infinite if at least half of the runs failed."""
         return median(self.last_values[measure])
 
 
 @dataclass(frozen=True)
 class SettingComparison:
-    """Scored algorithms of one panel, with the significant leader of each column.
+    """Comparison of algorithms on one problem at one setting, with the significantly best ones.
 
     Attributes
     ----------
@@ -125,14 +134,14 @@ class SettingComparison:
     leader_by_measure: Mapping[str, int | None]
 
     def find(self, label: str) -> ScoredAlgorithm | None:
-        """Return an algorithm by its label, None if it has no run here."""
+        """Return the algorithm with a label, None if it has no run on this problem."""
         named = (scored for scored in self.algorithms if scored.group.label == label)
         return next(named, None)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Comparison of all algorithms of a study at one price of calls.
+    """Comparison of all algorithms of a study, by one cost of oracle calls.
 
     Attributes
     ----------
@@ -150,12 +159,12 @@ class Comparison:
 
     @property
     def targets(self) -> tuple[Stop, ...]:
-        """The targets, hardest last."""
+        """Target values of the study, the hardest last."""
         return self.results.study.targets
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Measures whose last values are compared."""
+        """Names of the measures whose final values are compared."""
         return list_compared_measures(self.results)
 
 
@@ -166,7 +175,9 @@ Equal = Sequence[tuple[Limits, SettingResults]]
 def compare_algorithms(
     results: StudyResults, price: Cost, equal: Equal | None = None
 ) -> Comparison:
-    """Compare the algorithms of a study by expected calls to each target, at a price of calls.
+    """Compare the algorithms of a study by their expected cost to reach each target.
+
+    `price` is the cost of the oracle calls.
 
     Parameters
     ----------
@@ -197,7 +208,11 @@ def compare_algorithms(
 
 
 def list_compared_measures(results: StudyResults) -> tuple[str, ...]:
-    """Return the measures of a study; also the suboptimality if every best value is known."""
+    """Return the measures of a study.
+
+    The suboptimality is added if the objective is measured and the best value of each problem is
+    known.
+    """
     is_known = all(group.best_known and None not in group.best_known for group in results)
     measures = results.study.measures
     return (*measures, SUBOPTIMALITY) if is_known and OBJECTIVE in measures else measures
@@ -206,7 +221,11 @@ def list_compared_measures(results: StudyResults) -> tuple[str, ...]:
 def score_panel(
     results: StudyResults, truncated_panel: SettingResults, price: Cost
 ) -> tuple[ScoredAlgorithm, ...]:
-    """Return the algorithms of a truncated panel, with their runtimes at a price."""
+    """Return the algorithms on one problem at one setting, with their runtimes to each target.
+
+    The runs of `truncated_panel` are truncated to a common budget; `price` is the cost of oracle
+    calls.
+    """
     study, measures = results.study, list_compared_measures(results)
     algorithms = []
     for group in truncated_panel.groups:
@@ -232,7 +251,10 @@ def _make_calls_column(algorithms: Sequence[ScoredAlgorithm], target: int) -> _C
 def _make_values_column(
     algorithms: Sequence[ScoredAlgorithm], measure: str, stop: Stop | None
 ) -> _Column:
-    """Return the last values; all values at or below the stopping target count as equal."""
+    """Return the final values of a measure by algorithm, as samples and as medians.
+
+    Values at or below the target count as equal to it.
+    """
     target = stop.target if stop and stop.measure == measure else -math.inf
     samples = [algorithm.sample_last_values(measure, target) for algorithm in algorithms]
     return samples, [max(algorithm.median(measure), target) for algorithm in algorithms]

@@ -1,4 +1,4 @@
-"""Results for published rankings, as sentences, as a table, and as JSON."""
+"""Tests of published rankings of methods, as sentences, as a table, and as JSON."""
 
 import math
 from collections.abc import Sequence
@@ -35,11 +35,12 @@ START = " (its start)"
 
 
 def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
-    """Return sentences on which published rankings flip; empty without rankings.
+    """Return sentences on which published rankings are reversed in the runs.
 
-    If a paper states its own unit of cost, its orders are judged in that unit, and further
-    sentences say which of them differ in pfbench's counts. Without such a unit no order flips; it
-    can only be "the other way round".
+    If a paper states its unit of cost, its rankings are judged in that unit. Further sentences
+    then list the rankings that differ in the counts of pfbench. Without a stated unit, a reversed
+    ranking is called "the other way round". There are no sentences if the study has no published
+    rankings.
     """
     published = [result for result in results if result.ordering.is_published]
     own = [result for result in published if result.uses_paper_unit]
@@ -79,7 +80,7 @@ _VERDICT_VERBS = {
 
 
 def _unit_flip_sentences(published: Sequence[OrderingResult]) -> list[str]:
-    """Return sentences on orders with opposite verdicts in the paper's unit and in a count."""
+    """Return sentences on rankings that are reversed between the paper's unit and a count."""
     sentences = []
     for source in _group(published, "ordering"):
         panels = _group(source, "panel")
@@ -102,7 +103,10 @@ def _unit_flip_sentences(published: Sequence[OrderingResult]) -> list[str]:
 def _opposite_results(
     results: Sequence[OrderingResult], title: str
 ) -> tuple[OrderingResult, OrderingResult] | None:
-    """Return the results in the paper's unit and in a count if they are opposite, else None."""
+    """Return a ranking's results in the paper's unit and in a count, if these are opposite.
+
+    Return None if they are not opposite, or if one is missing.
+    """
     own = next((result for result in results if result.uses_paper_unit), None)
     counted = next((result for result in results if result.cost_unit.title == title), None)
     if own is None or counted is None:
@@ -112,7 +116,10 @@ def _opposite_results(
 
 
 def _group(results: Sequence[OrderingResult], part: str) -> list[list[OrderingResult]]:
-    """Group results by their ordering or panel, in the order of first occurrence."""
+    """Return lists of results with the same ranking, or with the same panel.
+
+    `part` is "ordering" or "panel". The lists are in the order of their first result.
+    """
     groups: dict[int, list[OrderingResult]] = {}
     for result in results:
         groups.setdefault(id(getattr(result, part)), []).append(result)
@@ -120,13 +127,16 @@ def _group(results: Sequence[OrderingResult], part: str) -> list[list[OrderingRe
 
 
 def seed_warning(study: Study) -> str:
-    """Return a sentence if a study has too few seeds to decide any published order; else ''."""
+    """Return a sentence if the study has too few seeds to decide any ranking; otherwise ''."""
     vain = "decide no published order in a test of"
     return too_few(len(study.seeds), study.ordering_pair_count, vain)
 
 
 def order_verdict_table(study: Study, results: Sequence[OrderingResult]) -> Table | None:
-    """Return the verdict on each order in each panel and unit; None without orders."""
+    """Return a table of the verdicts on published rankings; None without rankings.
+
+    There is one row for each ranking, panel and unit of cost.
+    """
     if not results:
         return None
     rows = [
@@ -162,7 +172,7 @@ def order_verdict_table(study: Study, results: Sequence[OrderingResult]) -> Tabl
 
 
 def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
-    """Return the tested orders as JSON records; infinite numbers are None."""
+    """Return the tests of rankings as JSON records; infinite numbers become None."""
     return [
         {
             "source": result.ordering.source,
@@ -196,7 +206,7 @@ def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
 
 
 def ordering_setup_sentences(study: Study) -> list[str]:
-    """Return sentences on the units, method forms and assumed settings used to judge orders."""
+    """Return sentences on the units, method variants and assumptions used to test rankings."""
     sentences = []
     for unit in study.units:
         is_stated = any(unit.covers_ordering(ordering) for ordering in study.orderings)
@@ -218,18 +228,21 @@ def ordering_setup_sentences(study: Study) -> list[str]:
 
 
 def format_order(ordering: PublishedOrdering) -> str:
-    """Return an order as text, e.g. ``svrg before sgd``."""
+    """Return a ranking as text, such as ``svrg before sgd``."""
     return " before ".join(join_items(location) for location in ordering.order)
 
 
 def table_heading(results: Sequence[OrderingResult]) -> str:
-    """Return the heading of a table of rankings: "published orders" if all are published."""
+    """Return the heading of the table: "published orders" if all rankings are published."""
     published = all(result.ordering.is_published for result in results)
     return "published orders" if published else "orders"
 
 
 def _describe_charges(study: Study, unit: CostUnit) -> str:
-    """Return the cost that a unit charges each algorithm, by setting where it differs."""
+    """Return text on the cost of oracle calls of each algorithm in a unit.
+
+    The text lists several costs if the cost depends on the setting.
+    """
     report = dict[str, list[str]]()
     for setting in study.settings:
         owner = dict[str, list[str]]()
@@ -246,7 +259,7 @@ def _describe_charges(study: Study, unit: CostUnit) -> str:
 
 
 def _describe_ordering(ordering: PublishedOrdering, study: Study) -> str:
-    """Return text on an order: the order, the compared quantity, its source and its forms."""
+    """Return text on a ranking: its methods, compared quantity, source and method variants."""
     statement = f"“{ordering.quotation}”" if ordering.is_published else ordering.quotation
     source = ", ".join(filter(None, (ordering.source, ordering.location)))
     text = ": ".join(filter(None, (source, statement)))
@@ -257,7 +270,7 @@ def _describe_ordering(ordering: PublishedOrdering, study: Study) -> str:
 
 
 def _describe_forms(ordering: PublishedOrdering, study: Study) -> str:
-    """Return text on which forms of the methods an order is judged in."""
+    """Return text on which variants of the methods a ranking is tested with."""
     if ordering.stated_settings:
         return f"in the form that the paper states, “{ordering.stated_settings}”"
     group = [name for name in dict.fromkeys(ordering.names) if len(study.expand_form(name)) > 1]

@@ -1,6 +1,7 @@
-"""Data for the script of the page: bands, seeds, axes with their ticks, slopes and targets.
+"""JSON data for the interactive figures of the HTML page: curves, axes, slopes and targets.
 
-All statistics are computed here, for each choice that the page offers; the script only draws them.
+All statistics are computed here, for each option of the page. The script of the page only draws
+them.
 """
 
 import base64
@@ -59,7 +60,10 @@ PRICE = "price"
 
 
 def gzip_base64(text: str) -> str:
-    """Return a text compressed by gzip, as base64; equal texts give equal bytes."""
+    """Return a text compressed by gzip and encoded as base64.
+
+    Equal texts give equal results.
+    """
     return base64.b64encode(gzip.compress(text.encode("utf-8"), 9, mtime=0)).decode("ascii")
 
 
@@ -69,7 +73,7 @@ def figure_data_json(
     labels: Sequence[str],
     rates: Sequence[RateLine] = (),
 ) -> str:
-    """Return the data of all interactive figures of the page as JSON.
+    """Return the data of all interactive figures of the page as JSON text.
 
     Parameters
     ----------
@@ -99,7 +103,7 @@ def figure_data_json(
 
 
 class _StudyData:
-    """Builder of the JSON record of one study's figures."""
+    """Builder of the JSON record for the interactive figures of one study."""
 
     def __init__(
         self,
@@ -129,7 +133,7 @@ class _StudyData:
         ]
 
     def record(self) -> dict[str, Any]:
-        """Return the JSON record of the study, as the script of the page reads it."""
+        """Return the JSON record of the study, in the form that the script of the page reads."""
         study, results = self._results.study, self._results
         displayed = self._first.results.study.labels
         return {
@@ -178,13 +182,19 @@ class _StudyData:
         }
 
     def _is_counted(self, group: RunGroup, axis: str) -> bool:
-        """Return whether a group makes calls of the kind on an axis, and so has a line there."""
+        """Return whether the algorithm makes oracle calls of the kind on an axis.
+
+        If it makes none, it has no line on this axis.
+        """
         if axis == PRICE and self._cost is not None:
             return any(map(self._cost.total_cost, group.runs))
         return axis not in COUNTED or group.makes_calls(axis)
 
     def _value_scales(self) -> dict[str, dict[str, list[Any]]]:
-        """Return linear and logarithmic y-axes by measure and problem; None where impossible."""
+        """Return the linear and the logarithmic y-axis by measure and problem.
+
+        A logarithmic axis is None if no value is positive.
+        """
         scales: dict[str, dict[str, list[Any]]] = {}
         for measure in self._measures:
             lines: dict[str, list[PanelLine]] = {}
@@ -204,7 +214,7 @@ class _StudyData:
         return scales
 
     def _call_scales(self, groups: Sequence[RunGroup]) -> dict[str, list[Any]]:
-        """Return the linear and the logarithmic x-axis of a panel for each quantity on it."""
+        """Return the linear and the logarithmic x-axis of a panel, by quantity on the axis."""
         scales = {}
         for axis in self._axes:
             counted = (group.runs for group in groups if self._is_counted(group, axis))
@@ -215,10 +225,10 @@ class _StudyData:
         return scales
 
     def _group_record(self, group: RunGroup) -> dict[str, Any]:
-        """Return the JSON record of one algorithm in one panel: bands and single runs.
+        """Return the JSON record of one algorithm on one problem: bands and single runs.
 
-        If all runs have spent equal amounts at each iteration, all axes share `bands`, and `x` has
-        the amounts at the grid points. Otherwise `other` has separate bands for that axis.
+        If all runs have made equal numbers of calls at each iteration, `bands` applies to all
+        axes, and `x` has these numbers. Otherwise, `other` has separate bands for the axis.
         """
         grid = sorted({step for run in group.runs for step in trace_column(run, "iteration")})
         shared: dict[str, Any] = {}
@@ -256,7 +266,7 @@ class _StudyData:
 
 
 def _digits(axis: str) -> int:
-    """Return the number of significant digits of the numbers on an x-axis."""
+    """Return the number of significant digits for numbers on an x-axis."""
     return 4 if axis == "seconds" else 9
 
 
@@ -269,7 +279,7 @@ def _scale_record(scale: AxisScale | None) -> list[Any] | None:
 
 
 def _pad_band(band: MedianBand, grid: Sequence[float]) -> MedianBand:
-    """Return a band on a finer grid, with NaN at the added points."""
+    """Return a band on a finer grid, with NaN at the added grid points."""
     columns = np.full((4, len(grid)), np.nan)
     columns[:, np.searchsorted(grid, band.x)] = band.median, band.low, band.high, band.runs
     median, low, high, runs = columns
@@ -277,7 +287,10 @@ def _pad_band(band: MedianBand, grid: Sequence[float]) -> MedianBand:
 
 
 def _band_record(band: MedianBand, group: RunGroup) -> dict[str, Any]:
-    """Return the JSON record of a band: median, both ends, and number of runs if it varies."""
+    """Return the JSON record of a band: its median and, for several runs, its ends.
+
+    The number of runs is included if it varies along the band.
+    """
     record = {"y": _encode_numbers(band.median)}
     if len(group.runs) > 1:
         record |= {"low": _encode_numbers(band.low), "high": _encode_numbers(band.high)}
@@ -286,10 +299,10 @@ def _band_record(band: MedianBand, group: RunGroup) -> dict[str, Any]:
 
 
 def _theorem_constant(panel: SettingResults, label: str, rate: RateLine) -> float | None:
-    """Return the constant of a rate from the theorem's bound; None unless all runs finished.
+    """Return the factor C of a rate C calls^-power, computed from the theorem's bound.
 
-    The theorem bounds a measure at the end of its schedule. The constant is the median bound
-    times the median number of calls to the power of the rate.
+    The theorem bounds a measure at the end of its schedule. C is the median bound times the median
+    number of calls to the given power. Return None unless all runs finished the schedule.
     """
     group = panel.find(label)
     guarantees = group.guarantees if group else ()
@@ -303,7 +316,10 @@ def _theorem_constant(panel: SettingResults, label: str, rate: RateLine) -> floa
 def _thin_and_price_runs(
     runs: Sequence[Run], targets: Sequence[Stop], cost: Cost | None
 ) -> Iterator[Run]:
-    """Yield runs with only the displayed rows, and a column with the cost up to each row."""
+    """Yield copies of runs with only the displayed trace rows.
+
+    If `cost` is given, a column with the cost up to each row is added.
+    """
     retained = list_displayed_iterations(runs, targets)
     for run in runs:
         prices = cost.cost_along_trace(run).tolist() if cost else []
@@ -318,7 +334,7 @@ def _thin_and_price_runs(
 
 
 def list_displayed_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> frozenset[float]:
-    """Return the recorded iterations that the page keeps, common to all runs of a group.
+    """Return the recorded iterations that the page displays, for all runs of one algorithm.
 
     They include the last iteration of each run, and the first at which a run reaches a target.
     """
@@ -340,7 +356,7 @@ def list_displayed_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> f
 
 
 def _encode_numbers(values: Any, digits: int = 5) -> Any:
-    """Encode numbers for JSON: integers by their differences, others rounded, NaN as None."""
+    """Encode numbers for JSON: integers as differences, others rounded, NaN as None."""
     array = np.asarray(values, dtype=float)
     if array.size and (np.abs(array) < 2.0**53).all() and (array == np.round(array)).all():
         return {"d": np.diff(array, prepend=0).astype(np.int64).tolist()}

@@ -1,4 +1,4 @@
-"""Contents of a figure before drawing: bands, ends, ranges and ticks of every panel."""
+"""Data of a figure before it is drawn: bands, ends of runs, ranges and ticks of every panel."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ _LEAST, _DECADES = 1e-300, 307.0
 
 @dataclass(frozen=True)
 class PanelLine:
-    """One algorithm in one panel, against one axis."""
+    """Line of one algorithm in one panel of a figure."""
 
     label: str
     band: MedianBand
@@ -34,7 +34,7 @@ class PanelLine:
 
     @property
     def max_x(self) -> float:
-        """The greatest x of the line; 0 if it has no points."""
+        """Greatest x of the line; 0 if it has no points."""
         return max(map(float, (*self.band.x[-1:], *(end.x for end in self.endings))), default=0.0)
 
     @property
@@ -52,7 +52,8 @@ class PanelLine:
     def has_diverged_or_still_grows(self) -> bool:
         """Whether a run diverged, or the median still grows steeply at its end.
 
-        An error that starts at the size of rounding and grows to its usual size does not count.
+        A measure that starts at the size of rounding errors, and grows to its usual size early,
+        does not count.
         """
         sizes = np.abs(self.band.median)
         grows = len(sizes) > 1 and sizes[-1] > GROWTH * max(sizes[0], sizes[(len(sizes) - 1) // 2])
@@ -60,7 +61,7 @@ class PanelLine:
 
     @property
     def values_for_axis_range(self) -> Array:
-        """The y-values that an axis must show: all, or only the first if the line diverges."""
+        """Values that the y-axis must show: all, or only the first if the line diverges."""
         return (
             self.band.median[:1] if self.has_diverged_or_still_grows else self.all_plotted_y_values
         )
@@ -68,7 +69,7 @@ class PanelLine:
 
 @dataclass(frozen=True)
 class AxisScale:
-    """Scale, range (`low`, `high`) and ticks of an axis."""
+    """Scale of an axis, linear or logarithmic, with its range and ticks."""
 
     log: bool
     low: float
@@ -77,7 +78,10 @@ class AxisScale:
 
     @property
     def clip_range(self) -> tuple[float, float]:
-        """Range to which lines are clipped, wider than the panel, so that clipping is invisible."""
+        """Range to which lines are clipped.
+
+        The range is wider than the axis, so that the cut ends of lines are not visible.
+        """
         if self.log:
             length = math.log10(self.high) - math.log10(self.low)
             return 0.0, 10.0 ** min(math.log10(self.high) + length, _DECADES)
@@ -86,7 +90,7 @@ class AxisScale:
 
 @dataclass(frozen=True)
 class FigureData:
-    """Panels of a study: one row for each measure, one column for each problem and setting.
+    """Data of a study's figure: one row for each measure, one column for each panel.
 
     Attributes
     ----------
@@ -113,7 +117,7 @@ class FigureData:
 
 
 def compute_figure(results: StudyResults) -> FigureData:
-    """Compute the contents of a study's figure, with its runs truncated to equal counts."""
+    """Return the data of a study's figure, with the runs truncated to a common budget."""
     results = truncate_study(results)
     study, panels = results.study, results.panels
     unit_columns = [unit.single_trace_column for unit in study.units[:1]]
@@ -149,20 +153,20 @@ def compute_figure(results: StudyResults) -> FigureData:
 
 
 def make_panel_line(group: RunGroup, axis: str, measure: str) -> PanelLine:
-    """Return the line of an algorithm in a panel."""
+    """Return the line of an algorithm in a panel, for one x-axis and one measure."""
     ends = tuple(early_endings(group.runs, axis, measure))
     return PanelLine(group.label, median_band(group.runs, axis, measure), ends)
 
 
 def _positive_x_range(lines: Sequence[PanelLine]) -> tuple[float, float]:
-    """Return the least positive x of a panel, and the greatest."""
+    """Return the least positive x and the greatest x of the lines in a panel."""
     greatest = max((line.max_x for line in lines), default=0.0)
     first = [float(x) for line in lines for x in line.band.x[line.band.x > 0.0][:1]]
     return min(first, default=greatest), greatest
 
 
 def _spans_widely(lines: Sequence[PanelLine]) -> bool:
-    """Return whether the ends of a panel's lines differ so much that a linear axis hides one."""
+    """Return whether the lines of a panel end at such different x that a linear axis hides one."""
     ends = [line.max_x for line in lines if line.max_x > 0]
     return bool(ends) and max(ends) > WIDE * min(ends)
 
@@ -170,7 +174,7 @@ def _spans_widely(lines: Sequence[PanelLine]) -> bool:
 def make_axis_scale(
     lines: Sequence[PanelLine], *, log: bool | None = None, levels: Sequence[float] = ()
 ) -> AxisScale:
-    """Return the y-axis of lines; diverging lines may leave its range.
+    """Return the y-axis for lines; lines that diverge may leave its range.
 
     Parameters
     ----------
@@ -207,7 +211,7 @@ def make_axis_scale(
 
 
 def make_calls_scale(spent: Array, *, log: bool) -> AxisScale | None:
-    """Return the x-axis for the given positive numbers of calls; None if there are none."""
+    """Return the x-axis for positive numbers of oracle calls; None if there are none."""
     if not spent.size:
         return None
     if not log:
@@ -222,7 +226,7 @@ def _shorten(ticks: Iterator[tuple[float, str]]) -> Iterator[tuple[float, str]]:
 
 
 def format_short(number: float) -> str:
-    """Return a number with the suffix k, M or G for thousands, millions or billions."""
+    """Return a number as text, with the suffix k, M or G for 1e3, 1e6 or 1e9."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(number) >= size:
             return f"{number / size:g}{unit}"
@@ -283,7 +287,10 @@ _MARKERS = (
 
 @dataclass(frozen=True)
 class LineStyle:
-    """Colour, dash (lengths of dashes and gaps in px, empty: solid) and marker of one line."""
+    """Colour, dash pattern and marker of one line.
+
+    The dash pattern has the lengths of dashes and gaps in pixels; it is empty for a solid line.
+    """
 
     color: str
     on_dark: str
@@ -293,7 +300,7 @@ class LineStyle:
 
 
 def line_style(number: int) -> LineStyle:
-    """Return the colour, dash and marker of the algorithm with this number."""
+    """Return the colour, dash pattern and marker of the algorithm with this index."""
     color = _COLORS[number % len(_COLORS)]
     marker, path = _MARKERS[number % len(_MARKERS)]
     dash = _DASHES[number % len(_DASHES)]

@@ -1,4 +1,4 @@
-"""The LaTeX table of a study: as wide as a column of a paper, with caption and label."""
+"""LaTeX table of a study, as wide as a column of a paper, with caption and label."""
 
 import math
 import re
@@ -41,7 +41,7 @@ def paper_table(
     stem: str,
     front: CandidateAgainstRivals | None = None,
 ) -> str:
-    """Return the table as LaTeX, for the package booktabs.
+    """Return the LaTeX code of a study's table, for the package booktabs.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def paper_table(
 
 
 class _TableCell(NamedTuple):
-    """The values by seed behind a cell, the number that it displays, and its text."""
+    """Table cell: its values by seed, the number that it displays, and its text."""
 
     sample: SeedSample
     number: float
@@ -108,7 +108,11 @@ class _TableCell(NamedTuple):
 def _choose_columns(
     comparison: Comparison,
 ) -> list[tuple[str, Callable[[ScoredAlgorithm], _TableCell]]]:
-    """Return heading and cells of the hardest targets, which are last, or of the first measures."""
+    """Return the heading of each column, with a function that makes its cells.
+
+    The columns are for the hardest targets, the hardest last, or for the first measures if there
+    are no targets.
+    """
     targets = comparison.targets
     if targets:
         first = max(0, len(targets) - COLUMNS)
@@ -244,7 +248,7 @@ _LETTERS = frozenset("ßæøœłÆØŒŁ")
 def escape_latex(text: str) -> str:
     """Return a text escaped for LaTeX.
 
-    A character that some engines lack is written by its code point.
+    Characters that some LaTeX engines lack are replaced by their code points.
     """
     escaped = escape_text(text).translate(LATEX)
     escaped = _POWER.sub(
@@ -254,7 +258,7 @@ def escape_latex(text: str) -> str:
 
 
 def _escape_character(character: str) -> str:
-    """Return a character that every font encoding has, any other as ``[U+XXXX]``."""
+    """Return a character unchanged if every font encoding has it, else as ``[U+XXXX]``."""
     parts = unicodedata.normalize("NFD", character)
     letter, marks = parts[0], parts[1:]
     if (letter.isascii() and _ACCENTS.issuperset(marks)) or character in _LETTERS:

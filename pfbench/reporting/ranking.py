@@ -1,9 +1,9 @@
-"""Ranks of the algorithms of a panel, by expected calls to targets and values at equal counts.
+"""Ranks of algorithms on one problem, by expected calls to targets and by final values.
 
-An algorithm ranks by the hardest target that it reaches, then by the expected calls to that target.
-An algorithm that reaches no target ranks by the median of its last values. The rank is 1 plus the
-number of algorithms with a smaller score, as printed. Runs are compared at equal counts: they are
-truncated to the least budget of a panel, so a larger budget is no advantage.
+An algorithm ranks by the hardest target that it reaches, then by the expected calls to that
+target. An algorithm that reaches no target ranks by the median of its final values. The rank is 1
+plus the number of algorithms with a smaller score, rounded as printed. Runs are compared at equal
+counts: they are truncated to a common budget.
 """
 
 import sys
@@ -55,7 +55,7 @@ _NO_SCORE: Score = (sys.maxsize, np.inf, np.inf)
 
 @dataclass(frozen=True)
 class RankedAlgorithm:
-    """Algorithm with its rank in its panel.
+    """Algorithm with its rank among those on one problem at one setting.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class RankedAlgorithm:
 
     @property
     def statuses(self) -> str:
-        """Number of runs by status, in words."""
+        """Text on how many runs ended with each status."""
         statuses = Counter(run.status for run in self.group.runs)
         return ", ".join(f"{number} {status}" for status, number in statuses.most_common())
 
@@ -102,7 +102,7 @@ Ranking = list[tuple[SettingResults, list[RankedAlgorithm]]]
 def rank_algorithms(
     results: StudyResults, price: Cost | None = None, *, use_last_values: bool = True
 ) -> Ranking:
-    """Return the algorithms of each panel in the order of their ranks.
+    """Return, for each problem and setting, the algorithms in the order of their ranks.
 
     Parameters
     ----------
@@ -135,15 +135,18 @@ def rank_algorithms(
 
 
 def ranking_price(results: StudyResults) -> Cost:
-    """Return the cost that ranks algorithms: the study's price, or its first counted kind."""
+    """Return the cost by which algorithms are ranked.
+
+    It is the price of the study, or the first kind of oracle calls that the runs make.
+    """
     return Cost.from_weights(results.study.price or list_counted_kinds(results)[0])
 
 
 def initially_shown_algorithms(results: StudyResults) -> tuple[str, ...]:
-    """Return the algorithms that figures show at first: all, or of very many the best ranked.
+    """Return the labels of the algorithms that figures show at first.
 
-    Of more than `MAX_ROWS` these are the study's first algorithm and its tuned form, then the first
-    of each panel, the second of each panel, and so on.
+    These are all algorithms if there are at most `MAX_ROWS`. Otherwise, they are the first
+    algorithm of the study, its tuned form, and the best ranked of each panel.
     """
     labels = results.study.labels
     if len(labels) <= MAX_ROWS:
@@ -158,9 +161,9 @@ def initially_shown_algorithms(results: StudyResults) -> tuple[str, ...]:
 def keep_ranking_rows(run: Run, targets: Sequence[Stop], limits: Sequence[Limits] = ()) -> Run:
     """Return a run with only the trace rows that determine its rank.
 
-    The rows kept are the first that reaches each target, and the last with a value of each measure,
-    in the whole run and within each of `limits`. The first row beyond each limit is kept, too, as
-    it determines what a truncated run is charged.
+    These rows are the first that reaches each target, and the last with a value of each measure.
+    They are selected in the whole run and within each of `limits`. The first row beyond each limit
+    is included, too, as it determines the cost of the truncated run.
     """
     firsts = (run.first_value(target.measure, target.target) for target in targets)
     needed = {first for first in firsts if first is not None}
@@ -173,19 +176,19 @@ def keep_ranking_rows(run: Run, targets: Sequence[Stop], limits: Sequence[Limits
 
 
 def list_counted_kinds(results: StudyResults) -> list[str]:
-    """Return the kinds of calls that the runs of a study make."""
+    """Return the kinds of oracle calls that the runs of a study make."""
     kinds = [kind for kind in KINDS if any(group.makes_calls(kind) for group in results)]
     return kinds or ["sfo"]
 
 
 def find_compared_measure(results: StudyResults) -> str:
-    """Return the measure whose values are compared: that of the targets, else the first one."""
+    """Return the measure whose final values are compared: that of the targets, else the first."""
     stop = results.study.final_target
     return stop.measure if stop else results.study.measures[0]
 
 
 def table(results: StudyResults) -> Table:
-    """Return the table of results: rank, hits of the hardest target, calls, last value."""
+    """Return the table of results: rank, runs that reach the target, calls, final value."""
     study, kinds = results.study, list_counted_kinds(results)
     is_plural = len(study.targets) > 1
     rows = []
@@ -208,7 +211,7 @@ def table(results: StudyResults) -> Table:
 
 
 def as_json(results: StudyResults) -> list[dict[str, Any]]:
-    """Return the ranking of every panel as JSON records; infinite numbers are None."""
+    """Return the ranks on every problem and setting as JSON records; infinity becomes None."""
 
     def finite_or_none(value: float) -> float | None:
         return value if np.isfinite(value) else None
@@ -235,7 +238,11 @@ def as_json(results: StudyResults) -> list[dict[str, Any]]:
 
 
 def _score_algorithm(scored: ScoredAlgorithm, measure: str | None) -> Score | None:
-    """Return the score of an algorithm; less is better. None if it has no calls and no value."""
+    """Return the score by which an algorithm is ranked; a smaller score is better.
+
+    Return None if the algorithm reaches a target at no cost, or reaches none and has no finite
+    final value.
+    """
     for missed, calls in enumerate(reversed(scored.calls)):
         if calls.hits:
             charged = calls.total_calls.any()
@@ -251,7 +258,7 @@ def _rank_among_scores(score: Score | None, scores: Sequence[Score | None]) -> i
 
 
 def _score_samples(row: Sequence[ScoredAlgorithm], measure: str) -> list[SeedSample]:
-    """Return the scores of the runs of each algorithm as numbers in the same order, for a test."""
+    """Return the scores of each algorithm's runs as numbers in the same order, for a rank test."""
     scores = [
         [_score_run(scored, k, measure) for k in range(len(scored.group.runs))] for scored in row
     ]
@@ -266,7 +273,7 @@ def _score_samples(row: Sequence[ScoredAlgorithm], measure: str) -> list[SeedSam
 
 
 def _score_run(scored: ScoredAlgorithm, index: int, measure: str) -> Score:
-    """Return the score of a run; less is better."""
+    """Return the score of a single run; a smaller score is better."""
     for missed, calls in enumerate(reversed(scored.calls)):
         if np.isfinite(calls.calls[index]):
             return missed, float(calls.calls[index]), np.inf
@@ -308,7 +315,7 @@ def _format_calls(ranked: RankedAlgorithm, kind: str) -> str:
 
 
 def ranking_basis_sentence(results: StudyResults, price: Cost | None = None) -> str:
-    """Return a sentence on the calls or last values from which the ranks are computed."""
+    """Return a sentence that says by which calls or final values the algorithms are ranked."""
     study, price = results.study, price or ranking_price(results)
     if study.final_target is None:
         last = name_within_sentence(find_compared_measure(results))
@@ -322,7 +329,7 @@ def ranking_basis_sentence(results: StudyResults, price: Cost | None = None) -> 
 
 
 def _table_note(results: StudyResults) -> str:
-    """Return the note below the table: censored runs, and the meaning of its marks."""
+    """Return the note below the table: the ranking rule, and the number of censored runs."""
     target = results.study.final_target
     note = (
         f"{ranking_basis_sentence(results)} "

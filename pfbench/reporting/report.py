@@ -1,4 +1,4 @@
-"""A whole report: spec, results, environments and theory, from outcomes, reports or a suite."""
+"""Data of a whole report, made from outcomes of runs, from other reports, or from a suite."""
 
 import re
 from collections import Counter
@@ -30,7 +30,7 @@ from pfbench.runs.planning.suite import (
 
 @dataclass(frozen=True)
 class RateLine:
-    """A rate as a straight line of a log-log figure: a measure falls like C calls^-power.
+    """Convergence rate as a line in a log-log figure: a measure decreases as C calls^-power.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class RateLine:
 
 @dataclass(frozen=True)
 class StatedClaim:
-    """A claim about a method.
+    """Published claim about a method, with the verdict of its check.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class StatedClaim:
 
 @dataclass(frozen=True)
 class MethodTheory:
-    """Published rates and claims of a report's methods."""
+    """Published rates and claims about the methods of a report."""
 
     rates: tuple[RateLine, ...] = ()
     claims: tuple[StatedClaim, ...] = ()
@@ -82,7 +82,7 @@ class MethodTheory:
 
 @dataclass(frozen=True)
 class RunEnvironment:
-    """Environment in which some of the runs were made, and the number of these runs."""
+    """Software and hardware environment of some runs, and the number of these runs."""
 
     values: Mapping[str, str]
     runs: int
@@ -90,7 +90,7 @@ class RunEnvironment:
 
 @dataclass(frozen=True)
 class Report:
-    """Spec, results and environments of a report, and the theory of its methods."""
+    """Data of a report: spec, results, environments, and published claims about its methods."""
 
     spec: Spec
     results: tuple[StudyResults, ...]
@@ -100,12 +100,14 @@ class Report:
     """Labels of the candidate; empty in a report without a candidate."""
 
     def _repr_html_(self) -> str:
-        """Return the tables of results as HTML for Jupyter."""
+        """Return the tables of results as HTML, for Jupyter."""
         return "".join(table(results)._repr_html_() for results in self.results)
 
 
 def collect_report(spec: Spec, outcomes: Sequence[PlanOutcome]) -> Report:
-    """Group the outcomes as the spec orders them, with all texts of the spec escaped.
+    """Return a report on the outcomes of the planned runs, grouped as in the spec.
+
+    All texts of the spec are escaped.
 
     Raises
     ------
@@ -156,7 +158,7 @@ def _printable(value: Any, allowed: str = "") -> Any:
 
 
 def merge_reports(name: str, title: str, reports: Sequence[Report]) -> Report:
-    """Merge reports into one that has all their studies in order, each with its own key."""
+    """Merge several reports into one with all their studies; each study gets a unique key."""
     studies: list[Study] = []
     results: list[StudyResults] = []
     number: Counter[tuple[tuple[str, str], ...]] = Counter()
@@ -187,31 +189,31 @@ def merge_reports(name: str, title: str, reports: Sequence[Report]) -> Report:
 def _list_environments(
     runs_by_environment: Counter[tuple[tuple[str, str], ...]],
 ) -> tuple[RunEnvironment, ...]:
-    """Return the environments, the one of most runs first."""
+    """Return the distinct environments of the runs, the most frequent first."""
     ordered = sorted(runs_by_environment.items(), key=lambda item: (-item[1], item[0]))
     return tuple(RunEnvironment(dict(key), runs) for key, runs in ordered)
 
 
 class RunSource(Protocol):
-    """Source of the runs of a comparison, cached or new."""
+    """Protocol for sources of the runs of a comparison: cached or executed."""
 
     def find_cached(self, plans: Sequence[PlannedRun]) -> Collection[PlannedRun]:
-        """Return the plans whose runs are cached."""
+        """Return the planned runs whose results are cached."""
 
     def fetch(
         self, title: str, plans: Sequence[PlannedRun], candidate_plans: Collection[PlannedRun]
     ) -> Sequence[PlanOutcome]:
-        """Return the outcomes of planned runs, executing those that are not cached."""
+        """Return the outcomes of planned runs; execute the runs that are not cached."""
 
     def provenance(
         self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
     ) -> list[str]:
-        """Return sentences on where the runs come from."""
+        """Return sentences that say where the runs come from."""
 
 
 @dataclass(frozen=True)
 class SuiteComparison:
-    """Comparison of a candidate with the methods of a suite.
+    """Comparison of a candidate with the other methods of a suite.
 
     Attributes
     ----------
@@ -239,7 +241,9 @@ def compare_on_suite(
     *,
     rerun: bool = False,
 ) -> SuiteComparison:
-    """Compare a method with a suite: tune it if needed, execute missing runs, and report.
+    """Compare a method with the other methods of a suite, and return the report.
+
+    The method is tuned if its parameters require it, and missing runs are executed.
 
     Parameters
     ----------
@@ -290,7 +294,10 @@ def compare_on_suite(
 def remove_fully_refused_methods(
     suite: Spec, protected_labels: Collection[str], outcomes: Sequence[PlanOutcome]
 ) -> tuple[Spec, list[str]]:
-    """Return a suite without fully refused methods, and the labels of those removed."""
+    """Return a suite without methods that were refused on all problems, and their labels.
+
+    The methods with `protected_labels` are never removed.
+    """
     refused = {outcome.plan for outcome in outcomes if outcome.entry.run.status == Status.REFUSED}
     rest = [label for label in suite.study.labels if label not in protected_labels]
     unfit = [label for label in rest if suite_runs(suite, [label]) <= refused]
@@ -311,7 +318,7 @@ def _refuse_unsuitable(suite: Spec, method: str, candidate_outcomes: Sequence[Pl
 
 
 def figure_rates(results: StudyResults, rates: Sequence[RateLine]) -> list[tuple[str, RateLine]]:
-    """Return the rates that a study's figure can show, each with the algorithm's label."""
+    """Return (label, rate) pairs of the rates that a study's figure can show."""
     measures = {target.measure for target in results.study.targets} | {*results.study.measures}
     return [
         (label, rate)
@@ -321,7 +328,7 @@ def figure_rates(results: StudyResults, rates: Sequence[RateLine]) -> list[tuple
 
 
 def claims_table(results: StudyResults, claims: Sequence[StatedClaim]) -> Table | None:
-    """Return a table of the claims with evidence about a study's methods, or None."""
+    """Return a table of the verified claims about a study's methods; None if there are none."""
     subject = [
         (label, claim)
         for (label, method), claim in product(_catalogue_names_by_label(results).items(), claims)
@@ -347,5 +354,5 @@ def claims_table(results: StudyResults, claims: Sequence[StatedClaim]) -> Table 
 
 
 def _catalogue_names_by_label(results: StudyResults) -> dict[str, str]:
-    """Return the names of the methods in the catalogue by their labels."""
+    """Return the catalogue name of each method, by its label in the study."""
     return {group.label: group.algorithm for group in results}

@@ -1,4 +1,4 @@
-"""Contents of a report, independent of its format: its parts and their provenance."""
+"""Contents of a report, independent of its format: sentences, tables, figures and provenance."""
 
 import math
 import os
@@ -28,7 +28,7 @@ from pfbench.runs.planning.study import Spec, Study
 
 @dataclass(frozen=True)
 class ReportPart:
-    """One study of a report; its tables and sentences are computed once, for all formats."""
+    """Contents of one study in a report, computed once for all formats."""
 
     results: StudyResults
     comparisons: tuple[Comparison, ...]
@@ -45,22 +45,22 @@ class ReportPart:
 
     @property
     def study(self) -> Study:
-        """The study itself."""
+        """Study that this part is about."""
         return self.results.study
 
     @property
     def brief_sentences(self) -> list[str]:
-        """Sentences on flipped published orders and on the methods with the fewest calls."""
+        """Sentences on reversed published rankings, and on the methods with the fewest calls."""
         return [*ordering_text.flip_sentences(self.ordering_results), *self.answer_sentences]
 
     @cached_property
     def answer_sentences(self) -> list[str]:
-        """Sentences on which methods need the fewest calls to the target."""
+        """Sentences on which methods need the fewest oracle calls to the target."""
         return answer_sentences(self.comparisons)
 
     @cached_property
     def candidate_sentences(self) -> list[str]:
-        """Sentences on the candidate: ranks by problem and target, failures and tuning."""
+        """Sentences on the candidate: its ranks by problem and target, its failures and tuning."""
         if self.front is None:
             return []
         tuning = tuning_effects.tuning_sentences(self.study)
@@ -73,7 +73,7 @@ class ReportPart:
 
     @property
     def all_sentences(self) -> list[str]:
-        """All sentences on the study; in a report on one method only those on the candidate."""
+        """All sentences on the study; if there is a candidate, only those on it."""
         if self.front is not None:
             return self.candidate_sentences
         return [
@@ -85,26 +85,30 @@ class ReportPart:
 
     @property
     def tuning_choice_table(self) -> Table | None:
-        """Table of the candidate's tuned parameters; None without a candidate or tuning."""
+        """Table of the candidate's tuned parameters; None without candidate or tuning."""
         if self.front is None:
             return None
         return tuning_effects.choice_table(self.study, self.front.candidate_labels)
 
     @cached_property
     def results_tables(self) -> list[Table]:
-        """Tables of results, one for each price; in a report on one method only the first."""
+        """Tables of results, one for each cost of oracle calls.
+
+        If there is a candidate, there is only the first table, with the candidate and its
+        strongest rivals.
+        """
         if self.front is None:
             return results_tables(self.comparisons)
         return [results_table(self.comparisons[0], labels={*self.front.methods_in_colour})]
 
     @cached_property
     def ordering_verdict_table(self) -> Table | None:
-        """Table of the verdicts on published orders; None without orders."""
+        """Table of the verdicts on published rankings; None if the study tests none."""
         return ordering_text.order_verdict_table(self.study, self.ordering_results)
 
     @cached_property
     def results_of_listed_runs(self) -> StudyResults:
-        """Results whose runs are listed: in a report on one method the candidate's, else all."""
+        """Results whose runs are listed: those of the candidate if there is one, else all."""
         if self.front is None:
             return self.results
         return self.results.restrict_algorithms(self.front.candidate_labels)
@@ -116,7 +120,7 @@ class ReportPart:
 
     @property
     def tables(self) -> list[Table]:
-        """All tables that are displayed on a screen: in a terminal or a notebook."""
+        """All tables for display in a terminal or a notebook."""
         tables = [
             self.ordering_verdict_table,
             ranking.table(self.results),
@@ -129,7 +133,7 @@ class ReportPart:
 
     @property
     def interval_certificate_sentence(self) -> str:
-        """Sentence that names the measures with certified intervals; or ''."""
+        """Sentence on the measures that are shown as certified intervals; or ''."""
         names = [name for name in self.study.measures if _is_interval(self.results, name)]
         text = join_items([measure_label(name) for name in names])
         return f" For {text}, the upper end of the certified interval is shown." if names else ""
@@ -137,7 +141,7 @@ class ReportPart:
 
 @dataclass(frozen=True)
 class ReportContents:
-    """Everything that one report shows, for all formats."""
+    """All contents of a report, independent of its format."""
 
     spec: Spec
     parts: tuple[ReportPart, ...]
@@ -150,7 +154,7 @@ class ReportContents:
 
     @property
     def labels_in_colour_order(self) -> list[str]:
-        """Labels of all algorithms, in the order of their colours."""
+        """Labels of all algorithms; the index of a label determines its colour."""
         first = [
             label for part in self.parts if part.front for label in part.front.methods_in_colour
         ]
@@ -159,11 +163,14 @@ class ReportContents:
 
     @property
     def date(self) -> str:
-        """Creation time of the report as text, in UTC."""
+        """Time at which the report was created, as text in UTC."""
         return self.created.strftime("%Y-%m-%d %H:%M UTC")
 
     def provenance(self) -> list[tuple[str, str]]:
-        """Return (name, text) pairs: command, version, commit, date, seeds, machine."""
+        """Return (name, text) pairs that say how the report was made.
+
+        They have the command, version, commit, date, seeds and machine.
+        """
         seeds = [f"{part.study.title}: {seeds_in_words(part.study)}" for part in self.parts]
         durations = []
         if any(part.study.orderings for part in self.parts):
@@ -187,7 +194,7 @@ class ReportContents:
 
 @dataclass(frozen=True, repr=False)
 class ReportSummary:
-    """Sentences, tables and files of a report, for printing and Jupyter.
+    """Sentences, tables and file paths of a report, for printing and for Jupyter.
 
     Attributes
     ----------
@@ -202,11 +209,11 @@ class ReportSummary:
     files: tuple[Path, ...] = ()
 
     def __repr__(self) -> str:
-        """Return the sentences and the paths of the written files."""
+        """Return the sentences and the paths of the written files as text."""
         return "\n".join([*self.sentences, *map(str, self.files)])
 
     def _repr_html_(self) -> str:
-        """Return sentences and tables as Jupyter shows them."""
+        """Return the sentences and tables as HTML, for Jupyter."""
         statement = "".join(f"<p>{html_text(text)}</p>" for text in self.sentences)
         return statement + "".join(table._repr_html_() for table in self.tables)
 
@@ -214,7 +221,7 @@ class ReportSummary:
 def make_contents(
     report: Report, command: str, commit: str | None, created: datetime
 ) -> ReportContents:
-    """Compute everything that a report shows."""
+    """Compute all contents of a report."""
     # Only the command line imports the front door; by now it is loaded in any case.
     version = str(sys.modules[__name__.partition(".")[0]].__version__)
     parts = (_make_part(report.spec, part, report.candidate_labels) for part in report.results)
@@ -242,12 +249,12 @@ def _make_part(spec: Spec, results: StudyResults, candidates: tuple[str, ...]) -
 
 
 def file_stem(spec: Spec, study: Study) -> str:
-    """Return the stem that the names of a study's files share."""
+    """Return the stem of the file names of a study."""
     return f"{spec.name}-{study.key}" if study.key else spec.name
 
 
 def seeds_in_words(study: Study) -> str:
-    """Return the seeds as text, e.g. ``0 to 9``."""
+    """Return the seeds of a study as text, such as ``0 to 9``."""
     first, last = study.seeds[0], study.seeds[-1]
     if len(study.seeds) > 2 and study.seeds == tuple(range(first, last + 1)):
         return f"{first} to {last}"
@@ -255,7 +262,10 @@ def seeds_in_words(study: Study) -> str:
 
 
 def interval_failure_sentence(results: StudyResults) -> str:
-    """Return a sentence that bounds the probability of a wrong certified interval; or ''."""
+    """Return a sentence on the probability that a certified interval is wrong.
+
+    The sentence is empty if the probability is 0.
+    """
     probability = math.fsum(run.failure_probability for _, run in results.runs)
     if not probability:
         return ""
@@ -267,7 +277,7 @@ def interval_failure_sentence(results: StudyResults) -> str:
 
 
 def describe_machine() -> str:
-    """Return text on this machine's processor and its number of threads."""
+    """Return text on the processor of this machine and its number of logical processors."""
     model = platform.processor() or platform.machine()
     with suppress(OSError, StopIteration):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

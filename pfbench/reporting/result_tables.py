@@ -1,4 +1,4 @@
-"""The results of a study as tables: expected calls to each target, last values, ranks."""
+"""Tables of the results of a study: expected calls to each target, final values, ranks."""
 
 import csv
 import io
@@ -25,11 +25,12 @@ CSV_HEAD = "problem,setting,algorithm,price,measure,target,expected,low,high,hit
 
 
 def compare_by_each_price(results: StudyResults) -> list[Comparison]:
-    """Return the comparisons of a study: at its price, if stated, then by each kind of calls.
+    """Return the comparisons of a study by each cost of oracle calls.
 
-    If lmo_products is measured, the last comparison is by products of matrices. Full gradients
-    (FO) are compared only if no run counts component gradients (SFO). A study without targets has
-    only the first comparison.
+    The first one is by the price of the study, if stated; the others are by each kind of calls.
+    Full gradients (FO) are compared only if no run counts component gradients (SFO). If
+    lmo_products is measured, the last comparison is by products of matrices. A study without
+    targets has only the first comparison.
     """
     study = results.study
     counts = [k for k in AXES if k in COUNTED and any(group.makes_calls(k) for group in results)]
@@ -46,7 +47,10 @@ def compare_by_each_price(results: StudyResults) -> list[Comparison]:
 
 
 def results_tables(comparisons: Sequence[Comparison]) -> list[Table]:
-    """Return a table for each price; only the first has the last values, which depend on none."""
+    """Return one table of results for each cost of oracle calls.
+
+    Only the first table has the final values, as these do not depend on the cost.
+    """
     return [
         results_table(comparison, include_last_values=number == 0)
         for number, comparison in enumerate(comparisons)
@@ -59,7 +63,7 @@ def results_table(
     include_last_values: bool = True,
     labels: Collection[str] | None = None,
 ) -> Table:
-    """Return the table of expected calls to each target, last values and ranks.
+    """Return a table of expected calls to each target, final values and ranks.
 
     Parameters
     ----------
@@ -97,7 +101,7 @@ def results_table(
 
 
 def _table_note(comparison: Comparison, include_last_values: bool) -> str:
-    """Return the note that explains the columns and marks of the table of results."""
+    """Return the note that explains the columns and marks of a table of results."""
     parts = []
     if comparison.targets:
         parts.append(
@@ -144,9 +148,11 @@ def _summarise_last_value(algorithm: ScoredAlgorithm, measure: str) -> FinalSumm
 
 
 def results_csv(comparisons: Sequence[Comparison]) -> str:
-    """Return a study as CSV: a line for each expected calls, last value and exact count.
+    """Return the results of a study as CSV text.
 
-    A line without a measure has the fewest and the most calls that a run spent in total.
+    There is one line for each expected number of calls, each final value, and each exact count. A
+    line with an exact count has no measure; its numbers are the fewest and the most calls that a
+    run made in total.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -171,7 +177,7 @@ def results_csv(comparisons: Sequence[Comparison]) -> str:
 def _target_lines(
     comparison: Comparison, panel: SettingComparison, index: int
 ) -> Iterator[list[object]]:
-    """Yield the CSV lines of the expected calls of an algorithm to each target."""
+    """Yield the CSV lines with the expected calls of an algorithm, one for each target."""
     scored, price = panel.algorithms[index], str(comparison.price)
     columns = zip(
         comparison.targets, scored.calls_until_targets, panel.leader_by_target, strict=True

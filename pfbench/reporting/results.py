@@ -1,7 +1,7 @@
-"""The runs of a report, grouped by study, panel and algorithm, and truncated to equal counts.
+"""Runs of a report, grouped by study, panel and algorithm, and truncated to a common budget.
 
-A panel is one problem at one setting, on which algorithms are compared. At equal counts, each run
-is truncated to the budget that all runs of its panel have.
+A panel is one problem at one setting, on which algorithms are compared. For a comparison at equal
+counts, each run of a panel is truncated to the least budget of these runs.
 """
 
 import math
@@ -30,7 +30,7 @@ Limits = Mapping[str, float]
 
 @dataclass(frozen=True)
 class RunGroup:
-    """The runs of one algorithm on one problem at one setting, by seed.
+    """Runs of one algorithm on one problem at one setting, by seed.
 
     Attributes
     ----------
@@ -65,12 +65,12 @@ class RunGroup:
 
     @cached_property
     def trace_arrays(self) -> tuple[Array, ...]:
-        """Traces of the runs as float arrays, NaN where a value is missing."""
+        """Traces of the runs as float arrays, with NaN for missing values."""
         return tuple(map(trace_array, self.runs))
 
     @cached_property
     def is_deterministic(self) -> bool:
-        """Whether nothing varies over the seeds."""
+        """Whether the runs are equal for all seeds."""
         return is_deterministic(self.runs)
 
     def select_tuned_runs(self, target: Stop) -> "RunGroup":
@@ -79,18 +79,18 @@ class RunGroup:
 
     @property
     def groups_by_tuning(self) -> "list[RunGroup]":
-        """The groups tuned for easier targets, then this one."""
+        """Groups of runs tuned for easier targets, followed by this group."""
         groups = {part.plans: part for _, part in self.groups_by_target if part.plans != self.plans}
         return [*groups.values(), self]
 
     def makes_calls(self, count: str) -> bool:
-        """Return whether any run makes calls of this kind, or took time for ``"seconds"``."""
+        """Return whether any run makes oracle calls of a kind; always true for ``"seconds"``."""
         return count == "seconds" or any(getattr(run.counts, count) for run in self.runs)
 
 
 @dataclass(frozen=True)
 class SettingResults:
-    """Algorithms on one problem at one setting.
+    """Runs of all algorithms on one problem at one setting.
 
     Attributes
     ----------
@@ -110,18 +110,18 @@ class SettingResults:
 
     @property
     def best_known(self) -> float | None:
-        """Least known objective of the problem; None if some of its runs have none."""
+        """Least known objective value of the problem; None if it is unknown or not unique."""
         values = {value for group in self.groups for value in group.best_known}
         return values.pop() if len(values) == 1 else None
 
     def find(self, label: str) -> RunGroup | None:
-        """Return the group of an algorithm by its label; None if it has no runs on this panel."""
+        """Return the runs of the algorithm with a label; None if it has none on this problem."""
         return next((group for group in self.groups if group.label == label), None)
 
 
 @dataclass(frozen=True)
 class StudyResults:
-    """A study with its runs."""
+    """Study of a report, with its runs."""
 
     study: Study
     panels: tuple[SettingResults, ...]
@@ -132,11 +132,11 @@ class StudyResults:
 
     @property
     def runs(self) -> list[tuple[RunGroup, Run]]:
-        """All runs, each with its group."""
+        """All runs of the study, as (group, run) pairs."""
         return [(group, run) for group in self for run in group.runs]
 
     def restrict_algorithms(self, labels: Collection[str]) -> "StudyResults":
-        """Return the results of only the algorithms with these labels."""
+        """Return the results with only the algorithms that have these labels."""
         algorithms = tuple(entry for entry in self.study.algorithms if entry.label in labels)
         panels = tuple(
             replace(panel, groups=tuple(group for group in panel.groups if group.label in labels))
@@ -145,24 +145,24 @@ class StudyResults:
         return StudyResults(replace(self.study, algorithms=algorithms), panels)
 
     def iterate_groups(self) -> Iterator[tuple[SettingResults, RunGroup]]:
-        """Yield the groups, each with its panel."""
+        """Yield (panel, group) pairs of the study."""
         return ((panel, group) for panel in self.panels for group in panel.groups)
 
     @property
     def head(self) -> str:
-        """Heading of the panel titles: ``problem``, ``setting`` or both."""
+        """Heading for the column of panel titles: ``problem``, ``setting`` or both."""
         parts = {"problem": self.study.problems, "setting": self.study.settings}
         names = [name for name, listed in parts.items() if len(listed) > 1]
         return ", ".join(names) or ("setting" if self.panels[0].setting else "problem")
 
     @property
     def panel_noun(self) -> str:
-        """Noun for one panel: ``problem``, ``setting`` or ``panel``."""
+        """Noun for a panel in sentences: ``problem``, ``setting`` or ``panel``."""
         return "panel" if "," in self.head else self.head
 
 
 def group_results(study: Study, stored_runs: "Mapping[PlannedRun, StoredRun]") -> StudyResults:
-    """Group the stored runs of a study by problem, setting and algorithm."""
+    """Return the stored runs of a study, grouped by problem, setting and algorithm."""
     panels = (
         SettingResults(
             problem.label,
@@ -233,7 +233,7 @@ def _setting_title(study: Study, problem: LabelledSelector, setting: Setting) ->
 
 
 def truncate_study(results: StudyResults) -> StudyResults:
-    """Return a study with each panel's runs truncated to the panel's common budget."""
+    """Return the results of a study, with the runs of each panel truncated to a common budget."""
     panels = (truncate_to_equal_counts(panel)[1] for panel in results.panels)
     return replace(results, panels=tuple(panels))
 
@@ -254,10 +254,10 @@ def _truncate_group(group: RunGroup, limits: Limits) -> RunGroup:
 
 
 def common_limits(plans: Iterable[PlannedRun]) -> Limits:
-    """Return the least budget of each count among planned runs.
+    """Return the least budget of planned runs, for each kind of oracle calls.
 
-    If a spec gives all its runs one budget, the result is that budget, and does not depend on which
-    methods are compared.
+    If a spec gives all its runs one budget, the result is that budget, and does not depend on
+    which methods are compared.
     """
     common_limits: dict[str, float] = {}
     for plan in plans:
@@ -267,7 +267,7 @@ def common_limits(plans: Iterable[PlannedRun]) -> Limits:
 
 
 def limits_by_plan(spec: Spec) -> dict[PlannedRun, list[Limits]]:
-    """Return the budgets within which each planned run is compared, one for each panel."""
+    """Return the common budgets to which each planned run is truncated, one for each panel."""
     results: dict[PlannedRun, list[Limits]] = {}
     for study in spec.studies:
         for problem, setting in product(study.problems, study.settings):
@@ -281,11 +281,11 @@ def limits_by_plan(spec: Spec) -> dict[PlannedRun, list[Limits]]:
 
 
 def truncate_run(run: Run, limits: Limits) -> Run:
-    """Return a run truncated to limits, or the run itself if it stays within them.
+    """Return a run truncated to limits on its counts, or the run itself if it is within them.
 
-    The trace ends at the last recorded row within all limits. The run is charged as much as a run
-    with that budget could have spent: the counts of its next row, but no more than the limits. So a
-    larger budget is no advantage.
+    The trace ends at the last recorded row within all limits. The counts of the truncated run are
+    those of the next row, but no more than the limits. So a run with a larger budget has no
+    advantage.
     """
     further = {**run.counts.as_dict(), "iteration": run.iterations, "seconds": run.seconds}
     if all(further[name] <= limit for name, limit in limits.items()):
@@ -309,7 +309,10 @@ def truncate_run(run: Run, limits: Limits) -> Run:
 
 
 def first_row_beyond_limits(run: Run, limits: Limits) -> int:
-    """Return the index of the first row beyond any limit, or the number of rows."""
+    """Return the index of the first trace row that exceeds a limit.
+
+    Return the number of rows if no row does.
+    """
     locations = [(run.columns.index(name), limit) for name, limit in limits.items() if run.columns]
     exceeding = (
         index
@@ -324,11 +327,11 @@ OBJECTIVE, SUBOPTIMALITY = "objective", "suboptimality"
 
 
 def add_suboptimality(run: Run, best_known: float | None) -> Run:
-    """Return a run with its suboptimality as a further column, at each row and at the output.
+    """Return a run with the suboptimality as a further measure.
 
-    The suboptimality is negative where a run has found a better point than was known; this is no
-    error. Without a known value, or without an objective in the trace, the run is returned
-    unchanged.
+    The suboptimality is the objective minus its best known value. It is negative if a run has
+    found a better point than was known; this is no error. The run is returned unchanged if its
+    trace has no objective, or if no best value is known.
     """
     if best_known is None or OBJECTIVE not in run.columns or SUBOPTIMALITY in run.columns:
         return run

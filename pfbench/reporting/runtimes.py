@@ -1,11 +1,11 @@
-"""Runtimes to a target in calls, their expected value with its interval, and shares of targets.
+"""Number of oracle calls until a run reaches a target, with expected values and intervals.
 
 A run reaches a target at its first recorded row where the measure is at most the target; its
 runtime is the cost up to that row. The row depends on how often iterates are recorded, so the
 parameter `every` must be equal for compared runs.
 
-N. Hansen, A. Auger, D. Brockhoff, T. Tušar, Anytime performance assessment in blackbox optimization
-benchmarking, IEEE Transactions on Evolutionary Computation 26 (2022).
+N. Hansen, A. Auger, D. Brockhoff, T. Tušar, Anytime performance assessment in blackbox
+optimization benchmarking, IEEE Transactions on Evolutionary Computation 26 (2022).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ KNOWN_COSTS = (*COUNTED, "products", "iteration", "seconds")
 
 @dataclass(frozen=True)
 class Cost:
-    """A weighted sum of counts, e.g. of SFO + 50 LO.
+    """Weighted sum of counts, such as SFO + 50 LO.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Cost:
 
     @classmethod
     def from_weights(cls, weights: str | Mapping[str, float]) -> "Cost":
-        """Return the cost by one kind of calls, or by several with their weights.
+        """Return the cost given by one kind of oracle calls, or by weights of several kinds.
 
         Raises
         ------
@@ -61,7 +61,7 @@ class Cost:
 
     @classmethod
     def parse(cls, text: str) -> "Cost":
-        """Read ``"sfo=1,lo=20"``.
+        """Return the cost given as text, such as ``"sfo=1,lo=20"``.
 
         Raises
         ------
@@ -84,25 +84,25 @@ class Cost:
 
     @property
     def description(self) -> str:
-        """Counted quantity, in words."""
+        """Text that names the counted quantity."""
         return "products of matrices" if self == PRODUCTS else f"{self} calls"
 
     def column_costs(self, run: Run) -> list[tuple[str, float]]:
-        """Return pairs of a trace column and the cost of one unit of it for a run."""
+        """Return pairs of a trace column and the cost of one unit of it, for a run."""
         return [
             ("lo", weight * _matrix_products_per_lmo(run)) if name == "products" else (name, weight)
             for name, weight in self.weights
         ]
 
     def cost_along_trace(self, run: Run) -> Array:
-        """Return the cost at each recorded row; empty if the trace lacks a column."""
+        """Return the cost up to each recorded row; empty if the trace lacks a needed column."""
         columns = [weight * trace_column(run, name) for name, weight in self.column_costs(run)]
         if any(column.size != len(run.rows) for column in columns):
             return np.empty(0)
         return np.asarray(np.sum(columns, axis=0))
 
     def total_cost(self, run: Run) -> float:
-        """Return the cost of the whole run, including an incomplete last iteration."""
+        """Return the cost of a whole run, including an incomplete last iteration."""
         complete = run.counts.as_dict() | {"iteration": run.iterations, "seconds": run.seconds}
         return float(sum(weight * complete[name] for name, weight in self.column_costs(run)))
 
@@ -112,7 +112,7 @@ PRODUCTS = Cost.from_weights("products")
 
 
 def _matrix_products_per_lmo(run: Run) -> float:
-    """Return the matrix products of each linear minimisation of a run; 0 if not measured."""
+    """Return the number of matrix products in one linear minimisation; 0 if not measured."""
     full_list = trace_column(run, "lmo_products")
     return float(full_list[0]) if full_list.size else 0.0
 
@@ -127,7 +127,7 @@ def _format_term(name: str, weight: float) -> str:
 
 @dataclass(frozen=True)
 class Runtimes:
-    """The calls to one target of the runs of one algorithm on one problem.
+    """Costs until one target is reached, for the runs of one algorithm on one problem.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Runtimes:
 
     @property
     def is_reached(self) -> npt.NDArray[np.bool_]:
-        """Whether each run reached the target."""
+        """Boolean array: whether each run reached the target."""
         return np.isfinite(self.calls)
 
     @property
@@ -152,19 +152,25 @@ class Runtimes:
 
     @property
     def needs_none(self) -> bool:
-        """Whether the target is reached without any charged call."""
+        """Whether some run reaches the target, and the charged cost of every run is 0."""
         return bool(self.hits) and not self.calls_charged.any()
 
     @property
     def calls_charged(self) -> Array:
-        """Cost charged to each run: its calls to the target, or, if it failed, all it spent."""
+        """Cost charged to each run.
+
+        It is the cost up to the target, or that of the whole run if the run misses the target.
+        """
         return np.where(self.is_reached, self.calls, self.total_calls)
 
 
 def make_runtimes(
     runs: Sequence[Run], target: Stop, price: Cost, traces: Sequence[Array] | None = None
 ) -> Runtimes:
-    """Return the runtimes of runs to a target; `traces` are their `trace_array`, if known."""
+    """Return the costs until runs reach a target.
+
+    `traces` are the results of `trace_array` for the runs, if these were computed before.
+    """
     arrays = map(trace_array, runs) if traces is None else traces
     pairs = zip(runs, arrays, strict=True)
     calls = [_calls_to_target(run, trace, target, price) for run, trace in pairs]
@@ -172,10 +178,11 @@ def make_runtimes(
 
 
 def ert(runtimes: Runtimes) -> float:
-    """Return the expected runtime: the total cost charged to the runs over the number of hits.
+    """Return the expected runtime to a target.
 
-    This is the average cost of restarting until the target is reached. Each failed run is charged
-    its own cost. Without a hit, the expected runtime is infinite.
+    It is the total cost charged to the runs over the number of runs that reach the target. This is
+    the average cost of restarting until the target is reached. A run that misses the target counts
+    with its whole cost. If no run reaches the target, the expected runtime is infinite.
     """
     return float(runtimes.calls_charged.sum() / runtimes.hits) if runtimes.hits else float("inf")
 
@@ -211,14 +218,14 @@ _SEED = 20190813
 
 
 class BootstrapInterval(NamedTuple):
-    """Lower and upper end of an interval; the upper end may be infinite."""
+    """Lower and upper end of a bootstrap interval; the upper end may be infinite."""
 
     low: float
     high: float
 
 
 def resampling_counts(numbers: Sequence[int], resamples: int) -> Iterator[Array]:
-    """Yield, for each problem, how often each of its runs is drawn: shape (resamples, runs).
+    """Yield, for each problem, how often each run is drawn: an array (resamples, runs).
 
     Equal arguments give equal draws.
 
@@ -241,14 +248,17 @@ def _draw_resampling_counts(problem: int, runs: int, resamples: int) -> Array:
 
 @lru_cache(maxsize=64)
 def _draw_compact_counts(problem: int, runs: int, resamples: int) -> "np.ndarray[Any, Any]":
-    """Draw the resampling counts of one problem as small integers."""
+    """Return the resampling counts of one problem as an array of small integers."""
     rng = np.random.default_rng(np.random.SeedSequence((_SEED, problem)))
     multinomial = rng.multinomial(runs, np.full(runs, 1.0 / runs), resamples)
     return multinomial.astype(np.min_scalar_type(runs))
 
 
 def resample_ert(runtimes: Runtimes, resamples: Array) -> Array:
-    """Return the expected runtime of each resample; infinite if none of its runs is a hit."""
+    """Return the expected runtime of each resample.
+
+    It is infinite if no run in the resample reaches the target.
+    """
     hits = resamples @ runtimes.is_reached.astype(float)
     with np.errstate(divide="ignore"):
         return np.where(
@@ -257,7 +267,10 @@ def resample_ert(runtimes: Runtimes, resamples: Array) -> Array:
 
 
 def ert_interval(runtimes: Runtimes, resamples: int = RESAMPLES) -> BootstrapInterval | None:
-    """Return the interval of the expected runtime; None for fewer than two runs, or no hit."""
+    """Return the bootstrap interval of the expected runtime.
+
+    Return None for fewer than two runs, or if no run reaches the target.
+    """
     if runtimes.calls.size < 2 or not runtimes.hits:
         return None
     counts = next(resampling_counts([runtimes.calls.size], resamples))
@@ -270,10 +283,11 @@ EVEN = 1.25
 
 
 def ratio_interval(runtimes: Runtimes, other: Runtimes) -> BootstrapInterval | None:
-    """Return the interval of a ratio of expected runtimes; None if one of them has no hit.
+    """Return the bootstrap interval of a ratio of two expected runtimes.
 
-    The runs of both are resampled independently. A resample in which neither has a hit counts as 0
-    for the lower end and as infinite for the upper one. None is also returned for a single run.
+    The runs of both algorithms are resampled independently. If neither algorithm reaches the
+    target in a resample, its ratio counts as 0 for the lower end and as infinite for the upper
+    end. Return None if one algorithm never reaches the target, or has a single run.
     """
     if not (runtimes.hits and other.hits) or min(runtimes.calls.size, other.calls.size) < 2:
         return None
@@ -287,12 +301,18 @@ def ratio_interval(runtimes: Runtimes, other: Runtimes) -> BootstrapInterval | N
 
 
 def is_equivalent(interval: BootstrapInterval | None) -> bool:
-    """Return whether an interval of a ratio shows that two methods are equivalent."""
+    """Return whether the interval of a runtime ratio lies within a factor `EVEN` of 1.
+
+    The two methods then count as equivalent.
+    """
     return interval is not None and interval.low >= 1.0 / EVEN and interval.high <= EVEN
 
 
 def percentile_interval(resamples: Array) -> Array:
-    """Return the interval ends, along the first axis, of values resampled along theirs."""
+    """Return the lower and the upper percentile of resampled values, along the first axis.
+
+    The first axis of `resamples` has the resamples, and that of the result has the two ends.
+    """
     tail = (1 - LEVEL) / 2
     # Values as they were drawn: nothing is interpolated between a number and infinity.
     return np.quantile(resamples, [tail, 1 - tail], axis=0, method="inverted_cdf")
@@ -300,7 +320,7 @@ def percentile_interval(resamples: Array) -> Array:
 
 @dataclass(frozen=True)
 class CumulativeShare:
-    """Non-decreasing step function: the share of targets reached within x calls.
+    """Non-decreasing step function: the share of targets that are reached within x calls.
 
     Attributes
     ----------
@@ -317,10 +337,10 @@ class CumulativeShare:
 
 
 def ecdf(runtimes: Sequence[Sequence[Runtimes]], resamples: int = RESAMPLES) -> CumulativeShare:
-    """Return the share of (problem, target, run) triples reached, against the number of calls.
+    """Return the share of (problem, target, run) triples that are reached within x calls.
 
-    Every problem has equal weight, and so has every target of it. If some triples are never
-    reached, the share ends below 1.
+    Every problem has equal weight, and so has every target of a problem. The share ends below 1 if
+    some runs miss a target.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Curves over seeds: median and band on one grid, and final values of runs."""
+"""Curves over several seeds: median and band on a common grid, and final values of runs."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ QUARTILES_FROM = 5
 
 @dataclass(frozen=True)
 class MedianBand:
-    """Median and band over runs.
+    """Median of a measure over runs, with a band around it.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class MedianBand:
     def thin(self, limit: int, *, log: bool = False) -> "MedianBand":
         """Return a band with at most `limit` points of this one, including the first and the last.
 
-        For a logarithmic axis the points are evenly spaced in the logarithm of x, from the first
+        For a logarithmic axis, the points are evenly spaced in the logarithm of x, from the first
         positive x on.
         """
         first = int(np.searchsorted(self.x, 0.0, side="right")) if log else 0
@@ -64,7 +64,7 @@ class MedianBand:
 
 @dataclass(frozen=True)
 class RunEnding:
-    """Last point, seed and status of a run that did not end as planned."""
+    """Last point of a run that did not end as planned, with its seed and status."""
 
     x: float
     y: float
@@ -74,7 +74,7 @@ class RunEnding:
 
 @dataclass(frozen=True)
 class FinalSummary:
-    """Final values of runs: median, minimum, maximum, and how many of the planned runs have one."""
+    """Median, minimum and maximum of the final values of runs, and the number of runs."""
 
     median: float
     low: float
@@ -93,7 +93,10 @@ def band_legend(seeds: int) -> str:
 
 
 def trace_column(run: Run, name: str) -> Array:
-    """Return a column of the trace, with NaN for a missing value; empty without that column."""
+    """Return a column of the trace as an array, with NaN for missing values.
+
+    The array is empty if the trace lacks the column.
+    """
     if name not in run.columns:
         return np.empty(0)
     index, rows = run.columns.index(name), run.rows
@@ -103,12 +106,12 @@ def trace_column(run: Run, name: str) -> Array:
 
 
 def trace_array(run: Run) -> Array:
-    """Return the trace as an array, shape (rows, columns), with NaN for a missing value."""
+    """Return the trace of a run as an array of shape (rows, columns)."""
     return np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
 
 
 def median_band(runs: Sequence[Run], axis: str, measure: str) -> MedianBand:
-    """Return median and band of a measure over runs, against a count or the seconds.
+    """Return the median and the band of a measure over runs, against a count or the seconds.
 
     If all runs have equal counts at each recorded iteration, the grid is that of the recorded
     iterations, and nothing is interpolated. The same grid is used for seconds, with x the median
@@ -153,7 +156,7 @@ AS_PLANNED = frozenset({Status.FINISHED, Status.TARGET, Status.BUDGET})
 def early_endings(runs: Sequence[Run], axis: str, measure: str) -> list[RunEnding]:
     """Return the last points of the runs that did not end as planned.
 
-    Such runs ended neither by their schedule, nor at their target, nor by their budget.
+    A run ends as planned if it ends by its schedule, at its target, or by its budget.
     """
     endings = []
     for run in runs:
@@ -164,7 +167,7 @@ def early_endings(runs: Sequence[Run], axis: str, measure: str) -> list[RunEndin
 
 
 def final_summary(runs: Sequence[Run], measure: str) -> FinalSummary:
-    """Summarise the last recorded value of each completed run."""
+    """Return statistics of the last recorded values of the completed runs."""
     last = [
         values[-1]
         for run in runs
@@ -176,7 +179,7 @@ def final_summary(runs: Sequence[Run], measure: str) -> FinalSummary:
 
 
 def median_start_value(runs: Sequence[Run], measure: str) -> float:
-    """Return the median over the runs of the measure at the start; NaN without any value."""
+    """Return the median over runs of a measure at the start; NaN if no run has a value there."""
     values = [trace_column(run, measure)[:1] for run in runs]
     existing = [value[0] for value in values if value.size and math.isfinite(value[0])]
     return float(np.median(existing)) if existing else math.nan
@@ -185,7 +188,7 @@ def median_start_value(runs: Sequence[Run], measure: str) -> float:
 def is_deterministic(runs: Sequence[Run]) -> bool:
     """Return whether several runs are equal in everything but their seconds.
 
-    A single run, or runs without a recorded row, are not taken for deterministic.
+    Return False for a single run, and for runs without a recorded row.
     """
     first, *rest = runs
     return bool(rest and first.rows) and all(_runs_equal(first, other) for other in rest)
@@ -201,7 +204,7 @@ def _runs_equal(first: Run, other: Run) -> bool:
 
 
 def _run_curve(run: Run, axis: str, measure: str) -> tuple[Array, Array]:
-    """Return the x and y of a run's recorded rows, only the last row at each x.
+    """Return the x and y of a run's recorded rows, with only the last row at each x.
 
     Values beyond `LARGEST` are clipped to it.
     """
@@ -215,7 +218,11 @@ def _run_curve(run: Run, axis: str, measure: str) -> tuple[Array, Array]:
 
 
 def _interpolate_linearly_on_grid(grid: Array, recorded_x: Array, values: Array, run: Run) -> Array:
-    """Interpolate a run linearly on a grid; NaN before its start and after its failure."""
+    """Return the values of a run on a grid, by linear interpolation.
+
+    Values are NaN before the first recorded row, and after the last row of a run that did not
+    complete.
+    """
     if not recorded_x.size:
         return np.full(grid.size, np.nan)
     after = values[-1] if run.status in COMPLETED else np.nan
@@ -223,9 +230,10 @@ def _interpolate_linearly_on_grid(grid: Array, recorded_x: Array, values: Array,
 
 
 def find_common_calls_by_iteration(runs: Sequence[Run], axis: str) -> dict[float, float]:
-    """Return the calls at each recorded iteration; {} if they differ between the runs.
+    """Return the number of calls at each recorded iteration, if it is the same in all runs.
 
-    Seconds always differ: their median is returned.
+    The result is empty if the runs differ. As seconds always differ, their median over the runs is
+    returned.
     """
     by_iteration: dict[float, list[float]] = {}
     for run in runs:

@@ -25,9 +25,9 @@ _EXACT = 100
 
 
 class SeedSample(NamedTuple):
-    """The values of a method over the seeds, smaller is better; and whether none varies.
+    """Values of a method over the seeds, and whether the method is deterministic; less is better.
 
-    Equal values of a deterministic method on the same data count as one number, not as a sample.
+    Values of a deterministic method on the same data count as one number, not as a sample.
     """
 
     values: Array
@@ -38,10 +38,10 @@ Pair = tuple[SeedSample, SeedSample]
 
 
 def compare_pairs(pairs: Sequence[Pair]) -> list[int]:
-    """Return for each pair -1 or 1 if the first is significantly smaller or larger, else 0.
+    """Return, for each pair of samples, which one is significantly smaller.
 
-    The pairs are one family: Holm's correction is over all tested pairs. Two deterministic samples
-    are compared as numbers, without a test.
+    The result is -1 for the first, 1 for the second, and 0 for neither. Holm's correction is over
+    all tested pairs. Two deterministic samples are compared as numbers, without a test.
     """
     sides = [_rank_side_or_zero(sample, other) for sample, other in pairs]
     tested = [
@@ -60,11 +60,11 @@ def compare_pairs(pairs: Sequence[Pair]) -> list[int]:
 def significant_leaders(
     table: Sequence[Sequence[SeedSample]], displayed: Sequence[Sequence[float]]
 ) -> list[int | None]:
-    """Return for each row the index significantly better than all others, else None.
+    """Return, for each row, the index of the method that is significantly better than all others.
 
-    The method with the smallest displayed number is tested against each other method. All of these
-    tests, of every row, are one family. Adding a method changes no number, but it may remove a
-    mark.
+    The index is None if there is no such method. The method with the smallest displayed number is
+    tested against each other method, with Holm's correction over the tests of all rows. Adding a
+    method changes no number, but it may remove a mark of significance.
 
     Parameters
     ----------
@@ -103,7 +103,10 @@ def _rank_side_or_zero(sample: SeedSample, other: SeedSample) -> int:
 
 
 def _pair_p_values(pairs: Sequence[Pair]) -> list[float]:
-    """Return the p-value of each pair: sign test if one is deterministic, else rank test."""
+    """Return the p-value of each pair of samples.
+
+    It is from a sign test if one of the samples is deterministic, and from a rank test otherwise.
+    """
     is_fixed = [sample.is_deterministic or other.is_deterministic for sample, other in pairs]
     varying = [pair for pair, fixed in zip(pairs, is_fixed, strict=True) if not fixed]
     by_rank = iter(rank_tests([(sample.values, other.values) for sample, other in varying]))
@@ -134,15 +137,19 @@ def sign_test(x: Array, number: float) -> float:
 def rank_test(x: Array, y: Array) -> float:
     """Return the two-sided p-value of the Mann-Whitney test of equal distributions.
 
-    The test is exact for ties, too, which occur whenever runs miss a target: given the values,
-    each way to divide them into two samples is equally probable. Beyond 100 values, scipy's
-    approximation is used. Infinite values are greater than all others, and equal to each other.
+    The test is exact even with ties, which occur whenever several runs miss a target. It assumes
+    that, given the values, each way to divide them into two samples is equally probable. Beyond
+    100 values, scipy's approximation is used. Infinite values are greater than all others, and
+    equal to each other.
     """
     return rank_tests([(x, y)])[0]
 
 
 def rank_tests(pairs: Sequence[tuple[Array, Array]]) -> list[float]:
-    """Return the rank-test p-value of each pair; pairs of equal sizes are computed together."""
+    """Return the rank-test p-value of each pair of samples.
+
+    Pairs of equal sizes are computed together.
+    """
     tests = [1.0] * len(pairs)
     alike: dict[tuple[int, int], list[int]] = defaultdict(list)
     for index, (x, y) in enumerate(pairs):
@@ -169,7 +176,7 @@ def rank_tests(pairs: Sequence[tuple[Array, Array]]) -> list[float]:
 
 
 def _compute_doubled_ranks(values: Array) -> "np.ndarray[Any, np.dtype[np.int64]]":
-    """Return twice the rank of each number in its row, counted from 1; ties share their mean."""
+    """Return twice the rank of each number in its row; tied numbers share their mean rank."""
     ordered = zip(np.sort(values, axis=1), values, strict=True)
     return np.stack(
         [a.searchsorted(row, "left") + a.searchsorted(row, "right") + 1 for a, row in ordered]
@@ -178,7 +185,7 @@ def _compute_doubled_ranks(values: Array) -> "np.ndarray[Any, np.dtype[np.int64]
 
 @lru_cache(maxsize=512)  # few patterns of ties fill a table
 def _rank_test_p_values(ranks: tuple[int, ...], size: int) -> Array:
-    """Return the p-value for each possible sum of `size` of the ranks, indexed by the sum."""
+    """Return an array of p-values, indexed by the rank sum of a sample of `size` values."""
     total, number = sum(ranks[-size:]), len(ranks)
     ways = np.zeros((size + 1, total + 1))
     ways[0, 0] = 1.0
@@ -196,7 +203,7 @@ def _rank_test_p_values(ranks: tuple[int, ...], size: int) -> Array:
 
 
 def holm_adjust(p: Sequence[float]) -> list[float]:
-    """Return p-values with Holm's correction, in the same order."""
+    """Return p-values with Holm's correction for multiple tests, in the same order."""
     holm, lower = [1.0] * len(p), 0.0
     for number, point in enumerate(np.argsort(p, kind="stable")):
         lower = max(lower, (len(p) - number) * p[point])
@@ -205,7 +212,7 @@ def holm_adjust(p: Sequence[float]) -> list[float]:
 
 
 def seeds_needed(pairs: int) -> int:
-    """Return the fewest seeds with which a family of `pairs` tests can be significant.
+    """Return the least number of seeds with which one of `pairs` tests can be significant.
 
     The smallest p-value of two samples of n values is 2 divided by the binomial coefficient (2n,
     n).
@@ -215,6 +222,8 @@ def seeds_needed(pairs: int) -> int:
 
 def seed_warning(seeds: int, pairs: int, limitation: str) -> str:
     """Return a warning if no test in a family of `pairs` tests can be significant; or ''.
+
+    This is so if there are too few seeds.
 
     Parameters
     ----------
@@ -238,7 +247,7 @@ def seed_warning(seeds: int, pairs: int, limitation: str) -> str:
 
 
 def rank_side(x: Array, y: Array) -> int:
-    """Return -1 if the first sample has the smaller values by rank, 1 if larger, 0 if equal."""
+    """Return -1 if the first sample is smaller by rank, 1 if it is larger, and 0 if equal."""
     above = np.count_nonzero(x[:, None] > y) - np.count_nonzero(x[:, None] < y)
     return int(np.sign(above))
 
@@ -246,8 +255,8 @@ def rank_side(x: Array, y: Array) -> int:
 def median(sample: Sequence[float] | Array) -> float:
     """Return the median of a sample; infinite if the sample is empty.
 
-    For an even number of values the median is the mean of the two middle ones, so it is infinite if
-    half of the values are.
+    For an even number of values, the median is the mean of the two middle ones. So it is infinite
+    if half of the values are.
     """
     values, half = np.sort(sample), (len(sample) - 1) // 2
     if not values.size:

@@ -1,6 +1,6 @@
-"""Contents of a store as a study: all its runs, planned or not.
+"""Report on all runs in a store, whether or not a sweep planned them.
 
-Nothing that a store names is imported, built or opened.
+User-defined code, problems and files that are named in a store are not loaded.
 """
 
 import json
@@ -31,7 +31,7 @@ _SEED = re.compile(r"(?<=[\[,])seed=(\d{1,18})(?=[,\]])")
 
 @dataclass(frozen=True)
 class StoredStudy(Study):
-    """A study whose runs are those of a store.
+    """Study that consists of the runs in a store.
 
     Attributes
     ----------
@@ -44,7 +44,10 @@ class StoredStudy(Study):
     def plans_by_target(
         self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
     ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
-        """Return the stored runs of an algorithm on a problem, the same for every target."""
+        """Return the stored runs of an algorithm on a problem, for every target.
+
+        The runs are the same for all targets.
+        """
         plans = self.stored_runs.get((problem.selector, algorithm.selector), ())
         return dict.fromkeys(self.targets or (None,), plans)
 
@@ -52,11 +55,11 @@ class StoredStudy(Study):
 def load_stored_report(
     store: Store, name: str, *, problems: Sequence[str] = (), algorithms: Sequence[str] = ()
 ) -> Report:
-    """Return a report of the runs of a store.
+    """Return a report on the runs in a store.
 
-    Of several runs of one algorithm, problem and seed the longest is used, and of equally long ones
-    the last stored. Problems that differ only in their seed, where this is the run's seed, count as
-    one problem.
+    If several runs have the same algorithm, problem and seed, the longest is used, and the last
+    stored of equally long ones. Problems that differ only in their seed, which is that of the run,
+    count as one problem.
 
     Parameters
     ----------
@@ -108,12 +111,15 @@ def load_stored_report(
 
 
 def matches_selection(name: str, request: Sequence[str]) -> bool:
-    """Return whether a selector matches a request; an empty request matches all."""
+    """Return whether a selector matches a request; an empty request matches all selectors."""
     return not request or any(selector_or_name_equals(name, item) for item in request)
 
 
 def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
-    """Map selectors that differ only in the run's seed to one template with ``{seed}``."""
+    """Return, by selector, the template with ``{seed}`` that it shares with other selectors.
+
+    These selectors differ only in their seed, which is the seed of the run.
+    """
     seeds = defaultdict(set)
     templates: dict[str, str] = {}
     for problem, seed in runs:
@@ -128,7 +134,7 @@ def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
 
 
 def _read_outcome(store: Store, key: str) -> PlanOutcome | None:
-    """Return a run with its plan; None if its file is damaged or has no readable plan."""
+    """Return a stored run with its plan; None if its file is damaged or has no readable plan."""
     try:
         looked = store.read_content_and_metadata("run", key)
         if looked is None:
@@ -145,7 +151,10 @@ _NOTES = ("best_known", "promised")
 
 
 def _strip_and_intern_entry(entry: StoredRun) -> StoredRun:
-    """Return a stored run with only the data that a report needs; equal parts are shared."""
+    """Return a stored run with only the data that a report needs.
+
+    Equal parts of several runs are stored once.
+    """
     run = entry.run
     names = ("problem", "algorithm", "schedule", "status", "stop_reason", "columns")
     shared: dict[str, Any] = {name: _intern(getattr(run, name)) for name in names}
@@ -166,7 +175,7 @@ def _parse_interned(text: str) -> Any:
 
 
 def _read_plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
-    """Return the stored plan of a run, or a plan constructed from the run itself."""
+    """Return the stored plan of a run, or else a plan that is made from the run itself."""
     planned = PlannedRun(run.problem, run.algorithm, run.seed, (), 1)
     if plan is None:
         return PlannedRun.from_json(planned.as_json())
@@ -208,13 +217,16 @@ def _label_selectors(selectors: Iterable[str]) -> tuple[LabelledSelector, ...]:
 
 
 def _list_measures(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return the recorded measures, the most frequent first; the objective if there are none."""
+    """Return the recorded measures, the most frequent first.
+
+    Return the objective if no measure is recorded.
+    """
     names = Counter(name for run in runs for name in list_measures(run.columns))
     return tuple(name for name, _ in names.most_common()) or ("objective",)
 
 
 def _list_targets(plans: Sequence[PlannedRun]) -> tuple[Stop, ...]:
-    """Return the targets of the runs, hardest last; only those of the most frequent measure."""
+    """Return the targets of the runs for the most frequent measure, the hardest target last."""
     stops = [plan.stop for plan in plans if plan.stop is not None]
     times = Counter(stop.measure for stop in stops)
     measure = min(times, key=lambda name: (-times[name], name), default="")
@@ -229,7 +241,7 @@ Value = int | float | str | None
 
 @dataclass(frozen=True)
 class RunDifference:
-    """One difference between two runs of the same plan.
+    """Difference of two runs of the same plan in one field.
 
     Attributes
     ----------
@@ -259,7 +271,7 @@ class RunDifference:
 
 @dataclass(frozen=True)
 class StoreDiff:
-    """Differences between two stores.
+    """Differences between the runs in two stores.
 
     Attributes
     ----------
@@ -284,11 +296,11 @@ class StoreDiff:
 
 
 def compare_stores(old_store: Store, new_store: Store) -> StoreDiff:
-    """Compare the planned runs of two stores.
+    """Compare the planned runs in two stores.
 
     Two runs are compared if their plans are equal: problem, algorithm, seed, measures, limits.
-    Their source code and environment may differ. If a store has several runs of one plan, the file
-    written last is used. Nothing that a store names is imported.
+    Their source code and environment may differ. If a store has several runs of one plan, the run
+    stored last is used. No code that a store names is imported.
 
     Raises
     ------
@@ -310,7 +322,7 @@ def compare_stores(old_store: Store, new_store: Store) -> StoreDiff:
 
 
 def _runs_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
-    """Return the record of each planned run by its plan, and the number of damaged files."""
+    """Return the stored runs by plan, as JSON records, and the number of damaged files."""
     listing = store.listing()
     runs: dict[str, Mapping[str, Any]] = {}
     damaged = len(listing.damaged)

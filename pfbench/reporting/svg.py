@@ -1,4 +1,7 @@
-"""Figures for publication: SVG for the web, PDF for papers; equal data give equal bytes."""
+"""Figures for publication, as SVG for the web and PDF for papers.
+
+Equal data give files with equal bytes.
+"""
 
 import io
 import logging
@@ -33,7 +36,7 @@ LOOK = files("pfbench.reporting") / "print.mplstyle"
 
 @dataclass(frozen=True)
 class PrintWidth:
-    """Width of a printed figure, and the numbers of panels and legend entries per row.
+    """Width of a printed figure, with the maximum numbers of panels and legend entries in a row.
 
     Attributes
     ----------
@@ -51,7 +54,7 @@ class PrintWidth:
     row: float
 
     def panels_per_row(self, panels: int) -> int:
-        """Return the number of panels in a row, chosen so that rows are about equally long."""
+        """Return the number of panels in a row, chosen so that rows are about equally full."""
         return math.ceil(panels / math.ceil(panels / self.columns))
 
 
@@ -61,7 +64,7 @@ PAGE, COLUMN = PrintWidth(6.75, 5, 6, 1.6), PrintWidth(3.25, 2, 3, 1.35)
 
 @dataclass(frozen=True)
 class DeferredDrawing:
-    """Title of a figure and the function that draws it.
+    """Figure that is not drawn yet: its title, and the function that draws it.
 
     Attributes
     ----------
@@ -76,12 +79,12 @@ class DeferredDrawing:
 
 
 def render_svg(drawing: DeferredDrawing) -> bytes:
-    """Return a figure as SVG."""
+    """Draw a figure, and return it as SVG."""
     return _minify(_render_forms(drawing, "svg")["svg"])
 
 
 def render_svg_and_pdf(drawing: DeferredDrawing) -> tuple[bytes, bytes]:
-    """Return a figure as SVG and as PDF, drawn once."""
+    """Draw a figure once, and return it as SVG and as PDF."""
     results = _render_forms(drawing, "svg", "pdf")
     return _minify(results["svg"]), results["pdf"]
 
@@ -96,7 +99,7 @@ _METADATA: Mapping[str, Mapping[str, None]] = MappingProxyType(
 
 @contextmanager
 def _silence_matplotlib() -> Iterator[None]:
-    """Suppress matplotlib's log messages below ERROR."""
+    """Suppress the log messages of matplotlib below the level ERROR."""
     logger = logging.getLogger("matplotlib")
     before = logger.level
     logger.setLevel(logging.ERROR)
@@ -157,7 +160,7 @@ def _minify(source: bytes) -> bytes:
 def curves_drawing(
     figure: FigureData, labels: Sequence[str], width: PrintWidth = PAGE
 ) -> DeferredDrawing:
-    """Return the drawing of a study's curves: for each measure, rows of its panels.
+    """Return the figure of a study's curves, with one or more rows of panels for each measure.
 
     Parameters
     ----------
@@ -202,7 +205,7 @@ def curves_drawing(
 
 
 def new_figure(width: PrintWidth, rows: int, columns: int) -> "tuple[Canvas, Any]":
-    """Return an empty figure and its grid of panels, all of them invisible."""
+    """Return an empty figure and its grid of axes, all of which are invisible."""
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas(figsize=(width.inches, 0.7 + width.row * rows), layout="constrained")
@@ -263,7 +266,7 @@ def _draw_band(axes: "Axes", band: MedianBand, number: int, scale: AxisScale, ma
 
 
 def plot_style(number: int) -> dict[str, Any]:
-    """Return the look of the line of an algorithm, as matplotlib's keywords."""
+    """Return the line style of the algorithm with this index, as matplotlib keywords."""
     look = line_style(number)
     return {
         "color": look.color,
@@ -283,7 +286,10 @@ def _layout_y_axis(axes: "Axes", scale: AxisScale, *, is_named: bool) -> None:
 
 
 def _set_x_limits_and_ticks(axes: "Axes", min_x: float, max_x: float, *, log: bool) -> None:
-    """Set the limits and ticks of the x-axis; linear if no x is positive."""
+    """Set the limits and ticks of the x-axis.
+
+    The axis is linear if no x is positive.
+    """
     if log and min_x > 0.0:
         from matplotlib.ticker import LogLocator, NullLocator
 

@@ -1,6 +1,6 @@
 """Tables of a report, independent of the format, and their Markdown form.
 
-A cell is a value, never text that is formatted for one of the formats.
+A cell is a value, and not a text that is formatted for one of the formats.
 """
 
 import math
@@ -33,7 +33,7 @@ EQUAL_MARK = "≈"
 
 @dataclass(frozen=True)
 class CountRange:
-    """Range of an exact count over runs: the least and the greatest."""
+    """Least and greatest value of an exact count over several runs."""
 
     low: int
     high: int
@@ -41,21 +41,21 @@ class CountRange:
 
 @dataclass(frozen=True)
 class ShellCommand:
-    """A command line for the shell."""
+    """Command line for the shell."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class ShareOfTotal:
-    """A fraction between 0 and 1, displayed in percent."""
+    """Fraction between 0 and 1, displayed as a percentage."""
 
     value: float
 
 
 @dataclass(frozen=True)
 class CallRatio:
-    """A ratio of expected calls, and its 95 % interval, or None."""
+    """Ratio of two expected numbers of calls, with its 95 % interval or None."""
 
     value: float
     interval: BootstrapInterval | None
@@ -77,7 +77,7 @@ Cell = (
 
 @dataclass(frozen=True)
 class TableRow:
-    """One line of a table.
+    """Row of a table.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with caption, note, column headings and rows.
+    """Table with caption, note, column headings and rows.
 
     Attributes
     ----------
@@ -113,15 +113,19 @@ class Table:
     rows: Sequence[TableRow]
 
     def groups(self) -> list[tuple[str, list[TableRow]]]:
-        """Return the rows by group."""
+        """Return (group, rows) pairs: adjacent rows of the same group."""
         return [(name, list(rows)) for name, rows in groupby(self.rows, attrgetter("group"))]
 
     def _repr_html_(self) -> str:
-        """Return the table as Jupyter shows it."""
+        """Return the table as HTML, for Jupyter."""
         return html_table(self.head, (texts for _, _, texts in self.lines()), self.caption)
 
     def lines(self) -> Iterator[tuple[int, TableRow, list[str]]]:
-        """Yield for each row its index in the group, the row, and its texts, the group's first."""
+        """Yield, for each row, its index in its group, the row, and the texts of its cells.
+
+        The first text is the name of the group, which is empty except in the first row of the
+        group.
+        """
         for group, rows in self.groups():
             for number, row in enumerate(rows):
                 cells = map(format_cell, row.cells)
@@ -132,7 +136,7 @@ class Table:
 
 
 def count_table(results: StudyResults) -> Table:
-    """Return the exact counts of every algorithm at every setting."""
+    """Return a table of the exact counts of every algorithm at every setting."""
     rows = []
     for panel, group in results.iterate_groups():
         spent = [run.counts.as_dict() for run in group.runs]
@@ -149,7 +153,7 @@ def count_table(results: StudyResults) -> Table:
 
 
 def column_meaning(head: str) -> str:
-    """Return the explanation of a column heading; '' if there is none."""
+    """Return the explanation of a column heading; empty if there is none."""
     return MEANING.get(head.lower(), WORDS.get(head.lower(), ""))
 
 
@@ -162,7 +166,7 @@ def _count_or_range(values: Sequence[int]) -> Cell:
 
 
 def rerun_command(plan: PlannedRun) -> str:
-    """Return the command that re-runs a run."""
+    """Return the shell command that repeats a run."""
     problem, algorithm = (_quote_csv(text) for text in (plan.problem, plan.algorithm))
     parts = [f"pfbench solve -p {problem} -a {algorithm} --seed {plan.seed}"]
     if plan.budget is not None:
@@ -188,7 +192,7 @@ MANY = 1000
 
 
 def run_table(results: StudyResults) -> Table:
-    """Return the table of runs with status, time and the command that re-runs each."""
+    """Return a table of all runs with status, time, and the command that repeats the run."""
     rows: list[TableRow] = []
     many = len(results.runs) > MANY
     for panel, group in results.iterate_groups():
@@ -213,7 +217,7 @@ def run_table(results: StudyResults) -> Table:
 
 
 def unmet_assumption_sentences(results: StudyResults) -> list[str]:
-    """Return a sentence for each algorithm whose theory makes assumptions not known to hold."""
+    """Return a sentence for each algorithm whose theory assumes properties not known to hold."""
     unmet_assumptions = {
         group.label: run.unmet_assumptions for group, run in results.runs if run.unmet_assumptions
     }
@@ -252,7 +256,7 @@ def early_endings_table(results: StudyResults) -> Table | None:
 
 
 def format_cell(cell: Cell) -> str:
-    """Return a cell as text."""
+    """Return a table cell as text."""
     match cell:
         case None:
             return MISSING_MARK
@@ -278,7 +282,7 @@ def format_cell(cell: Cell) -> str:
 
 
 def format_expected(cell: ExpectedCalls) -> str:
-    """Return expected calls, their interval, and how many runs reached the target."""
+    """Return text on expected calls, their interval, and how many runs reached the target."""
     interval = ""
     if cell.interval is not None and cell.interval.low < cell.interval.high:
         interval = f" ({' to '.join(map(format_calls, cell.interval))})"
@@ -286,7 +290,7 @@ def format_expected(cell: ExpectedCalls) -> str:
 
 
 def format_ratio(cell: CallRatio) -> str:
-    """Return a ratio with its interval, and a mark if the interval shows equivalence."""
+    """Return text on a ratio and its interval, with a mark if the methods are equivalent."""
     if cell.interval is None:
         return format_significant(cell.value)
     ends = [NEVER_REACHED if math.isinf(end) else format_significant(end) for end in cell.interval]
@@ -308,14 +312,14 @@ def format_median(cell: FinalSummary) -> str:
 
 
 def format_extent(cell: FinalSummary) -> str:
-    """Return the range of the final values as text; '' for fewer than two runs."""
+    """Return the range of the final values as text; empty for fewer than two runs."""
     if cell.runs < 2:
         return ""
     return f"({format_significant(cell.low)} to {format_significant(cell.high)})"
 
 
 def format_survivors(cell: FinalSummary) -> str:
-    """Return ``[8 of 10 runs]``; '' if all runs have a last value."""
+    """Return text such as ``[8 of 10 runs]``; empty if all runs have a final value."""
     return "" if cell.runs == cell.planned_runs else f"[{cell.runs} of {cell.planned_runs} runs]"
 
 
@@ -325,7 +329,7 @@ def is_numeric(cell: Cell) -> bool:
 
 
 def markdown_table(table: Table) -> str:
-    """Return a table as GitHub's Markdown."""
+    """Return a table as GitHub-flavoured Markdown, without caption and note."""
     unnamed = 0 if any(row.group for row in table.rows) else 1
     first = table.rows[0].cells if table.rows else ()
     numeric = [False, False, *map(is_numeric, first)]
@@ -339,7 +343,7 @@ def markdown_table(table: Table) -> str:
 
 
 def markdown_section(table: Table) -> str:
-    """Return a table as Markdown, preceded by its caption and with its note."""
+    """Return a table as Markdown, with its caption above and its note below."""
     note = [markdown_text(table.note)] if table.note else []
     return "\n\n".join([f"**{markdown_text(table.caption)}**", markdown_table(table), *note])
 

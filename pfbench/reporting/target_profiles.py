@@ -1,4 +1,4 @@
-"""Profiles: the share of targets reached against the number of calls, of all or of one method."""
+"""Profiles: the share of targets that methods reach, against the number of oracle calls."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -33,11 +33,11 @@ _LEFT = 0.7
 def draw_target_profiles(
     comparisons: Sequence[Comparison], labels: Sequence[str], width: PrintWidth = PAGE
 ) -> DeferredDrawing | None:
-    """Return the drawing of a study, one panel for each price; None if it has no targets.
+    """Return the figure of a study's profiles, with a panel for each cost of oracle calls.
 
-    Every problem (and setting) has equal weight, and so has every target. A line that ends at 0.6
-    has never reached the other 40 %. The band is the 95 % interval over seeds (bootstrap,
-    stratified by problem).
+    Every problem and setting has equal weight, and so has every target. A line that ends at 0.6
+    never reaches the other 40 % of the targets. The band is the 95 % interval over seeds, from a
+    bootstrap stratified by problem. Return None if the study has no targets.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def draw_target_profiles(
 
 
 def target_shares(comparison: Comparison) -> dict[str, CumulativeShare]:
-    """Return the share of targets reached against the number of calls, for each algorithm.
+    """Return, for each algorithm, the share of targets reached against the number of calls.
 
     An algorithm that reaches its targets without any calls of this kind is left out.
     """
@@ -99,7 +99,7 @@ def _draw_shares(
 
 
 def layout_share_axes(axes: "Axes", low: float, high: float, title: str) -> None:
-    """Set up axes that show shares from 0 to 1 against calls on a logarithmic scale."""
+    """Set up axes for shares from 0 to 1 against calls on a logarithmic scale."""
     axes.set_xscale("log")
     axes.set_xlim(low, high)
     axes.set_ylim(-0.02, 1.02)
@@ -125,7 +125,10 @@ _GREY = "#c9c9c4"
 
 
 class ProfileLine(NamedTuple):
-    """A line of the profile on the page: its points, in a box of 1000 x 400, and its style."""
+    """Line of the profile on the HTML page, with its style.
+
+    `points` has its points as SVG text, in a box of 1000 x 400.
+    """
 
     label: str
     points: str
@@ -135,7 +138,7 @@ class ProfileLine(NamedTuple):
 
 
 class ProfileGraphic(NamedTuple):
-    """The profile on the page."""
+    """Data of the profile on the HTML page: lines, ticks and the title of the x-axis."""
 
     lines: list[ProfileLine]
     ticks: list[tuple[float, str]]
@@ -143,7 +146,7 @@ class ProfileGraphic(NamedTuple):
 
 
 def page_profile(front: CandidateAgainstRivals) -> ProfileGraphic:
-    """Return the profile as the page draws it: grey lines first, the candidate last."""
+    """Return the profile for the HTML page: grey lines first, the candidate last."""
     steps = front.calls_by_method()
     low, high = _calls_range(steps)
     wide = math.log(high / low)
@@ -169,7 +172,7 @@ def page_profile(front: CandidateAgainstRivals) -> ProfileGraphic:
 
 
 def draw_profile(front: CandidateAgainstRivals, width: PrintWidth = COLUMN) -> DeferredDrawing:
-    """Return the profile for a paper, in which the grey lines have no names."""
+    """Return the profile as a figure for a paper, in which the grey lines have no names."""
     coloured, steps = front.methods_in_colour, front.calls_by_method()
     low, high = _calls_range(steps)
 

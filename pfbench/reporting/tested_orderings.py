@@ -48,7 +48,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class OrderingPair:
-    """Two methods of an order, of which the first should be better.
+    """Two methods of a published ranking, of which the first should be the better one.
 
     Attributes
     ----------
@@ -84,12 +84,12 @@ class OrderingPair:
     is_at_start: tuple[bool, bool] = (False, False)
 
     def p_value_for_side(self, side: int) -> float:
-        """Return the p-value if the pair favours the side, else 2 minus it."""
+        """Return the p-value if the pair favours the given side, otherwise 2 minus the p-value."""
         return self.p_value if self.better_side == side else 2.0 - self.p_value
 
     @property
     def verdict(self) -> str:
-        """Verdict on this pair, one of `VERDICTS`."""
+        """Verdict on this pair of methods, one of `VERDICTS`."""
         if self.better_side == 0 or self.p_value > SIGNIFICANT:
             return OPEN
         if self.better_side < 0:
@@ -101,7 +101,7 @@ class OrderingPair:
 
 @dataclass(frozen=True)
 class OrderingUnit:
-    """Unit of cost in which an order is judged.
+    """Unit of cost in which a published ranking is judged.
 
     Attributes
     ----------
@@ -119,18 +119,18 @@ class OrderingUnit:
 
     @property
     def is_timed(self) -> bool:
-        """Whether seconds are charged."""
+        """Whether the cost includes seconds."""
         return any(name == "seconds" for price in self.prices.values() for name, _ in price.weights)
 
     def charges(self, group: RunGroup) -> bool:
-        """Return whether any run of a group costs anything."""
+        """Return whether any run of a group has a positive cost, or the cost includes seconds."""
         price = self.prices[group.label]
         return self.is_timed or any(price.total_cost(run) > 0.0 for run in group.runs)
 
 
 @dataclass(frozen=True)
 class OrderingResult:
-    """An order in one panel and one unit, with each of its pairs."""
+    """Test of a ranking on one problem and in one unit of cost, with its pairs of methods."""
 
     ordering: PublishedOrdering
     panel: SettingResults
@@ -139,14 +139,14 @@ class OrderingResult:
 
     @property
     def uses_paper_unit(self) -> bool:
-        """Whether the paper states the unit for this order."""
+        """Whether the cost unit is the one that the paper states for this ranking."""
         return self.cost_unit.unit is not None and self.cost_unit.unit.covers_ordering(
             self.ordering
         )
 
     @property
     def verdict(self) -> str:
-        """Verdict on the order: it flips if a pair flips, and is reproduced if all pairs are.
+        """Verdict on the ranking; it flips if a pair flips, and is reproduced if all pairs are.
 
         In a unit that is not the paper's, "the other way round" replaces "flips", and "holds"
         replaces "reproduced".
@@ -160,16 +160,21 @@ class OrderingResult:
 
     @property
     def deciding_pair(self) -> OrderingPair:
-        """The pair that decides: the most significant one against the order, else the least."""
+        """Pair of methods that decides the verdict.
+
+        It is the most significant pair against the ranking, if there is one, and else the least
+        significant pair.
+        """
         deciding = [pair for pair in self.pairs if pair.verdict == self._weakest_pair]
         choose = min if self._weakest_pair in (FLIPS, UNTESTED, TURNS) else max
         return choose(deciding, key=lambda pair: pair.p_value)
 
 
 def test_orderings(results: StudyResults) -> list[OrderingResult]:
-    """Test each order of a study in each panel and unit; return results by order, unit, panel.
+    """Test each ranking of a study on each panel and in each unit of cost.
 
-    The paper's own units come first, then pfbench's counts that equal none of them.
+    The results are sorted by ranking, unit and panel. The units of the paper come first, then the
+    counts of pfbench that equal none of them.
     """
     study = results.study
     if not study.orderings:
@@ -192,7 +197,10 @@ def test_orderings(results: StudyResults) -> list[OrderingResult]:
 
 
 def _make_units(results: StudyResults, panel: SettingResults) -> dict[str, OrderingUnit]:
-    """Return the units in which a panel is judged, by key: the spec's, then pfbench's counts."""
+    """Return the units of cost for a panel, by key.
+
+    The units of the spec come first, then the counts of pfbench.
+    """
     study, labels = results.study, [group.label for group in panel.groups]
     setting = next(setting for setting in study.settings if setting.title == panel.setting)
     units = {}
@@ -213,7 +221,10 @@ def _make_units(results: StudyResults, panel: SettingResults) -> dict[str, Order
 def _make_pairs(
     study: Study, ordering: PublishedOrdering, panel: SettingResults, cost_unit: OrderingUnit
 ) -> Iterator[OrderingPair]:
-    """Yield an order's pairs, with uncorrected p-values; none if an algorithm makes no calls."""
+    """Yield the pairs of methods in a ranking, with uncorrected p-values.
+
+    Nothing is yielded if a method has no runs, or makes no calls that cost anything.
+    """
     labels = {name: study.expand_form(name) for name in ordering.names}
     groups = {name: list(filter(None, map(panel.find, forms))) for name, forms in labels.items()}
     if not all(
@@ -237,12 +248,13 @@ def _decide_pair(
     second_forms: Sequence[RunGroup],
     cost_unit: OrderingUnit,
 ) -> OrderingPair:
-    """Compare the best forms of two methods; return their pair with the side and p-values.
+    """Compare the best forms of two methods; return the pair with the better side and p-values.
 
-    The first is ahead if one of its forms is ahead of each form of the second; its p-value is the
-    largest of these tests, times the number of forms tried. The second is ahead if one of its
-    forms is ahead of each form of the first. The authors may have run any form of the second, so
-    the largest p-value of all pairs tests whether every form of the second is ahead.
+    A form is a variant of a method. The first method is ahead if one of its forms is ahead of each
+    form of the second. Its p-value is the largest of these tests, times the number of forms tried.
+    The second is ahead if one of its forms is ahead of each form of the first. The authors may
+    have run any form of the second. So the largest p-value of all pairs tells whether every form
+    is ahead.
     """
     by_first = [
         [_test_pair(ordering, group, other, cost_unit) for other in second_forms]
@@ -266,9 +278,10 @@ def _decide_pair(
 
 
 def _best_form_pair(rows: Sequence[Sequence[OrderingPair]], side: int) -> OrderingPair:
-    """Return the pair of the form that is most significantly ahead, with its strongest opponent.
+    """Return the most significant form of a method, paired with its strongest opponent.
 
-    Each row has the pairs of one form. Of equally significant forms the best one is chosen.
+    Each row has the pairs of one form. Of equally significant forms, the one with the best value
+    is chosen.
     """
     own, other = (0, 1) if side < 0 else (1, 0)
     strongest = (
@@ -295,7 +308,7 @@ def _test_pair(
 
 
 def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) -> bool:
-    """Return whether the median value of a group is still that of its start."""
+    """Return whether a group's median value is still the one at the start."""
     columns = [trace_column(run, ordering.measure) for run in group.runs]
     starts = [column[0] for column in columns if column.size]
     return ordering.target is None and bool(starts) and math.isclose(value, median(starts))
@@ -304,7 +317,7 @@ def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) 
 def _pair_samples_and_calls_spent(
     ordering: PublishedOrdering, item: RunGroup, other: RunGroup, cost_unit: OrderingUnit
 ) -> tuple[Array, Array, float]:
-    """Return the compared values of both groups by run, and the cost at the comparison."""
+    """Return the values of two groups by run, and the cost at which they are compared."""
     groups = [(group, cost_unit.prices[group.label]) for group in (item, other)]
     if ordering.target is not None:
         target = Stop(ordering.measure, ordering.target)
@@ -335,7 +348,10 @@ def _pair_samples_and_calls_spent(
 
 
 def _final_value_within(run: Run, measure: str, price: Cost, limit: float) -> float:
-    """Return the last recorded value within a limit of cost; infinite for an incomplete run."""
+    """Return the last recorded value of a measure within a limit of cost.
+
+    The value is infinite if none is recorded there, or if the run did not complete.
+    """
     spent, values = price.cost_along_trace(run), trace_column(run, measure)
     if run.status not in COMPLETED or spent.size != values.size:
         return math.inf
@@ -346,8 +362,8 @@ def _final_value_within(run: Run, measure: str, price: Cost, limit: float) -> fl
 def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]:
     """Return results with p-values corrected for the number of all tested pairs.
 
-    The tests of the best forms are one family, those of every form another. A flip requires both,
-    so neither family is corrected for the other. A p-value of 0 is no test.
+    The tests of the best forms are one family, and those of every form another. A flip requires
+    both, so neither family is corrected for the other. A p-value of 0 does not count as a test.
     """
     pairs = [pair for result in results for pair in result.pairs]
     timed = [not pair.is_too_short_to_time for pair in pairs]
@@ -363,7 +379,10 @@ def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]
 
 
 def _adjust_p_values(p: Sequence[float], is_tested: Sequence[bool]) -> list[float]:
-    """Return p-values with Holm's correction over those that are tested and above 0, no NaN."""
+    """Return p-values with Holm's correction over those that are tested and positive.
+
+    Other values are returned unchanged.
+    """
     tested = [index for index, value in enumerate(p) if is_tested[index] and value > 0.0]
     adjusted = dict(zip(tested, holm_adjust([p[index] for index in tested]), strict=True))
     return [adjusted.get(index, value) for index, value in enumerate(p)]

@@ -1,4 +1,4 @@
-"""Effects of tuning: the chosen parameters, and how much they matter."""
+"""Effects of tuning: the chosen parameters, and how much they change the number of calls."""
 
 import math
 from collections.abc import Collection
@@ -13,7 +13,7 @@ from pfbench.runs.planning.tune import TunedMethod, TuningChoice, TuningPlan, ch
 
 
 class _Search(NamedTuple):
-    """Search of one method's parameters on one problem."""
+    """Tuning of one method's parameters on one problem."""
 
     problem: str
     title: str
@@ -23,12 +23,15 @@ class _Search(NamedTuple):
 
     @property
     def total_calls(self) -> int:
-        """Calls of all trials."""
+        """Total number of oracle calls in all trials."""
         return sum(trial.total_calls for trial in self.choice.trials)
 
 
 def _list_searches(study: Study, labels: Collection[str] | None = None) -> list[_Search]:
-    """Return the finished searches, on request only those of methods with these tuned labels."""
+    """Return the finished parameter searches.
+
+    If `labels` is given, only the searches of methods with these tuned labels are returned.
+    """
     choices = {choice.key: choice for choice in study.choices}
     return [
         _Search(problem.label, title, method, choice)
@@ -40,7 +43,7 @@ def _list_searches(study: Study, labels: Collection[str] | None = None) -> list[
 
 
 def tuning_sentences(study: Study) -> list[str]:
-    """Return sentences on how the methods were tuned; empty without tuning."""
+    """Return sentences on how the methods were tuned; empty if none was."""
     tune, searches = study.tune, _list_searches(study)
     if tune is None or not study.choices:
         return []
@@ -66,13 +69,13 @@ def tuning_sentences(study: Study) -> list[str]:
 
 
 def _describe_targets(tune: TuningPlan) -> str:
-    """Return the targets of the tuning as text."""
+    """Return the targets for which methods are tuned, as text."""
     levels = [f"{name_within_sentence(stop.measure)} ≤ {stop.target:g}" for stop in tune.targets]
     return levels[0] if len(levels) == 1 else f"{join_items(levels)}, separately for each,"
 
 
 def tuning_tables(study: Study) -> list[Table]:
-    """Return the tables of chosen parameters and of all trials; empty without tuning."""
+    """Return tables of the chosen parameters and of all trials; empty if no method was tuned."""
     if study.tune is None or not study.choices:
         return []
     tables = choice_table(study), _all_trials_table(study, study.tune)
@@ -80,7 +83,9 @@ def tuning_tables(study: Study) -> list[Table]:
 
 
 def choice_table(study: Study, labels: Collection[str] | None = None) -> Table | None:
-    """Return the chosen parameters by problem, method and target, and their effect on calls.
+    """Return a table of the chosen parameters, and of their effect on the number of calls.
+
+    There is one row for each problem, method and target.
 
     Parameters
     ----------
@@ -128,7 +133,7 @@ def choice_table(study: Study, labels: Collection[str] | None = None) -> Table |
 
 
 def _all_trials_table(study: Study, tune: TuningPlan) -> Table:
-    """Return the table of all trials: parameters, and expected calls to each target."""
+    """Return a table of all trials: parameters, and expected calls to each target."""
     rows = []
     for search in _list_searches(study):
         best = [search.choice.best_trial(index) for index in range(len(tune.targets))]
@@ -174,7 +179,10 @@ def choices_as_json(study: Study, labels: Collection[str]) -> list[dict[str, Any
 
 
 def _round_calls(value: float) -> int | float | None:
-    """Return expected calls rounded as in tables: whole from 100 on, else to three digits."""
+    """Return expected calls rounded as in tables.
+
+    Numbers from 100 on are whole, and smaller ones have three significant digits.
+    """
     return round(value) if 100 <= value < math.inf else _finite(value)
 
 

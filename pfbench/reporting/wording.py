@@ -1,4 +1,4 @@
-"""Names and number formats of figures and tables."""
+"""Names and number formats for figures and tables."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ WORDS: Mapping[str, str] = MappingProxyType(
 
 
 def anchor(word: str) -> str:
-    """Return the HTML anchor of a glossary word."""
+    """Return the HTML anchor of a word in the glossary."""
     return "word-" + ("even" if word == "≈" else word.lower().replace(" ", "-"))
 
 
@@ -36,12 +36,12 @@ def name_within_sentence(name: str) -> str:
 
 
 def format_integer(number: int) -> str:
-    """Return an integer with every digit, in groups of three."""
+    """Return an integer as text, with its digits in groups of three."""
     return f"{number:,}".replace(",", SEPARATOR)
 
 
 def format_significant(number: float, digits: int = 3) -> str:
-    """Return a number to some significant digits, with a power of ten if very small or large."""
+    """Return a number with some significant digits, and a power of ten if very small or large."""
     if not math.isfinite(number):
         return "not finite"
     if number == 0.0:
@@ -54,14 +54,17 @@ def format_significant(number: float, digits: int = 3) -> str:
 
 
 def round_as_printed(number: float) -> float:
-    """Round a number as tables print it: to whole numbers from 100 on, else to three digits."""
+    """Return a number rounded as tables print it.
+
+    Numbers from 100 on are whole, and smaller ones have three significant digits.
+    """
     if not math.isfinite(number):
         return number
     return float(round(number)) if number >= 100 else float(f"{number:.2e}")
 
 
 def format_calls_in_sentence(number: float) -> str:
-    """Return a number of calls for a sentence: ``never`` if infinite."""
+    """Return a number of calls as text for a sentence; infinity becomes ``never``."""
     if math.isinf(number):
         return "never"
     every_digit = 100 <= number < 1e7 or (number < 1e7 and number == round(number))
@@ -69,17 +72,17 @@ def format_calls_in_sentence(number: float) -> str:
 
 
 def power_of_ten(exponent: int) -> str:
-    """Return 10 to an integer power, with superscript digits."""
+    """Return a power of ten as text, with superscript digits for the integer exponent."""
     return f"10{str(exponent).translate(_SUPERSCRIPT)}"
 
 
 def join_items(items: Sequence[str]) -> str:
-    """Return ``a``, ``a and b`` or ``a, b and c``."""
+    """Return items joined as in ``a``, ``a and b`` or ``a, b and c``."""
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def pluralize(number: int, noun: str) -> str:
-    """Return ``1 run``, ``2 runs``."""
+    """Return a number with its noun, such as ``1 run`` or ``2 runs``."""
     return f"{format_integer(number)} {noun}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""The files of a report: the page, which holds everything it needs, tables and figures."""
+"""Files of a report: a self-contained HTML page, tables and figures."""
 
 import os
 import re
@@ -37,7 +37,7 @@ _SCRIPTS = ("elements.js", "panel.js", "workbench.js", "start.js")
 
 
 def html_page(report: ReportContents) -> str:
-    """Return the HTML page of a report."""
+    """Return the HTML page of a report as text."""
     from jinja2 import Environment
     from markupsafe import Markup
 
@@ -97,13 +97,13 @@ def html_page(report: ReportContents) -> str:
 
 
 def _escape_plain_text(value: Any) -> Any:
-    """Escape a plain string for the page; return markup and other values unchanged."""
+    """Return a plain string escaped for the page, and other values unchanged."""
     plain = isinstance(value, str) and not hasattr(value, "__html__")
     return escape_text(value, "\n\t") if plain else value
 
 
 def paragraphs(text: str) -> list[str]:
-    """Split a text at empty lines into paragraphs."""
+    """Split a text into paragraphs at empty lines."""
     # Not by split(): it would take narrow spaces, which keep numbers together, for ends of words.
     return [
         " ".join(re.findall(r"[^ \t\r\n]+", part)) for part in text.split("\n\n") if part.strip()
@@ -194,7 +194,10 @@ def write_report(
 
 
 def write_contents(everything: ReportContents, folder: Path) -> list[Path]:
-    """Write a report from computed contents, like `write_report`; return the files."""
+    """Write the files of a report from its computed contents; return the paths of the files.
+
+    The files are those of `write_report`.
+    """
     return _write_files(folder, _report_files(everything))
 
 
@@ -215,7 +218,7 @@ def _report_files(everything: ReportContents) -> dict[str, bytes]:
 
 
 def _drawings(part: ReportPart, labels: Sequence[str]) -> dict[str, svg.DeferredDrawing | None]:
-    """Return the figures of a study by the suffix of their file names."""
+    """Return the figures of a study, by the suffix of their file names."""
     curves = svg.curves_drawing(part.figure, labels)
     if part.front is not None:
         return {"": curves, "-profile": draw_profile(part.front)}
@@ -224,7 +227,7 @@ def _drawings(part: ReportPart, labels: Sequence[str]) -> dict[str, svg.Deferred
 
 
 def _write_files(folder: Path, written: Mapping[str, bytes]) -> list[Path]:
-    """Write all files under temporary names, then rename them."""
+    """Write files under temporary names, then rename all of them."""
     partial = {name: folder / f".{name}.{os.getpid()}.partial" for name in written}
     try:
         folder.mkdir(parents=True, exist_ok=True)
