@@ -1,4 +1,4 @@
-"""Algorithms: one file for each family, with its paper's pseudo-code."""
+"""Optimisation algorithms, in one file for each family, with the pseudo-code of their papers."""
 
 from pfbench.algorithms.base import Algorithm, get_parameters
 from pfbench.algorithms.catalogue import ALGORITHMS, AlgorithmChoice, algorithm

@@ -22,7 +22,7 @@ from pfbench.points import combine, keep, shift
 
 @dataclass(frozen=True, kw_only=True)
 class AcceleratedMethod(Algorithm):
-    """Base class of the three methods, with their iterations T, batch and step."""
+    """Base class of ASVRG, Katyusha^ns and RSAG, with their common parameters."""
 
     anytime = True
 
@@ -33,7 +33,7 @@ class AcceleratedMethod(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxASVRG(AcceleratedMethod):
-    """ASVRG for convex f (algorithm 2 of its source).
+    """Accelerated proximal SVRG for convex f (algorithm 2 of its source).
 
     mu = grad f(x~);  each inner step, with weight w:
         g = mean over S of [grad f_i(x) - grad f_i(x~)] + mu
@@ -54,13 +54,13 @@ class ProxASVRG(AcceleratedMethod):
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm; the smoothness defaults to the problem's L_max."""
+        """Return the algorithm with the given parameters; the smoothness defaults to L_max."""
         if math.isfinite(constants.L_max):
             overrides = {"smoothness": constants.L_max} | overrides
         return super().explicit(constants, **overrides)
 
     def first_weight(self, n: int) -> float:
-        """Return w_0 = 1 - tau L eta/(1 - L eta), where tau = (n-b)/(b(n-1)).
+        """Return the first weight w_0 = 1 - tau L eta/(1 - L eta), where tau = (n-b)/(b(n-1)).
 
         L is the smoothness, but at most 1/(3 eta).
         """
@@ -69,7 +69,7 @@ class ProxASVRG(AcceleratedMethod):
         return 1.0 - tau * product / (1.0 - product)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the class's pseudo-code."""
+        """Start at x, and yield a state after each update; see the class's pseudo-code."""
         w = self.first_weight(ask.n)
         snapshot, y = keep(x), keep(x)
         for t in range(self.iterations):
@@ -91,7 +91,7 @@ class ProxASVRG(AcceleratedMethod):
 
 
 class ASVRG(ProxASVRG):
-    """ASVRG without a set or penalty."""
+    """ASVRG for problems without a feasible set or penalty."""
 
     name = "asvrg"
     summary = "accelerated SVRG, unconstrained (theory for convex f)"
@@ -101,7 +101,7 @@ class ASVRG(ProxASVRG):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxKatyushaNS(AcceleratedMethod):
-    """Katyusha^ns for convex f, option I (option=2: option II).
+    """Proximal Katyusha^ns for convex f, with option I (option=1) or option II (option=2).
 
     epoch s: tau1 = 2/(s+4), tau2 = 1/2, alpha = eta/tau1, mu = grad f(x~)
         x = tau1 z + tau2 x~ + (1 - tau1 - tau2) y
@@ -123,7 +123,7 @@ class ProxKatyushaNS(AcceleratedMethod):
     option: int = one_of_values(1, "1 or 2, as in the source", (1, 2))
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the class's pseudo-code."""
+        """Start at x, and yield a state after each update; see the class's pseudo-code."""
         snapshot, y, z = keep(x), keep(x), keep(x)
         for t in range(self.iterations):
             s, j = divmod(t, self.period)
@@ -145,7 +145,7 @@ class ProxKatyushaNS(AcceleratedMethod):
 
 
 class KatyushaNS(ProxKatyushaNS):
-    """Katyusha^ns without a set or penalty."""
+    """Katyusha^ns for problems without a feasible set or penalty."""
 
     name = "katyusha-ns"
     summary = "Katyusha^ns, unconstrained (theory for convex f)"
@@ -180,7 +180,7 @@ class ProxRSAG(AcceleratedMethod):
     )
 
     def output_weight(self, k: int) -> float:
-        """Return p_k, proportional to 1/Gamma_k = k (k+1)/2."""
+        """Return the probability p_k of output k up to a factor: 1/Gamma_k = k (k+1)/2."""
         return k * (k + 1.0) / 2.0
 
     @classmethod
@@ -204,7 +204,7 @@ class ProxRSAG(AcceleratedMethod):
         )
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the class's pseudo-code."""
+        """Start at x, and yield a state after each update; see the class's pseudo-code."""
         beta, ag, n = self.step, keep(x), getattr(ask, "n", None)
         for k in range(1, self.iterations + 1):
             alpha = 2.0 / (k + 1.0)
@@ -218,7 +218,7 @@ class ProxRSAG(AcceleratedMethod):
 
 
 class RSAG(ProxRSAG):
-    """RSAG without a set or penalty."""
+    """RSAG for problems without a feasible set or penalty."""
 
     name = "rsag"
     summary = "stochastic accelerated gradient, unconstrained"

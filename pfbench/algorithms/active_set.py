@@ -41,7 +41,10 @@ from pfbench.points.active_atoms import ActiveSet
 
 @dataclass(frozen=True, kw_only=True)
 class ActiveSetMethod(Algorithm):
-    """Frank-Wolfe with an active set of vertices; a subclass defines the move."""
+    """Base class of Frank-Wolfe methods with an active set of vertices.
+
+    A subclass defines the direction of each step in `move`.
+    """
 
     counts = "T iterations: FO T, SFO nT, LO T; line-search also n FV for each queried value"
     requires = frozenset({"gradient", "lo", "polytope"})
@@ -58,19 +61,19 @@ class ActiveSetMethod(Algorithm):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles: `requires`, and function values if the step size is searched."""
+        """Oracles that a run queries: `requires`, and function values for line search."""
         return self.requires | {"value"} if self.step == "line-search" else self.requires
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm with explicit parameters; `smoothness` defaults to L_f."""
+        """Return the algorithm with the given parameters; `smoothness` defaults to L_f."""
         if "smoothness" not in overrides:
             overrides["smoothness"] = constants.require("L_f", f"{cls.name} without smoothness")
         cls.check_zero_bound(overrides, "smoothness", constants.L_f)
         return super().explicit(constants, **overrides)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the module's pseudo-code."""
+        """Start at x, and yield a state after each update; see the module's pseudo-code."""
         for t in range(self.iterations):
             g = ask.gradient(x)
             if t == 0:
@@ -82,7 +85,7 @@ class ActiveSetMethod(Algorithm):
 
     @abstractmethod
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Move the active set S, in place, by one step from x; w = LO(g)."""
+        """Change the weights of the active set S in place, by one step from x; w is LO(g)."""
 
     def step_size(
         self,
@@ -95,8 +98,8 @@ class ActiveSetMethod(Algorithm):
     ) -> float:
         """Return the step size gamma <= `upper` along d; 0 if d is not a descent direction.
 
-        `end` returns x + upper d as a combination of vertices. So trial points between x and that
-        point stay in the set despite rounding.
+        `end` returns x + upper d as a combination of vertices. Trial points are combinations of x
+        and this point, so that they stay in the set despite rounding.
         """
         descent = -inner(g, d)
         if descent <= 0.0:
@@ -112,7 +115,7 @@ class ActiveSetMethod(Algorithm):
 
 
 class AwayStepFW(ActiveSetMethod):
-    """Away-step Frank-Wolfe."""
+    """Frank-Wolfe with away steps."""
 
     name = "afw"
     summary = "away-step Frank-Wolfe on polytopes"
@@ -123,7 +126,7 @@ class AwayStepFW(ActiveSetMethod):
     cites = ("guelat1986", "lacoste2015")
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Move toward w, or away from a, whichever is the better descent direction."""
+        """Step toward vertex w or away from vertex a, whichever is the steeper descent."""
         a, _ = S.argmax_and_argmin_product(g)
         if len(S) == 1 or inner(g, x - w) >= inner(g, S.vertex(a) - x):
             S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
@@ -133,7 +136,7 @@ class AwayStepFW(ActiveSetMethod):
 
 
 class PairwiseFW(ActiveSetMethod):
-    """Pairwise Frank-Wolfe."""
+    """Frank-Wolfe with pairwise steps."""
 
     name = "pfw"
     summary = "pairwise Frank-Wolfe on polytopes"
@@ -141,7 +144,7 @@ class PairwiseFW(ActiveSetMethod):
     cites = ("lacoste2015",)
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Move weight from a to w."""
+        """Transfer weight from the vertex a to the vertex w."""
         a, _ = S.argmax_and_argmin_product(g)
         end = partial(S.point_without_vertex, a, w)
         S.transfer(a, w, self.step_size(ask, x, g, w - S.vertex(a), S.weights[a], end))
@@ -149,7 +152,11 @@ class PairwiseFW(ActiveSetMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class BlendedPairwiseFW(ActiveSetMethod):
-    """Blended pairwise Frank-Wolfe; the lazy form queries LO only if the active set fails."""
+    """Frank-Wolfe with blended pairwise steps.
+
+    The lazy form queries the linear minimisation oracle only if no pair in the active set gives
+    enough descent.
+    """
 
     name = "bpfw"
     summary = "blended pairwise Frank-Wolfe on polytopes"
@@ -160,7 +167,7 @@ class BlendedPairwiseFW(ActiveSetMethod):
     lazy: bool = parameter(False, "true: query LO only if no active pair descends enough")
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Move weight from a to l, or move toward w, whichever is the better descent direction."""
+        """Transfer weight from vertex a to l, or step toward w, whichever is steeper."""
         a, low = S.argmax_and_argmin_product(g)
         pair = S.vertex(low) - S.vertex(a)
         if -inner(g, pair) >= inner(g, x - w):
@@ -170,7 +177,7 @@ class BlendedPairwiseFW(ActiveSetMethod):
             S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the module's pseudo-code."""
+        """Start at x, and yield a state after each update; see the module's pseudo-code."""
         if not self.lazy:
             yield from super().run(ask, x, rng)
             return
@@ -187,7 +194,11 @@ class BlendedPairwiseFW(ActiveSetMethod):
     def move_lazily(
         self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, phi: float
     ) -> float:
-        """Move S by its own pair if that descends by phi/2, else query LO; return the new phi."""
+        """Make one lazy step in place, and return the new phi.
+
+        The step is along a pair of the active set if this pair has a slope of phi/2 or more.
+        Otherwise, the linear minimisation oracle is queried.
+        """
         a, low = S.argmax_and_argmin_product(g)
         pair = S.vertex(low) - S.vertex(a)
         if len(S) > 1 and -inner(g, pair) >= phi / 2.0:

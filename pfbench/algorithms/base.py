@@ -1,4 +1,4 @@
-"""Base class of algorithms: parameters, requirements, the theorem's schedule, and `run`."""
+"""Base class of algorithms, with parameters, required oracles, schedules and `run`."""
 
 import math
 from abc import ABC, abstractmethod
@@ -27,7 +27,7 @@ _MOST = 2**62
 
 
 def round_up(number: float) -> int:
-    """Return the smallest integer that is at least `number`, up to rounding errors.
+    """Return a real number rounded up to an integer, with a tolerance for rounding errors.
 
     Raises
     ------
@@ -40,12 +40,15 @@ def round_up(number: float) -> int:
 
 
 def round_down(number: float) -> int:
-    """Return the largest integer that is at most `number`, up to rounding errors; at least 1."""
+    """Return a real number rounded down to an integer of at least 1.
+
+    Rounding errors are tolerated.
+    """
     return max(1, math.floor(number * (1.0 + 1e-12)))
 
 
 def smallest_integer(condition: Callable[[int], bool]) -> int:
-    """Return the smallest integer, at least 1, that meets a monotone condition.
+    """Return the smallest integer, at least 1, that satisfies a monotone condition.
 
     Raises
     ------
@@ -66,7 +69,7 @@ def smallest_integer(condition: Callable[[int], bool]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm(ABC):
-    """Method with its parameters; the fields of a subclass are its parameters.
+    """Base class of optimisation methods; the fields of a subclass are its parameters.
 
     Attributes
     ----------
@@ -127,35 +130,40 @@ class Algorithm(ABC):
 
     @abstractmethod
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update, starting at x."""
+        """Start at x, and yield the state of the method after each update."""
 
     def output_weight(self, k: int) -> float:
-        """Return the weight p_k, k = 1, 2, ..., of iteration k in the draw of a weighted output."""
+        """Return the weight p_k of iteration k >= 1, if the output is drawn by weights."""
         return 1.0
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles that a run with these parameters requires; `requires` by default."""
+        """Oracles that a run with these parameters queries; by default those in `requires`."""
         return self.requires
 
     @property
     def sampler_asks(self) -> frozenset[str]:
-        """Oracles that a run on a sampler requires; `asks` by default."""
+        """Oracles that a run queries if the problem is a sampler; by default those in `asks`."""
         return self.asks
 
     @property
     def anytime(self) -> bool:
-        """Whether no iterate depends on `iterations`: a shorter run is a prefix of a longer one."""
+        """Whether no iterate depends on `iterations`.
+
+        A shorter run is then a prefix of a longer one.
+        """
         return False
 
     @property
     def runs_until_stopped(self) -> bool:
-        """Whether a run ends only by a budget, a target or a time limit."""
+        """Whether a run only ends by a budget, a target or a time limit."""
         return False
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the theorem's schedule for accuracy `epsilon`; `overrides` replace its parameters.
+        """Return the algorithm with its theorem's schedule for accuracy `epsilon`.
+
+        `overrides` replace parameters of the schedule.
 
         Raises
         ------
@@ -168,7 +176,9 @@ class Algorithm(ABC):
 
     @classmethod
     def practical(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return a schedule for accuracy `epsilon` with practical, not theoretical, constants.
+        """Return the algorithm with a practical schedule for accuracy `epsilon`.
+
+        The constants of a practical schedule are not those of a theorem.
 
         Raises
         ------
@@ -182,7 +192,7 @@ class Algorithm(ABC):
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm with explicit parameters.
+        """Return the algorithm with the given parameters.
 
         Raises
         ------
@@ -198,7 +208,7 @@ class Algorithm(ABC):
 
     @classmethod
     def schedule_constants(cls, constants: Constants, *names: str) -> list[float]:
-        """Return the constants that a schedule needs; "L" stands for max(L_f, L_ms).
+        """Return the problem constants that a schedule needs; "L" stands for max(L_f, L_ms).
 
         Raises
         ------
@@ -213,29 +223,29 @@ class Algorithm(ABC):
 
     @classmethod
     def check_zero_bound(cls, parameters: Mapping[str, Any], name: str, derived: float) -> None:
-        """Raise if an upper bound is given as 0, but the problem's constants derive another."""
+        """Raise an error if an upper bound is given as 0, although the derived bound is not 0."""
         if parameters.get(name) is not None and derived != 0.0:
             check_real(name, parameters[name], above=0.0)
 
     @classmethod
     def from_schedule(cls, parameters: Mapping[str, Any], **schedule: Any) -> Self:
-        """Return the algorithm with these parameters; the schedule sets the others."""
+        """Return the algorithm with the given parameters; the schedule sets the others."""
         return cls(**schedule | dict(parameters))
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
-        """Return the parameters by name: all fields of the class."""
+        """Return the parameters of the method by name, which are the fields of the class."""
         return collect_declared_parameters(cls, includes_all=True)
 
     @classmethod
     def list_required_parameters(cls) -> list[str]:
-        """Return the names of the parameters that have no default."""
+        """Return the names of the parameters without a default."""
         return [f.name for f in fields(cls) if f.default is MISSING]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SamplingAlgorithm(Algorithm):
-    """Method that draws components uniformly, or in proportion to their L_i."""
+    """Base class of methods that draw components uniformly, or in proportion to their L_i."""
 
     kinds = ("sampling",)
 
@@ -245,16 +255,17 @@ class SamplingAlgorithm(Algorithm):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles: `requires`, and the L_i for importance sampling."""
+        """Oracles that a run queries: `requires`, and the L_i for importance sampling."""
         by_smoothness = self.sampling == "importance"
         return self.requires | {"component_smoothness"} if by_smoothness else self.requires
 
     @classmethod
     def schedule_smoothness(cls, constants: Constants, parameters: Mapping[str, Any]) -> float:
-        """Return L_mean for importance sampling, else the larger of L_f and L_ms.
+        """Return the smoothness constant of a schedule.
 
-        With q_i = L_i/(n L_mean) the mean square of (grad f_i(x) - grad f_i(y))/(n q_i) is at most
-        the mean of L_mean L_i |x - y|^2, which is L_mean^2 |x - y|^2.
+        It is L_mean for importance sampling, and max(L_f, L_ms) for uniform sampling. Importance
+        sampling draws component i with probability q_i = L_i/(n L_mean). Then (grad f_i(x) - grad
+        f_i(y))/(n q_i) has a mean square of at most L_mean^2 |x - y|^2.
         """
         return cls.schedule_constants(
             constants, "L_mean" if parameters.get("sampling") == "importance" else "L"
@@ -262,7 +273,7 @@ class SamplingAlgorithm(Algorithm):
 
 
 def get_parameters(algorithm: Any) -> dict[str, Any]:
-    """Return the values of an algorithm's parameters by name; the fields of a dataclass."""
+    """Return the parameter values of an algorithm by name, which are its dataclass fields."""
     if not is_dataclass(algorithm):
         return dict(getattr(algorithm, "plain_parameters", {}))
     return {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}

@@ -1,4 +1,4 @@
-"""Catalogue of algorithms, and selection of an algorithm with its parameters."""
+"""Built-in algorithms by name, and functions that select an algorithm and its parameters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class AlgorithmChoice:
-    """Algorithm name with its explicit parameters; `resolve` instantiates the algorithm."""
+    """Name of an algorithm with explicit parameters; `resolve` creates the algorithm."""
 
     name: str
     parameters: Mapping[str, Any]
@@ -70,30 +70,31 @@ class AlgorithmChoice:
 
     @property
     def selector(self) -> str:
-        """Selector of the choice, as on the command line."""
+        """Selector of the choice, in the form that the command line accepts."""
         return str(Selector(self.name, self.parameters))
 
     @property
     def schedule(self) -> str:
-        """Requested schedule: theory, practical or explicit."""
+        """Name of the requested schedule: theory, practical or explicit."""
         if self.parameters.get("epsilon") is None or self._overridden_parameters:
             return "explicit"
         return str(self.parameters.get("schedule") or "theory")
 
     @property
     def assumes(self) -> frozenset[str]:
-        """Assumptions of the algorithm's theorem, by the names of `ASSUMPTIONS`."""
+        """Names of the assumptions of the algorithm's theorem, as in `ASSUMPTIONS`."""
         return self.algorithm_class.assumes
 
     @property
     def _overridden_parameters(self) -> set[str]:
-        """Explicit parameters that a schedule would set."""
+        """Names of the explicit parameters that a schedule would otherwise set."""
         return set(self.algorithm_class.schedule_parameters & set(self.parameters))
 
     def resolve(self, constants: Constants) -> tuple[Algorithm, str]:
         """Return the algorithm with all its parameters, and the name of its schedule.
 
-        A parameter may be a formula, such as ``step=3/L``: it is evaluated for these constants.
+        A parameter may be a formula, such as ``step=3/L``, which is evaluated with these problem
+        constants.
 
         Raises
         ------
@@ -148,14 +149,18 @@ _OF_SCHEDULES: Mapping[str, Parameter] = MappingProxyType(
 
 
 def select_algorithm(selector: Selector) -> AlgorithmChoice:
-    """Choose the algorithm of a selector; string values remain strings. See `algorithm`."""
+    """Return the algorithm choice for a selector; string values are not converted.
+
+    See `algorithm`.
+    """
     return select_user_algorithm(find_entry("algorithm", selector.name, ALGORITHMS), selector)
 
 
 def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
     """Choose an algorithm by name; ``pfbench info NAME`` lists its parameters.
 
-    `epsilon` alone selects the theorem's schedule; explicit parameters replace it.
+    If `epsilon` is given, the theorem's schedule sets the parameters; explicit parameters replace
+    those of the schedule.
 
     Parameters
     ----------
@@ -175,7 +180,10 @@ def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
 
 
 def select_user_algorithm(cls: type[Algorithm], selector: Selector) -> AlgorithmChoice:
-    """Choose an algorithm's class with the parameters of a selector; see `algorithm`."""
+    """Return the choice of a user-defined class with the parameters of a selector.
+
+    See `algorithm`.
+    """
     parameters = {**cls.parameters(), **_OF_SCHEDULES}
     return _select(
         selector.name, cls, selector.parameter_values(string_parameter_names(parameters))

@@ -19,7 +19,7 @@ from pfbench.points import combine
 
 
 class EstimatorAlgorithm(Algorithm):
-    """A method that moves along a gradient estimate.
+    """Base class of methods that move along a gradient estimate.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class EstimatorAlgorithm(Algorithm):
     @property
     @abstractmethod
     def estimator(self) -> Estimator:
-        """The gradient estimator."""
+        """Gradient estimator of the method."""
 
     @property
     def anytime(self) -> bool:
@@ -43,7 +43,7 @@ class EstimatorAlgorithm(Algorithm):
         return True
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the module's pseudo-code."""
+        """Start at x, and yield a state after each update; see the module's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         for t in range(self.iterations):
             g = estimate(x)
@@ -51,5 +51,5 @@ class EstimatorAlgorithm(Algorithm):
             yield State(x, at, g, coin=latest_coin(estimate))
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return x_{t+1}: a Frank-Wolfe step, unless a subclass overrides it."""
+        """Return the next iterate x_{t+1}; by default by a Frank-Wolfe step."""
         return combine(x, ask.lo(g), self.step)

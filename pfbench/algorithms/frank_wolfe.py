@@ -57,9 +57,10 @@ _ROUNDING = 1e-12
 
 
 def line_search(value: Callable[[float], float], upper: float, *rest: float) -> float:
-    """Return the best of three kinds of steps: Brent's on [0, upper], both ends, and `rest`.
+    """Return the step size with the least value among several candidates.
 
-    Brent's step is that of SciPy's bounded minimiser of `value`.
+    The candidates are the result of SciPy's bounded minimiser of `value`, both ends of [0, upper],
+    and `rest`.
     """
 
     def try_step(gamma: float) -> float:
@@ -78,13 +79,13 @@ def line_search(value: Callable[[float], float], upper: float, *rest: float) -> 
 
 
 def _replace_nan(value: float) -> float:
-    """Return the value of a trial point, with infinity for NaN."""
+    """Return the function value at a trial point, with NaN replaced by infinity."""
     return math.inf if math.isnan(value) else float(value)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrankWolfe(Algorithm):
-    """Frank-Wolfe with line search, backtracking, a step from the gap, or an open-loop step."""
+    """Frank-Wolfe method with a choice of step-size rules."""
 
     name = "frank-wolfe"
     summary = "Frank-Wolfe: full gradients, one linear minimisation an iteration"
@@ -137,13 +138,13 @@ class FrankWolfe(Algorithm):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles: `requires`, and function values if the step size is searched."""
+        """Oracles that a run queries: `requires`, and function values if the step is searched."""
         searches = self.step in ("line-search", "backtracking")
         return self.requires | {"value"} if searches else self.requires
 
     @property
     def runs_until_stopped(self) -> bool:
-        """Whether a run ends only by a budget, a target or a time limit."""
+        """Whether a run only ends by a budget, a target or a time limit."""
         return self.iterations is None
 
     @classmethod
@@ -171,7 +172,7 @@ class FrankWolfe(Algorithm):
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm with explicit parameters; the curvature defaults to L_f D^2."""
+        """Return the algorithm with the given parameters; the curvature defaults to L_f D^2."""
         cls._check_zero_constants(constants, overrides)
         if overrides.get("step") == "adaptive" and overrides.get("curvature") is None:
             constants.require("L_f", "the adaptive step without curvature")
@@ -185,12 +186,12 @@ class FrankWolfe(Algorithm):
 
     @classmethod
     def _check_zero_constants(cls, constants: Constants, parameters: Mapping[str, Any]) -> None:
-        """Raise for an explicit curvature or smoothness of 0 unless f is known to be linear."""
+        """Raise an error if curvature or smoothness is given as 0, but f may not be linear."""
         cls.check_zero_bound(parameters, "curvature", constants.L_f * constants.D**2)
         cls.check_zero_bound(parameters, "smoothness", constants.L_f)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the module's pseudo-code."""
+        """Start at x, and yield a state after each update; see the module's pseudo-code."""
         for t in count() if self.iterations is None else range(self.iterations):
             gradient = ask.gradient(x)
             v = ask.lo(gradient)
@@ -214,14 +215,20 @@ class FrankWolfe(Algorithm):
             del gradient  # as large as the problem: the next one takes its room
 
     def _adaptive_step(self, gap: float) -> float:
-        """Return the step min(g/C, 1); for C = 0, where f is linear, the full step."""
+        """Return the step size min(g/C, 1), where g is the gap and C the curvature constant.
+
+        If C = 0, f is linear and the step size is 1.
+        """
         assert self.curvature is not None
         if self.curvature == 0.0:
             return 1.0 if gap > 0.0 else 0.0
         return min(max(gap, 0.0) / self.curvature, 1.0)
 
     def _compute_short_step_size(self, gap: float, length: float) -> float:
-        """Return the minimiser on [0, 1] of the quadratic upper bound of f; 0 without descent."""
+        """Return the step in [0, 1] that minimises the quadratic upper bound of f.
+
+        It is 0 if the direction is not a descent direction.
+        """
         assert self.smoothness is not None
         if not gap > 0.0 < length:
             return 0.0
@@ -229,14 +236,14 @@ class FrankWolfe(Algorithm):
         return min(gap / curvature, 1.0) if curvature > 0.0 else 1.0
 
     def _line_search(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
-        """Return the best step toward v; if C is known, the adaptive step is one candidate."""
+        """Return the best step size toward v; if C is known, min(g/C, 1) is one candidate."""
         adaptive = () if self.curvature is None else (self._adaptive_step(gap),)
         return self.line_search(lambda gamma: ask.value(combine(x, v, gamma)), 1.0, *adaptive)
 
 
 @dataclass
 class BacktrackingState:
-    """State of backtracking: smoothness estimate and function values.
+    """State of the backtracking search: smoothness estimate and function values.
 
     Attributes
     ----------
@@ -256,7 +263,11 @@ class BacktrackingState:
     def from_start(
         cls, ask: AlgorithmOracles, x: Point, gradient: Any, v: Point, M: float | None
     ) -> Self:
-        """Create the state at x_0: query f(x_0) and, without an initial M, one more gradient."""
+        """Return the state at x_0.
+
+        The function value is queried there. Without an initial M, so is one more gradient, near
+        x_0.
+        """
         value = _replace_nan(ask.value(x))
         if M is None:
             length = distance(v, x)
@@ -266,7 +277,10 @@ class BacktrackingState:
         return cls(M, value)
 
     def find_step_size(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
-        """Return gamma by backtracking; without descent return 0 and query nothing."""
+        """Return the step size by backtracking.
+
+        If v is no descent direction, return 0 without any query.
+        """
         if gap <= 0.0:
             return 0.0
         square = distance(v, x) ** 2

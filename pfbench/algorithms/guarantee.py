@@ -1,4 +1,4 @@
-"""Guarantee of a theorem's schedule for an accuracy, in the theorem's criterion."""
+"""Guarantees: the bounds that a theorem gives for its parameter schedule."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,18 +22,18 @@ Bound = Callable[[float, Constants], float]
 
 
 def epsilon_bound(epsilon: float, constants: Constants) -> float:
-    """Return the accuracy itself."""
+    """Return the accuracy `epsilon` as the bound; `constants` are ignored."""
     return epsilon
 
 
 def epsilon_squared_bound(epsilon: float, constants: Constants) -> float:
-    """Return the square of the accuracy."""
+    """Return the square of the accuracy `epsilon` as the bound; `constants` are ignored."""
     return epsilon**2
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """Bound that a schedule for accuracy epsilon guarantees.
+    """Bound that holds for a method with its theorem's schedule for accuracy epsilon.
 
     Attributes
     ----------
@@ -60,26 +60,26 @@ class Guarantee:
 
     @property
     def description(self) -> str:
-        """Guarantee in one line."""
+        """Guarantee as one line of text."""
         return f"{self.criterion} <= {self.bound_text}: {WHERE[self.location]}"
 
 
 def gap_guarantee(bound_text: str = "epsilon", bound: Bound = epsilon_bound) -> Guarantee:
-    """Return the guarantee of a bound on the expected Frank-Wolfe gap V at the output."""
+    """Return the guarantee that bounds the expected Frank-Wolfe gap at the output."""
     return Guarantee("E V(x)", bound_text, "output", "fw_gap", bound=bound)
 
 
 def mapping_guarantee(
     lam: str, location: str = "output", bound_text: str = "epsilon", bound: Bound = epsilon_bound
 ) -> Guarantee:
-    """Return the guarantee of a bound on |G_lambda|^2, the squared gradient mapping."""
+    """Return the guarantee that bounds |G_lambda|^2, the squared norm of the gradient mapping."""
     return _make_squared_guarantee(f"|G|^2 at lambda = {lam}", location, bound_text, bound)
 
 
 def gradient_guarantee(
     location: str = "output", bound_text: str = "epsilon", bound: Bound = epsilon_bound
 ) -> Guarantee:
-    """Return the guarantee of a bound on the squared gradient."""
+    """Return the guarantee that bounds the squared norm of the gradient."""
     return _make_squared_guarantee("|grad f|^2", location, bound_text, bound)
 
 

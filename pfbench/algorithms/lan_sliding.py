@@ -25,7 +25,7 @@ from pfbench.points import combine, keep
 
 @dataclass(frozen=True, kw_only=True)
 class ConvexCGS(Algorithm):
-    """Conditional gradient sliding for convex f, the parent of `cgs` and `ncgs`.
+    """Conditional gradient sliding for convex f, from which `cgs` and `ncgs` are derived.
 
     y = x = x_0
     for k = 1 .. N:  gamma = 3/(k+2), beta = 3L/(k+1), eta = L D^2/(k(k+1))
@@ -53,7 +53,10 @@ class ConvexCGS(Algorithm):
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm; `smoothness` and `diameter` default to known problem constants."""
+        """Return the algorithm with the given parameters.
+
+        `smoothness` and `diameter` default to the problem's constants, if these are known.
+        """
         existing = {"smoothness": constants.L_f, "diameter": constants.D}
         return super().explicit(
             constants, **{k: v for k, v in existing.items() if math.isfinite(v)} | overrides
@@ -72,7 +75,7 @@ class ConvexCGS(Algorithm):
         return cls.from_schedule(overrides, iterations=N, smoothness=L, diameter=D)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the class's pseudo-code."""
+        """Start at x, and yield a state after each update; see the class's pseudo-code."""
         L = self.smoothness
         x, y = keep(x), keep(x)
         for k in range(1, self.iterations + 1):
@@ -86,10 +89,11 @@ class ConvexCGS(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class NCGSSpider(SlidingMethod, SamplingAlgorithm, EstimatorAlgorithm):
-    """Sliding for non-convex sums: x+ = condg(G, x, 1/L, eta) with SPIDER estimates G.
+    """Conditional gradient sliding for non-convex sums, with SPIDER gradient estimates.
 
-    The source draws components in proportion to their constants L_i, and L is the mean of the L_i;
-    sampling=importance does the same. Uniform draws, which pfbench adds, use L_ms for L.
+    With a SPIDER estimate G, the step is x+ = condg(G, x, 1/L, eta). In the source, components are
+    drawn in proportion to their constants L_i, and L is the mean of the L_i. This is
+    sampling=importance. Uniform draws, which pfbench adds, use L_ms for L.
     """
 
     name = "ncgs-spider"
@@ -127,11 +131,11 @@ class NCGSSpider(SlidingMethod, SamplingAlgorithm, EstimatorAlgorithm):
 
     @property
     def estimator(self) -> SPIDERG:
-        """The SPIDER estimator."""
+        """SPIDER gradient estimator."""
         return SPIDERG(self.batch, self.period, sampling=self.sampling)
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the point at which condg ends, started from x."""
+        """Return the point that condg finds from x."""
         return self.condg(ask, g, x, 1.0 / self.smoothness, self.eta)
 
 

@@ -40,18 +40,18 @@ _SQUARED = gradient_guarantee(bound_text="epsilon^2", bound=epsilon_squared_boun
 
 
 def page_parameters(n: int) -> dict[str, Any]:
-    """Return the batch b = sqrt n, rounded up, and the probability p = b/(n + b) of PAGE."""
+    """Return the batch size b = sqrt n, rounded up, and the probability p = b/(n + b) of PAGE."""
     b = round_up(math.sqrt(n))
     return {"batch": b, "refresh": b / (n + b)}
 
 
 def page_error_constant(batch: int, refresh: float) -> float:
-    """Return c^2 = (1-p)/(pb) of PAGE; `refresh` is the probability p."""
+    """Return the constant c^2 = (1-p)/(pb) of PAGE; `refresh` is the probability p."""
     return (1.0 - refresh) / (refresh * batch)
 
 
 def lsvrg_error_constant(batch: int, refresh: float) -> float:
-    """Return c^2 = 2(1-p)(2-p)/(p^2 b) of L-SVRG; `refresh` is the probability p.
+    """Return the constant c^2 = 2(1-p)(2-p)/(p^2 b) of L-SVRG; `refresh` is p.
 
     It follows from E y_t <= (1 - p/2) y_{t-1} + ((1-p)(2-p)/p) |x_t - x_{t-1}|^2 for y_t = |x_t -
     w|^2.
@@ -60,28 +60,33 @@ def lsvrg_error_constant(batch: int, refresh: float) -> float:
 
 
 def table_entry_refresh_probability(n: int, batch: int) -> float:
-    """Return q = 1 - (1 - 1/n)^b, the probability that a step replaces a given table entry."""
+    """Return the probability 1 - (1 - 1/n)^b that a batch replaces a given table entry."""
     return 1.0 - (1.0 - 1.0 / n) ** batch
 
 
 def zerosarah_error_constant(n: int, batch: int, lam: float) -> float:
-    """Return c^2 of ZeroSARAH with a full table.
+    """Return the constant c^2 of ZeroSARAH with a full table.
 
-    c^2 = (2/(ab)) (1 + 2 lam^2 (1-q)(2-q)/q^2) with a = lam (2 - lam).
+    c^2 = (2/(ab)) (1 + 2 lam^2 (1-q)(2-q)/q^2) with a = lam (2 - lam). q is the probability that a
+    batch replaces a given table entry.
     """
     q, a = table_entry_refresh_probability(n, batch), lam * (2.0 - lam)
     return 2.0 / (a * batch) * (1.0 + 2.0 * lam**2 * (1.0 - q) * (2.0 - q) / q**2)
 
 
 def max_step_schedule(error_constant: float, L: float, h0: float, epsilon: float) -> dict[str, Any]:
-    """Return the largest step for c^2 = `error_constant`, and T: 2 h0/(eta T) <= epsilon^2."""
+    """Return the largest step eta that the bound allows, and the number T of iterations.
+
+    T is the least with 2 h0/(eta T) <= epsilon^2. `error_constant` is the constant c^2 of the
+    module's bound.
+    """
     step = 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * error_constant)))
     return {"step": step, "iterations": max(1, round_up(2.0 * h0 / (step * epsilon**2)))}
 
 
 @dataclass(frozen=True, kw_only=True)
 class LooplessMethod(ProximalMethod):
-    """Proximal steps along an estimate that a coin refreshes."""
+    """Base class of proximal methods whose estimator takes full gradients at random."""
 
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2b(T-1-R)"
     requires = frozenset({"gradient", "difference"}) | SMOOTH
@@ -94,12 +99,12 @@ class LooplessMethod(ProximalMethod):
 
     @property
     def estimator(self) -> Estimator:
-        """The class's estimator with this batch and probability."""
+        """Gradient estimator with the batch and the probability of this method."""
         return self.estimator_class(self.batch, self.refresh)
 
 
 class PAGEMethod(LooplessMethod):
-    """PAGE, unconstrained."""
+    """PAGE for problems without a feasible set or penalty."""
 
     name = "page"
     summary = "PAGE, unconstrained: recursive differences, renewed by a coin"
@@ -145,7 +150,7 @@ class ProxPAGE(LooplessMethod):
 
 
 class LSVRGMethod(LooplessMethod):
-    """L-SVRG, unconstrained."""
+    """L-SVRG for problems without a feasible set or penalty."""
 
     name = "lsvrg"
     summary = "loopless SVRG for non-convex f, unconstrained"
@@ -169,7 +174,10 @@ class LSVRGMethod(LooplessMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroSARAHMethod(ProximalMethod):
-    """ZeroSARAH, unconstrained; with table=zero it queries no full gradient."""
+    """ZeroSARAH for problems without a feasible set or penalty.
+
+    With table=zero it queries no full gradient.
+    """
 
     name = "zerosarah"
     summary = "ZeroSARAH, unconstrained: recursive differences, corrected by a table of gradients"
@@ -186,12 +194,15 @@ class ZeroSARAHMethod(ProximalMethod):
 
     @property
     def estimator(self) -> ZeroSARAH:
-        """The ZeroSARAH estimator."""
+        """ZeroSARAH gradient estimator."""
         return ZeroSARAH(self.batch, self.table_weight, filled=self.table == "full")
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles: `requires`; with a table of zeros, which the method keeps, only batches."""
+        """Oracles that a run queries: `requires`, or only batches if the table starts with zeros.
+
+        The method then keeps the table itself.
+        """
         return self.requires if self.table == "full" else frozenset({"batch"}) | SMOOTH
 
     @classmethod
@@ -220,7 +231,7 @@ class ZeroSARAHMethod(ProximalMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class StormMethod(Algorithm):
-    """STORM: one component in each step, and steps that shrink as squared gradients add up.
+    """STORM with one component in each step, and step sizes that decrease as gradients add up.
 
     The source has eta_t = k/(w + G_0^2 + .. + G_t^2)^(1/3), G_t = |grad f_i(x_t)| of the component
     i drawn for x_t, and a_{t+1} = c eta_t^2. Here k = step w^(1/3) and c = alpha/step^2, so that
@@ -248,7 +259,7 @@ class StormMethod(Algorithm):
     floor: float = positive(MISSING, "w, added to the sum of squared gradient norms")
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the class's pseudo-code."""
+        """Start at x, and yield a state after each update; see the class's pseudo-code."""
         floor, a, d, before = self.floor, 1.0, None, x
         for _ in range(self.iterations):
             i = ask.sample(rng, 1)

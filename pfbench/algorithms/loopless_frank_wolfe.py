@@ -46,10 +46,10 @@ _BATCHES = frozenset({"batch", "lo"})
 
 @dataclass(frozen=True, kw_only=True)
 class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
-    """SPIDER-FW for non-convex f: recursive differences, a full gradient every q iterations.
+    """Frank-Wolfe for non-convex f along SPIDER estimates, with full gradients at intervals.
 
-    With sampling=importance it is the conditional gradient of Lan 2020, section 7.4, with constant
-    weights.
+    The interval is q iterations. With sampling=importance, it is the conditional gradient method
+    of Lan 2020, section 7.4, with constant weights.
     """
 
     name = "spider-fw"
@@ -68,7 +68,7 @@ class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
 
     @property
     def estimator(self) -> SPIDERG:
-        """SPIDER estimator."""
+        """SPIDER gradient estimator."""
         return SPIDERG(self.batch, self.period, sampling=self.sampling)
 
     @classmethod
@@ -88,7 +88,7 @@ class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class LooplessFW(StochasticFrankWolfe):
-    """Frank-Wolfe along an estimate that a coin refreshes."""
+    """Base class of Frank-Wolfe methods whose estimator takes full gradients at random."""
 
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2b(T-1-R), LO T"
     requires = _DIFFERENCES
@@ -100,12 +100,12 @@ class LooplessFW(StochasticFrankWolfe):
 
     @property
     def estimator(self) -> Estimator:
-        """Estimator of the class with this batch and probability."""
+        """Gradient estimator with the batch and the probability of this method."""
         return self.estimator_class(self.batch, self.refresh)
 
 
 class PAGEFW(LooplessFW):
-    """Frank-Wolfe along PAGE: the loopless form of SARAH and SPIDER Frank-Wolfe."""
+    """Frank-Wolfe along PAGE estimates, the loopless form of SARAH and SPIDER Frank-Wolfe."""
 
     name = "page-fw"
     summary = "Frank-Wolfe with PAGE gradients"
@@ -124,7 +124,7 @@ class PAGEFW(LooplessFW):
 
 
 class LSVRGFW(LooplessFW):
-    """Frank-Wolfe along L-SVRG."""
+    """Frank-Wolfe along L-SVRG estimates."""
 
     name = "lsvrg-fw"
     summary = "Frank-Wolfe with loopless SVRG gradients"
@@ -152,7 +152,7 @@ class LSVRGFW(LooplessFW):
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroSARAHFW(StochasticFrankWolfe):
-    """Frank-Wolfe along ZeroSARAH with a full table."""
+    """Frank-Wolfe along ZeroSARAH estimates, whose table starts with all gradients."""
 
     name = "zerosarah-fw"
     summary = "Frank-Wolfe with ZeroSARAH gradients"
@@ -167,7 +167,7 @@ class ZeroSARAHFW(StochasticFrankWolfe):
 
     @property
     def estimator(self) -> ZeroSARAH:
-        """ZeroSARAH estimator."""
+        """ZeroSARAH gradient estimator."""
         return ZeroSARAH(self.batch, self.table_weight)
 
     @classmethod
@@ -184,7 +184,7 @@ class ZeroSARAHFW(StochasticFrankWolfe):
 
 @dataclass(frozen=True, kw_only=True)
 class StormFW(StochasticFrankWolfe):
-    """Frank-Wolfe along STORM: no full gradient, and a batch that does not grow."""
+    """Frank-Wolfe along STORM estimates, without full gradients and with a constant batch size."""
 
     name = "storm-fw"
     summary = "Frank-Wolfe with STORM gradients"
@@ -200,7 +200,7 @@ class StormFW(StochasticFrankWolfe):
 
     @property
     def estimator(self) -> STORM:
-        """STORM estimator."""
+        """STORM gradient estimator."""
         return STORM(self.batch, self.alpha, self.snapshot)
 
     @classmethod
@@ -238,7 +238,7 @@ class StormFW(StochasticFrankWolfe):
 
 @dataclass(frozen=True, kw_only=True)
 class ConvexFW(EstimatorAlgorithm):
-    """Frank-Wolfe for convex f with steps that decrease as 2/t, along an estimate."""
+    """Base class of Frank-Wolfe methods for convex f, with steps that decrease as 2/t."""
 
     assumes = frozenset({"convex"})
     guarantee = Guarantee("E f(x) - min f", "epsilon", "mean", "excess")
@@ -248,17 +248,20 @@ class ConvexFW(EstimatorAlgorithm):
     step: float | None = positive(None, "gamma, in (0, 1]; it decreases if not given", upper=1.0)
 
     def gamma(self, t: int) -> float:
-        """Return the step gamma_t."""
+        """Return the step size gamma_t of iteration t."""
         return 2.0 / (t + 2.0) if self.step is None else self.step
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the end of the Frank-Wolfe step with gamma_t."""
+        """Return the next iterate, by a Frank-Wolfe step of size gamma_t."""
         return combine(x, ask.lo(g), self.gamma(t))
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneSampleFW(ConvexFW):
-    """Frank-Wolfe with steps 2/(t+2) along an average whose newest weight decreases."""
+    """Base class of Frank-Wolfe methods along averages of gradients, with steps 2/(t+2).
+
+    The weight of the newest gradient in the average decreases.
+    """
 
     counts = "T iterations: SFO b + 2b(T-1), LO T"
     requires = _BATCHES
@@ -270,7 +273,10 @@ class OneSampleFW(ConvexFW):
 
 
 class OneSFW(OneSampleFW):
-    """1-SFW for sample distributions that do not depend on x: STORM with alpha_t = 1/(t+1)."""
+    """1-SFW for sample distributions that do not depend on x.
+
+    It moves along STORM estimates with alpha_t = 1/(t+1).
+    """
 
     name = "one-sfw"
     summary = "one-sample Frank-Wolfe for convex f"
@@ -279,7 +285,7 @@ class OneSFW(OneSampleFW):
 
     @property
     def estimator(self) -> STORM:
-        """STORM estimator, with alpha_t = 1/(t+1) by default."""
+        """STORM gradient estimator, by default with alpha_t = 1/(t+1)."""
         return STORM(self.batch, self.alpha or VanishingWeights(1.0))
 
     @classmethod
@@ -298,7 +304,7 @@ class OneSFW(OneSampleFW):
 
 
 class MomentumSFW(OneSampleFW):
-    """Frank-Wolfe along a heavy-ball average with alpha_t = (t+1)^(-2/3)."""
+    """Frank-Wolfe along a heavy-ball average of gradients, with alpha_t = (t+1)^(-2/3)."""
 
     name = "momentum-sfw"
     summary = "stochastic Frank-Wolfe with momentum for convex f"
@@ -308,7 +314,7 @@ class MomentumSFW(OneSampleFW):
 
     @property
     def estimator(self) -> HeavyBall:
-        """Heavy-ball estimator, with alpha_t = (t+1)^(-2/3) by default."""
+        """Heavy-ball gradient estimator, by default with alpha_t = (t+1)^(-2/3)."""
         return HeavyBall(self.batch, self.alpha or VanishingWeights(2 / 3))
 
     @classmethod
@@ -329,7 +335,7 @@ class MomentumSFW(OneSampleFW):
 
 @dataclass(frozen=True, kw_only=True)
 class PAGEConvexFW(ConvexFW):
-    """Frank-Wolfe along PAGE for convex f, gamma_t = 2/(t+s)."""
+    """Frank-Wolfe for convex f along PAGE estimates, with steps gamma_t = 2/(t+s)."""
 
     name = "page-fw-convex"
     summary = "Frank-Wolfe with PAGE gradients for convex f"
@@ -344,12 +350,12 @@ class PAGEConvexFW(ConvexFW):
     delay: int = integer(MISSING, "s of the steps 2/(t+s), at least 2", minimum=2)
 
     def gamma(self, t: int) -> float:
-        """Return the step gamma_t = 2/(t+s)."""
+        """Return the step size gamma_t = 2/(t+s) of iteration t."""
         return 2.0 / (t + self.delay) if self.step is None else self.step
 
     @property
     def estimator(self) -> PAGE:
-        """PAGE estimator."""
+        """PAGE gradient estimator."""
         return PAGE(self.batch, self.refresh)
 
     @classmethod
@@ -374,7 +380,10 @@ class PAGEConvexFW(ConvexFW):
 
 @dataclass(frozen=True, kw_only=True)
 class SpiderConvexFW(ConvexFW):
-    """SPIDER-FW for convex f: epochs s = 0, 1, ... of 2^s steps, with batches of 2^s."""
+    """Frank-Wolfe for convex f along SPIDER estimates, with epochs that double in length.
+
+    Epoch s = 0, 1, ... has 2^s steps, with batches of size 2^s.
+    """
 
     name = "spider-fw-convex"
     summary = "Frank-Wolfe with SPIDER gradients for convex f, in epochs that double"
@@ -388,7 +397,7 @@ class SpiderConvexFW(ConvexFW):
 
     @property
     def estimator(self) -> DoublingSPIDER:
-        """SPIDER estimator with doubling epochs."""
+        """SPIDER gradient estimator, with epochs that double in length."""
         return DoublingSPIDER()
 
     @classmethod

@@ -31,7 +31,7 @@ from pfbench.points import combine, keep, tilt
 
 @dataclass(frozen=True, kw_only=True)
 class Natasha15(Algorithm):
-    """Natasha1.5: SVRG steps on a problem made convex by a quadratic around x^."""
+    """Natasha1.5: SVRG steps on a problem that a quadratic around x^ makes convex."""
 
     name = "natasha15"
     summary = "Natasha1.5 for non-convex f with a penalty"
@@ -61,7 +61,7 @@ class Natasha15(Algorithm):
 
     @property
     def period(self) -> int:
-        """Number m of steps in a sub-epoch: B/(p b), at least 1."""
+        """Number m = B/(p b) of steps in a sub-epoch, at least 1."""
         return max(1, self.snapshot // (self.subepochs * self.batch))
 
     @classmethod
@@ -93,7 +93,7 @@ class Natasha15(Algorithm):
         )
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the module's pseudo-code."""
+        """Start at x, and yield a state after each update; see the module's pseudo-code."""
         if self.snapshot > ask.n:
             raise InputError(f"snapshot={self.snapshot} must be at most n = {ask.n}.")
         m, centre = self.period, keep(x)

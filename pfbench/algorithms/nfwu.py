@@ -36,7 +36,7 @@ from pfbench.points import inner, keep
 
 @dataclass(frozen=True, kw_only=True)
 class NFWU(EstimatorAlgorithm):
-    """Normalised Frank-Wolfe updates; a subclass defines the estimator."""
+    """Base class of normalised Frank-Wolfe updates; a subclass defines the gradient estimator."""
 
     guarantee = gap_guarantee(
         "2 epsilon D", bound=lambda epsilon, constants: 2.0 * epsilon * constants.D
@@ -56,23 +56,29 @@ class NFWU(EstimatorAlgorithm):
 
     @property
     def run_count(self) -> int:
-        """Number k of independent runs; 1 unless restarts or probability is set."""
+        """Number k of independent runs; it is 1 unless `restarts` or `probability` is set."""
         if self.probability is not None:
             return round_up(math.log2(1.0 / self.probability))
         return self.restarts or 1
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles: `requires`, and the full gradient to choose the best of several runs."""
+        """Oracles that a run queries: `requires`, and the full gradient if there are several runs.
+
+        The full gradient serves to select the best run.
+        """
         return self.requires | {"gradient"} if self.run_count > 1 else self.requires
 
     @property
     def anytime(self) -> bool:
-        """Whether no iterate depends on `iterations`; false if several runs end at T."""
+        """Whether no iterate depends on `iterations`; false if there are several runs."""
         return self.run_count == 1
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the module's pseudo-code and remark 3.1."""
+        """Start at x, and yield a state after each update.
+
+        See the module's pseudo-code, and remark 3.1 of the paper for several runs.
+        """
         if self.run_count > 1:
             yield from self.run_restarts(ask, x, rng)
             return
@@ -81,7 +87,10 @@ class NFWU(EstimatorAlgorithm):
     def run_restarts(
         self, ask: AlgorithmOracles, x0: Point, rng: np.random.Generator
     ) -> Iterator[State]:
-        """Run k times from x0; output the sampled iterate with the least Frank-Wolfe gap."""
+        """Run the method k times from x0, and yield a state after each update.
+
+        The output is the sampled iterate with the least Frank-Wolfe gap among all finished runs.
+        """
         nfwu = replace(self, restarts=None, probability=None)
         start, best, lower = keep(x0), keep(x0), math.inf
         for _ in range(self.run_count):
@@ -103,7 +112,7 @@ class NFWU(EstimatorAlgorithm):
     def estimator_parameters(
         cls, epsilon: float, L: float, constants: Constants
     ) -> Mapping[str, Any]:
-        """Return the theorem's batch and, if any, period, probability or weight."""
+        """Return the parameters of the estimator by name, as in the theorem's schedule."""
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -129,7 +138,7 @@ class NFWU(EstimatorAlgorithm):
 
 
 class NFWUSG(NFWU):
-    """NFWU with plain mini-batches (SFW)."""
+    """Normalised Frank-Wolfe updates with plain mini-batches (SFW)."""
 
     name = "nfwu-sg"
     summary = "normalised Frank-Wolfe with mini-batch gradients"
@@ -140,7 +149,7 @@ class NFWUSG(NFWU):
 
     @property
     def estimator(self) -> SG:
-        """Estimator GE 1."""
+        """Mini-batch gradient estimator (GE 1 of the paper)."""
         return SG(self.batch)
 
     @classmethod
@@ -152,7 +161,7 @@ class NFWUSG(NFWU):
 
 @dataclass(frozen=True, kw_only=True)
 class EpochNFWU(NFWU):
-    """NFWU with an estimator that takes a full gradient every p iterations."""
+    """Base class of normalised Frank-Wolfe updates with a full gradient every p iterations."""
 
     counts = "T iterations: FO ceil(T/p), SFO n ceil(T/p) + 2S(T - ceil(T/p)), LO T"
     requires = frozenset({"gradient", "difference", "lo"})
@@ -162,12 +171,12 @@ class EpochNFWU(NFWU):
 
     @property
     def estimator(self) -> Estimator:
-        """The class's estimator with this batch and period."""
+        """Gradient estimator with the batch and the period of this method."""
         return self.estimator_class(self.batch, self.period)
 
 
 class NFWUSVRG(EpochNFWU):
-    """NFWU with SVRG (SVRFW)."""
+    """Normalised Frank-Wolfe updates with SVRG estimates (SVRFW)."""
 
     name = "nfwu-svrg"
     summary = "normalised Frank-Wolfe with SVRG gradients"
@@ -183,7 +192,7 @@ class NFWUSVRG(EpochNFWU):
 
 
 class NFWUSPIDERG(EpochNFWU):
-    """NFWU with SPIDERG."""
+    """Normalised Frank-Wolfe updates with SPIDERG estimates."""
 
     name = "nfwu-spiderg"
     summary = "normalised Frank-Wolfe with SPIDER gradients"
@@ -199,7 +208,7 @@ class NFWUSPIDERG(EpochNFWU):
 
 
 class CurvatureNFWU(EpochNFWU):
-    """NFWU with an estimator that also uses component Hessians at the snapshot."""
+    """Base class of normalised Frank-Wolfe updates that use component Hessians at the snapshot."""
 
     counts = (
         "T iterations, E = ceil(T/p): FO E, SFO nE + 2S(T-E), SSO nE, HVP (n+S)(T-E), LO T "
@@ -209,7 +218,7 @@ class CurvatureNFWU(EpochNFWU):
 
 
 class NFWUCASVRG(CurvatureNFWU):
-    """NFWU with curvature-aided SVRG."""
+    """Normalised Frank-Wolfe updates with curvature-aided SVRG estimates."""
 
     name = "nfwu-casvrg"
     summary = "normalised Frank-Wolfe with curvature-aided SVRG gradients"
@@ -231,7 +240,7 @@ class NFWUCASVRG(CurvatureNFWU):
 
 
 class NFWUCASPIDERG(CurvatureNFWU):
-    """NFWU with curvature-aided SPIDERG."""
+    """Normalised Frank-Wolfe updates with curvature-aided SPIDERG estimates."""
 
     name = "nfwu-caspiderg"
     summary = "normalised Frank-Wolfe with curvature-aided SPIDER gradients"
@@ -258,7 +267,7 @@ class NFWUCASPIDERG(CurvatureNFWU):
 
 @dataclass(frozen=True, kw_only=True)
 class LooplessNFWU(NFWU):
-    """NFWU with an estimator whose full gradients are taken by a coin."""
+    """Base class of normalised Frank-Wolfe updates with full gradients at random iterations."""
 
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2S(T-1-R), LO T"
     requires = frozenset({"gradient", "difference", "lo"})
@@ -269,12 +278,12 @@ class LooplessNFWU(NFWU):
 
     @property
     def estimator(self) -> Estimator:
-        """Estimator of the class with this batch and probability."""
+        """Gradient estimator with the batch and the probability of this method."""
         return self.estimator_class(self.batch, self.refresh)
 
 
 class NFWUPAGE(LooplessNFWU):
-    """NFWU with PAGE."""
+    """Normalised Frank-Wolfe updates with PAGE estimates."""
 
     name = "nfwu-page"
     summary = "normalised Frank-Wolfe with PAGE gradients"
@@ -293,7 +302,7 @@ class NFWUPAGE(LooplessNFWU):
 
 
 class NFWULSVRG(LooplessNFWU):
-    """NFWU with L-SVRG."""
+    """Normalised Frank-Wolfe updates with L-SVRG estimates."""
 
     name = "nfwu-lsvrg"
     summary = "normalised Frank-Wolfe with loopless SVRG gradients"
@@ -313,7 +322,7 @@ class NFWULSVRG(LooplessNFWU):
 
 @dataclass(frozen=True, kw_only=True)
 class NFWUSTORM(NFWU):
-    """NFWU with STORM."""
+    """Normalised Frank-Wolfe updates with STORM estimates."""
 
     name = "nfwu-storm"
     summary = "normalised Frank-Wolfe with STORM gradients"
@@ -328,7 +337,7 @@ class NFWUSTORM(NFWU):
 
     @property
     def estimator(self) -> STORM:
-        """STORM estimator."""
+        """STORM gradient estimator."""
         return STORM(self.batch, self.alpha, self.snapshot)
 
     @classmethod

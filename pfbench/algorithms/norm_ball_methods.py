@@ -38,9 +38,9 @@ INITIAL_MOMENTA = ("gradient", "zero")
 
 @dataclass(frozen=True, kw_only=True)
 class MomentumAlgorithm(Algorithm):
-    """Base class of methods that step to, or along, the linear minimiser at a momentum.
+    """Base class of methods that query linear minimisation at a momentum.
 
-    The momentum averages batch gradients.
+    The momentum is an average of batch gradients.
     """
 
     requires = frozenset({"batch", "lo", "norm"})
@@ -54,13 +54,13 @@ class MomentumAlgorithm(Algorithm):
     batch: int = integer(MISSING, "b, drawn uniformly with replacement")
 
     def batch_gradient(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Gradient:
-        """Return g_k, the mean over a batch at x."""
+        """Return g_k, the mean of the component gradients at x over a random batch."""
         return ask.batch(ask.sample(rng, self.batch), x)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalGradient(MomentumAlgorithm):
-    """Base class of scg and uscg: a gradient average whose newest term has the weight alpha."""
+    """Base class of scg and uscg, which average gradients; the newest one has the weight alpha."""
 
     alpha: float | None = positive(
         None, "alpha, weight of the newest gradient, in (0, 1]; k^(-1/2) if not given", upper=1.0
@@ -72,13 +72,13 @@ class ConditionalGradient(MomentumAlgorithm):
     )
 
     def weight(self, k: int) -> float:
-        """Return alpha_k, k = 1, 2, ..."""
+        """Return alpha_k, the weight of the newest gradient in iteration k >= 1."""
         if k == 1 and self.begin == "gradient":
             return 1.0
         return k**-0.5 if self.alpha is None else self.alpha
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the module's pseudo-code."""
+        """Start at x, and yield a state after each update; see the module's pseudo-code."""
         d: Any = 0.0
         for k in range(1, self.iterations + 1):
             alpha = self.weight(k)
@@ -87,13 +87,13 @@ class ConditionalGradient(MomentumAlgorithm):
             yield State(x, at, d)
 
     def update(self, x: Point, v: Point) -> Point:
-        """Return (1 - gamma) x + gamma v."""
+        """Return the next iterate (1 - gamma) x + gamma v."""
         return combine(x, v, self.step)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SCG(ConditionalGradient):
-    """Stochastic conditional gradient with momentum, over a set or the ball of a norm."""
+    """Stochastic conditional gradient with momentum, over a set or over the ball of a norm."""
 
     name = "scg"
     summary = "stochastic conditional gradient with momentum, over a set or the ball of a norm"
@@ -118,13 +118,13 @@ class WeightDecayAlgorithm(MomentumAlgorithm):
             )
 
     def update(self, x: Point, v: Point) -> Point:
-        """Return (1 - gamma mu) x + gamma v."""
+        """Return the next iterate (1 - gamma mu) x + gamma v."""
         return (1.0 - self.step * self.decay) * x + self.step * v
 
 
 @dataclass(frozen=True, kw_only=True)
 class USCG(WeightDecayAlgorithm, ConditionalGradient):
-    """Unconstrained stochastic conditional gradient: steps along linear minimisers."""
+    """Unconstrained stochastic conditional gradient, which steps along linear minimisers."""
 
     name = "uscg"
     summary = "steps along minimisers over the ball of a norm at averaged gradients (Scion)"
@@ -134,7 +134,7 @@ class USCG(WeightDecayAlgorithm, ConditionalGradient):
 
 @dataclass(frozen=True, kw_only=True)
 class USCGMVR(EstimatorAlgorithm):
-    """uSCG along the STORM estimate."""
+    """Unconstrained stochastic conditional gradient along STORM estimates."""
 
     name = "uscg-mvr"
     summary = "steps along minimisers over the ball of a norm at STORM estimates"
@@ -153,17 +153,17 @@ class USCGMVR(EstimatorAlgorithm):
 
     @property
     def estimator(self) -> STORM:
-        """STORM estimator."""
+        """STORM gradient estimator."""
         return STORM(self.batch, self.alpha, self.snapshot)
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the end of the step along the linear minimiser at the estimate."""
+        """Return the next iterate, by a step along the linear minimiser at the estimate."""
         return x + self.step * ask.lo(g)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Almond(MomentumAlgorithm):
-    """Almond: it averages linear minimisers instead of gradients."""
+    """Almond, which averages linear minimisers instead of gradients."""
 
     name = "almond"
     summary = "steps along averages of minimisers over the ball of a norm"
@@ -173,7 +173,10 @@ class Almond(MomentumAlgorithm):
     alpha: float = positive(MISSING, "alpha, weight of the newest minimiser, in (0, 1]", upper=1.0)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update, with d_1 = lmo(g_1); see the module's pseudo-code."""
+        """Start at x, and yield a state after each update.
+
+        See the module's pseudo-code; d_1 = lmo(g_1).
+        """
         d: Any = None
         for _ in range(self.iterations):
             g = self.batch_gradient(ask, x, rng)
@@ -185,7 +188,7 @@ class Almond(MomentumAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class Muon(WeightDecayAlgorithm):
-    """Muon without Nesterov's momentum; its step is eta = gamma rho."""
+    """Muon without Nesterov's momentum; the step eta of its source is gamma rho."""
 
     name = "muon"
     summary = "Muon: orthogonalised momentum, over the spectral norm"
@@ -201,7 +204,10 @@ class Muon(WeightDecayAlgorithm):
             raise InputError(f"beta={self.beta:g} must be below 1.")
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update, with the estimate (1 - beta) M."""
+        """Start at x, and yield a state after each update.
+
+        The estimate in the state is (1 - beta) M.
+        """
         M: Any = 0.0
         for _ in range(self.iterations):
             M = self.beta * M + self.batch_gradient(ask, x, rng)
@@ -211,11 +217,12 @@ class Muon(WeightDecayAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class MuonNesterov(Muon):
-    """Muon as used in practice, with Nesterov's momentum; the claim `peng2026-thm3.1` bounds it.
+    """Muon as used in practice, with Nesterov's momentum.
 
-    In the paper's form M_k is an average and lmo is at N_k = beta M_k + (1 - beta) g_k. Its M_k is
-    1 - beta times the M_k of this module, so that N_k = (1 - beta) (g_k + beta M_k): a positive
-    multiple, of which lmo is the same.
+    The claim `peng2026-thm3.1` bounds its error. In the paper's form, M_k is an average, and lmo
+    is taken at N_k = beta M_k + (1 - beta) g_k. This M_k is 1 - beta times the M_k of this module,
+    so that N_k = (1 - beta) (g_k + beta M_k). As lmo does not change under positive multiples, the
+    methods are the same.
     """
 
     name = "muon-nesterov"
@@ -224,7 +231,10 @@ class MuonNesterov(Muon):
     cites = ("jordan2024",)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update, with the estimate (1 - beta)(g + beta M)."""
+        """Start at x, and yield a state after each update.
+
+        The estimate in the state is (1 - beta)(g + beta M).
+        """
         M: Any = 0.0
         for _ in range(self.iterations):
             g = self.batch_gradient(ask, x, rng)
@@ -236,7 +246,10 @@ class MuonNesterov(Muon):
 
 @dataclass(frozen=True, kw_only=True)
 class Signum(Muon):
-    """Signum: steps by the signs of averaged gradients; its step is eta = gamma rho."""
+    """Signum, which steps by the signs of averaged gradients.
+
+    The step eta of its source is gamma rho.
+    """
 
     name = "signum"
     summary = "Signum: signs of averaged gradients, over the l-infinity norm"
@@ -248,7 +261,7 @@ class Signum(Muon):
     beta: float = nonnegative(MISSING, "beta, weight of the old average, in [0, 1)")
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the module's pseudo-code."""
+        """Start at x, and yield a state after each update; see the module's pseudo-code."""
         m: Any = 0.0
         for k in range(self.iterations):
             g = self.batch_gradient(ask, x, rng)
@@ -260,7 +273,7 @@ class Signum(Muon):
 
 @dataclass(frozen=True, kw_only=True)
 class NormalisedSGD(Signum):
-    """Steps of a fixed length along averaged gradients; their length is eta = gamma rho."""
+    """Normalised SGD: steps of fixed length eta = gamma rho along averaged gradients."""
 
     name = "normalised-sgd"
     summary = "normalised gradient steps with momentum, over the l2 norm"

@@ -39,7 +39,7 @@ SMOOTH = frozenset({"prox", "smooth"})
 
 @dataclass(frozen=True, kw_only=True)
 class ProximalMethod(EstimatorAlgorithm):
-    """Proximal steps along a gradient estimate; a subclass defines the estimator."""
+    """Base class of methods with proximal steps along a gradient estimate."""
 
     output: str = parameter("uniform", "uniform (the theorem's), or last")
     iterations: int = integer(MISSING, "T")
@@ -47,12 +47,15 @@ class ProximalMethod(EstimatorAlgorithm):
 
     @property
     def sampler_asks(self) -> frozenset[str]:
-        """Oracles: `asks`, without the full gradient in the online form, as there is no n."""
+        """Oracles that a run queries if the problem is a sampler.
+
+        They are those of `asks`; the online form needs no full gradient, as a sampler has none.
+        """
         online = getattr(self, "snapshot", None) is not None
         return self.asks - {"gradient"} if online else self.asks
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the proximal step from x."""
+        """Return the next iterate, by a proximal step from x."""
         return ask.prox(x, g, self.step)
 
 
@@ -78,7 +81,7 @@ class ProxGD(ProximalMethod):
 
     @property
     def estimator(self) -> FullGradient:
-        """The full gradient, as an estimator."""
+        """Gradient estimator that returns the full gradient."""
         return FullGradient()
 
     @classmethod
@@ -115,7 +118,7 @@ class ProxSGD(ProximalMethod):
 
     @property
     def estimator(self) -> SG:
-        """Estimator with a fresh batch in each iteration."""
+        """Gradient estimator with a fresh batch in each iteration."""
         return SG(self.batch)
 
     @classmethod
@@ -139,7 +142,7 @@ class ProxSGD(ProximalMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSVRG(ProximalMethod):
-    """Proximal SVRG; the snapshot is the last iterate of the previous epoch."""
+    """Proximal SVRG, whose snapshot is the last iterate of the previous epoch."""
 
     name = "prox-svrg"
     summary = "proximal SVRG for non-convex f"
@@ -154,7 +157,7 @@ class ProxSVRG(ProximalMethod):
 
     @property
     def estimator(self) -> SVRG:
-        """SVRG estimator that also queries its batch at the snapshot."""
+        """SVRG gradient estimator, which also queries a batch at the snapshot itself."""
         return SVRG(self.batch, self.period, at_snapshot=True)
 
     @classmethod
@@ -172,7 +175,10 @@ class ProxSVRG(ProximalMethod):
 
 
 class SmoothSVRG(ProxSVRG):
-    """SVRG without a set or penalty; its schedule is that of prox-svrg with h = 0."""
+    """SVRG for problems without a feasible set or penalty.
+
+    Its schedule is that of prox-svrg with h = 0.
+    """
 
     name = "svrg"
     summary = "SVRG for non-convex f, unconstrained"
@@ -194,7 +200,11 @@ class ProjectedSVRG(ProxSVRG):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSVRGPlus(ProxSVRG):
-    """ProxSVRG+: epochs of sqrt(b) steps; `snapshot` or `online` selects the online form."""
+    """ProxSVRG+, with epochs of sqrt(b) steps.
+
+    `snapshot` or `online` selects the online form, in which the reference gradient is the mean
+    over a batch.
+    """
 
     name = "prox-svrg-plus"
     summary = "ProxSVRG+, a constant step for every batch"
@@ -220,7 +230,7 @@ class ProxSVRGPlus(ProxSVRG):
 
     @property
     def estimator(self) -> SVRG:
-        """SVRG with a full or sampled reference gradient."""
+        """SVRG gradient estimator, whose reference gradient is full or the mean over a batch."""
         return SVRG(self.batch, self.period, self.snapshot, at_snapshot=True)
 
     @classmethod
@@ -251,7 +261,7 @@ class ProxSVRGPlus(ProxSVRG):
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm with explicit parameters; the online form needs B or epsilon.
+        """Return the algorithm with the given parameters; the online form needs B or epsilon.
 
         Raises
         ------
@@ -282,7 +292,7 @@ class ProxSAGA(ProximalMethod):
 
     @property
     def estimator(self) -> SAGA:
-        """SAGA estimator."""
+        """SAGA gradient estimator."""
         return SAGA(self.batch)
 
     @classmethod
@@ -298,7 +308,7 @@ class ProxSAGA(ProximalMethod):
 
 
 class SmoothSAGA(ProxSAGA):
-    """SAGA without a set or penalty."""
+    """SAGA for problems without a feasible set or penalty."""
 
     name = "saga"
     summary = "SAGA for non-convex f, unconstrained"
@@ -332,7 +342,10 @@ class SmoothSAGA(ProxSAGA):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxSpiderBoost(ProximalMethod):
-    """SPIDER estimates with the constant step 1/(2L); `snapshot` selects the online form."""
+    """Prox-SpiderBoost: SPIDER estimates with the constant step 1/(2L).
+
+    `snapshot` selects the online form, in which the reference gradient is the mean over a batch.
+    """
 
     name = "prox-spiderboost"
     summary = "proximal SpiderBoost"
@@ -352,12 +365,12 @@ class ProxSpiderBoost(ProximalMethod):
 
     @property
     def estimator(self) -> SPIDERG:
-        """SPIDER estimator."""
+        """SPIDER gradient estimator."""
         return SPIDERG(self.batch, self.period, self.snapshot)
 
     @classmethod
     def bound_constant(cls) -> float:
-        """Return the constant c of E|G|^2 <= c L Delta/T."""
+        """Return the constant c of the bound E|G|^2 <= c L Delta/T."""
         return 20.0
 
     @classmethod
@@ -375,7 +388,10 @@ class ProxSpiderBoost(ProximalMethod):
 
 
 class SpiderBoost(ProxSpiderBoost):
-    """SpiderBoost without a set or penalty: E|grad f|^2 <= 4 L Delta/T."""
+    """SpiderBoost for problems without a feasible set or penalty.
+
+    Its bound is E|grad f|^2 <= 4 L Delta/T.
+    """
 
     name = "spiderboost"
     summary = "SpiderBoost, unconstrained"
@@ -386,7 +402,10 @@ class SpiderBoost(ProxSpiderBoost):
 
     @classmethod
     def bound_constant(cls) -> float:
-        """Return the constant of wang2019 theorem 1, derived by pfbench (the paper prints O(.))."""
+        """Return the constant of wang2019 theorem 1.
+
+        pfbench derives it, as the paper prints O(.) only.
+        """
         return 4.0
 
 

@@ -1,4 +1,4 @@
-"""Conditional gradient sliding (qu2018, li2019): projections replaced by an inner Frank-Wolfe loop.
+"""Conditional gradient sliding (qu2018, li2019), with an inner Frank-Wolfe loop for projections.
 
 condg(l, u, lambda, eta) minimises phi(x) = <l, x> + |x - u|^2/(2 lambda) over C from u, with exact
 line search, until its Frank-Wolfe gap is at most eta. Every inner step is one LO.
@@ -29,10 +29,10 @@ _MOVES = 1e-15
 
 
 def condg(ask: AlgorithmOracles, l: Any, u: Point, lam: float, eta: float) -> Point:  # noqa: E741
-    """Return a point of C where the gap of phi is at most eta (qu2018 algorithm 1).
+    """Return a point of C where the Frank-Wolfe gap of phi is at most eta (qu2018 algorithm 1).
 
-    If the gap at u is at most eta, the result equals u. It is a new point in any case, and u is
-    unchanged.
+    phi is <l, x> + |x - u|^2/(2 lam) as a function of x. The result is a new point, which equals u
+    if the gap at u is at most eta; u is unchanged.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def condg(ask: AlgorithmOracles, l: Any, u: Point, lam: float, eta: float) -> Po
 
 @dataclass(frozen=True, kw_only=True)
 class SlidingMethod(Algorithm):
-    """Base class of the sliding methods of qu2018, with their N, L and eta."""
+    """Base class of the sliding methods of qu2018, with their common parameters."""
 
     output: str = parameter("uniform", "uniform, weighted, or last")
     iterations: int = integer(MISSING, "N, updates of the main sequence")
@@ -73,7 +73,7 @@ class SlidingMethod(Algorithm):
 
     @property
     def eta(self) -> float:
-        """Gap at which condg stops."""
+        """Frank-Wolfe gap at which condg stops."""
         return 1.0 / self.iterations if self.tolerance is None else self.tolerance
 
     @property
@@ -82,7 +82,7 @@ class SlidingMethod(Algorithm):
         return self.tolerance is not None
 
     def output_weight(self, k: int) -> float:
-        """Return p_k, proportional to k (k+1)."""
+        """Return the weight of output k, which is k (k+1)."""
         return k * (k + 1.0)
 
 
@@ -127,7 +127,7 @@ class NCGS(SlidingMethod):
         return cls.from_schedule(overrides, iterations=N, smoothness=L)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the class's pseudo-code."""
+        """Start at x, and yield a state after each update; see the class's pseudo-code."""
         beta = 1.0 / (2.0 * self.smoothness)
         theta, ag = keep(x), keep(x)
         for k in range(1, self.iterations + 1):
@@ -144,7 +144,10 @@ class NCGS(SlidingMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class StochasticNCGS(SlidingMethod):
-    """NCGS with option 2 and m_k = k fresh samples, a batch that both condg calls share."""
+    """Stochastic non-convex conditional gradient sliding, with batches of size m_k = k.
+
+    It is NCGS with option 2; both calls of condg in an iteration use the same batch.
+    """
 
     name = "ncgs-stochastic"
     summary = "stochastic non-convex conditional gradient sliding"
@@ -175,7 +178,7 @@ class StochasticNCGS(SlidingMethod):
         return cls.from_schedule(overrides, iterations=N, smoothness=L)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see `NCGS`, option 2."""
+        """Start at x, and yield a state after each update; see `NCGS`, option 2."""
         beta = 1.0 / (2.0 * self.smoothness)
         theta, ag = keep(x), keep(x)
         for k in range(1, self.iterations + 1):
@@ -188,7 +191,10 @@ class StochasticNCGS(SlidingMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class NCGSVR(SlidingMethod, EstimatorAlgorithm):
-    """Variance-reduced NCGS: theta+ = condg(v, theta, 1/(3L), eta) with SVRG estimates v."""
+    """Variance-reduced non-convex conditional gradient sliding.
+
+    The step is theta+ = condg(v, theta, 1/(3L), eta) with SVRG estimates v.
+    """
 
     name = "ncgs-vr"
     summary = "variance-reduced non-convex conditional gradient sliding"
@@ -215,11 +221,11 @@ class NCGSVR(SlidingMethod, EstimatorAlgorithm):
 
     @property
     def estimator(self) -> SVRG:
-        """SVRG estimator that also queries its batch at the snapshot."""
+        """SVRG gradient estimator, which also queries a batch at the snapshot itself."""
         return SVRG(self.batch, self.period, at_snapshot=True)
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the point at which condg ends, started from x."""
+        """Return the point that condg finds from x."""
         return self.condg(ask, g, x, 1.0 / (3.0 * self.smoothness), self.eta)
 
 
@@ -276,7 +282,7 @@ class CGS(Algorithm):
 
     @classmethod
     def resolve_constant(cls, name: str, constants: Constants, parameters: dict[str, Any]) -> float:
-        """Return the explicit parameter `name`, or else the problem's constant."""
+        """Return the explicit parameter `name`, or the problem's constant if it is not given."""
         if name in parameters:
             return check_real(name, parameters[name], above=0.0)
         constant = {"smoothness": "L_f", "curvature": "sigma_hat", "delta": "delta"}[name]
@@ -288,15 +294,15 @@ class CGS(Algorithm):
         return 2.0 * self.smoothness * D2 / (self.period * k)
 
     def gradient(self, ask: AlgorithmOracles, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
-        """Return the gradient at z."""
+        """Return the full gradient at z."""
         return ask.gradient(z)
 
     def snapshot_gradient(self, ask: AlgorithmOracles, y0: Point) -> Any:
-        """Return the gradient that each outer iteration starts with; here None."""
+        """Return the reference gradient of an outer iteration; None, as the method needs none."""
         return None
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the class's pseudo-code."""
+        """Start at x, and yield a state after each update; see the class's pseudo-code."""
         theta = keep(x)
         for t in range(1, self.restarts + 1):
             x, y = keep(theta), keep(theta)
@@ -313,7 +319,10 @@ class CGS(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class STORC(CGS):
-    """CGS with the SVRG estimate at the snapshot y_0 = theta_{t-1}."""
+    """Conditional gradient sliding with restarts and SVRG estimates.
+
+    The snapshot of outer iteration t is y_0 = theta_{t-1}.
+    """
 
     name = "storc"
     summary = "stochastic variance-reduced conditional gradient sliding with restarts"
@@ -339,21 +348,27 @@ class STORC(CGS):
 
     @classmethod
     def practical(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the theorem's schedule with m = n^(2/3), as its own m is far above n."""
+        """Return the algorithm with the theorem's schedule, but m = n^(2/3).
+
+        The m of the theorem is far above n.
+        """
         batch = round_down(constants.n ** (2 / 3))
         return super().theory(epsilon, constants, **{"batch": batch} | overrides)
 
     def snapshot_gradient(self, ask: AlgorithmOracles, y0: Point) -> Any:
-        """Return the full gradient at the snapshot."""
+        """Return the full gradient at the snapshot y0."""
         return ask.gradient(y0)
 
     def gradient(self, ask: AlgorithmOracles, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
-        """Return mean over S of [grad f_i(z) - grad f_i(y_0)] + grad f(y_0)."""
+        """Return the estimate mean over S of [grad f_i(z) - grad f_i(y_0)] + grad f(y_0)."""
         return ask.difference(draw_batch(rng, ask.n, self.batch), z, y0) + mean
 
 
 def draw_batch(rng: np.random.Generator, n: int, size: int) -> Any:
-    """Draw `size` indices, uniform with replacement; above n, as multinomial counts."""
+    """Return `size` random indices below n, uniform with replacement.
+
+    If `size` is above n, they are returned as distinct indices with multinomial counts.
+    """
     if size <= n:
         return rng.integers(n, size=size)
     counts = rng.multinomial(size, np.full(n, 1.0 / n))

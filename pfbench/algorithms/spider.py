@@ -28,7 +28,7 @@ _NEEDS = frozenset({"gradient", "difference"})
 
 @dataclass(frozen=True, kw_only=True)
 class RecursiveMethod(EstimatorAlgorithm):
-    """Base class of the three methods, with T, S, the epoch length, and the estimate."""
+    """Base class of the three methods, with their iterations, batch, period and estimator."""
 
     iterations: int = integer(MISSING, "T")
     batch: int = integer(MISSING, "S")
@@ -36,13 +36,13 @@ class RecursiveMethod(EstimatorAlgorithm):
 
     @property
     def estimator(self) -> SPIDERG:
-        """Recursive estimator."""
+        """Recursive gradient estimator (SPIDER)."""
         return SPIDERG(self.batch, self.period)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SARAH(RecursiveMethod):
-    """SARAH, unconstrained: gradient steps along the recursive estimate.
+    """SARAH for problems without a feasible set or penalty: gradient steps along the estimate.
 
     for each outer loop, from x_0:
         v_0 = grad f(x_0),  x_1 = x_0 - eta v_0
@@ -79,7 +79,7 @@ class SARAH(RecursiveMethod):
         return cls.from_schedule(overrides, iterations=p, period=p, batch=b, step=step(p))
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the class's pseudo-code."""
+        """Start at x, and yield a state after each update; see the class's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         goes_on = self.output == "last"
         chosen = None if goes_on else keep(x)
@@ -96,7 +96,7 @@ class SARAH(RecursiveMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class Spider(RecursiveMethod):
-    """SPIDER-SFO, unconstrained: steps of at most a fixed length.
+    """SPIDER-SFO for problems without a feasible set or penalty, with bounded step lengths.
 
     v_k recursive
     option 2:  x_{k+1} = x_k - min(step/|v_k|, lam) v_k
@@ -140,7 +140,7 @@ class Spider(RecursiveMethod):
         )
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the class's pseudo-code."""
+        """Start at x, and yield a state after each update; see the class's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         longest = math.inf if self.lam is None else self.lam
         for _ in range(self.iterations):
@@ -188,7 +188,7 @@ class ProxSpiderBoostM(RecursiveMethod):
         )
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield a state after each update; see the class's pseudo-code."""
+        """Start at x, and yield a state after each update; see the class's pseudo-code."""
         estimate = self.estimator.start(ask, rng)
         y, beta = keep(x), self.step
         for k in range(self.iterations):

@@ -27,7 +27,7 @@ from pfbench.estimators import SAGA, SG, SVRG
 
 @dataclass(frozen=True, kw_only=True)
 class StochasticFrankWolfe(EstimatorAlgorithm):
-    """Frank-Wolfe with a constant step along a gradient estimate, which a subclass defines."""
+    """Base class of Frank-Wolfe methods with a constant step along a gradient estimate."""
 
     output: str = parameter("uniform", "uniform (the source's), or last")
     iterations: int = integer(MISSING, "T")
@@ -38,10 +38,10 @@ class StochasticFrankWolfe(EstimatorAlgorithm):
 def constant_step_schedule(
     error_constant: float, L: float, D: float, h0: float, epsilon: float
 ) -> dict[str, Any]:
-    """Return T and gamma with h0/(T gamma) + a L D^2 gamma <= epsilon, a = `error_constant`.
+    """Return T and a step gamma with h0/(T gamma) + a L D^2 gamma <= epsilon.
 
-    The best gamma is sqrt(h0/(a T L D^2)), which gives 2 sqrt(a L D^2 h0/T). T is raised if gamma
-    would exceed 1.
+    a is `error_constant`. The best gamma is sqrt(h0/(a T L D^2)), for which the left side is 2
+    sqrt(a L D^2 h0/T). T is increased if gamma would exceed 1.
     """
     curvature = error_constant * L * D * D
     iterations = max(1, round_up(4.0 * curvature * h0 / epsilon**2), round_up(h0 / curvature))
@@ -62,7 +62,7 @@ class SFW(StochasticFrankWolfe):
 
     @property
     def estimator(self) -> SG:
-        """Estimator with a fresh batch in each iteration."""
+        """Gradient estimator with a fresh batch in each iteration."""
         return SG(self.batch)
 
     @classmethod
@@ -92,7 +92,7 @@ class SVFW(StochasticFrankWolfe):
 
     @property
     def estimator(self) -> SVRG:
-        """SVRG estimator that also queries its batch at the snapshot."""
+        """SVRG gradient estimator, which also queries a batch at the snapshot itself."""
         return SVRG(self.batch, self.period, at_snapshot=True)
 
     @classmethod
@@ -109,7 +109,7 @@ class SVFW(StochasticFrankWolfe):
 
 @dataclass(frozen=True, kw_only=True)
 class SAGAFW(StochasticFrankWolfe):
-    """SAGA Frank-Wolfe; the source's complexity is disputed (shen2019 appendix 7.2)."""
+    """SAGA Frank-Wolfe; shen2019 (appendix 7.2) disputes the complexity that its source claims."""
 
     name = "sagafw"
     summary = "SAGA Frank-Wolfe (its claimed complexity is disputed)"
@@ -129,7 +129,7 @@ class SAGAFW(StochasticFrankWolfe):
 
     @property
     def estimator(self) -> SAGA:
-        """SAGA estimator."""
+        """SAGA gradient estimator."""
         return SAGA(self.batch)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Gradient estimators: each turns the oracles into one gradient estimate an iteration."""
+"""Gradient estimators, which query oracles and return one gradient estimate in each iteration."""
 
 from pfbench.estimators.base import EpochEstimator, Estimate, Estimator, latest_coin
 from pfbench.estimators.coin_epochs import LSVRG, PAGE

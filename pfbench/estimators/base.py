@@ -1,4 +1,7 @@
-"""Base classes of gradient estimators: frozen parameters, and a state for one run."""
+"""Base classes of gradient estimators.
+
+An estimator has frozen parameters; its method `start` creates the state of one run.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -16,7 +19,7 @@ Estimate = Callable[[Point], Gradient]
 
 
 class CoinEstimateFunction:
-    """Estimate function that flips a coin before each estimate but the first.
+    """Function that returns gradient estimates, and flips a coin before each but the first.
 
     Parameters
     ----------
@@ -38,7 +41,7 @@ class CoinEstimateFunction:
         self._estimate, self._rng, self._chance, self._has_started = estimate, rng, chance, False
 
     def __call__(self, x: Point) -> Gradient:
-        """Flip the coin, and return the estimate."""
+        """Flip the coin, and return the gradient estimate at x."""
         if self._has_started:
             self.coin = bool(self._rng.random() < self._chance)
         self._has_started = True
@@ -46,13 +49,15 @@ class CoinEstimateFunction:
 
 
 def latest_coin(estimate_function: Estimate) -> bool | None:
-    """Return whether the latest coin of an estimate function fell heads; None without a coin."""
+    """Return whether the latest coin of an estimate function was heads; None if it has no coin."""
     return getattr(estimate_function, "coin", None)
 
 
 @dataclass(frozen=True)
 class Estimator(ABC):
-    """Gradient estimator with a batch size S; samples are uniform with replacement by default.
+    """Base class of gradient estimators with batch size S.
+
+    By default, batches are drawn uniformly with replacement.
 
     Attributes
     ----------
@@ -77,19 +82,19 @@ class Estimator(ABC):
 
     @abstractmethod
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the estimate function of one run."""
+        """Return the function that computes the gradient estimates of one run."""
 
     def draw(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Any:
-        """Draw the batch S, a sample of size `batch`."""
+        """Return a random batch S of size `batch`."""
         return ask.sample(rng, self.batch)
 
 
 @dataclass(frozen=True)
 class EpochEstimator(Estimator):
-    """Estimator that takes a reference gradient every `period` iterations (epoch length p).
+    """Base class of estimators that take a reference gradient every `period` iterations.
 
-    The reference is the full gradient; with `snapshot` it is the mean over a batch of that size
-    (online form), which for n is again the full gradient.
+    The reference gradient is the full gradient. If `snapshot` is given, it is the mean over a
+    batch of this size (online form), or the full gradient if the size is n.
     """
 
     period: int
@@ -104,7 +109,7 @@ class EpochEstimator(Estimator):
     def reference_gradient(
         self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator
     ) -> Gradient:
-        """Return the reference gradient at x."""
+        """Return the reference gradient at x: the full gradient, or the mean over a batch."""
         if self.snapshot is None or self.snapshot == getattr(ask, "n", None):
             return ask.gradient(x)
         return ask.batch(ask.sample(rng, self.snapshot), x)

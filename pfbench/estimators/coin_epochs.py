@@ -1,8 +1,8 @@
-"""PAGE and L-SVRG: loopless estimators, whose epochs end by a coin and have random length.
+"""PAGE and L-SVRG: loopless estimators, whose epochs have random length.
 
-The coin is flipped before each estimate but the first, which is the full gradient. Heads, with
-probability p, gives a full gradient. L-SVRG's source flips after the step, so that its snapshot
-lags one step behind; here the estimate at a new snapshot is exact.
+A coin is flipped before each estimate but the first, which is the full gradient. Heads, with
+probability p, ends the epoch and gives a full gradient. The source of L-SVRG flips after the step,
+so that its snapshot lags one step behind. Here the estimate at a new snapshot is exact.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from pfbench.points import keep
 
 @dataclass(frozen=True)
 class LooplessEstimator(Estimator):
-    """Estimator that takes a full gradient with probability p = `refresh` in each iteration."""
+    """Base class of estimators that take a full gradient with probability `refresh`."""
 
     refresh: float
 
@@ -37,7 +37,7 @@ class PAGE(LooplessEstimator):
     source = "Li, Bao, Zhang, Richtarik 2021, PAGE"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the estimate function of one run."""
+        """Return the function that computes the gradient estimates of one run."""
         previous: Point = None
         g: Gradient
 
@@ -57,7 +57,7 @@ class LSVRG(LooplessEstimator):
     source = "Kovalev, Horvath, Richtarik 2020, L-SVRG"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the estimate function of one run."""
+        """Return the function that computes the gradient estimates of one run."""
         w: Point = None
         mean: Gradient
 

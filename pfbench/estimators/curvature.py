@@ -22,7 +22,7 @@ class CASVRG(EpochEstimator):
     source = "shen2019 GE 4"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the estimate function of one run."""
+        """Return the function that computes the gradient estimates of one run."""
         iterations = count()
         s: Point = None
         mean: Gradient
@@ -48,7 +48,7 @@ class CASPIDERG(EpochEstimator):
     source = "shen2019 GE 5"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the estimate function of one run."""
+        """Return the function that computes the gradient estimates of one run."""
         iterations = count()
         previous: Point = None
         g: Gradient

@@ -1,4 +1,4 @@
-"""Heavy ball and STORM: averages of batch gradients, corrected along the path by STORM."""
+"""Heavy ball and STORM, which average batch gradients; STORM also corrects the average."""
 
 import math
 from dataclasses import dataclass
@@ -30,13 +30,13 @@ class VanishingWeights:
             check_real(name, getattr(self, name), above=0.0)
 
     def __call__(self, t: int) -> float:
-        """Return the weight alpha_t."""
+        """Return the weight alpha_t of iteration t."""
         return min(1.0, self.scale * math.pow(t + self.offset, -self.power))
 
 
 @dataclass(frozen=True)
 class AveragingEstimator(Estimator):
-    """Average of batch gradients; the newest has the weight alpha, in (0, 1].
+    """Base class of averages of batch gradients, whose newest term has a weight alpha in (0, 1].
 
     The first estimate is the mean over a batch of size `snapshot`, by default S.
     """
@@ -52,7 +52,7 @@ class AveragingEstimator(Estimator):
             check_integer("snapshot", self.snapshot, minimum=1)
 
     def weight(self, t: int) -> float:
-        """Return the weight alpha_t of the newest gradient."""
+        """Return the weight alpha_t of the newest gradient in iteration t."""
         return self.alpha(t) if isinstance(self.alpha, VanishingWeights) else self.alpha
 
     def first_estimate(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Gradient:
@@ -68,7 +68,7 @@ class HeavyBall(AveragingEstimator):
     unbiased = False
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the estimate function of one run."""
+        """Return the function that computes the gradient estimates of one run."""
         t = 0
         g: Gradient
 
@@ -95,7 +95,7 @@ class STORM(AveragingEstimator):
     source = "Cutkosky, Orabona 2019, STORM"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the estimate function of one run."""
+        """Return the function that computes the gradient estimates of one run."""
         t = 0
         previous: Point = None
         g: Gradient

@@ -1,4 +1,4 @@
-"""SAGA: differences from a table with one stored gradient for each component."""
+"""SAGA, which corrects batch gradients by a table with one gradient of each component."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class SAGA(Estimator):
     source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), ProxSAGA (algorithm 2)"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the estimate function of one run."""
+        """Return the function that computes the gradient estimates of one run."""
         table: Table | None = None
 
         def estimate(x: Point) -> Gradient:

@@ -27,7 +27,7 @@ class FullGradient(Estimator):
     batch: int = 1
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the estimate function of one run."""
+        """Return the function that computes the gradient estimates of one run."""
         return ask.gradient
 
 
@@ -38,7 +38,7 @@ class SG(Estimator):
     source = "shen2019 GE 1"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the estimate function of one run."""
+        """Return the function that computes the gradient estimates of one run."""
         return lambda x: ask.batch(self.draw(ask, rng), x)
 
 
@@ -56,7 +56,7 @@ class SVRG(EpochEstimator):
     at_snapshot: bool = False
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the estimate function of one run."""
+        """Return the function that computes the gradient estimates of one run."""
         iterations = count()
         s: Point = None
         mean: Gradient
@@ -74,9 +74,10 @@ class SVRG(EpochEstimator):
 
 @dataclass(frozen=True)
 class DoublingSPIDER(Estimator):
-    """SPIDER in epochs s = 0, 1, ... of 2^s iterations, with batches of 2^s.
+    """SPIDER estimator whose epochs double in length.
 
-    The field `batch` is not used.
+    Epoch s = 0, 1, ... has 2^s iterations, with batches of size 2^s. The field `batch` is not
+    used.
     """
 
     name = "doubling-spider"
@@ -85,7 +86,7 @@ class DoublingSPIDER(Estimator):
     batch: int = 1
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the estimate function of one run."""
+        """Return the function that computes the gradient estimates of one run."""
         numbers = count(1)
         previous: Point = None
         g: Gradient
@@ -122,7 +123,7 @@ class SPIDERG(EpochEstimator):
         check_choice("sampling", self.sampling, SAMPLINGS)
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the estimate function of one run."""
+        """Return the function that computes the gradient estimates of one run."""
         change = partial(self._mean_difference, ask, rng)
         if self.sampling == "importance":
             change = partial(self._importance_mean_difference, ask, rng, ask.component_smoothness())
@@ -144,15 +145,15 @@ class SPIDERG(EpochEstimator):
     def _mean_difference(
         self, ask: AlgorithmOracles, rng: np.random.Generator, x: Point, y: Point
     ) -> Gradient:
-        """Return the mean of the differences over a uniform batch."""
+        """Return the mean of grad f_i(x) - grad f_i(y) over a batch drawn uniformly."""
         return ask.difference(self.draw(ask, rng), x, y)
 
     def _importance_mean_difference(
         self, ask: AlgorithmOracles, rng: np.random.Generator, L: Floats, x: Point, y: Point
     ) -> Gradient:
-        """Return the mean of the differences, each over n q_i.
+        """Return the mean of (grad f_i(x) - grad f_i(y))/(n q_i) over a batch drawn by q_i.
 
-        Components of equal L_i share a query.
+        Components with equal L_i share one oracle query.
         """
         choice, mean = rng.choice(ask.n, size=self.batch, p=L / L.sum()), L.mean()
         groups = [choice[L[choice] == L_i] for L_i in np.unique(L[choice])]

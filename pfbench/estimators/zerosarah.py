@@ -1,4 +1,4 @@
-"""ZeroSARAH: recursive differences, corrected towards the gradient by a table of gradients."""
+"""ZeroSARAH: recursive gradient estimates that a table of component gradients corrects."""
 
 from dataclasses import dataclass, field
 
@@ -32,7 +32,7 @@ class ZeroSARAH(Estimator):
         check_real("lam", self.lam, above=0.0, upper=1.0)
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the estimate function of one run."""
+        """Return the function that computes the gradient estimates of one run."""
         table: Table | None = None
         previous: Point = None
         g: Gradient
@@ -54,7 +54,9 @@ class ZeroSARAH(Estimator):
 
 @dataclass
 class ZeroTable:
-    """Table that starts with zeros; it queries single components and stores the answers.
+    """Table of component gradients that starts with zeros.
+
+    It queries the gradients of single components, and stores them.
 
     Attributes
     ----------
@@ -71,13 +73,16 @@ class ZeroTable:
     mean: Gradient = field(default_factory=lambda: np.zeros(()))
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
-        """Return the mean of grad f_i(x) - a_i over the sample, a_i the stored gradient."""
+        """Return the mean of grad f_i(x) - a_i over a sample; a_i is the stored gradient."""
         return np.asarray(
             np.mean([fresh - old for _, fresh, old in self._query_components(sample, x)], axis=0)
         )
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
-        """Return the `difference`, then store grad f_i(x) as a_i once for each distinct index."""
+        """Return the mean of grad f_i(x) - a_i over a sample, and store the new gradients.
+
+        Each distinct index is stored once.
+        """
         components = self._query_components(sample, x)
         for i, fresh, old in {component[0]: component for component in components}.values():
             self.mean = self.mean + (fresh - old) / self.ask.n
@@ -85,7 +90,7 @@ class ZeroTable:
         return np.asarray(np.mean([fresh - old for _, fresh, old in components], axis=0))
 
     def _query_components(self, sample: Indices, x: Point) -> list[tuple[int, Gradient, Gradient]]:
-        """Return each index of the sample with its gradient at x and its entry in the table."""
+        """Return, for each index of a sample, (index, gradient at x, stored gradient)."""
         return [
             (int(i), g, self.gradients.get(int(i), np.zeros_like(g)))
             for i in np.asarray(sample)
