@@ -4,20 +4,23 @@ Each name is defined in the module that its import names. `pfbench` itself loads
 use, so that importing it is quick; importing this module loads all of them.
 
 Runs
-    `problem` and `algorithm` build what is run, `solve` runs it and returns a `Run`. `Budget` and
-    `Stop` end a run; `Counts` has the oracle calls of a run. `plot` draws several runs.
+    `problem` and `algorithm` select a problem and an algorithm. `solve` runs the algorithm on the
+    problem, and returns a `Run`. `Budget` and `Stop` end a run; `Counts` has the numbers of oracle
+    calls of a run. `plot` draws several runs.
 Comparisons
-    `compare` compares a method with the catalogue, `report` writes the report of a sweep,
-    `list_runs` returns the runs of a store.
+    `compare` compares a method with the built-in methods, `report` writes the report of a sweep,
+    and `list_runs` returns the runs in a store.
 Verdicts
-    `verify` tests claims of the literature, `falsify` searches for a counterexample, `check` tests
-    a user-defined algorithm, estimator, set, problem or penalty, `fit_rate` estimates an exponent.
+    `verify` tests claims of the literature, and `falsify` searches for a counterexample. `check`
+    tests a user-defined algorithm, estimator, set, problem or penalty. `fit_rate` estimates the
+    exponent of a convergence rate.
 Writing an algorithm
-    `Algorithm` is the base class and `State` what an algorithm yields. `combine`, `keep`, `tilt`,
-    `inner` and `distance` work on points of every kind; `Sample` is a batch with multiplicities.
+    `Algorithm` is the base class of algorithms, which yield a `State` after each update. `combine`,
+    `keep`, `tilt`, `inner` and `distance` work on points of every kind. `Sample` is a batch with
+    multiplicities.
 Modules
-    `adapters` makes problems and algorithms of functions, files and other libraries, `claims` has
-    the catalogue of claims.
+    `adapters` creates problems and algorithms from functions, files and other libraries. `claims`
+    has the catalogue of claims.
 Errors
     `PfbenchError` is the base of all errors that pfbench raises on purpose.
 """

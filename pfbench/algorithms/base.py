@@ -32,7 +32,7 @@ def round_up(number: float) -> int:
     Raises
     ------
     OverflowError
-        If `number` is above 2^62, which no run reaches.
+        If `number` is above 2^62.
     """
     if number > _MOST:
         raise OverflowError(f"{number:g} is above 2^62")
@@ -53,7 +53,7 @@ def smallest_integer(condition: Callable[[int], bool]) -> int:
     Raises
     ------
     OverflowError
-        If it is above 2^62.
+        If the result is above 2^62.
     """
     high = 1
     while not condition(high):
@@ -84,21 +84,22 @@ class Algorithm(ABC):
     counts
         The exact counts of a run, as a formula.
     requires
-        The oracles that the method queries, by verb.
+        Names of the oracles that the method queries.
     assumes
-        Assumptions of its theorem beyond smooth f_i and a convex set, by the names of
-        `pfbench.base.protocols`; schedule=theory is refused for a problem not known to meet them.
+        Assumptions of the method's theorem, besides smooth f_i and a convex set, by their names in
+        `pfbench.base.protocols`. A problem that is not known to satisfy them is refused if
+        schedule=theory.
     deterministic
         Whether the method draws no random numbers.
     schedule_parameters
-        The parameters that its theorem's schedule sets.
+        Parameters that the schedule of the method's theorem sets.
     guarantee
-        Guarantee of that schedule; None if it is not a number.
+        Guarantee of the theorem's schedule; None if the guarantee is not a number.
     scale_dependence
-        Reason why that schedule changes with the units of f and x; empty if it does not.
+        Reason why the theorem's schedule depends on the units of f and x; empty if it does not.
     kinds
-        Parameters whose other values define another method: a claim that sets one does not apply to
-        a method that lacks it.
+        Parameters that select a variant of the method. A claim that sets such a parameter does not
+        apply to a method without it.
     """
 
     name: ClassVar[str]

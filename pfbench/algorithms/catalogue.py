@@ -165,7 +165,8 @@ def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
     Parameters
     ----------
     name
-        As in ``"frank-wolfe"``, or with parameters, as in ``"frank-wolfe[iterations=100]"``.
+        Name of the algorithm, such as ``"frank-wolfe"``. It may have parameters in brackets, as in
+        ``"frank-wolfe[iterations=100]"``.
     parameters
         Parameters by name.
 

@@ -44,11 +44,12 @@ class Guarantee:
     location
         The points for which the bound holds, a key of `WHERE`.
     measure
-        Name of the measure that the criterion is a power of; "excess" is f + h minus its minimum.
+        Name of the measure of which the criterion is a power. "excess" is f + h minus its minimum.
     power
-        The criterion is the measure to this power.
+        Exponent: the criterion is the measure to this power.
     bound
-        Value of the bound for an accuracy and the constants of a problem; by default the accuracy.
+        Function that returns the bound for an accuracy and the constants of a problem. By default,
+        the bound is the accuracy.
     """
 
     criterion: str

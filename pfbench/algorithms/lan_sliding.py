@@ -1,7 +1,7 @@
 """Conditional gradient sliding of Lan and Zhou, and its SPIDER form for non-convex sums.
 
-condg(l, u, lambda, eta) is that of `sliding`: it minimises <l, x> + |x - u|^2/(2 lambda) over C
-from u until its Frank-Wolfe gap is at most eta.
+The function condg(l, u, lambda, eta) of `sliding` minimises <l, x> + |x - u|^2/(2 lambda) over C.
+It starts at u, and stops when the Frank-Wolfe gap is at most eta.
 """
 
 import math

@@ -11,7 +11,8 @@ inf F.
 Schedules. Suppose that the sum over t of E|g_t - grad f(x_t)|^2 is at most c^2 L^2 times the sum of
 the squared step lengths. Then descent along g_t gives a mean E|grad f|^2 <= 2 h0/(eta T) if (eta L
 c)^2 + eta L <= 1; the largest such step has eta L = 2/(1 + sqrt(1 + 4 c^2)). The c of each
-estimator follows from its conditional error. The steps and T are pfbench's, not those of a paper.
+estimator follows from its conditional error. pfbench derives the steps and T; they are not those of
+a paper.
 """
 
 import math

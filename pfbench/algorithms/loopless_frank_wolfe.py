@@ -9,9 +9,9 @@ Notation: gamma_t the step, b the batch, p the chance of a full gradient, T iter
         x_{t+1} = x_t + gamma_t (v_t - x_t)
     output: uniform among x_0 .. x_{T-1}; the last iterate where f is convex
 
-A step has length gamma D at most. If E|g_t - grad f(x_t)|^2 is then at most (c L gamma D)^2, the
-mean gap is at most h0/(T gamma) + (1/2 + c) L D^2 gamma, as for `svfw`. The schedules follow from
-this bound and are pfbench's: they have the rates of the sources, but not their constants.
+A step has a length of at most gamma D. If E|g_t - grad f(x_t)|^2 is at most (c L gamma D)^2, the
+mean gap is at most h0/(T gamma) + (1/2 + c) L D^2 gamma, as for `svfw`. pfbench derives the
+schedules from this bound. They have the rates of the cited papers, but other constants.
 """
 
 import math

@@ -12,9 +12,9 @@ gradient, gamma the step, rho the radius of the ball, lmo(d) = argmin of <d, v> 
     muon-nesterov:  M_k = beta M_{k-1} + g_k, the same step with lmo(g_k + beta M_k)
     signum, normalised-sgd:  m_k = beta m_{k-1} + (1 - beta) g_k, the same step with lmo(m_k)
 
-The algorithm of the minimisation over a spectral ball (exact, Newton-Schulz, the quintic) is a
-parameter of the problem's norm. Its number of matrix products and its accuracy are the
-measures lmo_products, lmo_lower and lmo_upper.
+Minimisation over a spectral ball is exact, or approximate by a Newton-Schulz or a quintic
+iteration. A parameter of the problem's norm selects the algorithm. The measure lmo_products is its
+number of matrix products, and lmo_lower and lmo_upper are its accuracy.
 """
 
 from collections.abc import Iterator

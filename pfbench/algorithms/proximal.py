@@ -8,9 +8,10 @@ the epoch length, h0 = F(x_0) - inf F.
         x_{t+1} = prox_{eta h}(x_t - eta g_t)
     output: uniform among x_0 .. x_{T-1}
 
-Without a set and a penalty, the proximal map is the identity and counts nothing. The smooth forms
-are the same methods, but refuse problems with a set or a penalty. The schedules of Reddi et al. and
-of Li & Li bound E|G_eta|^2 by epsilon; those of the gradient method and of wang2019 bound |G|.
+Without a set and a penalty, the proximal map is the identity, and no oracle call is counted for it.
+The smooth forms are the same methods, but refuse problems with a set or a penalty. The schedules of
+Reddi et al. and of Li & Li bound E|G_eta|^2 by epsilon, where G_eta is the gradient mapping. Those
+of the gradient method and of wang2019 bound |G|.
 """
 
 import math

@@ -1,7 +1,8 @@
 """Conditional gradient sliding (qu2018, li2019), with an inner Frank-Wolfe loop for projections.
 
-condg(l, u, lambda, eta) minimises phi(x) = <l, x> + |x - u|^2/(2 lambda) over C from u, with exact
-line search, until its Frank-Wolfe gap is at most eta. Every inner step is one LO.
+The function condg(l, u, lambda, eta) minimises phi(x) = <l, x> + |x - u|^2/(2 lambda) over C. It
+starts at u, uses exact line search, and stops when the Frank-Wolfe gap is at most eta. Every inner
+step is one call of the linear minimisation oracle (LO).
 """
 
 import math

@@ -1,7 +1,8 @@
 """SARAH, SPIDER and the momentum form of Prox-SpiderBoost.
 
-The three share the recursive estimate v_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] +
-v_{t-1}, with a reference gradient at the start of each epoch. They differ in how they move.
+The three methods share the recursive estimate v_t = mean over S of [grad f_i(x_t) - grad
+f_i(x_{t-1})] + v_{t-1}, with a reference gradient at the start of each epoch. They differ in their
+steps along this estimate.
 """
 
 import math

@@ -10,7 +10,7 @@ min f.
     output: uniform among x_0 .. x_{T-1}
 
 The mean gap sum V(x_t)/T is at most h0/(T gamma) + L D^2 gamma/2 + D E|g_t - grad f(x_t)|. The
-schedules bound the error by each estimator's law, and make this sum at most epsilon.
+schedules bound the error of each estimator, and make this sum at most epsilon.
 """
 
 import math

@@ -41,7 +41,7 @@ _ALGORITHM = (
 )
 
 _NOT_WITH_CHECK = "output", "dimension", "iterations", "fixed_seed"
-"""Options of a run that a check does not take."""
+"""Options that are not allowed when a certificate is checked."""
 
 
 def adversary(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pfbench.base.parameters import Parameter
 
 NAMESAKES: Mapping[str, str] = MappingProxyType({"penalty": "set", "estimator": "algorithm"})
-"""Kinds that share names with another kind, which takes precedence."""
+"""Kinds of items whose names another kind may have; the other kind takes precedence."""
 
 MAIN_REPORT = "gradient-estimators"
 """Default report of ``pfbench report``."""

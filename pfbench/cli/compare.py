@@ -247,7 +247,7 @@ def write_comparison(
 # --- grids ----------------------------------------------------------------------------------------
 
 _OFTEN = ("step", "batch")
-"""Tuned parameters that have a separate column."""
+"""Tuned parameters that have a column of their own in the printed table."""
 
 
 def _show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:

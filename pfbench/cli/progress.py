@@ -18,7 +18,7 @@ FIRST_LINE, BETWEEN_LINES = 5.0, 60.0
 """Seconds before the first plain line and before an estimate, and between two lines."""
 
 SHARE = 0.1
-"""Share of the work before which no time is estimated."""
+"""Fraction of the steps that must be finished before the remaining time is estimated."""
 
 
 class StepProgress:

@@ -33,7 +33,7 @@ def compare(
     suite
         The name of a shipped suite, or the file of a suite.
     problem
-        A problem, given like `method`, that replaces those of a shipped suite.
+        A problem, given like `method`, that replaces the problems of a shipped suite.
     store
         Folder of the store; by default that of the commands.
     output
@@ -144,14 +144,15 @@ def falsify(
     horizon, size
         Largest number of iterations, and dimension.
     families
-        Sets that are searched, among "none", "box", "hull" and "ball"; all by default.
+        Families of feasible sets to search, among "none", "box", "hull" and "ball"; by default all.
     allow
-        Assumptions, in words, that every searched instance is taken to meet.
+        Assumptions, as texts, that every searched instance is supposed to satisfy.
 
     Returns
     -------
     SearchReport
-        A `Counterexample`, whose truth value is true, or another report, whose is false.
+        A `Counterexample`, whose truth value is true, or another report, whose truth value is
+        false.
 
     Raises
     ------

@@ -206,7 +206,7 @@ Cell = str | Text | int | float | None
 """Cell: counts with separators, other numbers with six digits, empty for None."""
 
 Line = tuple[str, Cell]
-"""Name with its text."""
+"""Pair of a name and a text."""
 
 
 READABLE = 100
@@ -253,10 +253,10 @@ class Fact:
     Attributes
     ----------
     name, value
-        Key and value in JSON; without a name it is only for the terminal.
+        Key and value in JSON. A fact without a name is only printed on the terminal.
     title, text
-        Title and text on the terminal; without a title it is only for JSON. The text defaults to
-        the value.
+        Title and text on the terminal; the text defaults to the value. A fact without a title is
+        only printed as JSON.
     """
 
     name: str

@@ -24,9 +24,9 @@ class CoinEstimateFunction:
     Parameters
     ----------
     estimate
-        Function (x_t, heads) -> g_t; the first call has heads.
+        Function (x_t, heads) -> g_t; in the first call, heads is true.
     rng, chance
-        The random stream, and the probability of heads.
+        Random number generator, and the probability of heads.
 
     Attributes
     ----------
@@ -62,8 +62,8 @@ class Estimator(ABC):
     Attributes
     ----------
     unbiased
-        Whether the mean of the estimate over all draws, along fixed points, is the gradient. This
-        holds for recursive differences, but not for averages over old points.
+        Whether the expected estimate along a fixed sequence of points is the gradient. This holds
+        for recursive differences, but not for averages over old points.
 
     Raises
     ------

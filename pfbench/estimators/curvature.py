@@ -2,7 +2,7 @@
 
 Both correct a sampled difference of gradients by the error of its linearisation with the Hessians
 at the snapshot s: ``[H(s) - mean over S of H_i(s)] (x - y)``. The component Hessians at s are
-evaluated once in each epoch and kept.
+evaluated and stored once in each epoch.
 """
 
 from itertools import count

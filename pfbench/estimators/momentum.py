@@ -88,7 +88,7 @@ class HeavyBall(AveragingEstimator):
 class STORM(AveragingEstimator):
     """``g_t = grad f_S(x_t) + (1 - alpha_t) [g_{t-1} - grad f_S(x_{t-1})]``, one S for both.
 
-    grad f_S is the mean over S of grad f_i.
+    grad f_S is the mean of grad f_i over the batch S, which is the same at both points.
     """
 
     name = "storm"

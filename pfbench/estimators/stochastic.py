@@ -46,8 +46,9 @@ class SG(Estimator):
 class SVRG(EpochEstimator):
     """GE 2: ``g_t = mean over S of [grad f_i(x_t) - grad f_i(s)] + grad f(s)``, s the snapshot.
 
-    With `at_snapshot` the batch is drawn and queried at the snapshot itself too, as in Reddi et al.
-    2016 and qu2018 algorithm 4; the estimate there is still the reference gradient.
+    If `at_snapshot` is true, a batch is also drawn and queried at the snapshot itself, as in Reddi
+    et al. 2016 and qu2018 algorithm 4. The estimate at the snapshot is still the reference
+    gradient.
     """
 
     name = "svrg"

@@ -15,10 +15,10 @@ from pfbench.estimators.base import Estimate, Estimator
 class ZeroSARAH(Estimator):
     """``g_t = (1 - lam) g_{t-1} + lam mean_i y_i + mean over S of d_i``, then y_i = grad f_i(x_t).
 
-    ``d_i = grad f_i(x_t) - grad f_i(x_{t-1}) + lam (grad f_i(x_{t-1}) - y_i)``; each distinct i in
-    S is stored once. The table starts with all gradients at x_0. If `filled` is false it starts
-    with zeros, so that no full gradient is ever queried; then g_0 is the mean over a batch, whose
-    gradients are stored.
+    ``d_i = grad f_i(x_t) - grad f_i(x_{t-1}) + lam (grad f_i(x_{t-1}) - y_i)``; the gradient of
+    each distinct i in S is stored once, as y_i. The table starts with all gradients at x_0. If
+    `filled` is false, the table starts with zeros, so that no full gradient is ever queried. Then
+    g_0 is the mean over a batch, whose gradients are stored.
     """
 
     name = "zerosarah"

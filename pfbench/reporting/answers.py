@@ -25,7 +25,7 @@ from pfbench.reporting.wording import (
 from pfbench.runs.loop.run import COMPLETED, Stop
 
 _MOST_NAMED = 4
-"""Maximum number of methods or panels that a sentence names; the others it counts."""
+"""Maximum number of methods or panels that a sentence lists by name."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class _TargetRow:
     hits
         Number of runs that reach the target, by label.
     order
-        Expected calls and method, for each that reaches the target, the fewest calls first.
+        (expected calls, method) pairs of the methods that reach the target, the fewest calls first.
     is_significant
         Whether the method with the fewest calls is significantly better than all others.
     """
@@ -78,7 +78,7 @@ def answer_sentences(comparisons: Sequence[Comparison]) -> list[str]:
     Parameters
     ----------
     comparisons
-        A study, compared in each kind of calls that its runs make; at least one.
+        Comparisons of one study, one for each kind of oracle calls that its runs make.
     """
     results = truncate_study(comparisons[0].results)
     first = _comparison_sentence(results)

@@ -41,18 +41,18 @@ class Duel:
     title, target, target_index
         Title of the panel, the target, and its index among those of the study.
     candidate, best_other
-        The method, and the other with the fewest expected calls; None if no other method reaches
-        the target.
+        The method, and the other method with the fewest expected calls. The latter is None if no
+        other method reaches the target.
     method_count, rank
         The number of compared methods, and the rank of the method; None if it misses the target.
     starts_within_target
-        Whether some runs of the method begin within the target. Then there is no comparison, as the
-        target costs no calls on these seeds.
+        Whether the target is reached at the start of some runs of the method. Then there is no
+        comparison, as these runs need no calls.
     is_significant
-        Whether the two differ significantly by a rank test over the seeds. The tests against all
-        other methods for this target and panel are one family (Holm).
+        Whether the two methods differ significantly by a rank test over the seeds. Holm's
+        correction is over the tests against all other methods for this target and problem.
     interval
-        The 95 % interval of the ratio of their expected calls; None if one misses the target.
+        The 95 % interval of the ratio of the expected calls; None if a method misses the target.
     """
 
     title: str
@@ -115,9 +115,9 @@ def list_duels(comparison: Comparison, label: str, candidates: Collection[str]) 
     Parameters
     ----------
     comparison
-        The study, compared at one price.
+        Comparison of the study by one cost of oracle calls.
     label, candidates
-        Label of the method, and all labels that are not its rivals, such as those of its own forms.
+        Label of the method, and the labels of its own forms, with which it is not compared.
     """
     return [
         _make_duel(panel, me, index, target, candidates)
@@ -163,13 +163,13 @@ class CandidateAgainstRivals:
     Attributes
     ----------
     comparisons
-        The study compared at each price; the first one ranks the methods.
+        Comparisons of the study by each cost of oracle calls; the first one ranks the methods.
     label, candidate_labels
-        The candidate's label, and all labels of its forms, which are not rivals.
+        Label of the candidate, and the labels of all its forms, with which it is not compared.
     rivals
         The other methods of its class, the strongest first.
     not_comparable
-        Methods outside its class: those that project, if the candidate does not.
+        Labels of the methods outside its class: those that project, if the candidate never does.
     """
 
     comparisons: tuple[Comparison, ...]

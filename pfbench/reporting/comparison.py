@@ -59,11 +59,11 @@ class ScoredAlgorithm:
     Attributes
     ----------
     group
-        Its runs, truncated to the budget that all algorithms have.
+        Runs of the algorithm, truncated to the budget that all algorithms have.
     groups_by_target
-        The runs used for each target: those of `group`, unless the method was tuned to each target.
+        Runs used for each target: those of `group`, unless the method was tuned for each target.
     calls
-        Its runtimes for each target, in the unit of the price.
+        Cost of the runs until they reach each target.
     last_values
         The last value of each run, by measure; infinite for a failed run.
     """
@@ -146,9 +146,9 @@ class Comparison:
     Attributes
     ----------
     results
-        The runs, not truncated.
+        Runs of the study, not truncated.
     price
-        Cost of the calls in which targets are measured.
+        Cost of oracle calls by which the algorithms are compared.
     panels
         One comparison for each problem and setting.
     """
@@ -169,7 +169,7 @@ class Comparison:
 
 
 Equal = Sequence[tuple[Limits, SettingResults]]
-"""The common budget of each panel of a study, and the panel truncated to it."""
+"""For each panel of a study, its common budget and the panel truncated to this budget."""
 
 
 def compare_algorithms(
@@ -240,7 +240,7 @@ def score_panel(
 
 
 _Column = tuple[list[SeedSample], list[float]]
-"""For each algorithm: the values of its seeds, and the displayed number."""
+"""Column of a table: for each algorithm, the values by seed and the displayed number."""
 
 
 def _make_calls_column(algorithms: Sequence[ScoredAlgorithm], target: int) -> _Column:

@@ -53,10 +53,10 @@ from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.planning.study import Spec
 
 ROWS = 200
-"""Approximate number of trace rows kept: half evenly spaced, half logarithmically spaced."""
+"""Approximate number of displayed trace rows; half are evenly, half logarithmically spaced."""
 
 PRICE = "price"
-"""Name of the x-axis of a study that states a price of calls."""
+"""Name of the x-axis for the total cost of oracle calls, if the study states a price."""
 
 
 def gzip_base64(text: str) -> str:

@@ -95,11 +95,11 @@ class FigureData:
     Attributes
     ----------
     axis
-        Trace column on the x-axis: the paper's unit if it is a single column; else the first count
-        that any run makes, or else the seconds.
+        Trace column on the x-axis. It is the unit that the paper states, if this is a single
+        column. Otherwise, it is the first kind of oracle calls that any run makes, or the seconds.
     lines
-        The lines by measure and index of the panel; an algorithm that never makes the calls on
-        the axis has no line.
+        The lines by measure and index of the panel. An algorithm that never makes calls of the
+        kind on the x-axis has no line.
     spans
         Least positive and greatest x by index of the panel.
     log

@@ -46,13 +46,14 @@ def paper_table(
     Parameters
     ----------
     comparison
-        A study, compared in the calls that rank its methods.
+        Comparison of the study by the oracle calls that rank its methods.
     displayed_labels
         The methods that the figures show.
     stem
         The label of the table, after `tab:`.
     front
-        The candidate and the rivals of its class. If given, the table shows these instead.
+        Comparison of the candidate with the methods of its class. If given, only these methods are
+        in the table.
     """
     study, panels = comparison.results.study, comparison.panels
     labels = (front.label, *front.rivals[:RIVALS]) if front else tuple(displayed_labels)

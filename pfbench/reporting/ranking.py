@@ -39,7 +39,7 @@ from pfbench.runs.loop.run import Run, Stop
 from pfbench.runs.planning.tune import make_tuned_label
 
 KINDS = ("sfo", "lo", "po", *(k for k in COUNTED if k not in ("sfo", "lo", "po", "fo", "fv")))
-"""The counts of a comparison; the first that a study's runs make ranks its methods."""
+"""Kinds of oracle calls; methods are ranked by the first kind that the runs make."""
 
 MAX_ROWS = 14
 """Maximum number of lines in a figure, so that a reader can distinguish them."""
@@ -62,19 +62,20 @@ class RankedAlgorithm:
     group
         Its runs, truncated to equal counts.
     rank
-        Its rank; equal scores share a rank. None if no run has a value, or if the algorithm needs
-        no calls of the kind that ranks.
+        Rank of the algorithm; algorithms with equal scores have the same rank. None if no run has
+        a value, or if the algorithm makes no calls of the kind that determines the ranks.
     is_sole
-        Whether it is first and significantly better than every other (rank test over the seeds).
+        Whether the algorithm is the first, and significantly better than every other by a rank
+        test over the seeds.
     hits
         Number of runs that reach the hardest target of the study.
     target
-        The hardest target that any of its runs reaches.
+        Hardest target that any run of the algorithm reaches.
     calls
         Expected calls to `target` by kind; infinite if no target is reached. In a study without
         targets, the calls of the median run.
     total_calls
-        The fewest calls by kind that one of its runs spent in total.
+        Fewest calls of each kind that any run of the algorithm made in total.
     last_value
         Median of the last values of the compared measure.
     """
@@ -109,7 +110,8 @@ def rank_algorithms(
     price
         Cost of the calls; if not given, the price of the study, or its first kind of calls.
     use_last_values
-        Whether algorithms that reach no target rank by their last values; else they have no rank.
+        Whether algorithms that reach no target are ranked by their final values. Otherwise, they
+        have no rank.
     """
     price, measure = price or ranking_price(results), find_compared_measure(results)
     equal = [truncate_to_equal_counts(panel)[1] for panel in results.panels]

@@ -39,7 +39,7 @@ class RateLine:
     measure, count
         Columns of the trace.
     power
-        The exponent. The claim states no constant C: the figure takes it from the runs.
+        Exponent of the rate. The claim states no constant C; the figure takes C from the runs.
     text
         The rate as the paper states it.
     """
@@ -59,9 +59,9 @@ class StatedClaim:
     Attributes
     ----------
     claim, method, source, statement
-        Its name, the method's name in the catalogue, its paper, and its statement.
+        Name of the claim, catalogue name of the method, paper, and statement of the claim.
     verdict, reason
-        The verdict of its check, and the evidence; empty if the claim was not checked.
+        Verdict on the claim, and the evidence for it; empty if the claim was not verified.
     """
 
     claim: str
@@ -250,9 +250,9 @@ def compare_on_suite(
     method
         Selector of the method.
     candidate
-        The suite with the method added, and its labels; see `add_candidate`.
+        The suite with the method added, and the labels of the method; see `add_candidate`.
     rerun
-        Whether methods without cached runs are kept and run.
+        Whether methods without cached runs are executed; otherwise, they are left out.
 
     Raises
     ------

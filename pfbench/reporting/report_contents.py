@@ -32,16 +32,16 @@ class ReportPart:
 
     results: StudyResults
     comparisons: tuple[Comparison, ...]
-    """Comparison of its algorithms for each price: the study's own, then each kind of calls."""
+    """Comparisons of the algorithms by the study's price, then by each kind of oracle calls."""
     ordering_results: tuple[OrderingResult, ...]
     """Result of each published order that the study tests."""
     displayed_results: StudyResults
-    """Results that the figures show at equal counts: all, or of very many the best ranked."""
+    """Results of the algorithms that figures show: all, or the best ranked of very many."""
     figure: FigureData
     picture: str
-    """Name of the file that holds its figure as SVG."""
+    """Name of the SVG file with the figure of the study."""
     front: CandidateAgainstRivals | None = None
-    """The candidate against the rivals of its class; None in a report without a candidate."""
+    """Comparison of the candidate with its rivals; None in a report without a candidate."""
 
     @property
     def study(self) -> Study:
@@ -199,7 +199,7 @@ class ReportSummary:
     Attributes
     ----------
     sentences, tables
-        Those of the page, in its order.
+        Sentences and tables of the report, in the order of the HTML page.
     files
         Paths of the written files.
     """

@@ -68,7 +68,7 @@ def results_table(
     Parameters
     ----------
     include_last_values
-        Whether the table has the last values, which then rank algorithms that reach no target.
+        Whether the table has the final values. If so, they rank algorithms that reach no target.
     labels
         Labels of the algorithms that have a row; all if not given.
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 Limits = Mapping[str, float]
-"""The largest number of calls by count."""
+"""Largest number of oracle calls of each kind, by name of the count."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class RunGroup:
     best_known
         The least known objective of each run's problem; None if none is stored.
     guarantees
-        The measure that the theorem of each run's schedule bounds, and the bound; None if none is
-        stored, or if the run did not finish the schedule.
+        For each run, the measure that the theorem of its schedule bounds, and the bound. None if no
+        bound is stored, or if the run did not finish the schedule.
     groups_by_target
         For a method that is tuned to several targets: each target with the group tuned for it;
         `runs` are then those for the hardest target. Empty if all targets have the same runs.
@@ -97,8 +97,8 @@ class SettingResults:
     problem, setting
         Display names.
     title
-        Name that distinguishes the panel from the others of its study; of a single panel the
-        setting, or else the problem.
+        Name that distinguishes the panel from the others of its study. For a single panel, it is
+        the setting if there is one, and the problem otherwise.
     groups
         Runs of each algorithm, in the study's order; algorithms without runs are left out.
     """

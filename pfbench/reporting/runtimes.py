@@ -25,7 +25,7 @@ from pfbench.runs.loop.run import Run, Stop
 # --- costs ----------------------------------------------------------------------------------------
 
 KNOWN_COSTS = (*COUNTED, "products", "iteration", "seconds")
-"""Costs that can be charged, by trace column; matrix products are LO times lmo_products."""
+"""Trace columns that can be part of a cost; "products" stands for LO times lmo_products."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Runtimes:
     Attributes
     ----------
     calls
-        Cost of each run up to the target; infinite if it misses the target.
+        Cost of each run up to the target; infinite if the run misses the target.
     total_calls
         Cost of each whole run.
     """
@@ -345,7 +345,8 @@ def ecdf(runtimes: Sequence[Sequence[Runtimes]], resamples: int = RESAMPLES) -> 
     Parameters
     ----------
     runtimes
-        The calls by problem and target; all targets of a problem list its runs in the same order.
+        Runtimes for each problem and each target. All targets of a problem list the runs in the
+        same order.
     """
     calls = [np.stack([runtimes.calls for runtimes in targets]) for targets in runtimes]
     existing = [values[np.isfinite(values)] for values in calls]

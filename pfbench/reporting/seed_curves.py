@@ -113,12 +113,12 @@ def trace_array(run: Run) -> Array:
 def median_band(runs: Sequence[Run], axis: str, measure: str) -> MedianBand:
     """Return the median and the band of a measure over runs, against a count or the seconds.
 
-    If all runs have equal counts at each recorded iteration, the grid is that of the recorded
-    iterations, and nothing is interpolated. The same grid is used for seconds, with x the median
-    over the runs at that iteration. Otherwise the grid is all recorded counts, and each run's
-    values are interpolated linearly.
+    If all runs have equal counts at each recorded iteration, the grid consists of the recorded
+    iterations, and nothing is interpolated. The same grid is used for seconds; x is then the
+    median over the runs at each iteration. Otherwise, the grid consists of all recorded counts,
+    and the values of each run are interpolated linearly.
 
-    A completed run keeps its last value at all later counts; a failed run has no value there.
+    After its end, a completed run has its last value, and a failed run has no value.
 
     Parameters
     ----------

@@ -228,9 +228,9 @@ def seed_warning(seeds: int, pairs: int, limitation: str) -> str:
     Parameters
     ----------
     seeds, pairs
-        Their numbers; Holm's correction is over all pairs.
+        Number of seeds, and number of tested pairs, over which Holm's correction is.
     limitation
-        What the seeds cannot show, as in "tell no two methods apart in a table of".
+        Text on what so few seeds cannot show, such as "tell no two methods apart in a table of".
 
     Returns
     -------

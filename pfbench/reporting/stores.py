@@ -248,7 +248,7 @@ class RunDifference:
     problem, algorithm, seed
         The planned run.
     field
-        ``status``, ``iterations``, the name of a count, or that of a measure at the output.
+        Name of the field: ``status``, ``iterations``, a count, or a measure at the output.
     before, after
         Value of the field in the first and in the second store; None if missing.
     """
@@ -278,9 +278,9 @@ class StoreDiff:
     identical
         Number of runs with equal status, counts and values at the output.
     changed_count
-        Number of the other runs.
+        Number of runs that differ in status, counts or values.
     changes
-        Their differences.
+        Differences of these runs.
     only_before, only_after
         Numbers of planned runs that only the first, or only the second store has.
     unreadable

@@ -1,17 +1,19 @@
-"""Tests of published orders of algorithms: reproduced, flipped, or not decided.
+"""Tests of published rankings of algorithms: reproduced, flipped, or not decided.
 
-An order is tested pair by pair, by the rank test over seeds: first in the paper's own units, then
-in each kind of calls that all of its algorithms make, then in seconds. If a method has several
-forms, its best form counts, on either side of a pair.
+A ranking is tested by a rank test over seeds for each of its pairs of methods. The tests are first
+in the units of cost that the paper states, and then in each kind of oracle calls that all of the
+algorithms make. The last tests are in seconds. If a method has several forms, which are its
+variants, its best form is compared.
 
-An order flips only in the unit that its paper states for it, and only if every form of the second
-method is significantly ahead of every form of the first. If only some forms of the second are, the
-order depends on the form. In any other unit, and for orders that no paper states, the verdicts are
-"holds" and "the other way round" instead of "reproduced" and "flips".
+A ranking flips only in the unit that its paper states for it. It flips if every form of the second
+method is significantly better than every form of the first. If only some forms are better, the
+ranking depends on the form. In other units, and for rankings that no paper states, the verdict
+"reproduced" is called "holds", and "flips" is called "the other way round".
 
-Holm's correction is over all pairs of a study in one unit. If an order has a target, the calls to
-it are compared, infinite for a missed target. Otherwise the values are compared at the calls that
-all runs of the pair have spent. Less than one second decides nothing.
+Holm's correction is over all pairs of a study in one unit. If a ranking has a target, the numbers
+of calls to this target are compared; they are infinite for a missed target. Otherwise, the values
+are compared at a number of calls that all runs of the pair have made. Differences in run times
+below one second decide nothing.
 """
 
 import math
@@ -34,10 +36,10 @@ REVERSED, KEPT = "the other way round", "holds"
 """Verdicts on an order; "flips" and "reproduced" occur only in its paper's unit."""
 
 UNTESTED = f"{REVERSED} for the best forms; not tested for every form"
-"""Verdict on a reversed order if the runs of some forms are not kept."""
+"""Verdict on a reversed ranking if some forms have no stored runs."""
 
 VERDICTS = FLIPS, REVERSED, UNTESTED, TURNS, OPEN, REPRODUCED, KEPT
-"""All verdicts, those against an order first."""
+"""All verdicts, with those against a ranking first."""
 
 SHORTEST = 1.0
 """Least run time in seconds that decides an order, as other load takes tenths of a second."""
@@ -53,24 +55,24 @@ class OrderingPair:
     Attributes
     ----------
     first, second
-        The labels of the forms that decide.
+        Labels of the two forms, or variants of the methods, that decide the comparison.
     values
-        The compared medians of first and second; infinite if half of the runs or more have no
-        value.
+        Medians that are compared; infinite if at least half of the runs have no value.
     better_side
         Negative if the first is better by rank, positive if it is worse, 0 if neither.
     p_value
         Corrected p-value of the rank test; 0 if nothing varies over the seeds.
     every_form_p_value
-        If the second is ahead: the corrected p-value that every form of the second is ahead of
-        every form of the first, which is the largest of these tests. NaN if the runs of some form
-        are not kept. Otherwise `p_value`.
+        Corrected p-value of the tests that every form of the second method is better than every
+        form of the first. It is the largest p-value of these tests, or NaN if a form has no stored
+        runs. If the second method is not better, it equals `p_value`.
     least_certain_form
-        If the second is ahead: the form of the second that is least significantly ahead.
+        Form of the second method that is least significantly better; empty if the second method
+        is not better.
     is_too_short_to_time
-        Whether the pair is compared in seconds, and takes fewer than `SHORTEST`.
+        Whether the pair is compared by run times that are below `SHORTEST` seconds.
     is_at_start
-        Whether each median is still that of the start, as no further iterate is recorded.
+        Whether each median is still the value at the start of the runs.
     """
 
     first: str
@@ -108,7 +110,7 @@ class OrderingUnit:
     title
         Name in tables.
     prices
-        Cost of the calls by label of the algorithm.
+        Cost of the oracle calls, by label of the algorithm.
     unit
         The unit of cost in the spec; None for a count of pfbench.
     """

@@ -160,13 +160,14 @@ def write_report(
     * the shares of targets reached ``NAME-STUDY-targets``, or in a report on one method
       ``NAME-STUDY-profile``, as SVG and PDF.
 
-    A single study without a key has names without ``-STUDY``. All files are written under temporary
-    names before any is renamed. Equal runs give equal bytes, up to the last three arguments.
+    The names have no ``-STUDY`` if there is a single study without a key. All files are written
+    under temporary names before any is renamed. Equal runs and equal arguments, with `created`
+    given, produce equal files.
 
     Parameters
     ----------
     report
-        The runs, e.g. from `pfbench.reporting.collect_report`.
+        Report to write, for example from `pfbench.reporting.collect_report`.
     folder
         Folder of the files; created if missing.
     command
