@@ -66,8 +66,8 @@ class ConvexCGS(Algorithm):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Take the smallest N with 15 L D^2/(2(N+1)(N+2)) <= epsilon.
 
-        beta gamma/Gamma grows, Gamma_k = 6/(k(k+1)(k+2)), so f(y_k) - min f <= beta_k gamma_k D^2/2
-        + Gamma_k sum of eta_i gamma_i/Gamma_i (Lan 2020, section 7.2).
+        Let Gamma_k = 6/(k(k+1)(k+2)). As beta gamma/Gamma increases with k, f(y_k) - min f is at
+        most beta_k gamma_k D^2/2 + Gamma_k sum of eta_i gamma_i/Gamma_i (Lan 2020, section 7.2).
         """
         L, D = cls.schedule_constants(constants, "L_f", "D")
         size = 7.5 * L * D * D

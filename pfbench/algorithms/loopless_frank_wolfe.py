@@ -292,8 +292,8 @@ class OneSFW(OneSampleFW):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """(4/3) D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1) <= epsilon.
 
-        It follows from (t+1)^2 E|e_t|^2 <= t^2 E|e_{t-1}|^2 + 2 sigma^2 + 8 L^2 D^2, as
-        t(t+1)(f(x_t) - min f) telescopes.
+        The bound follows from (t+1)^2 E|e_t|^2 <= t^2 E|e_{t-1}|^2 + 2 sigma^2 + 8 L^2 D^2 for the
+        error e_t of the estimate, as t(t+1)(f(x_t) - min f) telescopes.
         """
         L, D, sigma2 = cls.schedule_constants(constants, "L", "D", "sigma2")
         error = 4.0 / 3.0 * D * math.sqrt(2.0 * sigma2 + 8.0 * L * L * D * D)
@@ -321,9 +321,9 @@ class MomentumSFW(OneSampleFW):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """(6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1) <= epsilon with L = L_f.
 
-        It follows from E|e_t| <= (sigma + 2.06 L D)/(t+1)^(1/3). The term of the noise is by
-        induction. 2.06 exceeds the largest value that the recursion of the bias takes for t up to 2
-        10^6; its limit is 2.
+        The bound follows from E|e_t| <= (sigma + 2.06 L D)/(t+1)^(1/3) for the error e_t of the
+        estimate. Induction gives the noise term sigma. The recursion of the bias takes values
+        below 2.06 for t up to 2 10^6; its limit is 2.
         """
         L, D, sigma2 = cls.schedule_constants(constants, "L_f", "D", "sigma2")
         error = 1.2 * D * (math.sqrt(sigma2) + 2.06 * L * D)
@@ -404,9 +404,9 @@ class SpiderConvexFW(ConvexFW):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """10 L D^2/(T+1) <= epsilon.
 
-        An epoch has 2^s steps of length at most 2D/(2^s + 1). So |e_t| is at most 4 L D/(t+2) in
-        the root mean square, and t(t+1)(f(x_t) - min f) grows by at most (8 + 2) L D^2 in each
-        step.
+        An epoch has 2^s steps of length at most 2D/(2^s + 1). So the root mean square of the error
+        e_t of the estimate is at most 4 L D/(t+2). In each step, t(t+1)(f(x_t) - min f) increases
+        by at most (8 + 2) L D^2.
         """
         L, D = cls.schedule_constants(constants, "L", "D")
         return cls.from_schedule(

@@ -136,8 +136,8 @@ class SAGAFW(StochasticFrankWolfe):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Repaired: b = n^(2/3), error at most sqrt 2 L gamma D n/b^(3/2), L = L_max.
 
-        A stored gradient is about n/b iterations old. option=claimed has b = n^(1/3) and the
-        source's step, as for `svfw`.
+        A stored gradient is about n/b iterations old. With option=claimed, b = n^(1/3), and the
+        step is that of the source, as for `svfw`.
         """
         L, D, h0 = cls.schedule_constants(constants, "L_max", "D", "delta")
         n = constants.n

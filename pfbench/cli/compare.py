@@ -100,8 +100,8 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
     """Return a suite and the path of its file.
 
     If `problem` is given, the suite is restricted to this problem. If `price` is given, methods
-    are ranked by calls weighted by these costs. User-defined code in the suite is announced, then
-    imported.
+    are ranked by their total cost at this price of oracle calls. User-defined code in the suite is
+    announced, then imported.
     """
     from pfbench.runs.planning.name_resolution import check_selector, select_problem
     from pfbench.runs.planning.spec import load_spec

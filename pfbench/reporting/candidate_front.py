@@ -85,7 +85,7 @@ class Duel:
     def ratio(self) -> CallRatio | None:
         """Ratio of the method's expected calls to those of the best other method.
 
-        None if one of the two misses the target.
+        The ratio is None if one of the two methods misses the target.
         """
         if self.rank is None or self.best_other is None:
             return None
@@ -210,8 +210,9 @@ class CandidateAgainstRivals:
     def outcome_counts(self) -> tuple[int, int, int, int]:
         """Numbers of pairs on which the candidate is first, near the first, slower, or misses.
 
-        A pair is one panel with one target. Pairs are not counted if the runs begin within the
-        target, or if no method reaches it.
+        A pair is one panel with one target; on a missed pair, the candidate does not reach the
+        target. Pairs are not counted if the runs begin within the target, or if no method reaches
+        it.
         """
         duels = [d for d in self.duels if not (d.starts_within_target or d.is_missed_by_all)]
         reached = [duel for duel in duels if duel.rank]
@@ -361,7 +362,7 @@ class CandidateAgainstRivals:
 
     @property
     def pair_count(self) -> int:
-        """Number of pairs of one panel and one target."""
+        """Number of pairs of a panel and a target, where a panel is one problem at one setting."""
         return len(self.comparisons[0].panels) * len(self.comparisons[0].targets)
 
 

@@ -86,7 +86,7 @@ class ScoredAlgorithm:
     def calls_to_target(self, target: int) -> float:
         """Return the expected calls to the target with this index.
 
-        They are infinite if the target needs no calls of this kind.
+        The number is infinite if the target needs no calls of this kind.
         """
         calls = self.calls[target]
         return math.inf if calls.needs_none else ert(calls)

@@ -25,9 +25,10 @@ _EXACT = 100
 
 
 class SeedSample(NamedTuple):
-    """Values of a method over the seeds, and whether the method is deterministic; less is better.
+    """Values of a method over the seeds, and whether the method is deterministic.
 
-    Values of a deterministic method on the same data count as one number, not as a sample.
+    Smaller values are better. Values of a deterministic method on the same data count as one
+    number, not as a sample.
     """
 
     values: Array
@@ -223,7 +224,7 @@ def seeds_needed(pairs: int) -> int:
 def seed_warning(seeds: int, pairs: int, limitation: str) -> str:
     """Return a warning if no test in a family of `pairs` tests can be significant; or ''.
 
-    This is so if there are too few seeds.
+    No test can be significant if there are too few seeds.
 
     Parameters
     ----------
@@ -255,8 +256,8 @@ def rank_side(x: Array, y: Array) -> int:
 def median(sample: Sequence[float] | Array) -> float:
     """Return the median of a sample; infinite if the sample is empty.
 
-    For an even number of values, the median is the mean of the two middle ones. So it is infinite
-    if half of the values are.
+    For an even number of values, the median is the mean of the two middle ones. So the median is
+    infinite if half of the values are infinite.
     """
     values, half = np.sort(sample), (len(sample) - 1) // 2
     if not values.size:
