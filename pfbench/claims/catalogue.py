@@ -12,6 +12,7 @@ from pfbench.base.selectors import is_user_defined
 from pfbench.base.user_code import load_user_object
 from pfbench.claims import (
     halbey2026,
+    hu2026,
     jaggi2013,
     kim2026,
     lacoste2016,
@@ -44,7 +45,8 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
         file.PAPER.key: file.PAPER
         for file in (
             *(shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013, pethick2025),
-            *(polytopes, relatives, kim2026, halbey2026, wirth2025, peng2026, layers, methods),
+            *(polytopes, relatives, kim2026, halbey2026, wirth2025, peng2026, hu2026, layers),
+            methods,
         )
     }
 )

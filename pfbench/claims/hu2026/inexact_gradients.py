@@ -1,0 +1,192 @@
+"""Frank-Wolfe whose gradients have an error: the mean of V, for smooth f, convex or not.
+
+The statement and its constants are pfbench's. An answer h at x has the error delta over a set C if
+|<h - grad f(x), y - z>| <= delta for all y, z in C. With v = argmin <h, v> and s = argmin <grad
+f(x), s> over C,
+
+    <grad f(x), x - v> = V(x) + <grad f(x), s - v> >= V(x) + <grad f(x) - h, s - v> >= V(x) - delta,
+
+as <h, s - v> >= 0. So f(x + gamma (v - x)) <= f(x) - gamma (V(x) - delta) + gamma^2 L D^2/2, and
+
+    mean over t < T of V(x_t) <= delta + Delta/(gamma T) + gamma L D^2/2,
+
+with one delta, which does not add up over the steps.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.problems.wrapper import ProblemWrapper
+from pfbench.sets import L2Ball
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.instruments.indefinite import ConvexHull, IndefiniteQuadratic
+from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.statements.path_mean import gap
+from pfbench.verification.statistics import combine_instances, decide_inequality
+from pfbench.verification.units import VALUE, formula
+
+# --- the oracle, and the instances ----------------------------------------------------------------
+
+
+class WorstAnswers(OverriddenOracles):
+    """Answers g - (delta/D) g/|g| for a gradient g: an error of delta, which reverses small g."""
+
+    def batch(self, sample: Any, x: Floats) -> Floats:
+        """Return the inexact gradient."""
+        problem = self._original
+        g = np.asarray(problem.gradient(x))
+        size = problem.error / problem.set.diameter
+        return np.asarray(g - size * g / (np.linalg.norm(g) or 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class InexactQuadratic(ProblemWrapper):
+    """A quadratic whose oracle has the error `error`; its gradients are exact elsewhere.
+
+    Attributes
+    ----------
+    inner
+        The quadratic, of one component.
+    K
+        Number of steps.
+    error
+        delta.
+    step
+        gamma; by default that of the smallest bound.
+    """
+
+    inner: IndefiniteQuadratic
+    K: int
+    error: float
+    step: float | None = None
+    name = "inexact-quadratic"
+
+    def open(self, rng: np.random.Generator) -> WorstAnswers:
+        """Return the inexact oracles."""
+        return WorstAnswers(self)
+
+    def batch(self, sample: Any, x: Any) -> Floats:
+        """Return the gradient."""
+        return self.inner.gradient(x)
+
+    @cached_property
+    def gamma(self) -> float:
+        """Step of the runs."""
+        c = self.constants(self.start())
+        return best_step(self.K, c.L_f, c.D, c.delta) if self.step is None else self.step
+
+
+def make_slope(K: int, errors: float) -> InexactQuadratic:
+    """Return (1 - 1e-9) `errors` delta x on [0, 1] from 1, delta = 0.1, with gamma = 1/2.
+
+    An error of `errors` delta keeps every iterate at 1, where V is the slope.
+    """
+    ends, slope = ConvexHull(np.array([[0.0], [1.0]])), np.array([0.1 * errors * (1.0 - 1e-9)])
+    line = IndefiniteQuadratic(ends, np.zeros((1, 1)), slope, np.ones(1), 0.0, 1.0)
+    return InexactQuadratic(line, K, 0.1, 0.5)
+
+
+def make_square(K: int) -> InexactQuadratic:
+    """Return x^2/2 on [-1, 1] from 1, with exact gradients."""
+    ends = ConvexHull(np.array([[-1.0], [1.0]]))
+    square = IndefiniteQuadratic(ends, np.eye(1), np.zeros(1), np.ones(1), 0.0, 1.0)
+    return InexactQuadratic(square, K, 0.0)
+
+
+def make_saddle(K: int, error: float) -> InexactQuadratic:
+    """Return (x^2 - y^2)/2 on the unit disc, from (0.96, 0.28)."""
+    start = np.array([0.96, 0.28])
+    saddle = IndefiniteQuadratic(
+        L2Ball(2, 1.0), np.diag([1.0, -1.0]), np.zeros(2), start, -0.5, 1.0
+    )
+    return InexactQuadratic(saddle, K, error)
+
+
+# --- the bound, and its check ---------------------------------------------------------------------
+
+
+def best_step(K: int, L: float, D: float, delta: float) -> float:
+    """Return sqrt(2 Delta/(L D^2 T)), at most 1."""
+    return min(1.0, math.sqrt(2.0 * delta / (L * D**2 * K)))
+
+
+def compute_bound(K: int, L: float, D: float, delta: float, error: float, gamma: float) -> float:
+    """Return the bound of the mean of V."""
+    return error + delta / (gamma * K) + gamma * L * D**2 / 2.0
+
+
+def mean_gap_ratio(trial: Trial, problem: InexactQuadratic) -> float:
+    """Return the mean of V over a run, divided by its bound."""
+    c, gamma = problem.constants(problem.start()), problem.gamma
+    method = trial.make(iterations=problem.K, step=gamma, batch=1)
+    gaps = [gap(problem, x) for x, _ in trial.follow_with_previous_point(problem, method)]
+    return float(np.mean(gaps)) / compute_bound(
+        problem.K, c.L_f, c.D, c.delta, problem.error, gamma
+    )
+
+
+def check_inexact(trial: Trial) -> Evidence:
+    """Compare the mean of V with its bound on each instance."""
+    parts = {
+        f"{instance.name} {instance.stream_key}": decide_inequality(
+            [mean_gap_ratio(trial, instance())]
+        )
+        for instance in trial.claim.instances
+    }
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
+
+
+INEXACT = Claim(
+    name="hu2026-inexact-fw",
+    source="Hu 2026, the setting; the bound: pfbench",
+    kind="bound",
+    statement=(
+        "f smooth, gradients h with |<h - grad f(x), y - z>| <= delta on the set, steps gamma: the "
+        "mean of V is at most delta + Delta/(gamma T) + gamma L D^2/2"
+    ),
+    check=check_inexact,
+    instances=(
+        *(make_instance(make_slope, K=K, errors=1.0) for K in (100, 1000)),
+        *(make_instance(make_slope, K=1000, errors=errors) for errors in (2.0, 4.0)),
+        *(make_instance(make_square, K=K) for K in (100, 1000)),
+        *(make_instance(make_saddle, K=300, error=error) for error in (0.0, 0.3)),
+    ),
+    algorithm="sfw",
+    assumptions=("grad f Lipschitz", "C compact"),
+    schedule="explicit: a constant step",
+    expected_seconds=(0.5, 0.5),
+    formulas=(formula(best_step, (0, 0)), formula(compute_bound, VALUE, error=VALUE, gamma=(0, 0))),
+)
+
+CLAIMS = (INEXACT,)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class TwiceTheError(OverriddenOracles):
+    """Answers with twice the error."""
+
+    errors = 2.0
+
+    def batch(self, sample: Any, x: Floats) -> Floats:
+        """Return the gradient with a larger error."""
+        g = np.asarray(self._original.gradient(x))
+        return g + self.errors * (self._original.batch(sample, x) - g)
+
+
+class FourTimesTheError(TwiceTheError):
+    """Answers with four times the error."""
+
+    errors = 4.0
+
+
+MUTANTS = (
+    Mutant.from_oracles("inexact-fw-twice-the-error", TwiceTheError, INEXACT),
+    Mutant.from_oracles("inexact-fw-four-times-the-error", FourTimesTheError, INEXACT),
+)

@@ -1,0 +1,78 @@
+"""Frank-Wolfe with inexact gradients: the error of the answers, the ratios, and the faults."""
+
+import numpy as np
+import pytest
+from judging import trial
+
+from pfbench.claims.catalogue import MUTANTS
+from pfbench.claims.hu2026 import inexact_gradients as paper
+from pfbench.verification.instruments.overrides import OverriddenProblem
+from pfbench.verification.trial import Trial
+
+pytestmark = pytest.mark.claims
+
+
+def error_over_set(problem, answers, x):
+    """Return the largest <h - grad f(x), y - z> over y, z in the set."""
+    e = answers.batch(np.array([0]), x) - problem.gradient(x)
+    return -problem.set.minimum(e)[0] - problem.set.minimum(-e)[0]
+
+
+@pytest.mark.parametrize("problem", [paper.make_slope(9, 2.0), paper.make_saddle(9, 0.3)])
+def test_answers_have_the_error_delta_and_those_of_the_faults_more(problem):
+    answers = problem.open(np.random.default_rng(0))
+    for share in (0.0, 0.3, 1.0):
+        x = share * problem.start()
+        if np.any(problem.gradient(x)):
+            assert error_over_set(problem, answers, x) == pytest.approx(problem.error)
+            for kind in (paper.TwiceTheError, paper.FourTimesTheError):
+                error = error_over_set(problem, kind(answers), x)
+                assert error == pytest.approx(kind.errors * problem.error)
+
+
+def test_half_of_an_answer_has_a_larger_error_but_changes_no_step():
+    class Half(paper.TwiceTheError):
+        def batch(self, sample, x):
+            return 0.5 * self._original.batch(sample, x)
+
+    problem = paper.make_square(40)
+    assert error_over_set(problem, Half(problem.open(None)), problem.start()) == 1.0
+    test = trial(paper.INEXACT)
+    method = test.make(iterations=40, step=0.2, batch=1)
+    runs = [
+        [step.state.x[0] for step in test.follow(one, method)]
+        for one in (problem, OverriddenProblem(problem, Half))
+    ]
+    assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize(
+    ("fault", "problem", "ratio"),
+    [
+        (None, paper.make_slope(100, 1.0), 0.9804),
+        (None, paper.make_slope(1000, 1.0), 0.9980),
+        (None, paper.make_slope(10_000, 1.0), 0.9998),
+        (None, paper.make_square(100), 0.6518),
+        (None, paper.make_square(1000), 0.6334),
+        ("twice-the-error", paper.make_slope(1000, 2.0), 1.992),
+        ("four-times-the-error", paper.make_slope(1000, 4.0), 3.9683),
+        ("long-step", paper.make_square(100), 1.6447),
+        ("long-step", paper.make_square(1000), 1.2086),
+        ("short-step", paper.make_square(100), 4.0171),
+    ],
+)
+def test_ratios_by_instance_and_fault(fault, problem, ratio):
+    test = Trial(paper.INEXACT, MUTANTS[f"inexact-fw-{fault}"].subject) if fault else None
+    measured = paper.mean_gap_ratio(test or trial(paper.INEXACT), problem)
+    assert measured == pytest.approx(ratio, abs=1e-4)
+
+
+def test_the_step_has_the_smallest_bound():
+    numbers = {"K": 50, "L": 3.0, "D": 2.0, "delta": 1.5}
+    best = paper.best_step(**numbers)
+
+    def bound(gamma):
+        return paper.compute_bound(**numbers, error=0.2, gamma=gamma)
+
+    assert bound(best) <= min(bound(1.01 * best), bound(0.99 * best))
+    assert bound(best) == pytest.approx(0.2 + np.sqrt(2 * 3.0 * 2.0**2 * 1.5 / 50))
