@@ -11,6 +11,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.selectors import is_user_defined
 from pfbench.base.user_code import load_user_object
 from pfbench.claims import (
+    defazio2014,
     halbey2026,
     hu2026,
     jaggi2013,
@@ -46,7 +47,7 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
         for file in (
             *(shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013, pethick2025),
             *(polytopes, relatives, kim2026, halbey2026, wirth2025, peng2026, hu2026, layers),
-            methods,
+            *(defazio2014, methods),
         )
     }
 )

@@ -1,4 +1,4 @@
-"""Check of a bound of a mean over x_1 .. x_K, in the constants of a norm.
+"""Check of a bound of a mean over x_1 .. x_K, in the constants of a norm, or of any one ratio.
 
 An instance has its number of steps as the attribute K. If the problem has one component, nothing
 is drawn, and one run decides. Otherwise the mean over runs decides.
@@ -89,6 +89,17 @@ def gap(problem: Any, x: Floats) -> float:
     """Return the Frank-Wolfe gap at x, over the problem's set."""
     g = problem.gradient(x)
     return float(np.vdot(g, x)) - float(problem.set.minimum(g)[0])
+
+
+def check_ratios(trial: Trial, *, measure: Callable[[Trial, Any], float]) -> Evidence:
+    """Compare one ratio of each instance with 1; quick effort leaves out those with n >= 20."""
+    parts = {}
+    for instance in trial.claim.instances:
+        problem = instance()
+        if problem.n < 20 or trial.effort == "full":
+            name = f"{instance.name} {instance.stream_key}"
+            parts[name] = decide_inequality([measure(trial, problem)])
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
 
 
 @dataclass(frozen=True, kw_only=True)

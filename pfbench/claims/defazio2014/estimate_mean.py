@@ -1,0 +1,81 @@
+"""The mean of SAGA's estimate with weights: the gradient, from any point and any table.
+
+The statement is pfbench's. The mean over i of n w_i/W (grad f_i(x) - grad f_i(phi_i)) is grad F(x)
+minus the mean of the table.
+"""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.claims.defazio2014.weighted_rows import WeightedRows, list_outcomes
+from pfbench.verification import Claim, Mutant, Trial, make_instance
+from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.statements.path_mean import check_ratios
+
+ROUNDING = 1e-12
+"""Largest error of a mean, relative to the gradient."""
+
+
+def make_four_rows(weight: float) -> WeightedRows:
+    """Return rows of curvatures 1 to 4 and different centres; the last has the weight `weight`."""
+    weights = np.array([1.0, 1.0, 1.0, weight])
+    return WeightedRows(np.arange(1.0, 5.0), np.array([0.3, -1.2, 0.8, 1.9]), weights)
+
+
+def mean_error(trial: Trial, problem: WeightedRows, z: Floats) -> float:
+    """Return E g - grad F(x) from z = (x, phi)."""
+    outcomes = list_outcomes(trial, problem, 0.1, z)
+    mean = sum(chance * estimate for chance, (estimate, _) in outcomes)
+    return float(mean - problem.gradient(z[:1])[0])
+
+
+def relative_error(trial: Trial, problem: WeightedRows) -> float:
+    """Return the size of the error from a random state, in units of rounding."""
+    z = trial.rng("state").standard_normal(problem.n + 1)
+    return abs(mean_error(trial, problem, z)) / float(abs(problem.gradient(z[:1])[0])) / ROUNDING
+
+
+UNBIASED = Claim(
+    name="defazio2014-unbiased",
+    source="Defazio, Bach, Lacoste-Julien 2014, the method; with weights: pfbench",
+    kind="law",
+    statement="F = sum w_i f_i/W, uniform draws of n w_i f_i/W: E g = grad F(x) from every table",
+    check=partial(check_ratios, measure=relative_error),
+    instances=tuple(make_instance(make_four_rows, weight=weight) for weight in (1.0, 5.0)),
+    algorithm="saga",
+    schedule="none: a statement about one step",
+    expected_seconds=(0.2, 0.2),
+)
+
+CLAIMS = (UNBIASED,)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class WeightsTwice(OverriddenOracles):
+    """Multiplies the change of a stored gradient by the weight of its row again."""
+
+    def table(self, x: Floats) -> Any:
+        """Return the table with this fault."""
+        rows = self._original
+        return replace(rows.table(x), rows=replace(rows, curvatures=rows.curvatures * rows.weights))
+
+
+class MeanWithoutWeights(OverriddenOracles):
+    """Computes the mean of the table without the weights."""
+
+    def table(self, x: Floats) -> Any:
+        """Return the table with this fault."""
+        rows = self._original
+        return replace(rows.table(x), mean_rows=replace(rows, weights=np.ones(rows.n)))
+
+
+MUTANTS = (
+    Mutant.from_oracles("saga-weights-twice", WeightsTwice, UNBIASED),
+    Mutant.from_oracles("saga-mean-without-weights", MeanWithoutWeights, UNBIASED),
+)

@@ -1,0 +1,114 @@
+"""Theorem 1 of SAGA, and the step that rows with weights need, decided for all states at once.
+
+With gamma = 1/(2 (mu n + L)) a step has E V^+ <= (1 - gamma mu) V, V = mean of f_i(phi_i) - f_i(x*)
+- <grad f_i(x*), phi_i - x*>, plus |x - x*|^2/(2 n gamma (1 - gamma mu)). Rows with weights have the
+L and the mu of the n w_i f_i/W. On quadratics a step is a linear map B of z = (x - x*, phi - x*),
+and the largest E V^+/V is a generalised eigenvalue.
+
+E B (x) B maps the mean of z (x) z. Where its spectral radius is below 1, the mean square falls
+geometrically from all starts; above 1 it grows. For 8 rows of curvature 1, one of weight w, and F =
+mean of w_i f_i, it falls with 1/(2 max w_i L_i). With 1/(2 max L_i) it grows from w = 5 on. These
+statements are pfbench's.
+"""
+
+from functools import partial
+from itertools import product
+
+import numpy as np
+import scipy
+
+from pfbench.base.arrays import Floats
+from pfbench.claims.defazio2014.weighted_rows import WeightedRows, list_step_maps
+from pfbench.verification import Claim, Mutant, Trial, make_instance
+from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.statements.path_mean import check_ratios
+from pfbench.verification.units import formula
+
+
+def make_first_row(n: int, mu: float, weight: float = 1.0) -> WeightedRows:
+    """Return one row of curvature 1 with the given weight, the others of curvature mu."""
+    ones = np.ones(n - 1)
+    return WeightedRows(np.append(1.0, mu * ones), np.zeros(n), np.append(weight, ones))
+
+
+def compute_step(n: int, L: float, mu: float) -> float:
+    """Return gamma = 1/(2 (mu n + L))."""
+    return 1.0 / (2.0 * (mu * n + L))
+
+
+def energy_ratio(trial: Trial, problem: WeightedRows) -> float:
+    """Return the largest E V^+/((1 - gamma mu) V) of a step; x* = 0."""
+    h = problem.component_smoothness()
+    gamma = compute_step(problem.n, h.max(), h.min())
+    rate = 1.0 - gamma * h.min()
+    V = np.diag(np.append(1.0 / (gamma * rate), h) / (2.0 * problem.n))
+    chances, maps = list_step_maps(trial, problem, gamma)
+    mean = np.einsum("b,bji,jk,bkl->il", chances, maps, V, maps)
+    return float(scipy.linalg.eigvalsh(mean, V)[-1] / rate)
+
+
+def mean_square_radius(trial: Trial, problem: WeightedRows) -> float:
+    """Return the spectral radius of E B (x) B for the step 1/(2 max w_i L_i), in the scale of F."""
+    ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
+    gamma = 1.0 / (2.0 * ask.component_smoothness().max())
+    chances, maps = list_step_maps(trial, problem, gamma)
+    square = np.einsum("b,bij,bkl->ikjl", chances, maps, maps).reshape(2 * [maps[0].size])
+    return float(np.abs(np.linalg.eigvals(square)).max())
+
+
+THEOREM = Claim(
+    name="defazio2014-thm1",
+    source="Defazio, Bach, Lacoste-Julien 2014 theorem 1; with weights: pfbench",
+    kind="bound",
+    statement=(
+        "f_i L-smooth and mu-strongly convex, gamma = 1/(2 (mu n + L)): E V^+ <= (1 - gamma mu) V, "
+        "V = mean D_i(phi_i, x*) + |x - x*|^2/(2 n gamma (1 - gamma mu)), D_i the Bregman distance"
+    ),
+    check=partial(check_ratios, measure=energy_ratio),
+    instances=(
+        *(
+            make_instance(make_first_row, n=n, mu=mu)
+            for n, mu in product((2, 5), (0.001, 0.1, 0.9))
+        ),
+        make_instance(make_first_row, n=5, mu=0.1, weight=5.0),
+        make_instance(make_first_row, n=20, mu=0.9),
+    ),
+    algorithm="saga",
+    assumptions=("every f_i L-smooth and mu-strongly convex",),
+    schedule="gamma = 1/(2 (mu n + L)), one component a step",
+    expected_seconds=(0.7, 6.0),
+    formulas=(formula(compute_step, (-1, 2), mu=(1, -2)),),
+)
+
+HEAVY = Claim(
+    name="defazio2014-weights",
+    source="pfbench",
+    kind="bound",
+    statement=(
+        "F = mean of w_i f_i, n = 8 quadratics of curvature 1, one of weight w: the mean square of "
+        "a step 1/(2 max w_i L_i) of SAGA has a radius below 1 for w = 1, 3, 5, 10 and 50"
+    ),
+    check=partial(check_ratios, measure=mean_square_radius),
+    instances=tuple(
+        make_instance(make_first_row, n=8, mu=1.0, weight=w) for w in (1.0, 3.0, 5.0, 10.0, 50.0)
+    ),
+    algorithm="saga",
+    schedule="gamma = 1/(2 max w_i L_i), one component a step",
+    expected_seconds=(3.0, 3.0),
+)
+
+CLAIMS = (THEOREM, HEAVY)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class SmoothnessWithoutWeights(OverriddenOracles):
+    """States the smoothness of each component without its weight."""
+
+    def component_smoothness(self) -> Floats:
+        """Return the curvatures of the rows, in the scale of F."""
+        return np.asarray(self._original.curvatures / self._original.weights.mean())
+
+
+MUTANTS = (Mutant.from_oracles("saga-step-without-weights", SmoothnessWithoutWeights, HEAVY),)

@@ -1,0 +1,147 @@
+"""Quadratics on the line with sample weights, from any point and any table of SAGA."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.sample import Indices, weight_indices
+from pfbench.problems.base import FiniteSum
+from pfbench.sets.whole_space import WholeSpace
+from pfbench.verification import Trial
+from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
+from pfbench.verification.subject import NotTestable
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedRows(FiniteSum):
+    """F(x) = sum of w_i a_i (x - c_i)^2/2 over W: the mean of h_i with curvatures n w_i a_i/W.
+
+    Attributes
+    ----------
+    curvatures, centres, weights
+        a_i, c_i and w_i, shape (n,).
+    begin
+        The start point.
+    points
+        Points phi_i whose gradients fill the table, shape (n,); the start if not given.
+    tables
+        The tables of the runs, filled by them.
+    """
+
+    name = "weighted-rows"
+    set = WholeSpace(1)
+
+    curvatures: Floats
+    centres: Floats
+    weights: Floats
+    begin: float = 1.0
+    points: Floats | None = None
+    tables: list["PointTable"] = field(default_factory=list)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.weights)
+
+    def start(self) -> Floats:
+        """Return the start point, shape (1,)."""
+        return np.array([self.begin])
+
+    def component_smoothness(self) -> Floats:
+        """Return the curvatures of the h_i, shape (n,)."""
+        return np.asarray(self.curvatures * self.weights / self.weights.mean())
+
+    def gradients(self, x: Floats) -> Floats:
+        """Return the gradient of each h_i, at one point or at a point each, shape (n,)."""
+        return np.asarray(self.component_smoothness() * (x - self.centres))
+
+    def value(self, x: Floats) -> float:
+        """Return F(x)."""
+        return float((self.gradients(x) * (x - self.centres)).mean() / 2.0)
+
+    def gradient(self, x: Floats) -> Floats:
+        """Return the gradient of F, shape (1,)."""
+        return np.array([self.gradients(x).mean()])
+
+    def component(self, i: int, x: Floats) -> Floats:
+        """Return the gradient of h_i, shape (1,)."""
+        return self.gradients(x)[i : i + 1]
+
+    def table(self, x: Floats) -> "PointTable":
+        """Return the table with the gradients at `points`."""
+        points = np.full(self.n, x[0]) if self.points is None else self.points.copy()
+        self.tables.append(PointTable(self, self, points))
+        return self.tables[-1]
+
+
+@dataclass(frozen=True, eq=False)
+class PointTable:
+    """Table of gradients that keeps their points phi_i.
+
+    Attributes
+    ----------
+    rows, mean_rows
+        The rows whose gradients are compared, and those whose gradients have the mean.
+    points
+        phi_i, shape (n,).
+    """
+
+    rows: WeightedRows
+    mean_rows: WeightedRows
+    points: Floats
+
+    @property
+    def mean(self) -> Floats:
+        """Mean of the stored gradients, shape (1,)."""
+        return np.array([self.mean_rows.gradients(self.points).mean()])
+
+    def difference(self, sample: Indices, x: Floats) -> Floats:
+        """Return the mean of the sampled new gradients minus the stored ones, shape (1,)."""
+        indices, weights = weight_indices(sample)
+        change = self.rows.gradients(x) - self.rows.gradients(self.points)
+        return np.array([weights @ change[indices]])
+
+    def replace(self, sample: Indices, x: Floats) -> Floats:
+        """Return the `difference`, then store the new gradients."""
+        change = self.difference(sample, x)
+        self.points[weight_indices(sample)[0]] = x[0]
+        return change
+
+
+def list_outcomes(
+    trial: Trial, problem: WeightedRows, step: float, z: Floats
+) -> list[tuple[float, tuple[float, Floats]]]:
+    """Return the probability of each draw of a step from z = (x, phi), the estimate, and the new z.
+
+    Raises
+    ------
+    NotTestable
+        If the method keeps no table or yields no estimate, or its draws cannot be enumerated.
+    """
+    planted = replace(problem, begin=z[0], points=z[1:])
+    method = trial.make(iterations=1, step=step, batch=1)
+
+    def take_step(rng: Any) -> tuple[float, Floats]:
+        planted.tables.clear()
+        (record,) = trial.follow(planted, method, rng=rng)
+        if not planted.tables or record.state.estimate is None:
+            raise NotTestable("it has no table of gradients, or yields no estimate")
+        return float(record.state.estimate[0]), np.append(record.state.x, planted.tables[0].points)
+
+    try:
+        return list(enumerate_draws(take_step))
+    except NotEnumerable as error:
+        raise NotTestable(str(error)) from error
+
+
+def list_step_maps(trial: Trial, problem: WeightedRows, step: float) -> tuple[Floats, Floats]:
+    """Return the probability of each draw, and the map B of z that is its step.
+
+    Steps are linear, as all c_i are 0. The shapes are (k,) and (k, n + 1, n + 1).
+    """
+    by_vector = [list_outcomes(trial, problem, step, z) for z in np.eye(problem.n + 1)]
+    columns = [[after for _, (_, after) in outcomes] for outcomes in by_vector]
+    chances = np.array([chance for chance, _ in by_vector[0]])
+    return chances, np.array(columns).transpose(1, 2, 0)
