@@ -246,14 +246,13 @@ def test_setting_the_adversary_on_a_method(tmp_path, monkeypatch):
 
 
 def test_reading_a_stored_run(tmp_path, monkeypatch):
-    """The first block; the second one reads an export by a package that is none of ours."""
     monkeypatch.chdir(tmp_path)
     Path("one.toml").write_text(
         'problems = "simplex-norm"\nalgorithms = "frank-wolfe[iterations=3]"\n'
     )
     result = CliRunner().invoke(app, ["run", "one.toml", "--jobs", "0", "--store", "store"])
     assert result.exit_code == 0, result.stderr
-    reading, foreign = blocks("docs/store.md")
+    (reading,) = blocks("docs/store.md")
     names = {}
     exec(compile(reading.replace("DIR", "store"), "store.md", "exec"), names)
     assert names["about"]["run"]["counts"]["lo"] == names["trace"]["lo"][-1] == 3

@@ -8,9 +8,9 @@ import pytest
 from helpers import assert_one_sentence
 
 import pfbench as pf
-from pfbench.base.checks import unknown_name_error
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, end_sentence
+from pfbench.base.names import unknown_name_error
 from pfbench.base.selectors import Selector
 from pfbench.sets import L1Ball, L2Ball, LinfBall, Simplex
 from pfbench.verification.claim import Mutant

@@ -15,9 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pfbench.base.checks import brief_repr, check_integer, unknown_name_error
+from pfbench.base.checks import check_integer
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import InputError
+from pfbench.base.names import brief_repr, unknown_name_error
 from pfbench.base.status import Status
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.storage.store import Store

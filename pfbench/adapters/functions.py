@@ -11,16 +11,10 @@ import numpy as np
 
 from pfbench.adapters.function_samplers import sample_function
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import (
-    brief_repr,
-    check_finite_array,
-    check_integer,
-    check_real,
-    unknown_name_error,
-    unwrap_scalar,
-)
+from pfbench.base.checks import check_finite_array, check_integer, check_real, unwrap_scalar
 from pfbench.base.constants import MEANING, Constants
 from pfbench.base.errors import InputError
+from pfbench.base.names import brief_repr, unknown_name_error
 from pfbench.base.protocols import ASSUMPTIONS, FeasibleSet
 from pfbench.base.sample import Indices, Sample
 from pfbench.base.state import State

@@ -10,8 +10,8 @@ import numpy as np
 
 from pfbench.adapters.black_box import BlackBox, FlatOracles, Tell, import_optional_library
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import find_entry
 from pfbench.base.errors import InputError
+from pfbench.base.names import find_entry
 from pfbench.base.parameters import integer, parameter, positive
 from pfbench.base.user_code import load_user_object
 

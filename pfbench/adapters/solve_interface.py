@@ -4,10 +4,10 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from pfbench.base.checks import brief_repr, check_names
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import FailedBeforeFirstQuery, InputError
 from pfbench.base.function_methods import FunctionMethod, is_method, method_class
+from pfbench.base.names import brief_repr, check_names
 from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
 from pfbench.base.state import Point
 from pfbench.base.user_code import blame_user_code

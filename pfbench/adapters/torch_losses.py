@@ -12,8 +12,9 @@ from pfbench.adapters.black_box import import_optional_library
 from pfbench.adapters.function_samplers import sample_function
 from pfbench.adapters.functions import add_norm, from_functions
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import brief_repr, check_integer
+from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
+from pfbench.base.names import brief_repr
 from pfbench.base.protocols import FeasibleSet
 from pfbench.base.user_code import blame_user_code
 from pfbench.points import Layers

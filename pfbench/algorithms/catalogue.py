@@ -21,9 +21,10 @@ from pfbench.algorithms import (
     stochastic_frank_wolfe,
 )
 from pfbench.algorithms.base import Algorithm
-from pfbench.base.checks import check_choice, check_real, find_entry
+from pfbench.base.checks import check_choice, check_real
 from pfbench.base.constants import MEANING, Constants, evaluate_formulas
 from pfbench.base.errors import InputError
+from pfbench.base.names import find_entry
 from pfbench.base.parameters import (
     Parameter,
     check_parameter_names,

@@ -13,9 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pfbench.base.checks import brief_repr
 from pfbench.base.errors import DataError, InputError
 from pfbench.base.files import is_user_file, process_file_watch
+from pfbench.base.names import brief_repr
 from pfbench.base.user_code import is_builtin
 from pfbench.problems.data.cache import file_digest
 from pfbench.problems.data.catalogue import DATA_SETS

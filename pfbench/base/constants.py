@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Self
 
-from pfbench.base.checks import unknown_name_error, unwrap_scalar
+from pfbench.base.checks import unwrap_scalar
 from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.names import unknown_name_error
 
 MEANING = {
     "n": "number of components",

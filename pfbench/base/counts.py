@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-from pfbench.base.checks import check_real, check_text, unknown_name_error
+from pfbench.base.checks import check_real, check_text
 from pfbench.base.errors import InputError
+from pfbench.base.names import unknown_name_error
 
 
 class OracleKind(StrEnum):

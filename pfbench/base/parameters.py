@@ -12,15 +12,9 @@ from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, partial
 from typing import Any, Generic, Self, TypeVar, overload
 
-from pfbench.base.checks import (
-    brief_repr,
-    check_choice,
-    check_integer,
-    check_names,
-    check_real,
-    check_text,
-)
+from pfbench.base.checks import check_choice, check_integer, check_real, check_text
 from pfbench.base.errors import InputError
+from pfbench.base.names import brief_repr, check_names
 
 Check = Callable[[str, Any], object]
 """Function that raises for an invalid value of a parameter, given name and value."""

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import brief_repr
 from pfbench.base.errors import InputError
+from pfbench.base.names import brief_repr
 
 MOST_COUNTED = 2**53 - 1
 """Maximum count: a float represents every integer up to it."""

@@ -9,8 +9,8 @@ from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any
 
-from pfbench.base.checks import brief_repr
 from pfbench.base.errors import InputError
+from pfbench.base.names import brief_repr
 
 FILE = ".py"
 """Suffix of the file in a name such as ``my_methods.py:MySpider``."""

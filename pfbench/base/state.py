@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from pfbench.base.checks import brief_repr
 from pfbench.base.errors import InputError
+from pfbench.base.names import brief_repr
 
 Point = Any
 """Dense array or factored iterate (see `pfbench.points`)."""

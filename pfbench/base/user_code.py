@@ -14,9 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pfbench.base.checks import unknown_name_error
 from pfbench.base.errors import InputError, PfbenchError, add_location, locate_error
 from pfbench.base.function_methods import is_method, method_class
+from pfbench.base.names import unknown_name_error
 from pfbench.base.parameters import check_parameter_names
 from pfbench.base.protocols import Algorithm
 from pfbench.base.selectors import FILE, Selector, module_name

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from pfbench.adapters.solve_interface import as_problem
 from pfbench.algorithms.catalogue import ALGORITHMS, AlgorithmChoice
 from pfbench.algorithms.catalogue import select_algorithm as named_algorithm
-from pfbench.base.checks import check_choice, unknown_name_error
+from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
 from pfbench.base.function_methods import is_method, method_class
+from pfbench.base.names import unknown_name_error
 from pfbench.base.parameters import check_parameter_names
 from pfbench.base.protocols import Problem
 from pfbench.base.selectors import Selector, is_user_defined

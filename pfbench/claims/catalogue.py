@@ -6,8 +6,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pfbench.base.checks import brief_repr, check_integer, find_entry
+from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
+from pfbench.base.names import brief_repr, find_entry
 from pfbench.base.selectors import is_user_defined
 from pfbench.base.user_code import load_user_object
 from pfbench.claims import (

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 
 from pfbench.base.bibliography import REFERENCES, find_cited_paper_keys, find_urls, format_reference
-from pfbench.base.checks import unknown_name_error
 from pfbench.base.errors import InputError
+from pfbench.base.names import unknown_name_error
 from pfbench.cli.formatting import docstring_summary
 from pfbench.cli.options import AS_JSON, argument
 from pfbench.cli.terminal import (

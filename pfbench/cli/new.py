@@ -10,9 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pfbench import __version__
-from pfbench.base.checks import unknown_name_error
 from pfbench.base.errors import InputError
 from pfbench.base.files import atomic_write, translate_os_errors
+from pfbench.base.names import unknown_name_error
 from pfbench.cli.options import argument
 from pfbench.cli.terminal import print_parts
 

@@ -5,8 +5,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pfbench.base.checks import brief_repr, check_text
+from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
+from pfbench.base.names import brief_repr
 from pfbench.reporting.report_contents import ReportSummary
 from pfbench.runs.loop.run import Run
 

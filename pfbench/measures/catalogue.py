@@ -5,8 +5,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pfbench.base.checks import check_real, unknown_name_error
+from pfbench.base.checks import check_real
 from pfbench.base.errors import InputError
+from pfbench.base.names import unknown_name_error
 from pfbench.base.protocols import Measure, Problem
 from pfbench.base.selectors import Selector
 from pfbench.measures import common

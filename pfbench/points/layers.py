@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import check_finite_array, find_entry
+from pfbench.base.checks import check_finite_array
 from pfbench.base.errors import InputError
+from pfbench.base.names import find_entry
 
 LayerShapes = tuple[tuple[str, tuple[int, ...]], ...]
 """Name and shape of each layer, in order."""

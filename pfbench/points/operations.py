@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats, norm
-from pfbench.base.checks import brief_repr
 from pfbench.base.errors import InputError
+from pfbench.base.names import brief_repr
 from pfbench.kernels import dense
 from pfbench.kernels.observed_entries import inner_with_iterate_parallel, inner_with_iterate_rows
 from pfbench.points.atoms import Factors, frobenius_norm, max_atoms, svd_of_factors

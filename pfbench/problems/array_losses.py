@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import check_text, find_entry
+from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
+from pfbench.base.names import find_entry
 from pfbench.points.operators import DenseOperator
 from pfbench.problems.class_models import MulticlassLogistic, MultitaskSigmoid
 from pfbench.problems.matrix_regression import MatrixRegression

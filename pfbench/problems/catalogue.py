@@ -6,8 +6,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from pfbench.base.checks import check_text, find_entry
+from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
+from pfbench.base.names import find_entry
 from pfbench.base.parameters import (
     Parameter,
     check_parameter_names,

@@ -14,9 +14,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import brief_repr, check_finite_array
+from pfbench.base.checks import check_finite_array
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError
+from pfbench.base.names import brief_repr
 from pfbench.base.parameters import DelegatedAttribute
 from pfbench.base.protocols import FeasibleSet, Gradient, Measure
 from pfbench.base.sample import Draws, Indices

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pfbench.base.checks import check_real, unknown_name_error
+from pfbench.base.checks import check_real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
+from pfbench.base.names import unknown_name_error
 from pfbench.reporting.seed_curves import Array, trace_array, trace_column
 from pfbench.runs.loop.run import Run, Stop
 

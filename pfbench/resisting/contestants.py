@@ -14,9 +14,10 @@ from pfbench.algorithms.nfwu import NFWU, LooplessNFWU
 from pfbench.algorithms.proximal import ProximalMethod
 from pfbench.algorithms.sliding import CGS, SlidingMethod
 from pfbench.base import user_code
-from pfbench.base.checks import check_integer, find_entry
+from pfbench.base.checks import check_integer
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError, end_sentence
+from pfbench.base.names import find_entry
 from pfbench.base.protocols import Algorithm, AlgorithmOracles
 from pfbench.base.selectors import Selector
 from pfbench.base.state import Point, State

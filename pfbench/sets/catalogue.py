@@ -14,8 +14,8 @@ from dataclasses import is_dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from pfbench.base.checks import find_entry
 from pfbench.base.errors import InputError
+from pfbench.base.names import find_entry
 from pfbench.base.parameters import (
     check_parameter_names,
     check_required_parameters,

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.checks import find_entry
+from pfbench.base.names import find_entry
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.dossier import Dossier, Quote
 

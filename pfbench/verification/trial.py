@@ -10,10 +10,10 @@ import numpy as np
 
 from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.checks import find_entry
 from pfbench.base.constants import Constants
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError, format_error_with_notes
+from pfbench.base.names import find_entry
 from pfbench.base.protocols import Algorithm, Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.base.status import Status

@@ -7,8 +7,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pfbench.base.checks import unknown_name_error
 from pfbench.base.errors import InputError, PfbenchError, add_location, end_sentence, locate_error
+from pfbench.base.names import unknown_name_error
 from pfbench.base.user_code import load_user_object
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.subject import NotTestable

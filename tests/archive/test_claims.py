@@ -229,8 +229,6 @@ def test_pages_that_lie_are_seen(archive, tmp_path, monkeypatch, name):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["verify", "a.py", "--receipt", "a.zip"], "now `pfbench archive make FILE.py -o a.zip`"),
-        (["compare", "sfw", "--receipt", "a.zip"], "now `pfbench archive make METHOD --suite"),
         (["receipt", "--check", "a.zip"], "`pfbench receipt` is now `pfbench archive check`"),
         (["pack", "a.toml", "-o", "a.zip"], "`pfbench pack` is now `pfbench archive make"),
         (["record", "add", "a", "b.zip"], "`pfbench record` is now `pfbench archive collect`"),

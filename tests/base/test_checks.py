@@ -7,14 +7,9 @@ import pytest
 from helpers import assert_one_sentence
 from numpy.testing import assert_array_equal
 
-from pfbench.base.checks import (
-    check_choice,
-    check_finite_array,
-    check_integer,
-    check_real,
-    unknown_name_error,
-)
+from pfbench.base.checks import check_choice, check_finite_array, check_integer, check_real
 from pfbench.base.errors import InputError
+from pfbench.base.names import unknown_name_error
 
 
 @pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])

@@ -12,7 +12,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pfbench.base.checks import find_entry
+from pfbench.base.names import find_entry
 
 Format = Literal["svmlight", "comma-table", "space-table", "ratings", "scikit-learn"]
 Task = Literal["binary", "multiclass", "ratings", "matrix"]

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.base.checks import unknown_name_error
 from pfbench.base.errors import DataError, InputError
+from pfbench.base.names import unknown_name_error
 from pfbench.problems.data.cache import (
     arrays_digest,
     cache_folder,

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pfbench.base.checks import brief_repr, unknown_name_error
 from pfbench.base.counts import OracleKind
 from pfbench.base.errors import InputError
+from pfbench.base.names import brief_repr, unknown_name_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,9 +9,10 @@ import numpy as np
 
 from pfbench.algorithms.base import get_parameters
 from pfbench.algorithms.guarantee import Guarantee
-from pfbench.base.checks import brief_repr, check_text
+from pfbench.base.checks import check_text
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.names import brief_repr
 from pfbench.base.protocols import (
     ASSUMPTIONS,
     Algorithm,

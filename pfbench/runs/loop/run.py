@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pfbench.base.checks import brief_repr, check_real, check_text
+from pfbench.base.checks import check_real, check_text
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import InputError, SourceLocation
 from pfbench.base.escaping import html_fields
+from pfbench.base.names import brief_repr
 from pfbench.base.state import Point
 from pfbench.base.status import Status
 from pfbench.runs.loop.axes import check_axis, draw_measure

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.arrays import as_read_only
-from pfbench.base.checks import brief_repr
 from pfbench.base.errors import DivergedError, StalePoint, format_error
+from pfbench.base.names import brief_repr
 from pfbench.base.protocols import Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.measures import BRACKETS, available_measures, gradient_mapping_lambda

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any
 
-from pfbench.base.checks import check_real, unknown_name_error
+from pfbench.base.checks import check_real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
+from pfbench.base.names import unknown_name_error
 from pfbench.runs.loop.run import trace_name
 from pfbench.runs.planning.spec_fields import (
     Reader,

@@ -13,9 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from pfbench.base.checks import check_names, unknown_name_error
 from pfbench.base.counts import Budget
 from pfbench.base.errors import ErrorCollector, InputError
+from pfbench.base.names import check_names, unknown_name_error
 from pfbench.runs.loop.run import Stop, list_recorded_measures, trace_name
 from pfbench.runs.planning import published, spec_fields
 from pfbench.runs.planning.name_resolution import check_selector

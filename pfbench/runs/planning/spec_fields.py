@@ -9,15 +9,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-from pfbench.base.checks import (
-    check_choice,
-    check_file_name,
-    check_integer,
-    check_names,
-    check_real,
-)
+from pfbench.base.checks import check_choice, check_file_name, check_integer, check_real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import ErrorCollector, InputError
+from pfbench.base.names import check_names
 from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.name_resolution import check_selector
 from pfbench.runs.planning.plan import check_run_count

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.checks import unknown_name_error
 from pfbench.base.counts import Budget
 from pfbench.base.errors import InputError
+from pfbench.base.names import unknown_name_error
 from pfbench.base.protocols import Problem
 from pfbench.base.selectors import Selector
 from pfbench.base.state import State

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pfbench.base.checks import check_names
 from pfbench.base.counts import COUNTED, Counts
+from pfbench.base.names import check_names
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.statements.horizons import decide_at_growing_horizons
 from pfbench.verification.statements.setting import (

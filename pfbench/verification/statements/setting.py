@@ -13,8 +13,8 @@ import numpy as np
 from pfbench.algorithms.base import Algorithm as CatalogueAlgorithm
 from pfbench.algorithms.base import get_parameters
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.base.checks import find_entry
 from pfbench.base.errors import InputError, RefusedError
+from pfbench.base.names import find_entry
 from pfbench.base.protocols import Algorithm, Problem
 from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.verification.claim import Claim

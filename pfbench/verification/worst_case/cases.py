@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from pfbench.base.checks import check_names
+from pfbench.base.names import check_names
 from pfbench.base.status import Verdict
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
