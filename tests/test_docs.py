@@ -258,7 +258,6 @@ def test_reading_a_stored_run(tmp_path, monkeypatch):
     assert names["about"]["run"]["counts"]["lo"] == names["trace"]["lo"][-1] == 3
     assert {"run", "environment", "notes", "trace"} == names["about"].keys()
     assert names["trace"]["seconds"].dtype == float
-    compile(foreign, "store.md", "exec")
 
 
 def test_blocks_that_need_a_cluster_are_python():

@@ -9,12 +9,12 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Gradient, Point
-from pfbench.claims.pethick2025.geometry import FaultyBallProblem
 from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import layer_norm_ball
 from pfbench.sets.norms import NormProduct
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
+from pfbench.verification.instruments.overrides import FaultyBallProblem
 from pfbench.verification.statistics import Decision, combine_all, decide_exact
 
 ROUNDING = 1e-12

@@ -20,7 +20,7 @@ from pfbench.sets.norms import NormBall, NormProduct
 from pfbench.sets.whole_space import WholeMatrices
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
-from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.instruments.overrides import FaultyBallProblem
 from pfbench.verification.statistics import (
     Decision,
     combine_all,
@@ -278,22 +278,6 @@ CLAIMS = (GEOM, DUAL_GAP)
 
 
 # --- planted faults -------------------------------------------------------------------------------
-
-
-class FaultyBallProblem(OverriddenOracles):
-    """Base class of problems with a faulty ball, which also determines the linear minimisation."""
-
-    class Ball(OverriddenOracles):
-        """Base class of faulty balls; a subclass changes one property or method."""
-
-    @property
-    def norm(self) -> Any:
-        """Faulty ball in place of the problem's ball."""
-        return self.Ball(self._original.norm)
-
-    def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> over the faulty ball."""
-        return self.norm.lo_zero_if_undetermined(g)
 
 
 class ZetaOne(FaultyBallProblem):

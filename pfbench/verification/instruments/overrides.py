@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from pfbench.base.protocols import Gradient, Point
+
 
 class OverriddenOracles:
     """Wrapper of oracles, or of their answers, of which a subclass overrides a method.
@@ -29,3 +31,19 @@ class OverriddenProblem(OverriddenOracles):
     def open(self, rng: np.random.Generator) -> Any:
         """Return the changed backend of a run."""
         return self._answer(self._original.open(rng))
+
+
+class FaultyBallProblem(OverriddenOracles):
+    """Base class of problems with a faulty ball, which also determines the linear minimisation."""
+
+    class Ball(OverriddenOracles):
+        """Base class of faulty balls; a subclass changes one property or method."""
+
+    @property
+    def norm(self) -> Any:
+        """Faulty ball in place of the problem's ball."""
+        return self.Ball(self._original.norm)
+
+    def lo(self, g: Gradient) -> Point:
+        """Return the minimiser of <g, v> over the faulty ball."""
+        return self.norm.lo_zero_if_undetermined(g)

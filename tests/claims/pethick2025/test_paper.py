@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from judging import judge, planted, trial
 
+from pfbench.algorithms.norm_ball_methods import USCG
 from pfbench.claims.pethick2025 import (
     PAPER,
     averaged_errors,
@@ -193,7 +194,7 @@ def test_a_step_without_the_square_of_alpha_is_too_little(monkeypatch, bound):
 
 
 def test_draws_that_cannot_be_enumerated_are_inconclusive():
-    class Normal(unconstrained.USCG):
+    class Normal(USCG):
         def batch_gradient(self, ask, x, rng):
             rng.normal()
             return super().batch_gradient(ask, x, rng)

@@ -13,7 +13,7 @@ SCRIPT = """
 import ctypes, json, os, signal, sys, time
 from pathlib import Path
 
-from pfbench.runs.loop import confinement
+from pfbench.runs.loop import processes
 
 ends, beats = sys.argv[1], Path(sys.argv[2], "beats")
 near, far = os.pipe()
@@ -21,7 +21,7 @@ supervisor = os.fork()
 if not supervisor:
     os.close(far)
     os.setsid()
-    confinement.confine(sys.argv[2], near)
+    processes.confine(sys.argv[2], near)
     ctypes.CDLL(None).prctl(1, 0)  # it no longer ends when its supervisor does
     if os.fork() == 0:
         os.setsid()
@@ -36,7 +36,7 @@ os.close(near)
 while not beats.exists():
     time.sleep(0.01)
 if ends == "child":
-    os.kill(confinement._list_descendants(supervisor)[0], signal.SIGKILL)
+    os.kill(processes._list_descendants(supervisor)[0], signal.SIGKILL)
 elif ends == "supervisor":
     os.kill(supervisor, signal.SIGTERM)
 else:

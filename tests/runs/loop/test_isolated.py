@@ -4,23 +4,52 @@ import json
 import multiprocessing
 import sys
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import tiny_logistic, tiny_recovery
+from helpers import tiny_logistic, tiny_multiclass, tiny_recovery
 
 import pfbench as pf
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.oracles import Ledger
+from pfbench.problems.linear_models import NonconvexLogistic
+from pfbench.problems.wrapper import NormedProblem
 from pfbench.runs.loop import isolated, messages, processes
 from pfbench.runs.loop.drive import drive
 from pfbench.runs.loop.resolved_run import resolve_run
 from pfbench.runs.loop.solve import solve
+from pfbench.sets import L1Penalty, WholeSpace
+from pfbench.sets.catalogue import vector_norm_ball
+from pfbench.verification.replay.forms import list_method_forms
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "algorithms"))
-from test_anytime import CASES, PROBLEMS
+
+def logistic(d=5, **options):
+    plain = tiny_logistic(n=11, d=d, spread=1.0)
+    fields = {"features": plain.features, "labels": plain.labels, "alpha": 0.05}
+    return NonconvexLogistic(**fields | {"set": plain.set} | options)
+
+
+PROBLEMS = {
+    "ball": logistic,
+    "penalty": lambda: logistic(set=WholeSpace(5), penalty=L1Penalty(0.01)),
+    "whole": lambda: logistic(set=WholeSpace(5)),
+    **{
+        kind: lambda kind=kind: NormedProblem(
+            logistic(6, set=WholeSpace(6)), vector_norm_ball(kind, 6)
+        )
+        for kind in ("linf", "l2", "spectral")
+    },
+    "factored": lambda: tiny_recovery(shape=(6, 5), n=13, radius=8.0, sigma=4.0),
+    "matrix": lambda: tiny_multiclass(n=9, d=4, classes=3),
+}
+
+CASES = [
+    (name, form.parameters)
+    for name, method in ALGORITHMS.items()
+    for form in list_method_forms(method)
+]
+"""Every method, in each of its forms."""
 
 SAMPLE = {
     "ball": ("frank-wolfe", "nfwu-spiderg", "saga"),
