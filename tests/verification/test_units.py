@@ -175,7 +175,14 @@ def test_functions_that_fail_in_other_units_are_told():
 NO_FORMULA = {"rate", "identity", "count", "computed"}
 """Kinds of claims that need no formula with units."""
 
-COMPARED = {"lacoste2016-local", "wang2019-step", "relatives-importance-fewer"}
+COMPARED = {
+    "defazio2014-unbiased",
+    "defazio2014-weights",
+    "lacoste2016-local",
+    "layers-network",
+    "relatives-importance-fewer",
+    "wang2019-step",
+}
 """Claims that compare two things that are measured, in the same units."""
 
 

@@ -283,7 +283,6 @@ NETWORK = Claim(
     check=check_network,
     instances=NETWORKS,
     schedule="none: a statement about f",
-    scale_dependence="tanh fixes the unit of W_1",
     expected_seconds=(1.0, 6.0),
 )
 

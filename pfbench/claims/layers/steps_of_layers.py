@@ -120,7 +120,9 @@ def _claim(name: str, norms: tuple[str, ...], **parameters: Any) -> Claim:
         assumptions=("|grad f(x) - grad f(y)|_* <= L |x - y|",),
         schedule="explicit",
         expected_seconds=(0.5, 0.5),
-        formulas=(formula(max_increase, VALUE, upper=NUMBER),),
+        formulas=(
+            formula(max_increase, VALUE, eta=(0, 1), lower=NUMBER, upper=NUMBER, error=(1, -1)),
+        ),
     )
 
 
