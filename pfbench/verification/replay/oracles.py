@@ -178,7 +178,8 @@ class ReplayOracles(IndexSampling):
         if pending is None:
             pendings = [pending for pending in self.window.pending if pending.query.kind == "lo"]
             self.raise_mismatch(
-                "minimises along its direction", pending=pendings[0] if pendings else None
+                f"asks lo along {_format_entries(direction)}",
+                pending=pendings[0] if pendings else None,
             )
         return self._as_backend_vertex(self.window.consume_query(pending))
 
@@ -202,7 +203,8 @@ class ReplayOracles(IndexSampling):
 
         pending = self.window.find(("prox",), fits)
         if pending is None:
-            self.raise_mismatch("takes a proximal step")
+            direction = _format_entries(self._dense_array(g))
+            self.raise_mismatch(f"asks prox along {direction}", self._dense_array(x))
         self.window.consume_query(pending)
         return self.backend.prox(x, g, lam)
 
@@ -449,20 +451,23 @@ class ReplayOracles(IndexSampling):
             for index in range(2)
             if len(pending.unexplained[index])
         ]
-        firsts = [piece for piece in both if piece[1] == 0]
-        chosen = window.choose(firsts, size)
+        pieces = [piece for piece in both if piece[1] == 0]
+        chosen = window.choose(pieces, size)
         if chosen is not None:
             coincide = window.take(chosen)
             window.consume_exactly(
-                [(pending, 1) for pending, _ in firsts if len(pending.unexplained[1])], coincide
+                [(pending, 1) for pending, _ in pieces if len(pending.unexplained[1])], coincide
             )
             return coincide
         pieces = window.pending_gradients_at_point(x, frozenset({"batch"}))
         chosen = window.choose(pieces, 2 * size)
         coincide = np.concatenate([part for _, part in chosen or []] or [np.arange(0)])
-        if chosen is None or not np.array_equal(np.sort(coincide[:size]), np.sort(coincide[size:])):
+        order = np.argsort(coincide, kind="stable")
+        firsts, seconds = order[::2], order[1::2]
+        if chosen is None or not np.array_equal(coincide[firsts], coincide[seconds]):
             return None
-        return window.take(chosen)[:size]
+        window.take(chosen)
+        return coincide[np.sort(firsts)]
 
 
 class ReplayHessianAtPoint:

@@ -190,7 +190,7 @@ def iterate_replay_cases(method: Any, effort: str, seed: int = 0) -> Iterator[Re
             continue
         shape = options.pop("shape", VECTOR)
         result = make_instance({**kinds[0], **sample, **options}, shape)
-        yield ReplayCase(result, parameters, is_extreme=True)
+        yield ReplayCase(result, parameters, has_matrix_points=len(shape) > 1, is_extreme=True)
     yield from _long_cases(method, full_list, kinds[0] | sample, effort)
 
 
@@ -241,6 +241,7 @@ def _iterate_problem_and_method_extremes(
         yield {}, {"batch": 11}
         yield {}, {"batch": 12}
     yield {"shape": (300,)}, {}
+    yield {"shape": MATRIX[::-1]}, {}  # more rows than columns
     for by in SCALES:
         yield {"scale": by}, scale_parameters_with_objective(method, first, by) | {"iterations": 40}
     yield (

@@ -95,6 +95,28 @@ class SpectralNorm(ALGORITHMS["spider"]):
             yield pf.State(x, at, v, x if self.option == 1 else None)
 
 
+class Doubled:
+    """Oracles whose linear minimisation is doubled for matrices with more rows than columns."""
+
+    def __init__(self, ask):
+        self.ask = ask
+
+    def __getattr__(self, name):
+        return getattr(self.ask, name)
+
+    def lo(self, g):
+        """Return the minimiser of <g, v>, or twice that."""
+        v = self.ask.lo(g)
+        return 2.0 * v if v.ndim > 1 and len(v) > v.shape[1] else v
+
+
+class TallDoubled(ALGORITHMS["muon"]):
+    """Takes a double step where a matrix has more rows than columns."""
+
+    def run(self, ask, x, rng):
+        yield from super().run(Doubled(ask), x, rng)
+
+
 class Exclusive(ALGORITHMS["prox-saga"]):
     """Stores only components that it did not use; each batch alone is uniform."""
 
@@ -152,6 +174,7 @@ def test_a_method_that_queries_ahead_and_exchanges_points_is_followed():
         ("run", "sfw", HalvedLate, "iteration 1000: State.x"),
         ("run", "frank-wolfe", CountsOtherVertices, "radius=0.45"),
         ("run", "spider", SpectralNorm, "2x3"),
+        ("run", "muon", TallDoubled, "3x2"),
         ("law", "prox-saga", Exclusive, "iteration"),
         ("law", "sarah", NeverLast, "continues from points"),
     ],

@@ -45,6 +45,14 @@ class OneByOne(Exchanged):
         return sum(query(indices[k : k + 1]) for k in reversed(range(len(indices)))) / len(indices)
 
 
+class Pairs(_Rewritten):
+    """Write each difference as one query at each of its points, component by component."""
+
+    def difference(self, sample, x, y):
+        """Return the mean of the differences of the sampled component gradients."""
+        return OneByOne._mean(sample, lambda i: self.ask.batch(i, x) - self.ask.batch(i, y))
+
+
 def rewritten(variant, style):
     """Return a variant whose oracles pass its queries on in a style."""
     run = variant.run
@@ -59,8 +67,12 @@ def rewritten(variant, style):
 
 REWRITTEN = [
     rewritten(variant, style)
-    for style in (Exchanged, OneByOne)
+    for style, needed in (
+        (Exchanged, {"difference"}),
+        (OneByOne, {"batch"}),
+        (Pairs, {"batch", "difference"}),
+    )
     for variant in VARIANTS
-    if ("difference" if style is Exchanged else "batch") in variant.requires
+    if needed <= set(variant.requires)
 ]
 """Each variant that queries components, in each style."""
