@@ -311,6 +311,19 @@ def test_a_search_that_is_stopped_often_goes_on_to_the_same_result(
         search_claim(edge(name), **options, saved=(tmp_path, False))
 
 
+@pytest.mark.parametrize(
+    ("name", "ratio"), [("gd-last", 1.0), ("gd-mean", 1.0), ("fw-open", 0.36), ("projected", 0.99)]
+)
+def test_known_hard_instances_are_tried_and_nearly_attain_bounds(name, ratio):
+    (claim,) = claims("deterministic.py", name)
+    state = searching.Search(list_statements(claim)[0])
+    state.evaluations = 10**6
+    entries = [state.try_next_genome() for _ in state.hard]
+    assert {genome["set"] for genome, _ in state.hard} == set(state.instance_class.sets)
+    assert all(entry is None or entry.ratio <= 1.0 + 1e-9 for entry in entries)
+    assert max(entry.ratio for entry in entries if entry) >= ratio * (1.0 - 1e-9)
+
+
 def test_a_search_ends_by_the_clock():
     start = monotonic()
     report = search_claim(edge("SLOW"), seconds=2)

@@ -88,6 +88,8 @@ def _is_noise(value: Any, first: Any) -> bool:
 
 
 def _make_ratio(value: Any, bound: Any, t: int, work: int) -> Ratio:
+    if bound == math.inf:
+        raise Skip("the bound is infinite")
     ratio = value / bound
     if isinstance(ratio, float) and not math.isfinite(ratio):
         raise Skip("a number is not finite")
@@ -125,9 +127,10 @@ def _evaluate_each_step(path: MethodOnSearchedInstance, seed: int) -> Ratio:
             break
         if statistic == "least":
             value = lower = value if lower is None else min(lower, value)
-        results.append(_make_ratio(value, path.limit(t), t, len(results) + 1))
+        bound = path.limit(t)
+        results += [_make_ratio(value, bound, t, t + 1)] if bound != math.inf else []
     if not results:
-        raise Skip("the method makes no step")
+        raise Skip("the bound is infinite, or the method makes no step")
     best, half, last = max(results, key=lambda r: r.ratio), results[len(results) // 2], results[-1]
     is_float = isinstance(last.ratio, float) and len(results) > 8
     growth = last.ratio / half.ratio if is_float and half.ratio > 0 else 0.0
@@ -164,8 +167,9 @@ def _evaluate_law(path: MethodOnSearchedInstance, limit: int) -> Ratio:
     for group in groups:
         past, value = group.past, group.square / group.chance
         law = check.square(path.constants, path.parameters, past)
-        for a, b in ((value, law), (law, value))[: 1 + (check.exact and law > 0)]:
-            results += [_make_ratio(a, b, past.t, work)] if b > 0 else []
+        if not _is_noise(law, scale**2):
+            for a, b in ((value, law), (law, value))[: 1 + (check.exact and law > 0)]:
+                results += [_make_ratio(a, b, past.t, work)] if b > 0 else []
         if check.mean is not None:
             expected = check.mean(path.constants, path.parameters, past)
             bias = max(abs(group.mean / group.chance - expected)) / scale

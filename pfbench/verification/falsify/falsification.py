@@ -165,7 +165,7 @@ class Falsification(Search):
                 return None
         hit, share = monotonic() - self.start, 0.2 if lower is None else 0.05
         seconds = share * self.seconds
-        work, clock = count_steps(min(seconds, 2.0)), seconds * self.patience
+        work, clock = count_steps(min(seconds, 5.0)), seconds * self.patience
         small = self.shrink(entry, work, clock, lower)
         attempts: list[Any] = [(tried, None) for tried in dict.fromkeys((small, entry))]
         if is_mean and self.tests < _MEAN_TESTS:

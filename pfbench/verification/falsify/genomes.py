@@ -4,9 +4,11 @@ A genome is a dictionary with the family and the parameters of a test problem.
 """
 
 import math
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from fractions import Fraction
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,8 @@ class InstanceClass:
         Whether f is convex, strongly convex, and each component convex.
     counts, small, large
         Numbers of components, and dimensions, that its comparisons admit.
+    bounded_variance
+        Whether the gradients of components differ by bounded vectors on the whole space.
     """
 
     def __init__(self, statement: SearchedStatement, families: Sequence[str], size: int) -> None:
@@ -52,6 +56,20 @@ class InstanceClass:
         self.large = [d for d in (5, 10, 30, 100) if d <= size and statement.admits("d", d)]
         self.convex = self.strong or ("convex" in texts and not ("non" in texts or "not " in texts))
         self.components = "component" in texts or "f_i" in texts
+        self.bounded_variance = False
+
+
+def list_hard_genomes(cls: InstanceClass, T: int) -> Iterator[Genome]:
+    """Yield genomes on which known bounds for runs of T steps are attained, or nearly.
+
+    They are those of `hard_genomes.toml` that the class admits.
+    """
+    text = (files(__package__) / "hard_genomes.toml").read_text(encoding="utf-8")
+    n = 2 if 2 in cls.counts else min(cls.counts)
+    for genome in tomllib.loads(text.replace("@T", f"{T:.1f}"))["genome"]:
+        if genome["set"] in cls.sets and genome["d"] in (*cls.small, *cls.large):
+            units = np.eye(max(genome["d"], 2))[:, : genome["d"]]
+            yield repair_genome({"n": n, "vertices": units.tolist()} | genome, cls)
 
 
 def draw_genome(rng: np.random.Generator, cls: InstanceClass, T: int) -> Genome:
@@ -148,7 +166,7 @@ def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
         if genome["set"] == "none":
             slopes[0], slopes[-1] = abs(slopes[0]), abs(slopes[-1])
             slopes[0] = slopes[0] or float(slopes[-1] == 0)
-            for offset in row["offsets"]:  # else the variance is unbounded
+            for offset in row["offsets"] if cls.bounded_variance else ():
                 offset[1] = offset[-1] = 0.0
         if cls.strong:
             slopes[:] = [s or (max(slopes) or 1.0) / 8 for s in slopes]
@@ -158,6 +176,9 @@ def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
                 lowest = min(*column, -sum(column))
                 for offset in row["offsets"] if lowest < -slope else ():
                     offset[k] *= slope / -lowest
+    if genome["set"] == "box" and len(genome["sides"]) == 1:
+        ((low, length),) = genome["sides"]
+        genome["start"] = [min(max(x, low), low + abs(length)) for x in genome["start"]]
     if genome["family"] == "quadratic":
         values = genome["eigenvalues"]
         values[:] = [abs(v) for v in values]  # of others the minimum is not known

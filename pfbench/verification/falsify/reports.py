@@ -1,7 +1,10 @@
 """Results of a search: a report, or a confirmed counterexample."""
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +138,7 @@ class Counterexample(SearchReport):
         search, before, arithmetic = self.search, self.before_shrinking, self.arithmetic
         if arithmetic == "e-process":
             arithmetic = f"e-value {self.e_value:.3g}, {self.runs} runs"
-        ratio = _shorten(self.ratio_exact) if self.ratio_exact else f"{self.ratio:.10g}"
+        ratio = _shorten(self.ratio_exact or f"{self.ratio:.10g}")
         constants = ", ".join(f"{k} = {_shorten(v)}" for k, v in self.constants.items())
         assumptions = "; ".join(f"{k} ({v})" for k, v in self.assumptions.items())
         facts = {"constants  ": constants, "assumptions": assumptions}
@@ -158,4 +161,9 @@ class Counterexample(SearchReport):
 
 
 def _shorten(text: str) -> str:
-    return text if len(text) <= 24 else f"{text[:20]}..."
+    """Return the text of a number, with ten digits if it is longer than 24 characters."""
+    parts = re.fullmatch(r"(-?)(sqrt\()?([\d/.]+)\)?( .*)?", text) if len(text) > 24 else None
+    if parts is None:
+        return text
+    value = Fraction(parts[3]) if parts[2] is None else math.sqrt(Fraction(parts[3]))
+    return f"{parts[1]}{float(value):.10g}{parts[4] or ''}"

@@ -51,12 +51,15 @@ _FIRST_ENUMERATED = 64
 An error law needs all sequences, which cost most of the effort; a few steps often suffice.
 """
 
+_SMALL, _LARGEST_HARD = 250, 1024
+"""Evaluations before those of `list_hard_genomes`, and the largest horizon of these."""
+
 _POOL, _SAME_KIND = 24, 3
 _OVERHEAD, _EVALUATION_SECONDS = 25, 10.0
 _HORIZONS = sorted({1, 3, 5, 10, *(k << j for j in range(12) for k in (2, 3))})
 
 
-_PLAIN = ("work", "evaluations", "unconfirmed", "tests", "reason", "dropped", "largest")
+_PLAIN = ("work", "evaluations", "tried", "unconfirmed", "tests", "reason", "dropped", "largest")
 """Attributes of a search that JSON reads back as they were written."""
 
 _INTERVAL = 2.0
@@ -101,6 +104,7 @@ class Search:
     pools: dict[int, list[Entry]] = field(default_factory=dict)
     work: int = 0
     evaluations: int = 0
+    tried: int = 0
     unconfirmed: int = 0
     deadline: float = math.inf
     dropped: Entry | None = None
@@ -112,6 +116,8 @@ class Search:
         self.instance_class = genomes.InstanceClass(self.statement, self.families, self.size)
         is_fixed = self.statement.horizon is None
         self.rungs = [0] if is_fixed else [T for T in _RUNGS if max(self.horizon, 16) >= T]
+        rungs, hard = [T for T in self.rungs if T <= _LARGEST_HARD], genomes.list_hard_genomes
+        self.hard = [(g, T) for T in rungs for g in hard(self.instance_class, max(T, 1))]
 
     @property
     def entries(self) -> list[Entry]:
@@ -122,9 +128,15 @@ class Search:
     def try_next_genome(self) -> Entry | None:
         """Evaluate a new genome, or one of a pool mutated or for longer runs.
 
-        The result is its entry, or None if it cannot be measured.
+        The known hard ones come after some small ones, whose counterexamples are simpler. The
+        result is an entry, or None if the genome cannot be measured.
         """
+        if self.evaluations >= _SMALL and self.tried < len(self.hard):
+            (genome, rung), self.tried = self.hard[self.tried], self.tried + 1
+            return self._try(genome, rung, self.seed, rung)
         rng, is_early = self.rng, self.evaluations < _FIRST
+        needs_variance = any(reason.startswith("sigma2") for reason in self.skipped)
+        self.instance_class.bounded_variance = needs_variance
         shares = np.array((_FIRST_SHARES if is_early else _SHARES)[: len(self.rungs)])
         level = int(rng.choice(len(self.rungs), p=shares / shares.sum()))
         rung, T = self.rungs[level], self._draw_horizon(level)

@@ -220,10 +220,10 @@ class MethodOnSearchedInstance(MethodOnProblem):
         Raises
         ------
         Skip
-            If it is not positive and finite.
+            If it is not positive.
         """
         value = self.statement.bound(self.constants, self.parameters, *t)
-        if not value > 0 or value == math.inf:
+        if not value > 0:
             raise Skip("the bound is not positive")
         return value
 
