@@ -22,11 +22,10 @@ from pfbench.runs.engines.engine import Engine
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify.falsification import (
-    OPTIONS,
-    SECONDS,
     add_report,
+    add_reports,
     replay_counterexample,
-    search_claims,
+    search_verdicts,
 )
 from pfbench.verification.falsify.reports import Counterexample, SearchReport
 from pfbench.verification.faults.equivalence import find_equivalence
@@ -141,22 +140,14 @@ def add_counterexamples(
 
     Return the verdicts with the results of the search, and the counterexamples as JSON data.
     """
-    options = OPTIONS | {"seconds": SECONDS[effort], "seed": seed}
-    searched = [
-        row.claim
-        for row in rows
-        if row.claim.kind in ("bound", "law")
-        and row.claim.user_source
-        and not (row.lost or is_builtin(row.claim.user_source.reference))
-    ]
-    reports = {
-        report.claim: report for report in search_claims(engine, searched, options) if report
-    }
-    verdicts = [
-        add_report(row, reports[row.claim.name]) if row.claim.name in reports else row
-        for row in rows
-    ]
-    return verdicts, [_describe_counterexample(report) for report in reports.values()]
+
+    def is_archived(row: Verdict) -> bool:
+        source = row.claim.user_source
+        return source is not None and not is_builtin(source.reference)
+
+    reports = search_verdicts(rows, engine, effort, seed, is_archived)
+    found = {index: report for index, report in reports.items() if report}
+    return add_reports(rows, found), [*map(_describe_counterexample, found.values())]
 
 
 def _describe_counterexample(report: SearchReport) -> dict[str, Any]:

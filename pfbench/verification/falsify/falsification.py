@@ -311,6 +311,30 @@ def search_claims(
     return reports
 
 
+def search_verdicts(
+    rows: Sequence[Verdict], engine: Engine, effort: str, seed: int, is_open: Any
+) -> dict[int, SearchReport]:
+    """Return the reports on searches of bounds and error laws, by the position of their verdict.
+
+    Verdicts that are lost, or of which the function `is_open` is false, are left out.
+    """
+    searched = {
+        index: row.claim
+        for index, row in enumerate(rows)
+        if row.claim.kind in ("bound", "law") and not row.lost and is_open(row)
+    }
+    options = OPTIONS | {"seed": seed, "seconds": SECONDS[effort]}
+    return dict(zip(searched, search_claims(engine, [*searched.values()], options), strict=True))
+
+
+def add_reports(rows: Sequence[Verdict], reports: Mapping[int, SearchReport]) -> list[Verdict]:
+    """Return verdicts with the results of searches of their claims, by position."""
+    return [
+        add_report(row, reports[index]) if index in reports else row
+        for index, row in enumerate(rows)
+    ]
+
+
 def add_worst_ratios(
     rows: Sequence[Verdict], engine: Engine, effort: str, seed: int, *, includes_catalogue: bool
 ) -> list[Verdict]:
@@ -322,15 +346,11 @@ def add_worst_ratios(
     All other verdicts stay.
     """
 
-    def is_searched(row: Verdict) -> bool:
-        is_open = row.verdict.keeps_bound or row.verdict is VerdictName.INCONCLUSIVE
+    def is_open(row: Verdict) -> bool:
         is_included = includes_catalogue or row.claim.user_source is not None
-        return is_open and is_included and not row.lost and row.claim.kind in ("bound", "law")
+        return is_included and (row.verdict.keeps_bound or row.verdict is VerdictName.INCONCLUSIVE)
 
-    claims = [row.claim for row in rows if is_searched(row)]
-    options = OPTIONS | {"seed": seed, "seconds": SECONDS[effort]}
-    reports = iter(search_claims(engine, claims, options))
-    return [add_report(row, next(reports)) if is_searched(row) else row for row in rows]
+    return add_reports(rows, search_verdicts(rows, engine, effort, seed, is_open))
 
 
 def add_report(row: Verdict, report: SearchReport) -> Verdict:
