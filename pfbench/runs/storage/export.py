@@ -1,16 +1,18 @@
 """Export of stored runs as CSV tables, or as the results file of benchopt.
 
-A table has a column for each measure of any run. An exporter therefore reads the runs twice, one at
-a time: first their columns, then their rows. It changes nothing in the store.
+A table has a column for each measure of any run. The runs are read one at a time, and a second time
+for benchopt, or if a run has a measure that the first one lacks. The store is not changed.
 """
 
 import csv
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import chain, product
+from itertools import chain, islice, product, repeat
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -119,6 +121,9 @@ def _format_target(target: Stop) -> str:
     return f"{target.measure}={target.target!r}"
 
 
+_Lines = tuple[Sequence[str], Iterable[Sequence[Any]]]
+"""Names of columns, and lines of a table."""
+
 # --- exporters -----------------------------------------------------------------------------------
 
 
@@ -129,7 +134,7 @@ class Export:
     Attributes
     ----------
     store, rows
-        The store, and the listed columns of the runs to be exported.
+        The store, and the listed columns of the runs to be exported, in the order of the files.
     folder
         An empty folder.
     names
@@ -148,11 +153,11 @@ class Export:
     omitted: dict[str, str] = field(default_factory=dict)
 
     def runs(self) -> Iterator[StoredRun]:
-        """Yield the runs, sorted by algorithm, problem and seed.
+        """Yield the runs.
 
         Runs that are damaged, or have changed since they were listed, are left out.
         """
-        for row in sorted(self.rows, key=_sort_key):
+        for row in self.rows:
             key, entry = row["key"], None
             try:
                 content = self.store.read_content_and_metadata("run", key)
@@ -172,37 +177,60 @@ class Export:
 
         A cell is empty where a run lacks the measure of the column.
         """
-        columns, trace_columns = self._list_columns()
-        lines = (line for entry in self.runs() for line in _wide_lines(entry, trace_columns))
-        return [self._write_runs(columns), self._write_csv("trace.csv", trace_columns, lines)]
+
+        def trace_lines(entry: StoredRun) -> _Lines:
+            key = self._as_cell(entry.key)
+            return ("key", *entry.run.columns), ((key, *row) for row in entry.run.rows)
+
+        return self._write_csv(("key", *TRACE_COLUMNS), trace_lines)
 
     def write_long(self) -> list[Path]:
         """Write ``runs.csv``, and ``trace.csv`` with a line for each number of each iterate."""
-        columns, _ = self._list_columns()
-        lines = (
-            (entry.key, iteration, name, value)
-            for entry in self.runs()
-            for iteration, *values in entry.run.rows
-            for name, value in zip(entry.run.columns[1:], values, strict=True)
-        )
         head = ("key", "iteration", "column", "value")
-        return [self._write_runs(columns), self._write_csv("trace.csv", head, lines)]
 
-    def _list_columns(self) -> tuple[list[str], list[str]]:
-        """Return the column names of ``runs.csv``, and those of a wide ``trace.csv``."""
-        columns, trace_columns = dict.fromkeys(RUN_COLUMNS), dict.fromkeys(("key", *TRACE_COLUMNS))
-        for entry in self.runs():
-            columns |= dict.fromkeys(f"final_{name}" for name in entry.run.final)
-            trace_columns |= dict.fromkeys(entry.run.columns)
-        return list(columns), list(trace_columns)
+        def trace_lines(entry: StoredRun) -> _Lines:
+            key, _, *names = map(self._as_cell, (entry.key, *entry.run.columns))
+            return head, chain.from_iterable(
+                zip(repeat(key), repeat(row[0]), names, row[1:], strict=False)
+                for row in entry.run.rows
+            )
 
-    def _write_runs(self, columns: Sequence[str]) -> Path:
-        lines = map(self._run_line, self.runs())
-        cells = ([line.get(name) for name in columns] for line in lines)
-        return self._write_csv("runs.csv", columns, cells)
+        return self._write_csv(head, trace_lines)
 
-    def _run_line(self, entry: StoredRun) -> dict[str, Any]:
-        """Return the cells of a run in ``runs.csv``, by column."""
+    def _write_csv(
+        self, trace_head: Sequence[str], trace_lines: Callable[[StoredRun], _Lines]
+    ) -> list[Path]:
+        """Write ``runs.csv`` and ``trace.csv`` together, with the columns of the first run.
+
+        If later runs have further columns, all is read and written again. Floats have all their
+        digits, and None is an empty cell. Unless `raw` is true, a text that a spreadsheet would
+        evaluate is quoted, and control characters are escaped; see `pfbench.base.escaping`.
+        """
+        heads = [dict.fromkeys(RUN_COLUMNS), dict.fromkeys(trace_head)]
+
+        def lines_of(entry: StoredRun) -> Iterator[Iterable[Sequence[Any]]]:
+            parts = self._run_lines(entry), trace_lines(entry)
+            for head, (names, lines) in zip(heads, parts, strict=True):
+                head |= dict.fromkeys(names)
+                yield lines if [*names] == [*head] else _arrange(lines, names, head)
+
+        for entry in islice(self.runs(), 1):
+            _ = [*lines_of(entry)]
+        paths = [self.folder / "runs.csv", self.folder / "trace.csv"]
+        written: list[int] = []
+        while written != [*map(len, heads)]:
+            written = [*map(len, heads)]
+            with ExitStack() as stack:
+                tables = [stack.enter_context(_open_csv(path)) for path in paths]
+                for table, head in zip(tables, heads, strict=True):
+                    table.writerow(map(self._as_cell, head))
+                for entry in self.runs():
+                    for table, lines in zip(tables, lines_of(entry), strict=True):
+                        table.writerows(lines)
+        return paths
+
+    def _run_lines(self, entry: StoredRun) -> _Lines:
+        """Return the columns of a run in ``runs.csv``, and its line."""
         run = entry.run
         line = vars(run) | run.counts.as_dict() | {"key": entry.key}
         line |= find_naming(entry, self.names).columns
@@ -212,20 +240,11 @@ class Export:
             "environment": _as_json(dict(entry.environment)),
         }
         final = {f"final_{name}": value for name, value in run.final.items()}
-        return {name: line[name] for name in RUN_COLUMNS} | final
+        cells = {name: line[name] for name in RUN_COLUMNS} | final
+        return [*cells], [[*map(self._as_cell, cells.values())]]
 
-    def _write_csv(self, name: str, head: Sequence[str], lines: Iterable[Sequence[Any]]) -> Path:
-        """Write a table to a CSV file; floats have all their digits, and None is an empty cell.
-
-        Unless `raw` is true, a text that a spreadsheet would evaluate is quoted, and control
-        characters are escaped; see `pfbench.base.escaping`.
-        """
-        path = self.folder / name
-        with path.open("x", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            table = chain([head], lines)
-            writer.writerows(table if self.raw else map(_escape_cells, table))
-        return path
+    def _as_cell(self, value: Any) -> Any:
+        return value if self.raw or not isinstance(value, str) else _escape(value)
 
     def write_benchopt(self) -> list[Path]:
         """Write ``benchopt_run_pfbench.parquet``, with the columns of benchopt 1.10.
@@ -309,7 +328,7 @@ def export(
     form
         A name in `FORMATS`.
     store, rows, names, raw
-        See `Export`.
+        See `Export`. The runs are sorted by algorithm, problem and seed.
 
     Returns
     -------
@@ -329,7 +348,7 @@ def export(
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise InputError(f"the folder {folder} is not empty: choose another with -o.")
-        selected = Export(store, rows, folder, names, raw)
+        selected = Export(store, sorted(rows, key=_sort_key), folder, names, raw)
         return FORMATS[form](selected), Counter(selected.omitted.values())
     except OSError as error:
         raise StorageError(
@@ -338,11 +357,19 @@ def export(
         ) from error
 
 
-def _wide_lines(entry: StoredRun, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Return the lines of one run in a wide ``trace.csv``."""
-    columns = dict(zip(entry.run.columns, zip(*entry.run.rows, strict=True), strict=False))
-    empty, columns["key"] = (None,) * len(entry.run.rows), (entry.key,) * len(entry.run.rows)
-    return zip(*(columns.get(name, empty) for name in names), strict=True)
+@contextmanager
+def _open_csv(path: Path) -> Iterator[Any]:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        yield csv.writer(file, lineterminator="\n")
+
+
+def _arrange(
+    lines: Iterable[Sequence[Any]], names: Sequence[str], head: Iterable[str]
+) -> Iterator[Sequence[Any]]:
+    """Return lines with columns in the order of `head`; None where they lack a column."""
+    place = {name: index for index, name in enumerate(names)}
+    pick = itemgetter(*(place.get(name, -1) for name in head))
+    return (pick((*line, None)) for line in lines)
 
 
 def _sort_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -351,10 +378,6 @@ def _sort_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 _as_json = json.JSONEncoder(default=str).encode
 _escape = lru_cache(maxsize=4096)(escape_spreadsheet)
-
-
-def _escape_cells(cells: Iterable[Any]) -> list[Any]:
-    return [_escape(cell) if isinstance(cell, str) else cell for cell in cells]
 
 
 def _benchopt_type(name: str) -> Any:
