@@ -208,17 +208,30 @@ def _source(name: str) -> str | None:
 def _imports(name: str, path: str, changed: int, roots: frozenset[str]) -> tuple[str, ...]:
     """Return the names that a file imports; another value of `changed` bypasses the cache."""
     package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
+    names: list[str] = []
+    for node in _import_statements(path, changed):
+        if isinstance(node, ast.ImportFrom):
+            names += _list_imports(node, package, roots)
+        else:
+            names += [alias.name for alias in node.names]
+    return tuple(dict.fromkeys(names))
+
+
+@lru_cache(maxsize=4096)
+def _import_statements(path: str, changed: int) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Return the imports of a file; another value of `changed` bypasses the cache."""
     try:
-        tree = ast.parse(Path(path).read_bytes(), path)
+        return tuple(_iterate_imports(ast.parse(Path(path).read_bytes(), path)))
     except SyntaxError:  # nobody has imported it
         return ()
-    return tuple(dict.fromkeys(_iterate_imported_modules(tree, package, roots)))
 
 
 def _modules_of_lazy_names(package: str) -> Mapping[str, str]:
     """Return a dict from each lazily loaded name of a package of pfbench to its module."""
+    if not is_builtin(package):  # to look for its source would import the packages above it
+        return {}
     path = _source(package)
-    if path is None or not (is_builtin(package) and path.endswith("__init__.py")):
+    if path is None or not path.endswith("__init__.py"):
         return {}
     homes: Mapping[str, str] = getattr(importlib.import_module(package), "_HOMES", {})
     return homes
@@ -229,8 +242,8 @@ def _is_type_checking(test: ast.expr) -> bool:
     return bool(name == "TYPE_CHECKING")
 
 
-def _iterate_imported_modules(tree: ast.AST, package: str, roots: frozenset[str]) -> Iterator[str]:
-    """Yield the imported names of a syntax tree in the order of the text.
+def _iterate_imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Yield the imports of a syntax tree in the order of the text.
 
     The tree may be nested to any depth.
     """
@@ -240,10 +253,8 @@ def _iterate_imported_modules(tree: ast.AST, package: str, roots: frozenset[str]
         if isinstance(node, ast.If) and _is_type_checking(node.test):
             waiting += node.orelse[::-1]
             continue
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from _list_imports(node, package, roots)
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
         inner = [n for n in ast.iter_child_nodes(node) if isinstance(n, _HOLDS_STATEMENTS)]
         waiting += inner[::-1]
 
