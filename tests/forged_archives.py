@@ -56,7 +56,7 @@ FALLS = Claim(
     algorithm=Lazy,
     instances=(SUMS,),
     check=bound(
-        lambda c, a, t: c.delta, "suboptimality", statistic="every", parameters=steps, runs=(30, 30)
+        lambda c, a, t: c.delta, "suboptimality", statistic="every", parameters=steps, runs=(5, 5)
     ),
 )
 COUNT = Claim(

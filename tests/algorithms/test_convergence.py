@@ -26,6 +26,7 @@ RUNS = [
 ]
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     ("name", "parameters", "share"), RUNS, ids=[f"{r[0]}-{r[1].get('step')}" for r in RUNS]
 )
@@ -75,6 +76,7 @@ MAPPED = {
 }
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("name", "domain"),
     [(name, domain) for name in MAPPED for domain in DOMAINS if fits(name, domain)],
@@ -95,6 +97,7 @@ SUBLINEAR = {
 }
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("name", SUBLINEAR)
 @pytest.mark.parametrize("domain", DOMAINS)
 @pytest.mark.parametrize("loss", ["log-cosh", "quadratic"])

@@ -1,10 +1,15 @@
-"""An archive of claims, made once."""
+"""An archive of claims, made once; and checks with few new seeds."""
 
 import sys
 from pathlib import Path
 
 import pytest
 from forged_archives import THEOREM, run
+
+
+@pytest.fixture(autouse=True)
+def few_new_seeds(monkeypatch):
+    monkeypatch.setattr("pfbench.archive.check.NEW", 3)
 
 
 @pytest.fixture(scope="session")

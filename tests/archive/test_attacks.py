@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -285,7 +286,14 @@ def loud():
 
 
 @pytest.fixture
-def hostile(tmp_path, monkeypatch):
+def engine():
+    """One process, for all calls that leave it alive."""
+    with closing(MultiProcessEngine(1, idle=[])) as engine:
+        yield engine
+
+
+@pytest.fixture
+def hostile(tmp_path, monkeypatch, engine):
     """Call functions of code that nobody trusts, as a check does; return how each ended."""
     folder = tmp_path / "code"
     folder.mkdir()
@@ -294,7 +302,7 @@ def hostile(tmp_path, monkeypatch):
 
     def call(name, *arguments):
         task = Task(call_in_code, ("hostile", name, arguments), 60.0, "archive", str(folder))
-        (result,) = MultiProcessEngine(1).do([task])
+        (result,) = engine.do([task])
         return result
 
     return call
@@ -394,9 +402,10 @@ def test_it_has_neither_network_nor_sockets_and_takes_no_right_back(hostile, tmp
 
 @linux
 @pytest.mark.parametrize("name", ["daemon", "daemon_and_end"])
-def test_a_process_that_leaves_its_group_and_its_parent_ends(hostile, tmp_path, name):
+def test_a_process_that_leaves_its_group_and_its_parent_ends(hostile, engine, tmp_path, name):
     beats = tmp_path / "code" / "beats"
     assert hostile(name, str(beats)).status == ("done" if name == "daemon" else "died")
+    engine.close()
     assert has_stopped(beats)
 
 

@@ -29,8 +29,10 @@ CHECKED |= {"least_p": 1.0, "verdicts": [2, 2], "faults": [4, 4], "off": [], "un
 def test_an_honest_one_is_listed_and_a_forged_one_is_not(archive, tmp_path, monkeypatch):
     """By the command; what was checked is not checked again while its bytes are the same."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "board").mkdir()
-    shutil.copy(archive, tmp_path / "board" / "lazy.zip")
+    honest = tmp_path / "board" / "lazy.zip"
+    honest.parent.mkdir()
+    shutil.copy(archive, honest)
+    write_record(honest, CHECKED | {"sha256": open_archive(honest).sha256})
     forged(archive, tmp_path / "board" / "lowered.zip", runs=change_run(fewer_calls))
     done = run("archive", "collect", "board", "--jobs", 1)
     assert done.exit_code == 1

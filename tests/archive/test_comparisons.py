@@ -86,7 +86,7 @@ def home(tmp_path_factory):
 
 @pytest.fixture
 def checked(home, tmp_path, monkeypatch):
-    """Check an archive in this process; return what became of it."""
+    """Check an archive in this process, without new seeds; return what became of it."""
     monkeypatch.setattr(sys, "path", [str(home), *sys.path])
 
     def of(path, suite=None):
@@ -94,14 +94,16 @@ def checked(home, tmp_path, monkeypatch):
         folder.mkdir()
         check = checking(path, folder)
         _redraw_table(check, suite, read_runs(folder))
-        check.process_until_time_limit(list(_tasks(check, read_runs(folder))))
+        tasks = _tasks(check, read_runs(folder))
+        stored = [task for task in tasks if not task.description.startswith("new seeds")]
+        check.process_until_time_limit(stored)
         return check.outcome
 
     yield of
     sys.modules.pop("methods_of_mine", None)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_honest_one_passes_elsewhere(home, tmp_path, monkeypatch):
     """In an empty folder, by the command, in other processes: equal bits, the same pages."""
     monkeypatch.chdir(tmp_path)
@@ -112,7 +114,7 @@ def test_an_honest_one_passes_elsewhere(home, tmp_path, monkeypatch):
     jsonschema.validate(found, json.loads(SCHEMA.read_text()))
     assert found["same"]
     assert found["runs"][0] == found["runs"][1] > 20
-    assert found["new"] >= 2 * 20
+    assert found["new"] >= 2 * 3
     assert found["off"] == found["unreached"] == []
     assert "methods_of_mine:Steps on the suite suite" in found["text"]
     assert found["inside"] == {"statements": 1}
@@ -176,7 +178,8 @@ def test_forged_runs_are_seen_of_the_method_and_of_others(
 ):
     path = forged(home / "steps.zip", tmp_path / "f.zip", runs=changing(of(method), change))
     off = checked(path).deviations
-    assert any(says in text for text in off), off
+    assert off
+    assert all(says in text for text in off), off  # and no other run differs
 
 
 def test_the_table_is_drawn_where_nothing_of_its_code_is_imported(home, tmp_path, monkeypatch):

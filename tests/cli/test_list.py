@@ -45,6 +45,7 @@ def test_away_from_a_terminal_each_item_is_one_line(pfbench):
         assert line == line.rstrip()
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("columns", [60, 80])
 def test_in_a_narrow_terminal_nothing_is_cut(pfbench, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))

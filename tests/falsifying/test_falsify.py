@@ -141,12 +141,13 @@ def imports(script):
     return set(re.findall(r"^\s*(?:import|from) (\w+)", script, re.MULTILINE))
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("file", "name"),
     [
         ("deterministic.py", "gd-last-3"),
-        ("deterministic.py", "cyclic-rate"),
         ("deterministic.py", "fw-open-2"),
+        ("deterministic.py", "cyclic-rate"),
         ("stochastic.py", "shuffled-mean"),
         ("stochastic.py", "sgd-law-2"),
     ],
@@ -178,7 +179,7 @@ NOT_REACHED = {"sgd-noise-1", "fw-exponent", "fw-nonconvex-1"}
 """False claims that need long runs, many draws, or more than 200 dimensions."""
 
 
-@pytest.mark.thin(12)
+@pytest.mark.thin(24)
 @pytest.mark.parametrize(
     ("file", "name"), [case for case in names("FALSE") if case[1] not in NOT_REACHED]
 )
@@ -189,7 +190,7 @@ def test_false_claims_are_violated(file, name):
     assert imports(found.script) <= {"math", "types", "numpy", "itertools"}
 
 
-@pytest.mark.thin(12)
+@pytest.mark.thin(24)
 @pytest.mark.parametrize(("file", "name"), names("TRUE"))
 def test_true_claims_are_never_violated(file, name):
     (claim,) = claims(file, name)

@@ -69,7 +69,7 @@ class Sweep:
         until = time.monotonic() + PATIENCE
         while self.process.poll() is None and self.stored < number:
             assert time.monotonic() < until
-            time.sleep(0.01)
+            time.sleep(0.05)
         return self.process.poll() is None
 
     def workers(self):

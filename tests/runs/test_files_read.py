@@ -38,11 +38,11 @@ class Patients(FiniteSum):
         return x - self.b
 """
 WHEN = {
-    "the problem is built": {"top": "", "init": "self.b"},
     "the module is imported": {
         "top": 'B = np.loadtxt(HERE / "patients.csv", delimiter=",")',
         "init": "self.__dict__['b'] = B",
     },
+    "the problem is built": {"top": "", "init": "self.b"},
     "the method asks": {"top": "", "init": "pass"},
 }
 
@@ -64,6 +64,7 @@ def how(asked, store, engine=None):
     return outcome.origin, outcome.entry.run.rows[-1][-1]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("asked", WHEN.values(), ids=[*WHEN], indirect=True)
 def test_an_edited_file_makes_new_runs(asked, tmp_path):
     store = Store(tmp_path / "store")

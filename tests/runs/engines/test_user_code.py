@@ -48,7 +48,10 @@ def _on_dask():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("engine", [lambda: MultiProcessEngine(1, idle=[]), _on_dask])
+@pytest.mark.parametrize(
+    "engine",
+    [lambda: MultiProcessEngine(1, idle=[]), pytest.param(_on_dask, marks=pytest.mark.long)],
+)
 def test_a_forking_and_a_poisoning_method_leave_frank_wolfe_alone(tmp_path, engine):
     methods = "frank-wolfe[step=open-loop,iterations=5]", "frank-wolfe[step=open-loop,iterations=7]"
     ours = [plan(one, problem, seed) for problem in PROBLEMS for one in methods for seed in (0, 1)]
@@ -133,22 +136,21 @@ def test_a_method_that_closes_every_file_costs_seconds_and_its_run(tmp_path):
     assert time.monotonic() - began < 40.0
 
 
-@pytest.mark.parametrize(
-    ("method", "says"),
-    [
-        ("SaysMuch", "(5,000,000 characters)"),
-        ("SaysNoText", r"\ud800"),
-        ("CannotSay", "Mute: no text, as str(error) raises ZeroDivisionError"),
-    ],
-)
-def test_whatever_an_error_says_its_run_is_kept(tmp_path, method, says):
-    asked = plan(f"misbehaving:{method}")
+def test_whatever_an_error_says_its_run_is_kept(tmp_path):
+    says = {
+        "SaysMuch": "(5,000,000 characters)",
+        "SaysNoText": r"\ud800",
+        "CannotSay": "Mute: no text, as str(error) raises ZeroDivisionError",
+    }
     store = Store(str(tmp_path))
-    (made,) = iterate_plan_outcomes([asked], store, MultiProcessEngine(1))
-    kept = store.get(made.entry.key).run
-    assert (kept.status, kept.counts.fo) == ("error", 4)
-    assert says in kept.stop_reason
-    assert len(kept.stop_reason) < LONGEST + 100
+    plans = [plan(f"misbehaving:{method}") for method in says]
+    made = iterate_plan_outcomes(plans, store, MultiProcessEngine(1))
+    kept = {outcome.plan: store.get(outcome.entry.key).run for outcome in made}
+    for asked, words in zip(plans, says.values(), strict=True):
+        run = kept[asked]
+        assert (run.status, run.counts.fo) == ("error", 4)
+        assert words in run.stop_reason
+        assert len(run.stop_reason) < LONGEST + 100
 
 
 def test_a_short_text_is_kept_as_it_is():
