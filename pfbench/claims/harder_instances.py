@@ -83,6 +83,7 @@ class HardestInstance:
             return f"{self.claim}: no instance of the catalogue's claims meets its assumptions."
         text = f" (not known to satisfy: {', '.join(self.lacks)})" if self.lacks else ""
         over = ', with statistic="mean"' if self.mean else ""
+        result = ", ".join(filter(None, (f"{self.verdict} there", self.numbers)))
         if self.verdict == Verdict.VIOLATED:
             end = f"If the theorem covers it, add it to the claim's instances{over}."
         else:
@@ -90,12 +91,12 @@ class HardestInstance:
         if self.source_claim in FAMILIES:
             return (
                 f"{self.claim}: on {self.source_claim}, the hardest family known, as {self.instance}{text}: "  # noqa: E501
-                f"{self.verdict} there, {self.numbers}. {end}"
+                f"{result}. {end}"
             )
         return (
             f"{self.claim}: of {self.tried} instances of the catalogue's claims, tried for "
             f"{self.seconds:.2g} s, the hardest is {self.instance} of {self.source_claim}{text}: "
-            f"{self.verdict} there, {self.numbers}. {end}"
+            f"{result}. {end}"
         )
 
 

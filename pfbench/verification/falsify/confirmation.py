@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from time import monotonic
 from types import ModuleType
 from typing import Any
@@ -176,7 +177,8 @@ def _confirm_mean(
 def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
     """Return a second copy of a module, which computes with a type of number.
 
-    A top-level statement that raises an error with these numbers is executed unchanged.
+    Modules of the same folder that it imports are copied, too. A top-level statement that raises
+    an error with these numbers is executed unchanged.
 
     Raises
     ------
@@ -193,6 +195,8 @@ def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
 
     def import_exact(name: str, *arguments: Any) -> Any:
         imported = __import__(name, *arguments)
+        if Path(getattr(imported, "__file__", None) or "").parent == Path(file).parent:
+            return load_exact_module(imported, number)
         return replacements.get(imported.__name__, imported)
 
     vars(twin).update(

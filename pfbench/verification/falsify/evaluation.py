@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from pfbench.verification.falsify.exact_numbers import Inexact
+from pfbench.verification.falsify.exact_numbers import Inexact, as_float
 from pfbench.verification.falsify.searched_problem import Skip
 from pfbench.verification.falsify.statement import MethodOnSearchedInstance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
@@ -18,6 +18,8 @@ from pfbench.verification.subject import NotTestable
 
 ENUMERATED = 600
 """Largest number of sequences of draws that the search enumerates for an expectation."""
+
+_SMALL_BIAS = 1e-9
 
 _NOISE = 1e-10
 """Fraction of the first measured value below which a float is taken to be a rounding error."""
@@ -163,18 +165,24 @@ def _evaluate_law(path: MethodOnSearchedInstance, limit: int) -> Ratio:
         return list(iterate_pasts_and_errors(problem, path.estimates(rng)))
 
     groups, count = group_errors(enumerate_draws(observe, limit, problem.number(1)))
-    work, scale = count * (path.steps or 1), max([1, *abs(problem.gradient(problem.start()))])
+    work, scale = count * (path.steps or 1), _largest([1, *problem.gradient(problem.start())])
+    least = _NOISE * as_float(scale) ** 2
     for group in groups:
         past, value = group.past, group.square / group.chance
         law = check.square(path.constants, path.parameters, past)
-        if not _is_noise(law, scale**2):
-            for a, b in ((value, law), (law, value))[: 1 + (check.exact and law > 0)]:
-                results += [_make_ratio(a, b, past.t, work)] if b > 0 else []
+        for a, b in ((value, law), (law, value))[: 1 + (check.exact and as_float(law) > least)]:
+            results += [_make_ratio(a, b, past.t, work)] if as_float(b) > least else []
         if check.mean is not None:
             expected = check.mean(path.constants, path.parameters, past)
-            bias = max(abs(group.mean / group.chance - expected)) / scale
-            if bias > (1e-9 if isinstance(bias, float) else 0):
+            bias = _largest(group.mean / group.chance - expected) / scale
+            if as_float(bias) > _SMALL_BIAS:
                 results.append(Ratio(1 + bias, 1 + bias, 1, past.t, 0.0, work))
     if not results:
         raise Skip("the law is 0")
-    return max(results, key=lambda ratio: ratio.ratio)
+    return max(results, key=lambda item: as_float(item.ratio))
+
+
+def _largest(values: Any) -> Any:
+    """Return the largest absolute value; floats decide, so that ties are no comparisons."""
+    value = max(values, key=lambda item: abs(as_float(item)))
+    return -value if as_float(value) < 0 else value

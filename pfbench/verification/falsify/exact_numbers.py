@@ -121,6 +121,11 @@ class Number:
         return f"{self.as_float():.17g}"
 
 
+def as_float(value: Any) -> float:
+    """Return the float nearest to a number of any type."""
+    return float(value.as_float()) if isinstance(value, Number) else float(value)
+
+
 class RationalOrRoot(Number):
     """Rational number or square root of one, stored as its square with its sign."""
 

@@ -16,7 +16,7 @@ from pfbench.verification.claim import Claim
 from pfbench.verification.falsify import genomes
 from pfbench.verification.falsify.confirmation import Confirmation, confirm_entry
 from pfbench.verification.falsify.evaluation import Ratio, describe_error
-from pfbench.verification.falsify.exact_numbers import Number
+from pfbench.verification.falsify.exact_numbers import as_float
 from pfbench.verification.falsify.reports import REFUSED, VIOLATED, Counterexample, SearchReport
 from pfbench.verification.falsify.script import compose_and_run_script
 from pfbench.verification.falsify.search import MARGIN, Entry, SavedSearch, Search, count_steps
@@ -204,16 +204,12 @@ class Falsification(Search):
         )
 
 
-def _as_float(value: Any) -> float:
-    return float(value.as_float()) if isinstance(value, Number) else float(value)
-
-
 def _describe_ratio(statement: SearchedStatement, entry: Entry, result: Ratio) -> dict[str, Any]:
     """Return fields of a report: statement, largest ratio measured/bound, and instance."""
     claim, genome = statement.claim, entry.genome
     fields: dict[str, Any] = {"claim": claim.name, "statement": claim.statement}
     fields |= {"label": statement.label, "t": result.t, "horizon": entry.T}
-    fields |= {"ratio": _as_float(result.ratio), "d": genome.get("d", 0), "n": genome.get("n", 0)}
+    fields |= {"ratio": as_float(result.ratio), "d": genome.get("d", 0), "n": genome.get("n", 0)}
     return fields | {"family": f"{genome.get('family', '')}, set {genome.get('set', '')}"}
 
 
@@ -225,8 +221,8 @@ def _make_counterexample(
     counterexample = Counterexample(
         **_describe_ratio(statement, entry, result) | dict(confirmed.record) | rest,
         verdict=VIOLATED,
-        measured=_as_float(result.measured),
-        bound=_as_float(result.bound),
+        measured=as_float(result.measured),
+        bound=as_float(result.bound),
         instance=genomes.convert_to_text(entry.genome),
         run_seed=entry.seed,
         numbers=sum(bool(box[key]) for box, key in genomes.list_positions(entry.genome)),

@@ -68,8 +68,9 @@ def list_hard_genomes(cls: InstanceClass, T: int) -> Iterator[Genome]:
     n = 2 if 2 in cls.counts else min(cls.counts)
     for genome in tomllib.loads(text.replace("@T", f"{T:.1f}"))["genome"]:
         if genome["set"] in cls.sets and genome["d"] in (*cls.small, *cls.large):
-            units = np.eye(max(genome["d"], 2))[:, : genome["d"]]
-            yield repair_genome({"n": n, "vertices": units.tolist()} | genome, cls)
+            units = np.eye(max(genome["d"], 2))[:, : genome["d"]].tolist()
+            hull = {"vertices": units} if genome["set"] == "hull" else {}
+            yield repair_genome({"n": n} | hull | genome, cls)
 
 
 def draw_genome(rng: np.random.Generator, cls: InstanceClass, T: int) -> Genome:
@@ -180,6 +181,9 @@ def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
         ((low, length),) = genome["sides"]
         genome["start"] = [min(max(x, low), low + abs(length)) for x in genome["start"]]
     if genome["family"] == "quadratic":
+        names = ("axis", "push", *(("centre", "start") if genome["set"] != "hull" else ()))
+        for row in (genome["eigenvalues"], *(genome[name] for name in names)):
+            del row[genome["d"] :]
         values = genome["eigenvalues"]
         values[:] = [abs(v) for v in values]  # of others the minimum is not known
         if cls.strong:
@@ -261,14 +265,14 @@ def simplify_structure(genome: Genome) -> Iterator[Genome]:
     yield from (deepcopy(genome | change) for change in changes)
 
 
-def simplify_numbers(genome: Genome) -> Iterator[Genome]:
-    """Yield copies of a genome in which one number is replaced by a simpler one."""
-    for index, (container, key) in enumerate(list_positions(genome)):
-        for simpler in _simpler_values(container[key]) if container[key] else ():
-            copy = deepcopy(genome)
-            target, name = list_positions(copy)[index]
-            target[name] = simpler
-            yield copy
+def simplify_number(genome: Genome, index: int) -> Iterator[Genome]:
+    """Yield copies of a genome in which the number at a position is replaced by a simpler one."""
+    container, key = list_positions(genome)[index]
+    for simpler in _simpler_values(container[key]) if container[key] else ():
+        copy = deepcopy(genome)
+        target, name = list_positions(copy)[index]
+        target[name] = simpler
+        yield copy
 
 
 def _simpler_values(value: Any) -> Iterator[Fraction]:

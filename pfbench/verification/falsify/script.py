@@ -20,7 +20,7 @@ from pfbench.verification.falsify.reports import Counterexample
 from pfbench.verification.falsify.searched_problem import SearchedConstants, build_problem
 from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
 
-MAX_LINES, _WIDTH, _SECONDS = 60, 110, 20.0
+MAX_LINES, _WIDTH, _SECONDS = 60, 120, 20.0
 
 _BODY = r"""(?mx)^((\ *)(?:def|for|while|if|elif|else)\b.*:)\n
     \2\ {4}(?!\ |(?:def|for|while|if|with|try)\b)(.*[^:(,\n])\n(?!\2\ {4})"""
@@ -230,9 +230,9 @@ def collect_sources_and_imports(statement: SearchedStatement) -> tuple[str, list
 
     The code contains all definitions of the claim's module that they use.
     """
-    method, tree = statement.method_class, ast.parse(inspect.getsource(statement.module))
-    if method.__module__ != statement.module.__name__:
-        raise Inexact("the method is in another module")
+    method = statement.method_class
+    modules = dict.fromkeys([sys.modules[method.__module__], statement.module])
+    tree = ast.Module([node for m in modules for node in ast.parse(inspect.getsource(m)).body], [])
     definitions: dict[str, Any] = {_target_name(node): node for node in tree.body}
     definitions[method.__name__] = _flatten_class(method, definitions)
     check = statement.check

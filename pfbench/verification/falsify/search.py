@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from time import monotonic
@@ -241,6 +242,9 @@ class Search:
         def attempt(genome: Genome, T: int) -> bool:
             nonlocal best
             genome = genomes.repair_genome(genome, self.instance_class)
+            cost = genomes.genome_complexity
+            if T == best.T and cost(genome) >= cost(best.genome):
+                return False
             result = self.measure(genome, T, best.seed, runs=16) if has_time() else None
             if result is None or not float(result.ratio) >= lower:
                 return False
@@ -249,9 +253,8 @@ class Search:
 
         def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
             """Apply the first change that keeps measured/bound; return whether there is one."""
-            cost, T = genomes.genome_complexity(best.genome), best.T
-            timely = takewhile(has_time, changes(best.genome))
-            return any(genomes.genome_complexity(new) < cost and attempt(new, T) for new in timely)
+            T = best.T
+            return any(attempt(new, T) for new in takewhile(has_time, changes(best.genome)))
 
         before = None
         while has_time() and best is not before:
@@ -260,9 +263,10 @@ class Search:
                 t = best.result.t + (self.statement.statistic != "every")
                 last = [t] if self.statement.is_for_each_run else []
                 any(attempt(best.genome, T) for T in (*_HORIZONS, *last) if T < best.T)
-            for changes in (genomes.simplify_structure, genomes.simplify_numbers):
-                while simplify(changes):
-                    pass
+            while simplify(genomes.simplify_structure):
+                pass
+            for index in range(len(genomes.list_positions(best.genome))):
+                simplify(partial(genomes.simplify_number, index=index))
         return best
 
 

@@ -6,8 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from itertools import islice
 from time import monotonic
 from typing import Any, cast
@@ -242,9 +241,7 @@ def prepare_run(
     """
     setting = statement.setting
     if statement.horizon is not None and T:
-        stem, fixed = setting.parameters, {statement.horizon[0]: T}
-        longer = partial(stem, **fixed) if callable(stem) else {**stem, **fixed}
-        setting = replace(setting, parameters=longer)
+        setting = setting.with_horizon(statement.horizon[0], T)
     case = setting.make_case(statement.trial, problem)
     parameters, constants = case.claim_parameters, problem.constants()
 

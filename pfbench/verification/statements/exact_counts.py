@@ -1,11 +1,13 @@
 """Check of exact counts: the calls of a run equal a function of constants and parameters."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from pfbench.base.counts import COUNTED, Counts
+from pfbench.base.errors import InputError
 from pfbench.base.names import check_names
+from pfbench.base.status import Verdict
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.statements.horizons import decide_at_growing_horizons
 from pfbench.verification.statements.setting import (
@@ -19,8 +21,10 @@ from pfbench.verification.statements.setting import (
     label_settings,
 )
 from pfbench.verification.statistics import Decision, combine_all, decide_equality, decide_exact
-from pfbench.verification.subject import UnsupportedPoints
+from pfbench.verification.subject import NotTestable, UnsupportedPoints
 from pfbench.verification.trial import Trial
+
+_MORE_STEPS = (1, 2, 3)
 
 ROUNDING = 1e-9
 """Relative size of rounding in a mean over all draws."""
@@ -47,7 +51,35 @@ class ExactCounts:
         enumerated for few steps.
         """
         settings = () if self.expected else self.settings.values()
-        return decide_at_growing_horizons(trial, settings, self._decide)
+        return self._add_next_horizons(
+            trial, decide_at_growing_horizons(trial, settings, self._decide)
+        )
+
+    def _add_next_horizons(self, trial: Trial, evidence: Evidence) -> Evidence:
+        """Return the evidence, inconclusive if counts differ for slightly more steps.
+
+        The other horizons are multiples of the stated one, so they share its divisors.
+        """
+        horizons = {label: item.horizon(trial.effort) for label, item in self.settings.items()}
+        for more in _MORE_STEPS if Verdict(evidence.decision.verdict).keeps_bound else ():
+            settings = {
+                label: self.settings[label].with_horizon(horizon[0], horizon[1] + more)
+                for label, horizon in horizons.items()
+                if horizon and not self.expected
+            }
+            try:
+                decision = replace(self, settings=settings)._decide(trial).decision
+            except (InputError, NotTestable, ValueError):  # no such number of steps
+                continue
+            if not Verdict(decision.verdict).keeps_bound:
+                reason = (
+                    f"It holds for the stated number of steps, but not for {more} more: "
+                    f"{decision.reason} If the formula is for some numbers of steps only, let "
+                    "`parameters` round T."
+                )
+                decision = replace(decision, verdict=Verdict.INCONCLUSIVE, reason=reason)
+                return replace(evidence, decision=decision)
+        return evidence
 
     def _decide(self, trial: Trial) -> Evidence:
         parts: dict[str, Decision] = {}

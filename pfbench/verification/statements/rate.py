@@ -23,6 +23,7 @@ from pfbench.verification.statements.setting import (
     iterate_instances,
 )
 from pfbench.verification.statistics import (
+    EXPONENT_MARGIN,
     MOST_SEEDS,
     Decision,
     Exponent,
@@ -88,7 +89,9 @@ class RateCheck:
         decision = combine_instances(parts)
         if self.by_schedule:
             decision = follows_from_schedule(decision)
-        elif decision.verdict == Verdict.HOLDS:
+        elif decision.verdict == Verdict.HOLDS and all(
+            part.measured["slope"] < self.exponent - EXPONENT_MARGIN for part in parts.values()
+        ):
             decision = replace(decision, reason=f"{decision.reason} {NO_EVIDENCE}")
         return Evidence(decision, {f"exponent of {self.varied_parameter}": self.exponent}, runs)
 

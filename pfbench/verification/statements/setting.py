@@ -4,6 +4,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -123,6 +124,12 @@ class ClaimSetting:
             if any(is_float(v) or type(v) is int for k, v in defaults.items() if k != "iterations"):
                 return None
         return next(((k, defaults[k]) for k in _HORIZONS if type(defaults.get(k)) is int), None)
+
+    def with_horizon(self, name: str, T: int) -> "ClaimSetting":
+        """Return the setting with T steps; `name` is the parameter that `horizon` returns."""
+        stem, fixed = self.parameters, {name: T}
+        longer = partial(stem, **fixed) if callable(stem) else {**stem, **fixed}
+        return replace(self, parameters=longer)
 
     def make_case(self, trial: Trial, problem: Any, **overrides: Any) -> MethodOnProblem:
         """Return a problem with the method instantiated for it.

@@ -28,12 +28,14 @@ from pfbench.verification.statistics.parts import (
     mark_by_schedule,
 )
 from pfbench.verification.statistics.seed_decisions import (
+    EXPONENT_MARGIN,
     LAW_MARGIN,
     decide_exponent,
     decide_median,
 )
 
 __all__ = [
+    "EXPONENT_MARGIN",
     "LAW_MARGIN",
     "LEVEL",
     "MOST_SEEDS",

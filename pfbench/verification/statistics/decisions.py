@@ -244,7 +244,10 @@ def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Deci
     if worst > 1 + slack:
         broken = int(np.count_nonzero(values > 1 + slack))
         measured["broken"] = float(broken)
-        reason = f"The inequality fails in {broken} of {values.size} checks."
+        reason = (
+            f"The inequality fails in {broken} of {values.size} checks, by a factor of up to "
+            f"{worst:.6g}."
+        )
         return Decision(Verdict.VIOLATED, reason, measured, None)
     verdict = decide_kept_bound(worst)
     if verdict in NEAR:

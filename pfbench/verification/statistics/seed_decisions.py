@@ -181,7 +181,10 @@ def decide_exponent(
     if not exponent.is_curved and _interval_within_margin(exponent, claimed, margin):
         reason = f"The median slope is within {margin:g} of {claimed:g}."
         return Decision(Verdict.WITHIN_10, reason, measured, p_value, 1, {"": exponent.slope})
-    return Decision(Verdict.HOLDS, f"The median slope is at most {upper:g}.", measured, p_value)
+    reason = f"The median slope is at most {upper:g}."
+    if exponent.is_curved and exponent.slope >= claimed - margin:
+        reason += " The counts are curved, so the slope is not that of large x."
+    return Decision(Verdict.HOLDS, reason, measured, p_value)
 
 
 def _interval_within_margin(exponent: Exponent, claimed: float, margin: float) -> bool:
