@@ -4,7 +4,7 @@ The linear minimisation over a spectral ball may use matrix products only, as Mu
 Newton-Schulz iteration of degree kappa starts from X_0 = M/|M|_F, and takes q steps X <- p(XX')X.
 Here p(l) is the sum over s <= kappa of c_s (1-l)^s with c_s = (2s)!/(4^s s!^2). Each step takes
 kappa + 1 matrix products. A step of Muon's quintic, 3.4445 X - 4.7750 (XX')X + 2.0315 (XX')^2 X,
-takes 3.
+takes 3, and so does a step of a published list of such triples.
 """
 
 import math
@@ -23,6 +23,7 @@ from pfbench.points import RankOne
 from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_point, scale_to_unit
 from pfbench.sets.groups import GroupLassoBall
 from pfbench.sets.norms import NormBall
+from pfbench.sets.orthogonalisers import PRESETS, QUINTIC, Coefficients
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -285,10 +286,7 @@ def _compact_svd(array: Floats) -> tuple[Floats, Floats, Floats]:
     return u, s, vt
 
 
-QUINTIC = (3.4445, -4.7750, 2.0315)
-"""Coefficients of the quintic in use (Jordan et al. 2024)."""
-
-LMOS = ("exact", "newton-schulz", "quintic")
+LMOS = tuple(dict.fromkeys(("exact", "newton-schulz", "quintic", *PRESETS)))
 """Algorithms of the minimisation over a spectral ball."""
 
 
@@ -315,12 +313,11 @@ def newton_schulz(X: Floats, degree: int, steps: int) -> Floats:
     return np.ascontiguousarray(X.T if tall else X)
 
 
-def quintic_iterations(X: Floats, steps: int) -> Floats:
-    """Return X after `steps` steps of Muon's quintic polynomial iteration."""
-    a, b, c = QUINTIC
+def quintic_iterations(X: Floats, coefficients: Coefficients) -> Floats:
+    """Return X after steps a X + b (XX')X + c (XX')^2 X with these triples (a, b, c)."""
     tall = X.shape[0] > X.shape[1]
     X = X.T if tall else X
-    for _ in range(steps):
+    for a, b, c in coefficients:
         A = X @ X.T
         X = a * X + (b * A + c * (A @ A)) @ X
     return np.ascontiguousarray(X.T if tall else X)
@@ -350,11 +347,11 @@ class OrthogonalisedBall(SpectralBall):
     size, radius
         As for `SpectralBall`.
     lmo
-        A name in `LMOS`.
+        A name in `LMOS`; those of `PRESETS` have their own number of steps.
     degree
         kappa of Newton-Schulz.
     steps
-        q.
+        q, steps of Newton-Schulz or of the quintic.
 
     Raises
     ------
@@ -373,14 +370,19 @@ class OrthogonalisedBall(SpectralBall):
         check_field_values(self)
 
     @property
+    def coefficients(self) -> Coefficients:
+        """Triples (a, b, c) of the steps, unless `lmo` is newton-schulz."""
+        return [QUINTIC] * self.steps if self.lmo == "quintic" else PRESETS[self.lmo]
+
+    @property
     def matrix_products_per_lmo(self) -> int:
         """Number of matrix products in one linear minimisation; 0 if it is exact.
 
-        It is q (kappa + 1) for q Newton-Schulz steps of degree kappa, and 3 q for q quintic steps.
+        It is q (kappa + 1) for q Newton-Schulz steps of degree kappa, and 3 q for q other steps.
         """
-        if self.lmo == "exact":
-            return 0
-        return self.steps * (3 if self.lmo == "quintic" else self.degree + 1)
+        if self.lmo == "newton-schulz":
+            return self.steps * (self.degree + 1)
+        return 3 * len(self.coefficients)
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
         """Return -radius X_q, where X_q is the result of q steps from g/|g|_F; 0 for g = 0."""
@@ -392,9 +394,9 @@ class OrthogonalisedBall(SpectralBall):
             return np.zeros(self.shape)
         X = scaled / length
         result = (
-            quintic_iterations(X, self.steps)
-            if self.lmo == "quintic"
-            else newton_schulz(X, self.degree, self.steps)
+            newton_schulz(X, self.degree, self.steps)
+            if self.lmo == "newton-schulz"
+            else quintic_iterations(X, self.coefficients)
         )
         return -self.radius * result
 

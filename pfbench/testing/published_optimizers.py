@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
+from pfbench.sets.orthogonalisers import PRESETS
 
-JORDAN = ((3.4445, -4.7750, 2.0315),) * 5
+JORDAN = PRESETS["jordan"]
 """Coefficients of Muon's Newton-Schulz iteration."""
 
 Move = Callable[[Floats, Floats, int, dict[str, Floats]], Floats]

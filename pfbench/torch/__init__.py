@@ -10,7 +10,7 @@ try:
 except ImportError:
     raise ImportError('pfbench.torch needs PyTorch: pip install "pfbench[torch]".') from None
 
-from pfbench.torch.orthogonalisers import PRESETS, certify_interval
+from pfbench.sets.orthogonalisers import PRESETS, certify_interval
 from pfbench.torch.watch import Watch
 
 __all__ = ["PRESETS", "Watch", "certify_interval"]

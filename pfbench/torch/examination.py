@@ -12,18 +12,18 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
+from pfbench.sets.orthogonalisers import (
+    PRESETS,
+    Coefficients,
+    certify_interval,
+    map_singular_values,
+)
 from pfbench.testing.covariance import covariant
 from pfbench.testing.dead_parameters import no_dead_parameter
 from pfbench.testing.failure_messages import deviation
 from pfbench.testing.published_optimizers import sgd
 from pfbench.testing.steppers import Layers, Stepper
 from pfbench.torch.directions import Direction, compare_direction_to_momentum
-from pfbench.torch.orthogonalisers import (
-    PRESETS,
-    Coefficients,
-    certify_interval,
-    map_singular_values,
-)
 from pfbench.torch.replicas import (
     ADAM_BUGS,
     MUON_BUGS,

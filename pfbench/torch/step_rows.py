@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
+from pfbench.sets.orthogonalisers import certify_interval
 from pfbench.torch.directions import Direction, ProductNorm, compare_direction_to_momentum
 from pfbench.torch.examination import (
     Finding,
@@ -16,7 +17,6 @@ from pfbench.torch.examination import (
     identify_orthogonaliser,
     resolve_method,
 )
-from pfbench.torch.orthogonalisers import certify_interval
 from pfbench.torch.replicas import Replicas, find_value
 
 torch: Any = import_module("torch")

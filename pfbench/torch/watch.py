@@ -10,9 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
+from pfbench.sets.orthogonalisers import PRESETS
 from pfbench.torch.directions import ProductNorm
 from pfbench.torch.examination import METHODS, SCALES, Finding
-from pfbench.torch.orthogonalisers import PRESETS
 from pfbench.torch.replay import BatchReplay
 from pfbench.torch.step_rows import ProductCounter, StepReader
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import pfbench as pf
 from pfbench.adapters import BlackBox, OptaxOptimizer, TorchOptimizer
 from pfbench.algorithms import ALGORITHMS
-from pfbench.sets.matrix_balls import QUINTIC
+from pfbench.sets.orthogonalisers import QUINTIC
 
 STEPS, LR, BETA, BATCH = 12, 0.05, 0.9, 4
 

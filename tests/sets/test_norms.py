@@ -1,5 +1,7 @@
 """Norms: products of matrices in place of a minimisation, and norms by name."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from helpers import assert_one_sentence
@@ -15,6 +17,7 @@ from pfbench.sets.matrix_balls import (
     quintic_iterations,
     quintic_scalar,
 )
+from pfbench.sets.orthogonalisers import PRESETS, QUINTIC, map_singular_values
 
 RNG = np.random.default_rng(3)
 
@@ -39,19 +42,25 @@ def test_products_of_matrices_act_on_singular_values_alone(shape, degree):
     t = np.linalg.svd(X, compute_uv=False)
     for _ in range(2):
         t = quintic_scalar(t)
-    np.testing.assert_allclose(quintic_iterations(X, 2), (u * t) @ vt, atol=1e-13)
+    np.testing.assert_allclose(quintic_iterations(X, 2 * [QUINTIC]), (u * t) @ vt, atol=1e-13)
 
 
 def test_what_an_inexact_minimisation_is_worth_is_told_exactly():
     """By its singular values: lo = sum s h(s)/sum s and hi = max h(s)."""
     M = RNG.standard_normal((4, 6))
     s = np.linalg.svd(M, compute_uv=False)
-    for text, products, step in (
-        ("spectral[lmo=quintic,steps=3]", 9, quintic_scalar),
-        ("spectral[lmo=newton-schulz,degree=1,steps=4]", 8, lambda t: newton_schulz_scalar(t, 1)),
+    linear = partial(newton_schulz_scalar, degree=1)
+    for text, products, steps, step in (
+        ("spectral[lmo=quintic,steps=3]", 9, 3, quintic_scalar),
+        ("spectral[lmo=newton-schulz,steps=4,degree=1]", 8, 4, linear),
+        *(
+            (f"spectral[lmo={name}]", 3 * len(some), 1, partial(map_singular_values, some))
+            for name, some in PRESETS.items()
+            if some
+        ),
     ):
         ball, t = norm_ball(text, M.shape), s / np.linalg.norm(s)
-        for _ in range(ball.steps):
+        for _ in range(steps):
             t = step(t)
         found = ball.lmo_quality(7.0 * M)
         assert ball.matrix_products_per_lmo == products

@@ -11,19 +11,21 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Gradient, Point
-from pfbench.problems.additive_noise import MatrixLeastSquares
-from pfbench.problems.wrapper import NormedProblem
-from pfbench.sets.catalogue import norm_ball
 from pfbench.sets.matrix_balls import (
-    QUINTIC,
     newton_schulz,
     newton_schulz_scalar,
     quintic_iterations,
     quintic_scalar,
 )
-from pfbench.sets.whole_space import WholeMatrices
+from pfbench.sets.orthogonalisers import QUINTIC
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.instruments.singular_values import (
+    SHAPE,
+    make_orthogonalised_problem,
+    matrix_with_singular_values,
+    spectra,
+)
 from pfbench.verification.statistics import (
     Decision,
     combine_all,
@@ -33,41 +35,7 @@ from pfbench.verification.statistics import (
 )
 from pfbench.verification.units import NUMBER, formula
 
-SHAPE = (4, 6)
-
 ROUNDING = 1e-9
-
-
-def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProblem:
-    """Return |W|^2/2 with a spectral norm whose linear minimisation uses matrix products.
-
-    The checks query the linear minimisation at matrices whose singular values are known. The
-    smallest singular value is a millionth of the largest.
-    """
-    zero = np.zeros(SHAPE)
-    plain = MatrixLeastSquares(
-        set=WholeMatrices(SHAPE), start_point=zero, noise=zero[None], A=np.eye(4), B=zero
-    )
-    return NormedProblem(
-        plain, norm_ball(f"spectral[lmo={lmo},degree={degree},steps={steps}]", SHAPE)
-    )
-
-
-def spectra(rng: np.random.Generator, count: int, minimum: float = 1e-6) -> Floats:
-    """Draw vectors of four singular values, log-uniform on [`minimum`, 1], then scaled to norm 1.
-
-    The result has shape (count, 4).
-    """
-    s = np.exp(rng.uniform(np.log(minimum), 0.0, (count, SHAPE[0])))
-    return np.asarray(s / np.linalg.norm(s, axis=1, keepdims=True))
-
-
-def matrix_with_singular_values(s: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return a random matrix with the singular values s, and its polar factor; shapes (4, 6)."""
-    m, n = SHAPE
-    U = np.linalg.qr(rng.standard_normal((m, m)))[0]
-    V = np.linalg.qr(rng.standard_normal((n, m)))[0]
-    return np.asarray(U @ np.diag(s) @ V.T), np.asarray(U @ V.T)
 
 
 # --- Newton-Schulz --------------------------------------------------------------------------------
@@ -361,7 +329,7 @@ class OneQuinticStep(WrongPolynomial):
 
     def polynomial(self, X: Floats) -> Floats:
         """Return X_1, the matrix after one step of the quintic."""
-        return quintic_iterations(X, 1)
+        return quintic_iterations(X, [QUINTIC])
 
 
 class QuinticForNewtonSchulz(WrongPolynomial):
@@ -369,7 +337,7 @@ class QuinticForNewtonSchulz(WrongPolynomial):
 
     def polynomial(self, X: Floats) -> Floats:
         """Return X_q, the matrix after q steps of the quintic."""
-        return quintic_iterations(X, self._original.norm.steps)
+        return quintic_iterations(X, [QUINTIC] * self._original.norm.steps)
 
 
 MUTANTS = (

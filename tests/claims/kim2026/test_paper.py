@@ -8,7 +8,8 @@ from judging import planted, trial
 
 from pfbench.algorithms.norm_ball_methods import Muon
 from pfbench.claims.kim2026 import PAPER, orthogonalisers, sign_separation, theorem1
-from pfbench.sets.matrix_balls import QUINTIC, quintic_scalar
+from pfbench.sets.matrix_balls import quintic_scalar
+from pfbench.sets.orthogonalisers import QUINTIC
 from pfbench.verification.statements.path_mean import norm_constants
 
 pytestmark = pytest.mark.claims

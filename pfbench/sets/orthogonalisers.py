@@ -20,7 +20,9 @@ def _scale(coefficients: Coefficients, divisor: float) -> Coefficients:
     return [(a / divisor, b / divisor**3, c / divisor**5) for a, b, c in coefficients]
 
 
-_JORDAN = (3.4445, -4.7750, 2.0315)
+QUINTIC = (3.4445, -4.7750, 2.0315)
+"""Coefficients of the quintic in use (Jordan et al. 2024)."""
+
 _POLAR = [
     (8.28721201814563, -23.595886519098837, 17.300387312530933),
     (4.107059111542203, -2.9478499167379106, 0.5448431082926601),
@@ -51,12 +53,12 @@ def _with_divided_input(coefficients: Coefficients, divisor: float) -> Coefficie
 
 PRESETS: Mapping[str, Coefficients] = MappingProxyType(
     {
-        "jordan": [_JORDAN] * 5,
+        "jordan": [QUINTIC] * 5,
         "polar-express-5": _with_divided_input(_scale(_POLAR[:5], 1.01), 1.01),
         "polar-express-6": _with_divided_input(_scale(_POLAR, 1.01), 1.01),
         "modded-nanogpt": _with_divided_input(_MODDED, 1.02),
         "optax-dion": _DION,
-        "deepseek-v4": [_JORDAN] * 8 + [(2.0, -1.5, 0.5)] * 2,
+        "deepseek-v4": [QUINTIC] * 8 + [(2.0, -1.5, 0.5)] * 2,
         "newton-schulz": [(1.875, -1.25, 0.375)] * 5,
         "exact": [],
     }
