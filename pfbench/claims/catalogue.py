@@ -12,6 +12,7 @@ from pfbench.base.names import brief_repr, find_entry
 from pfbench.base.selectors import is_user_defined
 from pfbench.base.user_code import load_user_object
 from pfbench.claims import (
+    amsel2025,
     defazio2014,
     halbey2026,
     hu2026,
@@ -48,7 +49,7 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
         for file in (
             *(shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013, pethick2025),
             *(polytopes, relatives, kim2026, halbey2026, wirth2025, peng2026, hu2026, layers),
-            *(defazio2014, methods),
+            *(defazio2014, amsel2025, methods),
         )
     }
 )

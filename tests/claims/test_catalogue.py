@@ -63,7 +63,12 @@ VERDICTS = {
         *("lacoste2016-rate", "lacoste2016-local", "jaggi2013-thm1"),
     ),
     NEAR: ("qu2018-condg-*", "qu2018-thm1-*", "lacoste2016-descent", "lacoste2016-thm1"),
-    ("attained",): ("pethick2025-dual-gap", "peng2026-thm3.1"),
+    ("attained",): (
+        "pethick2025-dual-gap",
+        "peng2026-thm3.1",
+        "amsel2025-thm*",
+        "martinezrubio2025-*",
+    ),
     ("disputed",): ("shen2019-sagafw", "li2019-nonconvex"),
     ("holds", "within-10", "attained", "inconclusive"): ("*",),
 }
@@ -86,7 +91,7 @@ def test_the_papers_are_gathered_whole_and_every_name_is_given_once():
     assert list(PAPERS) == [
         *("shen2019", "qu2018", "li2019", "wang2019", "lacoste2016", "jaggi2013"),
         *("pethick2025", "polytopes", "relatives", "kim2026", "halbey2026", "wirth2025"),
-        *("peng2026", "hu2026", "layers", "defazio2014", "methods"),
+        *("peng2026", "hu2026", "layers", "defazio2014", "amsel2025", "methods"),
     ]
     counts = [len(CLAIMS), len(MUTANTS), len(ERRATA)]
     papers = PAPERS.values()

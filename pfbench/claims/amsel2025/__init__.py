@@ -1,0 +1,17 @@
+"""Polar Express: the best odd polynomials one after the other, and the lists of triples in use.
+
+Theorems 4.1 and 4.3 were read, with their proofs, in copies made by machine. The lists in use are
+not the polynomials of the theorems, as their triples are divided by a safety factor. pfbench states
+intervals of singular values for them.
+"""
+
+from pfbench.claims.amsel2025 import polar_express
+from pfbench.verification.paper_tables import read_paper
+
+PAPER = read_paper(
+    "amsel2025",
+    "Amsel, Persson, Musco, Gower: The Polar Express, Optimal Matrix Sign Methods and Their "
+    "Application to the Muon Algorithm, 2025",
+    (polar_express,),
+)
+"""Claims about the paper."""

@@ -1,0 +1,307 @@
+"""Orthogonalisation by odd polynomials: theorems 4.1 and 4.3, and the lists of triples in use.
+
+Let the singular values of X_0 be in [l, 1], and let p_t be the odd polynomial of degree 2q + 1 that
+is closest to 1 on [l_t, u_t], with l_1 = l, u_1 = 1, l_{t+1} = p_t(l_t) and u_{t+1} = 2 - l_{t+1}.
+The largest |1 - p_T(...p_1(s))| over [l, 1] is 1 - l_{T+1}, the least of all compositions of T such
+polynomials (4.1), and it is at most (1 - l^2)^((q+1)^T) (4.3). If l is too large, (4.3) holds with
+the least singular value in place of l.
+
+The lists in use start from X_0 = M/|M|_F. The image of an interval under a step is that of its ends
+and of the critical points between them. So the interval of singular values after all steps is exact
+up to rounding, and both ends are attained. The statements about these lists are pfbench's.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.base.arrays import Floats
+from pfbench.base.protocols import Gradient, Point
+from pfbench.problems.wrapper import NormedProblem
+from pfbench.sets.matrix_balls import OrthogonalisedBall, quintic_iterations
+from pfbench.sets.orthogonalisers import (
+    PRESETS,
+    QUINTIC,
+    Coefficients,
+    certify_interval,
+    map_singular_values,
+)
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.instruments.singular_values import (
+    SHAPE,
+    make_half_square,
+    make_orthogonalised_problem,
+    matrix_with_singular_values,
+    spectra,
+)
+from pfbench.verification.statements.path_mean import check_ratios
+from pfbench.verification.statistics import combine_all, decide_exact
+from pfbench.verification.units import NUMBER, formula
+
+# --- the best polynomials -------------------------------------------------------------------------
+
+
+def best_triple(low: float, high: float, q: int) -> tuple[float, float, float]:
+    """Return the coefficients of s, s^3 and s^5 of the best polynomial on [low, high], q = 1 or 2.
+
+    By Remez' iteration: 1 - p has the same size and alternating signs at q + 2 points, the ends and
+    the critical points.
+    """
+    points, powers = np.linspace(low, high, q + 2), 2 * np.arange(q + 1) + 1
+    for _ in range(40):
+        signs = (-1.0) ** np.arange(q + 2)
+        c = np.linalg.solve(np.column_stack([points[:, None] ** powers, signs]), np.ones(q + 2))
+        points[1:-1] = np.sqrt(np.sort(np.roots((powers * c[:-1])[::-1]).real))
+    return float(c[0]), float(c[1]), float(c[2]) if q == 2 else 0.0
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PolarExpressBall(OrthogonalisedBall):
+    """Spectral ball with a linear minimisation by the best polynomials on [low, 1].
+
+    Attributes
+    ----------
+    lmo, degree
+        Not used.
+    steps
+        T.
+    low, q
+        l and q.
+    sigma_min
+        Least singular value of the matrices on which it is tested.
+    """
+
+    lmo: str = "quintic"
+    low: float = 0.1
+    q: int = 2
+    sigma_min: float = 0.1
+
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        """Coefficients of p_1, ..., p_T."""
+        low, high, triples = self.low, 1.0, []
+        for _ in range(self.steps):
+            triples.append(best_triple(low, high, self.q))
+            low = float(map_singular_values(triples[-1:], np.array(low)))
+            high = 2.0 - low
+        return triples
+
+
+def make_polar_express(low: float, steps: int, q: int = 2, sigma_min: float = 0.0) -> NormedProblem:
+    """Return |W|^2/2 with the ball of the best polynomials; `sigma_min` is l if it is not given."""
+    return make_half_square(
+        PolarExpressBall(SHAPE, low=low, steps=steps, q=q, sigma_min=sigma_min or low)
+    )
+
+
+# --- their error, and its bound -------------------------------------------------------------------
+
+
+def compute_bound(low: float, steps: int, q: int) -> float:
+    """Return (1 - l^2)^((q+1)^T)."""
+    return float((1.0 - low**2) ** ((q + 1) ** steps))
+
+
+def max_error(trial: Trial, problem: NormedProblem) -> float:
+    """Return the largest |X_T - polar factor| over matrices with the least singular value."""
+    ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
+    ball: Any = problem.norm
+    rng, errors = trial.rng("matrices"), []
+    for _ in range(trial.choose_by_effort(10, 100)):
+        middle = np.exp(rng.uniform(np.log(ball.sigma_min), np.log(0.5), 2))
+        s: Floats = np.append(middle, ball.sigma_min)
+        M, polar = matrix_with_singular_values(np.append(s, np.sqrt(1.0 - s @ s)), rng)
+        errors.append(float(np.linalg.norm(-np.asarray(ask.lo(M)) / ball.radius - polar, 2)))
+    return max(errors)
+
+
+def ratio_to_least_error(trial: Trial, problem: NormedProblem) -> float:
+    """Return the ratio, at least 1, of the measured error and 1 - l_{T+1}."""
+    ball: Any = problem.norm
+    low = map_singular_values(ball.coefficients, np.array(ball.low))
+    ratio = max_error(trial, problem) / float(1.0 - low)
+    return max(ratio, 1.0 / ratio)
+
+
+def ratio_to_rate(trial: Trial, problem: NormedProblem) -> float:
+    """Return the measured error divided by its bound."""
+    ball: Any = problem.norm
+    return max_error(trial, problem) / compute_bound(ball.sigma_min, ball.steps, ball.q)
+
+
+# --- the lists in use -----------------------------------------------------------------------------
+
+ROUNDING = 1e-9
+
+LOWEST = (1e-3, 1e-2)
+"""Least singular values of M/|M|_F."""
+
+INTERVALS = {
+    "jordan": ((0.4705, 1.2024), (0.6818, 1.1344)),
+    "polar-express-5": ((0.8401, 1.1236), (0.8703, 1.1236)),
+    "polar-express-6": ((0.9935, 1.0012), (0.9974, 1.0012)),
+    "modded-nanogpt": ((0.8466, 1.1411), (0.8589, 1.1411)),
+    "optax-dion": ((0.4750, 1.1450), (0.9778, 1.0318)),
+    "deepseek-v4": ((1.0000, 1.0005), (1.0000, 1.0005)),
+    "newton-schulz": ((0.0232, 1.0000), (0.2285, 1.0000)),
+}
+"""Intervals by the name of the list, for each number of `LOWEST`."""
+
+
+def check_intervals(trial: Trial) -> Evidence:
+    """Test that singular values are mapped as stated, and that they fill the interval."""
+    parts = {}
+    for instance in trial.claim.instances:
+        problem = instance()
+        name, rng = problem.norm.lmo, trial.rng(instance.stream_key)
+        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
+        for lowest, interval in zip(LOWEST, INTERVALS[name], strict=True):
+            certified = np.array(certify_interval(PRESETS[name], lowest))
+            grid = np.geomspace(lowest, np.sqrt(1.0 - 3.0 * lowest**2), 20_001)
+            image = map_singular_values(PRESETS[name], grid)
+            ends = grid[[image.argmin(), image.argmax()]]
+            worst = [[t, *3 * [np.sqrt((1.0 - t**2) / 3.0)]] for t in ends]
+            random = spectra(rng, trial.choose_by_effort(40, 400), minimum=lowest)
+            S = np.array([*worst, *random[random.min(axis=1) >= lowest]])
+            with np.errstate(over="ignore", invalid="ignore"):
+                X = np.array([ask.lo(matrix_with_singular_values(s, rng)[0]) for s in S])
+            is_finite = np.isfinite(X).all()
+            svds = np.linalg.svd(X, compute_uv=False) if is_finite else np.full(S.shape, np.inf)
+            expected = np.sort(np.abs(map_singular_values(PRESETS[name], S)))[:, ::-1]
+            lower, upper = float(svds.min()), float(svds.max())
+            parts[f"{name} from {lowest:g}"] = decide_exact(
+                np.abs(svds - expected).max() <= ROUNDING
+                and np.abs(certified - (lower, upper)).max() <= 1e-3
+                and np.abs(certified - interval).max() <= 5e-5,
+                "The singular values fill the interval.",
+                f"Singular values range from {lower:.4g} to {upper:.4g}.",
+                {"least": lower, "largest": upper},
+            )
+    return Evidence(combine_all(parts), {"off": 0.0}, len(parts))
+
+
+# --- the claims -----------------------------------------------------------------------------------
+
+_INSTANCES = tuple(
+    make_instance(make_polar_express, low=low, steps=steps, q=q)
+    for low, steps, q in (
+        *((0.5, 1, 2), (0.5, 2, 2), (0.1, 3, 2), (0.01, 4, 2), (0.001, 6, 2)),
+        *((0.5, 2, 1), (0.1, 4, 1)),
+    )
+)
+
+_claim = partial(
+    Claim,
+    kind="bound",
+    schedule="none: a statement about a minimisation",
+    expected_seconds=(0.4, 1.5),
+)
+
+GREEDY = _claim(
+    name="amsel2025-thm4.1",
+    source="amsel2025 theorem 4.1",
+    statement=(
+        "odd polynomials p_t, each the closest to 1 on the image of [l, 1]: |X_T - polar factor| = "
+        "1 - l_{T+1}, l_{t+1} = p_t(l_t), for each matrix whose least singular value is l"
+    ),
+    check=partial(check_ratios, measure=ratio_to_least_error),
+    instances=_INSTANCES,
+)
+
+RATE = _claim(
+    name="amsel2025-thm4.3",
+    source="amsel2025 theorem 4.3, and the remark on l",
+    statement=(
+        "the same polynomials: |X_T - polar factor| <= (1 - l^2)^((q+1)^T); where singular values "
+        "are less than l, with the least of them in place of l"
+    ),
+    check=partial(check_ratios, measure=ratio_to_rate),
+    instances=(
+        *_INSTANCES,
+        make_instance(make_polar_express, low=0.001, steps=1),
+        *(make_instance(make_polar_express, low=0.1, steps=3, sigma_min=s) for s in (0.05, 0.001)),
+    ),
+    formulas=(formula(compute_bound, NUMBER, {"low": 0.5, "steps": 2, "q": 2}),),
+)
+
+INTERVAL = _claim(
+    name="amsel2025-intervals",
+    kind="identity",
+    source="on the lists in use of Muon, dion and optax, against amsel2025; pfbench",
+    statement=(
+        "from M/|M|_F with singular values of 0.001 and of 0.01 at least, the singular values of O "
+        "are in these intervals, whose ends are attained: "
+        + "; ".join(f"{name} {[*near]}, {[*far]}" for name, (near, far) in INTERVALS.items())
+    ),
+    check=check_intervals,
+    instances=tuple(
+        make_instance(make_orthogonalised_problem, lmo=name, degree=2, steps=5).with_title(name)
+        for name in INTERVALS
+    ),
+    expected_seconds=(0.7, 3.5),
+)
+
+CLAIMS = (GREEDY, RATE, INTERVAL)
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class WrongList(OverriddenOracles):
+    """Base class of oracles whose linear minimisation uses a wrong list of triples."""
+
+    def change(self, triples: Coefficients) -> Coefficients:
+        """Return the wrong list."""
+        raise NotImplementedError
+
+    def lo(self, g: Gradient) -> Point:
+        """Return the minimiser of <g, v> that the wrong list gives."""
+        ball = self._original.norm
+        triples = self.change(ball.coefficients)
+        return -ball.radius * quintic_iterations(g / np.linalg.norm(g), triples)
+
+
+class Reversed(WrongList):
+    """Takes the steps in reverse order."""
+
+    def change(self, triples: Coefficients) -> Coefficients:
+        """Return the wrong list."""
+        return triples[::-1]
+
+
+class ExchangedInThirdStep(WrongList):
+    """Exchanges b and c in the third step."""
+
+    def change(self, triples: Coefficients) -> Coefficients:
+        """Return the wrong list."""
+        return [(a, c, b) if t == 2 else (a, b, c) for t, (a, b, c) in enumerate(triples)]
+
+
+class JordansTriple(WrongList):
+    """Takes as many steps of the quintic in use instead."""
+
+    def change(self, triples: Coefficients) -> Coefficients:
+        """Return the wrong list."""
+        return [QUINTIC] * len(triples)
+
+
+class OneStepLess(WrongList):
+    """Leaves out the last step."""
+
+    def change(self, triples: Coefficients) -> Coefficients:
+        """Return the wrong list."""
+        return triples[:-1]
+
+
+MUTANTS = tuple(
+    Mutant.from_oracles(f"polar-express-{name}", oracles, GREEDY, RATE, INTERVAL)
+    for name, oracles in (
+        ("reversed", Reversed),
+        ("exchanged", ExchangedInThirdStep),
+        ("jordans-triple", JordansTriple),
+        ("one-step-less", OneStepLess),
+    )
+)

@@ -1,0 +1,98 @@
+"""Best polynomials and lists in use: errors, intervals and slopes, against grids."""
+
+import numpy as np
+import pytest
+
+from pfbench.claims.amsel2025 import polar_express as paper
+from pfbench.sets.orthogonalisers import PRESETS, certify_interval, map_singular_values
+
+pytestmark = pytest.mark.claims
+
+
+def grid(low, high=1.0):
+    """Return points of [low, high], dense at both ends."""
+    both = np.geomspace(low, high, 20_001), np.linspace(low, high, 20_001)
+    return np.unique(np.concatenate(both))
+
+
+def largest_error(triples, low):
+    return np.abs(1 - map_singular_values([*triples], grid(low))).max()
+
+
+def greedy(low, steps, q=2):
+    ball = paper.make_polar_express(low, steps, q).norm
+    return ball.coefficients
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.1, 1.0), (0.5, 1.5), (0.98, 1.02)])
+def test_the_best_cubic_has_the_closed_form_of_the_paper(low, high):
+    alpha = np.sqrt(3 / (high**2 + low * high + low**2))
+    beta = 4 / (2 + low * high * (low + high) * alpha**3)
+    expected = (1.5 * beta * alpha, -0.5 * beta * alpha**3, 0.0)
+    assert paper.best_triple(low, high, 1) == pytest.approx(expected)
+
+
+def test_the_errors_of_one_to_six_steps_and_their_bounds():
+    errors = [largest_error(greedy(1e-3, T), 1e-3) for T in range(1, 7)]
+    assert errors == pytest.approx([0.992, 0.965, 0.860, 0.546, 0.113, 9e-4], rel=0.02)
+    assert errors[0] / paper.compute_bound(1e-3, 1, 2) == pytest.approx(0.9915, abs=1e-4)
+    assert largest_error(greedy(0.9, 1, 1), 0.9) == pytest.approx(0.00208, abs=5e-6)
+
+
+@pytest.mark.parametrize(
+    ("low", "steps", "q"), [(0.5, 1, 2), (0.1, 3, 2), (1e-3, 4, 2), (0.1, 3, 1)]
+)
+def test_no_other_list_near_by_has_a_smaller_error(low, steps, q):
+    triples, rng = np.array(greedy(low, steps, q)), np.random.default_rng(0)
+    least = largest_error(triples, low)
+    assert least == pytest.approx(1 - map_singular_values([*triples], np.array(low)))
+    for size in (1e-1, 1e-3, 1e-5):
+        for _ in range(20):
+            other = triples * (1 + size * rng.uniform(-1, 1, triples.shape))
+            assert largest_error(other, low) >= least * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("name", [*paper.INTERVALS])
+def test_certified_intervals_are_images(name):
+    for low, stated in zip(paper.LOWEST, paper.INTERVALS[name], strict=True):
+        s = map_singular_values(PRESETS[name], grid(low))
+        assert certify_interval(PRESETS[name], low) == pytest.approx(stated, abs=5e-5)
+        assert (s.min(), s.max()) == pytest.approx(stated, abs=1e-4)
+    assert certify_interval(PRESETS["exact"], low) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "slope"),
+    [
+        ("jordan", 0.6964, 484.9),
+        ("polar-express-5", 0.8747, 966.6),
+        ("polar-express-6", 0.9981, 1810),
+        ("modded-nanogpt", 0.8620, 970.1),
+        ("optax-dion", 0.9783, 492.7),
+        ("deepseek-v4", 1.0, 79263),
+        ("newton-schulz", 1.0, 23.2),
+    ],
+)
+def test_the_factor_of_a_singular_value_lies_between(name, least, slope):
+    """The least ratio phi(s)/s, and phi'(0), which is the product of all a."""
+    s = np.geomspace(1e-9, 1.0, 400_001)
+    assert (map_singular_values(PRESETS[name], s) / s).min() == pytest.approx(least, abs=1e-4)
+    assert np.prod([a for a, _, _ in PRESETS[name]]) == pytest.approx(slope, rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("fault", "image"),
+    [
+        (paper.Reversed, (0.20, 307)),
+        (paper.JordansTriple, (0.68, 1.134)),
+        (paper.OneStepLess, (0.870, 1.124)),
+        (paper.ExchangedInThirdStep, (-np.inf, 1e220)),
+    ],
+)
+def test_what_faults_do_to_the_list_of_six_steps(fault, image):
+    """Reversed, it divides by 1.01 last; with that at the beginning, 307 would be 326."""
+    s = map_singular_values(fault(None).change(PRESETS["polar-express-6"]), grid(1e-2))
+    if image[1] > 1e200:
+        assert np.abs(s).max() > image[1]
+    else:
+        assert (s.min(), s.max()) == pytest.approx(image, rel=0.02)
