@@ -21,6 +21,7 @@ from pfbench.claims import (
     lacoste2016,
     layers,
     li2019,
+    martinezrubio2025,
     methods,
     peng2026,
     pethick2025,
@@ -49,7 +50,7 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
         for file in (
             *(shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013, pethick2025),
             *(polytopes, relatives, kim2026, halbey2026, wirth2025, peng2026, hu2026, layers),
-            *(defazio2014, amsel2025, methods),
+            *(defazio2014, amsel2025, martinezrubio2025, methods),
         )
     }
 )
