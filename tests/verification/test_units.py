@@ -180,6 +180,7 @@ COMPARED = {
     "defazio2014-weights",
     "lacoste2016-local",
     "layers-network",
+    "martinezrubio2025-recursion",
     "relatives-importance-fewer",
     "wang2019-step",
 }

@@ -202,6 +202,7 @@ _claim = partial(
 
 GREEDY = _claim(
     name="amsel2025-thm4.1",
+    kind="identity",
     source="amsel2025 theorem 4.1",
     statement=(
         "odd polynomials p_t, each the closest to 1 on the image of [l, 1]: |X_T - polar factor| = "
