@@ -60,7 +60,9 @@ class ProxASVRG(AcceleratedMethod):
         return super().explicit(constants, **overrides)
 
     def first_weight(self, n: int) -> float:
-        """Return the first weight w_0 = 1 - tau L eta/(1 - L eta), where tau = (n-b)/(b(n-1)).
+        """Return w_0, the weight of the first epoch, from n, batch, step and smoothness.
+
+        w_0 = 1 - tau L eta/(1 - L eta), where tau = (n-b)/(b(n-1)).
 
         L is the smoothness, but at most 1/(3 eta).
         """
@@ -180,15 +182,16 @@ class ProxRSAG(AcceleratedMethod):
     )
 
     def output_weight(self, k: int) -> float:
-        """Return the probability p_k of output k up to a factor: 1/Gamma_k = k (k+1)/2."""
+        """Return k (k+1)/2, to which the probability that point k is the output is proportional."""
         return k * (k + 1.0) / 2.0
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Deterministic case on a bounded set: b = n, beta = 1/(2L), lambda_k = k beta/2.
+        """Return the method with batch n, step 1/(2L), convex momentum and the least N for epsilon.
 
-        With exact proximal maps, the method is ncgs with option 2. So qu2018 theorem 1 II applies:
-        N is the least with min |G|^2 <= 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N <= epsilon.
+        Convex momentum is lambda_k = k beta/2. With exact proximal maps, the method is ncgs with
+        option 2. So qu2018 theorem 1 II applies: N is the least with
+        min |G|^2 <= 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N <= epsilon.
         """
         L, ell, D, M, n = cls.schedule_constants(constants, "L", "ell", "D", "M", "n")
 
@@ -229,7 +232,10 @@ class RSAG(ProxRSAG):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """min |grad|^2 <= 6 L h0/N <= epsilon; the deterministic case, b = n, beta = 1/(2L)."""
+        """Return the method with batch n, step 1/(2L) and the least N: 6 L h0/N <= epsilon.
+
+        The squared norm of the smallest gradient is at most 6 L h0/N.
+        """
         L, h0, n = cls.schedule_constants(constants, "L", "delta", "n")
         return cls.from_schedule(
             overrides,

@@ -85,7 +85,7 @@ class ActiveSetMethod(Algorithm):
 
     @abstractmethod
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Change the weights of the active set S in place, by one step from x; w is LO(g)."""
+        """Make a step from x: change the weights in S, the active set, in place; w is LO(g)."""
 
     def step_size(
         self,
@@ -126,7 +126,7 @@ class AwayStepFW(ActiveSetMethod):
     cites = ("guelat1986", "lacoste2015")
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Step toward vertex w or away from vertex a, whichever is the steeper descent."""
+        """Step toward w, or away from the vertex of S with the largest <g, v>: what is steeper."""
         a, _ = S.argmax_and_argmin_product(g)
         if len(S) == 1 or inner(g, x - w) >= inner(g, S.vertex(a) - x):
             S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
@@ -144,7 +144,7 @@ class PairwiseFW(ActiveSetMethod):
     cites = ("lacoste2015",)
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Transfer weight from the vertex a to the vertex w."""
+        """Move weight to w from the active vertex v with the largest <g, v>."""
         a, _ = S.argmax_and_argmin_product(g)
         end = partial(S.point_without_vertex, a, w)
         S.transfer(a, w, self.step_size(ask, x, g, w - S.vertex(a), S.weights[a], end))
@@ -167,7 +167,10 @@ class BlendedPairwiseFW(ActiveSetMethod):
     lazy: bool = parameter(False, "true: query LO only if no active pair descends enough")
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Transfer weight from vertex a to l, or step toward w, whichever is steeper."""
+        """Step toward w, or move weight from the worst to the best vertex of S: what is steeper.
+
+        The worst vertex has the largest <g, v> in S, and the best one the smallest.
+        """
         a, low = S.argmax_and_argmin_product(g)
         pair = S.vertex(low) - S.vertex(a)
         if -inner(g, pair) >= inner(g, x - w):
@@ -194,7 +197,7 @@ class BlendedPairwiseFW(ActiveSetMethod):
     def move_lazily(
         self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, phi: float
     ) -> float:
-        """Make one lazy step in place, and return the new phi.
+        """Make one step, querying `ask.lo` only if needed; return the updated gap estimate phi.
 
         The step is along a pair of the active set if this pair has a slope of phi/2 or more.
         Otherwise, the linear minimisation oracle is queried.

@@ -134,7 +134,7 @@ class Algorithm(ABC):
         """Start at x, and yield the state of the method after each update."""
 
     def output_weight(self, k: int) -> float:
-        """Return the weight p_k of iteration k >= 1, if the output is drawn by weights."""
+        """Return the weight of iteration k >= 1 in the draw of the output, for output=weighted."""
         return 1.0
 
     @property
@@ -144,12 +144,12 @@ class Algorithm(ABC):
 
     @property
     def sampler_asks(self) -> frozenset[str]:
-        """Oracles that a run queries if the problem is a sampler; by default those in `asks`."""
+        """Oracles that a run queries on a sampler, a problem without n; by default `asks`."""
         return self.asks
 
     @property
     def anytime(self) -> bool:
-        """Whether no iterate depends on `iterations`.
+        """Whether the iterates are the same for each value of `iterations`.
 
         A shorter run is then a prefix of a longer one.
         """
@@ -157,7 +157,7 @@ class Algorithm(ABC):
 
     @property
     def runs_until_stopped(self) -> bool:
-        """Whether a run only ends by a budget, a target or a time limit."""
+        """Whether a run ends only when a budget, a target or a time limit stops it."""
         return False
 
     @classmethod
@@ -209,7 +209,7 @@ class Algorithm(ABC):
 
     @classmethod
     def schedule_constants(cls, constants: Constants, *names: str) -> list[float]:
-        """Return the problem constants that a schedule needs; "L" stands for max(L_f, L_ms).
+        """Return the named constants, which a schedule needs; "L" stands for max(L_f, L_ms).
 
         Raises
         ------
@@ -224,13 +224,13 @@ class Algorithm(ABC):
 
     @classmethod
     def check_zero_bound(cls, parameters: Mapping[str, Any], name: str, derived: float) -> None:
-        """Raise an error if an upper bound is given as 0, although the derived bound is not 0."""
+        """Raise an error if the bound `name` is given as 0, although the derived bound is not 0."""
         if parameters.get(name) is not None and derived != 0.0:
             check_real(name, parameters[name], above=0.0)
 
     @classmethod
     def from_schedule(cls, parameters: Mapping[str, Any], **schedule: Any) -> Self:
-        """Return the algorithm with the given parameters; the schedule sets the others."""
+        """Return the algorithm with the schedule's parameters, which `parameters` override."""
         return cls(**schedule | dict(parameters))
 
     @classmethod
@@ -262,7 +262,9 @@ class SamplingAlgorithm(Algorithm):
 
     @classmethod
     def schedule_smoothness(cls, constants: Constants, parameters: Mapping[str, Any]) -> float:
-        """Return the smoothness constant of a schedule.
+        """Return the smoothness constant of a schedule: L_mean for importance sampling, else L.
+
+        Uniform sampling needs L = max(L_f, L_ms).
 
         It is L_mean for importance sampling, and max(L_f, L_ms) for uniform sampling. Importance
         sampling draws component i with probability q_i = L_i/(n L_mean). Then (grad f_i(x) - grad

@@ -59,7 +59,7 @@ ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class AlgorithmChoice:
-    """Name of an algorithm with explicit parameters; `resolve` creates the algorithm."""
+    """Algorithm's name with the given parameters; `resolve` creates the algorithm for a problem."""
 
     name: str
     parameters: Mapping[str, Any]
@@ -121,7 +121,7 @@ class AlgorithmChoice:
             )
         if schedule == "explicit" and not replaced:
             raise InputError(
-                f"schedule=explicit of {self.name} takes no epsilon: leave out one of them."
+                f"schedule=explicit of {self.name} takes no epsilon: leave out schedule or epsilon."
             )
         practical = cls.practical if schedule == "practical" else cls.theory
         try:
@@ -150,7 +150,7 @@ _OF_SCHEDULES: Mapping[str, Parameter] = MappingProxyType(
 
 
 def select_algorithm(selector: Selector) -> AlgorithmChoice:
-    """Return the algorithm choice for a selector; string values are not converted.
+    """Return the algorithm choice for a parsed selector; values that are strings stay strings.
 
     See `algorithm`.
     """

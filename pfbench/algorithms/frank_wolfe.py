@@ -57,7 +57,7 @@ _ROUNDING = 1e-12
 
 
 def line_search(value: Callable[[float], float], upper: float, *rest: float) -> float:
-    """Return the step size with the least value among several candidates.
+    """Return the step size in [0, upper] with the smallest `value` among several candidates.
 
     The candidates are the result of SciPy's bounded minimiser of `value`, both ends of [0, upper],
     and `rest`.
@@ -122,7 +122,7 @@ class FrankWolfe(Algorithm):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.step != "open-loop" and self.offset != 2.0:
-            raise InputError(f"step={self.step} takes no offset: only step=open-loop takes it.")
+            raise InputError(f"step={self.step} takes no offset: leave it out, or take open-loop.")
         if self.step == "adaptive" and self.curvature is None:
             raise InputError("step=adaptive needs curvature, a number C >= C_f.")
         if self.step == "short" and self.smoothness is None:
@@ -133,23 +133,25 @@ class FrankWolfe(Algorithm):
             raise InputError("step=short uses smoothness: leave out curvature.")
         if self.step not in _OF_L and self.smoothness is not None:
             raise InputError(
-                f"step={self.step} takes no smoothness: that is for short and backtracking."
+                f"step={self.step} takes no smoothness: leave it out, or take short or backtracking."
             )
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles that a run queries: `requires`, and function values if the step is searched."""
+        """Oracles that a run queries: `requires`, and function values for a line search."""
         searches = self.step in ("line-search", "backtracking")
         return self.requires | {"value"} if searches else self.requires
 
     @property
     def runs_until_stopped(self) -> bool:
-        """Whether a run only ends by a budget, a target or a time limit."""
+        """Whether a run ends only when a budget, a target or a time limit stops it."""
         return self.iterations is None
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """lacoste2016 (6): the gap is at most max{2 h0, C}/sqrt(t+1) <= epsilon.
+        """Return the method with the least T for which max{2 h0, C}/sqrt(T+1) <= epsilon.
+
+        The left side is the bound (6) of lacoste2016 on the smallest gap.
 
         With backtracking C = max(2 L_f, M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1}).
         With the short step C = L D^2, as that step decreases f at least as much as the step g/C.
@@ -186,7 +188,7 @@ class FrankWolfe(Algorithm):
 
     @classmethod
     def _check_zero_constants(cls, constants: Constants, parameters: Mapping[str, Any]) -> None:
-        """Raise an error if curvature or smoothness is given as 0, but f may not be linear."""
+        """Raise an error if curvature or smoothness is given as 0, unless f is linear."""
         cls.check_zero_bound(parameters, "curvature", constants.L_f * constants.D**2)
         cls.check_zero_bound(parameters, "smoothness", constants.L_f)
 
@@ -215,7 +217,7 @@ class FrankWolfe(Algorithm):
             del gradient  # as large as the problem: the next one takes its room
 
     def _adaptive_step(self, gap: float) -> float:
-        """Return the step size min(g/C, 1), where g is the gap and C the curvature constant.
+        """Return the step size min(gap/C, 1), where C is the curvature constant.
 
         If C = 0, f is linear and the step size is 1.
         """
@@ -236,14 +238,14 @@ class FrankWolfe(Algorithm):
         return min(gap / curvature, 1.0) if curvature > 0.0 else 1.0
 
     def _line_search(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
-        """Return the best step size toward v; if C is known, min(g/C, 1) is one candidate."""
+        """Return the best step size from x to v; if C is known, min(gap/C, 1) is a candidate."""
         adaptive = () if self.curvature is None else (self._adaptive_step(gap),)
         return self.line_search(lambda gamma: ask.value(combine(x, v, gamma)), 1.0, *adaptive)
 
 
 @dataclass
 class BacktrackingState:
-    """State of the backtracking search: smoothness estimate and function values.
+    """State of the backtracking search: the estimate of L_f, the value of f and its last decrease.
 
     Attributes
     ----------
@@ -263,7 +265,9 @@ class BacktrackingState:
     def from_start(
         cls, ask: AlgorithmOracles, x: Point, gradient: Any, v: Point, M: float | None
     ) -> Self:
-        """Return the state at x_0.
+        """Return the state of the search at the start x, after querying the function value there.
+
+        Without an initial M, one more gradient is queried, near x.
 
         The function value is queried there. Without an initial M, so is one more gradient, near
         x_0.

@@ -33,7 +33,7 @@ def epsilon_squared_bound(epsilon: float, constants: Constants) -> float:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """Bound that holds for a method with its theorem's schedule for accuracy epsilon.
+    """Bound that a method's theorem gives for its parameter schedule for the accuracy epsilon.
 
     Attributes
     ----------
@@ -66,21 +66,21 @@ class Guarantee:
 
 
 def gap_guarantee(bound_text: str = "epsilon", bound: Bound = epsilon_bound) -> Guarantee:
-    """Return the guarantee that bounds the expected Frank-Wolfe gap at the output."""
+    """Return the guarantee with a bound on the expected Frank-Wolfe gap at the output."""
     return Guarantee("E V(x)", bound_text, "output", "fw_gap", bound=bound)
 
 
 def mapping_guarantee(
     lam: str, location: str = "output", bound_text: str = "epsilon", bound: Bound = epsilon_bound
 ) -> Guarantee:
-    """Return the guarantee that bounds |G_lambda|^2, the squared norm of the gradient mapping."""
+    """Return the guarantee with a bound on the squared norm of the gradient mapping."""
     return _make_squared_guarantee(f"|G|^2 at lambda = {lam}", location, bound_text, bound)
 
 
 def gradient_guarantee(
     location: str = "output", bound_text: str = "epsilon", bound: Bound = epsilon_bound
 ) -> Guarantee:
-    """Return the guarantee that bounds the squared norm of the gradient."""
+    """Return the guarantee with a bound on the squared norm of the gradient."""
     return _make_squared_guarantee("|grad f|^2", location, bound_text, bound)
 
 

@@ -25,7 +25,7 @@ from pfbench.points import combine, keep
 
 @dataclass(frozen=True, kw_only=True)
 class ConvexCGS(Algorithm):
-    """Conditional gradient sliding for convex f, from which `cgs` and `ncgs` are derived.
+    """Conditional gradient sliding for convex f, the form from which `cgs` and `ncgs` derive.
 
     y = x = x_0
     for k = 1 .. N:  gamma = 3/(k+2), beta = 3L/(k+1), eta = L D^2/(k(k+1))
@@ -64,7 +64,7 @@ class ConvexCGS(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Take the smallest N with 15 L D^2/(2(N+1)(N+2)) <= epsilon.
+        """Return the method with the least N for which 15 L D^2/(2(N+1)(N+2)) <= epsilon.
 
         Let Gamma_k = 6/(k(k+1)(k+2)). As beta gamma/Gamma increases with k, f(y_k) - min f is at
         most beta_k gamma_k D^2/2 + Gamma_k sum of eta_i gamma_i/Gamma_i (Lan 2020, section 7.2).
@@ -111,9 +111,9 @@ class NCGSSpider(SlidingMethod, SamplingAlgorithm, EstimatorAlgorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """E|G|^2 <= 16 L Delta/N + 24 L eta <= epsilon, T = sqrt n, b = 10 T.
+        """Return the method with N = 32 L Delta/epsilon, eta = epsilon/(48 L), T = sqrt n, b = 10T.
 
-        N = 32 L Delta/epsilon and eta = epsilon/(48 L) (Lan 2020, theorem 7.18, corollary 7.13).
+        Then E|G|^2 <= 16 L Delta/N + 24 L eta <= epsilon (Lan 2020, theorem 7.18, corollary 7.13).
         """
         L, (delta,) = (
             cls.schedule_smoothness(constants, overrides),
@@ -135,7 +135,7 @@ class NCGSSpider(SlidingMethod, SamplingAlgorithm, EstimatorAlgorithm):
         return SPIDERG(self.batch, self.period, sampling=self.sampling)
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the point that condg finds from x."""
+        """Return the next iterate: the result of condg from x for the gradient estimate g."""
         return self.condg(ask, g, x, 1.0 / self.smoothness, self.eta)
 
 

@@ -47,12 +47,17 @@ def page_parameters(n: int) -> dict[str, Any]:
 
 
 def page_error_constant(batch: int, refresh: float) -> float:
-    """Return the constant c^2 = (1-p)/(pb) of PAGE; `refresh` is the probability p."""
+    """Return (1-p)/(pb), the constant in the bound of PAGE's squared errors; p is `refresh`.
+
+    The batch b is `batch`. The module docstring calls the constant c^2.
+    """
     return (1.0 - refresh) / (refresh * batch)
 
 
 def lsvrg_error_constant(batch: int, refresh: float) -> float:
-    """Return the constant c^2 = 2(1-p)(2-p)/(p^2 b) of L-SVRG; `refresh` is p.
+    """Return 2(1-p)(2-p)/(p^2 b), the constant in the bound of L-SVRG's squared errors.
+
+    The probability p is `refresh`. The module docstring calls the constant c^2.
 
     It follows from E y_t <= (1 - p/2) y_{t-1} + ((1-p)(2-p)/p) |x_t - x_{t-1}|^2 for y_t = |x_t -
     w|^2.
@@ -66,7 +71,9 @@ def table_entry_refresh_probability(n: int, batch: int) -> float:
 
 
 def zerosarah_error_constant(n: int, batch: int, lam: float) -> float:
-    """Return the constant c^2 of ZeroSARAH with a full table.
+    """Return the constant in the bound of ZeroSARAH's squared errors, for a full table.
+
+    The module docstring calls the constant c^2.
 
     c^2 = (2/(ab)) (1 + 2 lam^2 (1-q)(2-q)/q^2) with a = lam (2 - lam). q is the probability that a
     batch replaces a given table entry.
@@ -76,7 +83,7 @@ def zerosarah_error_constant(n: int, batch: int, lam: float) -> float:
 
 
 def max_step_schedule(error_constant: float, L: float, h0: float, epsilon: float) -> dict[str, Any]:
-    """Return the largest step eta that the bound allows, and the number T of iterations.
+    """Return the largest step that `error_constant` allows, and the iterations for epsilon.
 
     T is the least with 2 h0/(eta T) <= epsilon^2. `error_constant` is the constant c^2 of the
     module's bound.
@@ -87,7 +94,7 @@ def max_step_schedule(error_constant: float, L: float, h0: float, epsilon: float
 
 @dataclass(frozen=True, kw_only=True)
 class LooplessMethod(ProximalMethod):
-    """Base class of proximal methods whose estimator takes full gradients at random."""
+    """Base class of proximal methods whose estimator takes a full gradient at random iterations."""
 
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2b(T-1-R)"
     requires = frozenset({"gradient", "difference"}) | SMOOTH
@@ -114,7 +121,10 @@ class PAGEMethod(LooplessMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """2 h0/(eta T) <= epsilon^2 with b = sqrt n, p = b/(n + b); so c = 1 and eta = 0.618/L."""
+        """Return the method with b = sqrt n, p = b/(n + b), step 0.618/L and T for epsilon.
+
+        Then c = 1, and T is the least with 2 h0/(eta T) <= epsilon^2.
+        """
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         sizes = page_parameters(constants.n)
         return cls.from_schedule(
@@ -135,11 +145,12 @@ class ProxPAGE(LooplessMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """E|G_eta|^2 <= 16 L h0/T <= epsilon^2 with eta = 1/(4L), b = sqrt n, p = b/(n + b).
+        """Return the method with b = sqrt n, p = b/(n + b), step 1/(4L) and 16 L h0/T <= epsilon^2.
 
-        Apply the three-point inequality twice: at x_{t+1} against the exact step, and at the exact
-        step against x_t. Then F decreases at least by (1/(2 eta) - L) eta^2 |G|^2 + (1/(2 eta) -
-        L/2) |x_{t+1} - x_t|^2 - eta |e_t|^2/2. This needs c^2 <= 12, and here c = 1.
+        The bound is on E|G_eta|^2. Apply the three-point inequality twice: at x_{t+1} against the
+        exact step, and at the exact step against x_t. Then F decreases at least by (1/(2 eta) - L)
+        eta^2 |G|^2 + (1/(2 eta) - L/2) |x_{t+1} - x_t|^2 - eta |e_t|^2/2. This needs c^2 <= 12, and
+        here c = 1.
         """
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         return cls.from_schedule(
@@ -161,7 +172,10 @@ class LSVRGMethod(LooplessMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """p = min(1, 2 n^(-1/3)), b = n^(2/3), so c <= 1; eta and T as for PAGE."""
+        """Return the method with p = min(1, 2 n^(-1/3)), b = n^(2/3), and step and T as for PAGE.
+
+        With these, c <= 1.
+        """
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         n = constants.n
         sizes: dict[str, Any] = {
@@ -208,7 +222,9 @@ class ZeroSARAHMethod(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """b = sqrt n, lambda = q/2, q = 1 - (1 - 1/n)^b, so c is about 2; eta and T as for PAGE.
+        """Return the method with b = sqrt n, lambda = q/2, q = 1 - (1 - 1/n)^b, and the least T.
+
+        With these, c is about 2. The step and T follow as for PAGE.
 
         Raises
         ------
@@ -217,8 +233,8 @@ class ZeroSARAHMethod(ProximalMethod):
         """
         if overrides.get("table") == "zero":
             raise RefusedError(
-                f"the schedule of {cls.name} is that of a full table: leave table=zero out, or "
-                "give its parameters explicitly."
+                f"the schedule of {cls.name} is for a table filled at the start: leave out "
+                "table=zero, or give all parameters explicitly."
             )
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         n, b = constants.n, round_up(math.sqrt(constants.n))

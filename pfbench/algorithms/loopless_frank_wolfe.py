@@ -73,7 +73,10 @@ class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """b = q = sqrt n, so c = 1: the mean gap is at most sqrt(6 L D^2 h0/T) <= epsilon."""
+        """Return the method with b = q = sqrt n, so that the gap <= sqrt(6 L D^2 h0/T) <= epsilon.
+
+        Then c = 1. The bounded gap is the mean over t of the expected gap.
+        """
         L = cls.schedule_smoothness(constants, overrides)
         D, h0 = cls.schedule_constants(constants, "D", "delta")
         root = math.sqrt(constants.n)
@@ -88,7 +91,7 @@ class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class LooplessFW(StochasticFrankWolfe):
-    """Base class of Frank-Wolfe methods whose estimator takes full gradients at random."""
+    """Base class of Frank-Wolfe methods with full gradients at random iterations."""
 
     counts = "T iterations, R heads of T-1 coins: FO 1 + R, SFO n + nR + 2b(T-1-R), LO T"
     requires = _DIFFERENCES
@@ -105,7 +108,7 @@ class LooplessFW(StochasticFrankWolfe):
 
 
 class PAGEFW(LooplessFW):
-    """Frank-Wolfe along PAGE estimates, the loopless form of SARAH and SPIDER Frank-Wolfe."""
+    """Frank-Wolfe along PAGE estimates, the form of SARAH and SPIDER Frank-Wolfe without epochs."""
 
     name = "page-fw"
     summary = "Frank-Wolfe with PAGE gradients"
@@ -114,7 +117,10 @@ class PAGEFW(LooplessFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """b = sqrt n, p = b/(n + b), so c = 1; T and gamma as for spider-fw."""
+        """Return the method with b = sqrt n, p = b/(n + b), and T and gamma as for spider-fw.
+
+        Then c = 1.
+        """
         L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         return cls.from_schedule(
             overrides,
@@ -134,7 +140,9 @@ class LSVRGFW(LooplessFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """p = min(1, 2 n^(-1/3)), b = n^(2/3)/2; c^2 = (1-p)(2-p)/(p^2 b), at most 1.
+        """Return the method with p = min(1, 2 n^(-1/3)), b = n^(2/3)/2, T and gamma for epsilon.
+
+        The constant is c^2 = (1-p)(2-p)/(p^2 b), at most 1.
 
         |x_t - w| is at most gamma D times the age of w, whose mean square is (1-p)(2-p)/p^2.
         """
@@ -172,7 +180,10 @@ class ZeroSARAHFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """b = sqrt n, lambda = q/2, q = 1 - (1 - 1/n)^b; c^2 = 4/(ab), a = lambda (2 - lambda)."""
+        """Return the method with b = sqrt n, lambda = q/2, q = 1 - (1 - 1/n)^b, and T and gamma.
+
+        The constant is c^2 = 4/(ab), where a = lambda (2 - lambda).
+        """
         L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         b = round_up(math.sqrt(constants.n))
         lam = table_entry_refresh_probability(constants.n, b) / 2.0
@@ -205,7 +216,7 @@ class StormFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """b = 1, alpha = min(1, L gamma D/sigma), b0 = 1/alpha.
+        """Return the method with b = 1, alpha = min(1, L gamma D/sigma), b0 = 1/alpha and T.
 
         Then E|g_t - grad f(x_t)|^2 <= 2 L gamma D sigma. T is the least with h0/(T gamma) + L D^2
         gamma/2 + D sqrt(2 L gamma D sigma) <= epsilon for gamma = min(1, (2 h0^2/(L sigma D^3
@@ -273,7 +284,7 @@ class OneSampleFW(ConvexFW):
 
 
 class OneSFW(OneSampleFW):
-    """1-SFW for sample distributions that do not depend on x.
+    """1-SFW, for problems whose samples are drawn from a distribution that does not depend on x.
 
     It moves along STORM estimates with alpha_t = 1/(t+1).
     """
@@ -290,7 +301,7 @@ class OneSFW(OneSampleFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """(4/3) D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1) <= epsilon.
+        """Return the method with 4/3 D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1) <= epsilon.
 
         The bound follows from (t+1)^2 E|e_t|^2 <= t^2 E|e_{t-1}|^2 + 2 sigma^2 + 8 L^2 D^2 for the
         error e_t of the estimate, as t(t+1)(f(x_t) - min f) telescopes.
@@ -319,7 +330,9 @@ class MomentumSFW(OneSampleFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """(6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1) <= epsilon with L = L_f.
+        """Return the method with (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1) <= epsilon.
+
+        Here L = L_f.
 
         The bound follows from E|e_t| <= (sigma + 2.06 L D)/(t+1)^(1/3) for the error e_t of the
         estimate. Induction gives the noise term sigma. The recursion of the bias takes values
@@ -360,7 +373,9 @@ class PAGEConvexFW(ConvexFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """b = sqrt n, p = b/(n + b), s = 5/p; K = (2-p)/(pb), C = L D^2 (1/2 + sqrt K).
+        """Return the method with b = sqrt n, p = b/(n + b), s = 5/p and the least T for epsilon.
+
+        Let K = (2-p)/(pb) and C = L D^2 (1/2 + sqrt K).
 
         E|e_t|^2 <= K (L D gamma_t)^2, as gamma decreases by at most the share p/5 in a step. So
         f(x_t) - min f <= ((s-1)(s-2) h0 + 4 C t)/((t+s-1)(t+s-2)).
@@ -380,7 +395,7 @@ class PAGEConvexFW(ConvexFW):
 
 @dataclass(frozen=True, kw_only=True)
 class SpiderConvexFW(ConvexFW):
-    """Frank-Wolfe for convex f along SPIDER estimates, with epochs that double in length.
+    """Frank-Wolfe for convex f along SPIDER estimates, in epochs that double in length.
 
     Epoch s = 0, 1, ... has 2^s steps, with batches of size 2^s.
     """
@@ -397,12 +412,12 @@ class SpiderConvexFW(ConvexFW):
 
     @property
     def estimator(self) -> DoublingSPIDER:
-        """SPIDER gradient estimator, with epochs that double in length."""
+        """SPIDER gradient estimator with epochs that double in length."""
         return DoublingSPIDER()
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """10 L D^2/(T+1) <= epsilon.
+        """Return the method with the least T for which 10 L D^2/(T+1) <= epsilon.
 
         An epoch has 2^s steps of length at most 2D/(2^s + 1). So the root mean square of the error
         e_t of the estimate is at most 4 L D/(t+2). In each step, t(t+1)(f(x_t) - min f) increases

@@ -31,7 +31,7 @@ from pfbench.points import combine, keep, tilt
 
 @dataclass(frozen=True, kw_only=True)
 class Natasha15(Algorithm):
-    """Natasha1.5: SVRG steps on a problem that a quadratic around x^ makes convex."""
+    """Natasha1.5: SVRG steps on f plus a quadratic around x^, which makes the sum convex."""
 
     name = "natasha15"
     summary = "Natasha1.5 for non-convex f with a penalty"
@@ -66,9 +66,10 @@ class Natasha15(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """B = min(n, V/epsilon^2), p = (sigma^2 B/L^2)^(1/3), alpha = sigma/(p^2 L^2), in order.
+        """Return the method with B = min(n, V/epsilon^2), p = (sigma^2 B/L^2)^(1/3) and T.
 
-        The source states orders only; the constants here are 1. T is L^(2/3) sigma^(1/3) h0
+        The step is alpha = sigma/(p^2 L^2). The source states orders only; the constants here are
+        1. T is L^(2/3) sigma^(1/3) h0
         B^(2/3)/epsilon^2, the source's count of proximal maps.
         """
         L, h0, V = cls.schedule_constants(constants, "L_max", "delta", "sigma2")

@@ -56,7 +56,7 @@ class NFWU(EstimatorAlgorithm):
 
     @property
     def run_count(self) -> int:
-        """Number k of independent runs; it is 1 unless `restarts` or `probability` is set."""
+        """Number k of independent runs: 1, unless `restarts` or `probability` is set."""
         if self.probability is not None:
             return round_up(math.log2(1.0 / self.probability))
         return self.restarts or 1
@@ -71,7 +71,7 @@ class NFWU(EstimatorAlgorithm):
 
     @property
     def anytime(self) -> bool:
-        """Whether no iterate depends on `iterations`; false if there are several runs."""
+        """Whether the iterates are the same for each `iterations`; not so with several runs."""
         return self.run_count == 1
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
@@ -87,7 +87,9 @@ class NFWU(EstimatorAlgorithm):
     def run_restarts(
         self, ask: AlgorithmOracles, x0: Point, rng: np.random.Generator
     ) -> Iterator[State]:
-        """Run the method k times from x0, and yield a state after each update.
+        """Run the method k times from x0, yield each state, and select the best of the k outputs.
+
+        A state is yielded after each update.
 
         The output is the sampled iterate with the least Frank-Wolfe gap among all finished runs.
         """
@@ -112,11 +114,11 @@ class NFWU(EstimatorAlgorithm):
     def estimator_parameters(
         cls, epsilon: float, L: float, constants: Constants
     ) -> Mapping[str, Any]:
-        """Return the parameters of the estimator by name, as in the theorem's schedule."""
+        """Return the estimator's batch and other parameters by name, by the theorem's schedule."""
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the schedule of shen2019 theorem 3.1, whose estimates satisfy condition (9).
+        """Return the method with the schedule of shen2019 theorem 3.1; estimates satisfy (9) there.
 
         Raises
         ------
@@ -154,7 +156,7 @@ class NFWUSG(NFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
-        """S = 4 sigma^2/epsilon^2."""
+        """Return the batch S = 4 sigma^2/epsilon^2."""
         (sigma2,) = cls.schedule_constants(constants, "sigma2")
         return {"batch": max(1, round_up(4.0 * sigma2 / epsilon**2))}
 
@@ -186,7 +188,7 @@ class NFWUSVRG(EpochNFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
-        """S = 4 n^(2/3), p = n^(1/3)."""
+        """Return the batch S = 4 n^(2/3) and the period p = n^(1/3)."""
         n = constants.n
         return {"batch": round_up(4.0 * n ** (2 / 3)), "period": round_down(n ** (1 / 3))}
 
@@ -202,7 +204,7 @@ class NFWUSPIDERG(EpochNFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
-        """S = 4 sqrt n, p = sqrt n."""
+        """Return the batch S = 4 sqrt n and the period p = sqrt n."""
         root = math.sqrt(constants.n)
         return {"batch": round_up(4.0 * root), "period": round_down(root)}
 
@@ -228,7 +230,7 @@ class NFWUCASVRG(CurvatureNFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
-        """p = L^.8 L2^-.4 n^.2 epsilon^-.4, S = n/p.
+        """Return the period p = L^.8 L2^-.4 n^.2 epsilon^-.4 and the batch S = n/p.
 
         For epsilon <= L^2/(L2 n^2): S = 1, p = L/sqrt(L2 epsilon).
         """
@@ -250,7 +252,7 @@ class NFWUCASPIDERG(CurvatureNFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
-        """p = L L2^-.5 n^.25 epsilon^-.5, S = 4n/(3p).
+        """Return the period p = L L2^-.5 n^.25 epsilon^-.5 and the batch S = 4n/(3p).
 
         For epsilon <= L^2/(L2 n^1.5): S = ceil(4/3), p = (L^2/(L2 epsilon))^(2/3).
         """
@@ -293,7 +295,7 @@ class NFWUPAGE(LooplessNFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
-        """q = min(1, sqrt(8/n)), S = 4(1-q)/q.
+        """Return the probability q = min(1, sqrt(8/n)) and the batch S = 4(1-q)/q.
 
         The squared error is at most (1-q) epsilon^2/(qS).
         """
@@ -312,7 +314,7 @@ class NFWULSVRG(LooplessNFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
-        """q = min(1, (32/n)^(1/3)), S = 4(1-q)(2-q)/q^2.
+        """Return the probability q = min(1, (32/n)^(1/3)) and the batch S = 4(1-q)(2-q)/q^2.
 
         S is four times the mean square of the snapshot's age.
         """
@@ -342,7 +344,9 @@ class NFWUSTORM(NFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
-        """alpha = min(1, epsilon/sigma), S = 8 sigma/epsilon, b0 = 4 sigma^2/epsilon^2.
+        """Return alpha = min(1, epsilon/sigma), S = 8 sigma/epsilon, b0 = 4 sigma^2/epsilon^2.
+
+        The first batch has the size b0.
 
         With steps of length epsilon/L, the squared error is at most max(sigma^2/b0, 2 epsilon
         sigma/S).

@@ -38,7 +38,7 @@ INITIAL_MOMENTA = ("gradient", "zero")
 
 @dataclass(frozen=True, kw_only=True)
 class MomentumAlgorithm(Algorithm):
-    """Base class of methods that query linear minimisation at a momentum.
+    """Base class of methods that minimise <d, v> over a norm ball, for an average d of gradients.
 
     The momentum is an average of batch gradients.
     """
@@ -54,13 +54,13 @@ class MomentumAlgorithm(Algorithm):
     batch: int = integer(MISSING, "b, drawn uniformly with replacement")
 
     def batch_gradient(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Gradient:
-        """Return g_k, the mean of the component gradients at x over a random batch."""
+        """Return the mean of the component gradients at x over a random batch."""
         return ask.batch(ask.sample(rng, self.batch), x)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalGradient(MomentumAlgorithm):
-    """Base class of scg and uscg, which average gradients; the newest one has the weight alpha."""
+    """Base class of scg and uscg, which average gradients, the newest with the weight alpha."""
 
     alpha: float | None = positive(
         None, "alpha, weight of the newest gradient, in (0, 1]; k^(-1/2) if not given", upper=1.0
@@ -87,7 +87,7 @@ class ConditionalGradient(MomentumAlgorithm):
             yield State(x, at, d)
 
     def update(self, x: Point, v: Point) -> Point:
-        """Return the next iterate (1 - gamma) x + gamma v."""
+        """Return the next iterate (1 - gamma) x + gamma v, for the linear minimiser v."""
         return combine(x, v, self.step)
 
 
@@ -106,7 +106,7 @@ class SCG(ConditionalGradient):
 
 @dataclass(frozen=True, kw_only=True)
 class WeightDecayAlgorithm(MomentumAlgorithm):
-    """Base class of methods with weight decay, whose iterates may leave the ball."""
+    """Base class of methods with weight decay, whose iterates may leave the ball of the norm."""
 
     decay: float = nonnegative(0.0, "mu, weight decay: gamma mu x is subtracted in a step")
 
@@ -118,13 +118,13 @@ class WeightDecayAlgorithm(MomentumAlgorithm):
             )
 
     def update(self, x: Point, v: Point) -> Point:
-        """Return the next iterate (1 - gamma mu) x + gamma v."""
+        """Return the next iterate (1 - gamma mu) x + gamma v, for the linear minimiser v."""
         return (1.0 - self.step * self.decay) * x + self.step * v
 
 
 @dataclass(frozen=True, kw_only=True)
 class USCG(WeightDecayAlgorithm, ConditionalGradient):
-    """Unconstrained stochastic conditional gradient, which steps along linear minimisers."""
+    """Unconstrained stochastic conditional gradient: steps gamma v along linear minimisers v."""
 
     name = "uscg"
     summary = "steps along minimisers over the ball of a norm at averaged gradients (Scion)"
@@ -157,13 +157,13 @@ class USCGMVR(EstimatorAlgorithm):
         return STORM(self.batch, self.alpha, self.snapshot)
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the next iterate, by a step along the linear minimiser at the estimate."""
+        """Return the next iterate, a step from x along the linear minimiser for the estimate g."""
         return x + self.step * ask.lo(g)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Almond(MomentumAlgorithm):
-    """Almond, which averages linear minimisers instead of gradients."""
+    """Almond: steps along an average of linear minimisers, rather than of gradients."""
 
     name = "almond"
     summary = "steps along averages of minimisers over the ball of a norm"
@@ -188,7 +188,7 @@ class Almond(MomentumAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class Muon(WeightDecayAlgorithm):
-    """Muon without Nesterov's momentum; the step eta of its source is gamma rho."""
+    """Muon without Nesterov's momentum; gamma rho here is the step eta of its source."""
 
     name = "muon"
     summary = "Muon: orthogonalised momentum, over the spectral norm"

@@ -48,7 +48,7 @@ class ProximalMethod(EstimatorAlgorithm):
 
     @property
     def sampler_asks(self) -> frozenset[str]:
-        """Oracles that a run queries if the problem is a sampler.
+        """Oracles that a run queries on a sampler, a problem without n.
 
         They are those of `asks`; the online form needs no full gradient, as a sampler has none.
         """
@@ -87,7 +87,10 @@ class ProxGD(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """min over k <= t of |G_{1/L}(x_k)| <= sqrt(2 L h0/(t+1)) <= epsilon."""
+        """Return the method with step 1/L and the least T with sqrt(2 L h0/(T+1)) <= epsilon.
+
+        The left side bounds the least |G_{1/L}(x_k)| over k <= T.
+        """
         L, h0 = cls.schedule_constants(constants, "L_f", "delta")
         iterations = max(1, round_up(2.0 * L * h0 / epsilon**2) - 1)
         return cls.from_schedule(overrides, iterations=iterations, step=1.0 / L)
@@ -124,10 +127,10 @@ class ProxSGD(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """E|G|^2 <= 8 L h0/T + 6 sigma^2/b <= epsilon with step 1/(2L); each term is epsilon/2.
+        """Return the method with step 1/(2L), and T and b with 8 L h0/T = 6 sigma^2/b = epsilon/2.
 
-        The bound follows from the source's descent with alpha gamma - L gamma^2 = 1/(4L), and from
-        |G|^2 <= 2|G~|^2 + 2|G~-G|^2.
+        So E|G|^2 <= 8 L h0/T + 6 sigma^2/b <= epsilon. The bound follows from the source's descent
+        with alpha gamma - L gamma^2 = 1/(4L), and from |G|^2 <= 2|G~|^2 + 2|G~-G|^2.
         """
         L, h0, sigma2 = cls.schedule_constants(constants, "L", "delta", "sigma2")
         return cls.from_schedule(
@@ -163,7 +166,10 @@ class ProxSVRG(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """E|G_eta|^2 <= 18 L h0/T <= epsilon with b = n^(2/3), m = n^(1/3), eta = 1/(3L)."""
+        """Return the method with b = n^(2/3), m = n^(1/3), step 1/(3L) and 18 L h0/T <= epsilon.
+
+        The bound is on E|G_eta|^2.
+        """
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         n = constants.n
         return cls.from_schedule(
@@ -190,7 +196,7 @@ class SmoothSVRG(ProxSVRG):
 
 
 class ProjectedSVRG(ProxSVRG):
-    """Projected SVRG with the setting of qu2018: b = n^(2/3), m = n^(1/3), step 1/(3L)."""
+    """Projected SVRG with the parameters of qu2018: b = n^(2/3), m = n^(1/3), step 1/(3L)."""
 
     name = "projected-svrg"
     summary = "projected SVRG"
@@ -236,7 +242,9 @@ class ProxSVRGPlus(ProxSVRG):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """36 L h0/T <= epsilon with eta = 1/(6L), m = sqrt b, b = min(n, 1/epsilon)^(2/3).
+        """Return the method with step 1/(6L), b = min(n, 1/epsilon)^(2/3), m = sqrt b and T.
+
+        T is the least with 36 L h0/T <= epsilon.
 
         Online B = min(n, 6 sigma^2/epsilon), where n stands for the full gradient. T and B follow
         from E|G|^2 <= 18 L h0/T + 3 sigma^2/(2B). One step decreases F by at least |G|^2/(18L) -
@@ -270,7 +278,7 @@ class ProxSVRGPlus(ProxSVRG):
             If a parameter is missing.
         """
         if overrides.get("online") and overrides.get("snapshot") is None:
-            raise InputError(f"online=true of {cls.name} needs snapshot (B): give it or epsilon.")
+            raise InputError(f"online=true of {cls.name} needs a batch: give snapshot or epsilon.")
         return super().explicit(constants, **overrides)
 
 
@@ -298,7 +306,10 @@ class ProxSAGA(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """E|G_eta|^2 <= 50 L h0/(3T) <= epsilon with b = n^(2/3), eta = 1/(5L), L = L_max."""
+        """Return the method with b = n^(2/3), step 1/(5L), L = L_max, and 50 L h0/(3T) <= epsilon.
+
+        The bound is on E|G_eta|^2.
+        """
         L, h0 = cls.schedule_constants(constants, "L_max", "delta")
         return cls.from_schedule(
             overrides,
@@ -321,8 +332,9 @@ class SmoothSAGA(ProxSAGA):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """E|grad f|^2 <= 3 L n^(2/3) h0/(T (1 - 1/(12 n^(2/3)))), b = 1, eta = 1/(3 L n^(2/3)).
+        """Return the method with b = 1, step 1/(3 L n^(2/3)), L = L_max, and T for epsilon.
 
+        Then E|grad f|^2 <= 3 L n^(2/3) h0/(T (1 - 1/(12 n^(2/3)))).
         The source's bound lacks the last factor. With equal f_i, SAGA is gradient descent with this
         step, whose exact worst case needs that factor.
         """
@@ -371,12 +383,15 @@ class ProxSpiderBoost(ProximalMethod):
 
     @classmethod
     def bound_constant(cls) -> float:
-        """Return the constant c of the bound E|G|^2 <= c L Delta/T."""
+        """Return the constant c of the theorem's bound E|G|^2 <= c L Delta/T."""
         return 20.0
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """E|G_eta|^2 <= 20 L Delta/T <= epsilon^2 with q = S = sqrt n, eta = 1/(2L)."""
+        """Return the method with q = S = sqrt n, step 1/(2L) and c L Delta/T <= epsilon^2.
+
+        The left side bounds E|G_eta|^2; c is `bound_constant`.
+        """
         L, delta = cls.schedule_constants(constants, "L", "delta")
         root = math.sqrt(constants.n)
         return cls.from_schedule(
@@ -403,7 +418,7 @@ class SpiderBoost(ProxSpiderBoost):
 
     @classmethod
     def bound_constant(cls) -> float:
-        """Return the constant of wang2019 theorem 1.
+        """Return the constant c = 4 of the bound E|grad f|^2 <= c L Delta/T of wang2019 theorem 1.
 
         pfbench derives it, as the paper prints O(.) only.
         """

@@ -30,7 +30,7 @@ _MOVES = 1e-15
 
 
 def condg(ask: AlgorithmOracles, l: Any, u: Point, lam: float, eta: float) -> Point:  # noqa: E741
-    """Return a point of C where the Frank-Wolfe gap of phi is at most eta (qu2018 algorithm 1).
+    """Minimise <l, x> + |x - u|^2/(2 lam) over C by Frank-Wolfe until its gap is at most eta.
 
     phi is <l, x> + |x - u|^2/(2 lam) as a function of x. The result is a new point, which equals u
     if the gap at u is at most eta; u is unchanged.
@@ -74,16 +74,16 @@ class SlidingMethod(Algorithm):
 
     @property
     def eta(self) -> float:
-        """Frank-Wolfe gap at which condg stops."""
+        """Frank-Wolfe gap at which each inner loop, condg, stops."""
         return 1.0 / self.iterations if self.tolerance is None else self.tolerance
 
     @property
     def anytime(self) -> bool:
-        """Whether no iterate depends on `iterations`; false if the tolerance is 1/N."""
+        """Whether the iterates are the same for each `iterations`; not if the tolerance is 1/N."""
         return self.tolerance is not None
 
     def output_weight(self, k: int) -> float:
-        """Return the weight of output k, which is k (k+1)."""
+        """Return k (k+1), the weight of iteration k in the draw of the output."""
         return k * (k + 1.0)
 
 
@@ -110,7 +110,10 @@ class NCGS(SlidingMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """qu2018 theorem 1: the bound on min_k |G|^2 for this option is at most epsilon."""
+        """Return the method with the least N for which the bound of theorem 1 is at most epsilon.
+
+        Theorem 1 of qu2018 bounds min_k |G|^2, for each option.
+        """
         L, delta = cls.schedule_constants(constants, "L_f", "delta")
         if overrides.get("option", 1) == 1:
             N = max(1, round_up((12.0 * L * delta + 16.0 * L) / epsilon))
@@ -163,7 +166,10 @@ class StochasticNCGS(SlidingMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """qu2018 theorem 2, in its provable form: the bound is at most epsilon, eta = chi = 1/N."""
+        """Return the method with the least N for which the bound of theorem 2 is at most epsilon.
+
+        Theorem 2 of qu2018 is used in its provable form, with eta = chi = 1/N.
+        """
         L, ell, D, M, sigma2 = cls.schedule_constants(constants, "L", "ell", "D", "M", "sigma2")
 
         def bound(N: int) -> float:
@@ -210,9 +216,9 @@ class NCGSVR(SlidingMethod, EstimatorAlgorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """E|G|^2 <= 18 L (Delta+1)/T <= epsilon; m = n^(1/3), b = n^(2/3), T a multiple of m.
+        """Return the method with m = n^(1/3), b = n^(2/3), and T for epsilon, a multiple of m.
 
-        The theorem needs m^2 <= 12 b, which holds for every n.
+        Then E|G|^2 <= 18 L (Delta+1)/T. The theorem needs m^2 <= 12 b, which holds for every n.
         """
         L, delta = cls.schedule_constants(constants, "L", "delta")
         n = constants.n
@@ -226,7 +232,7 @@ class NCGSVR(SlidingMethod, EstimatorAlgorithm):
         return SVRG(self.batch, self.period, at_snapshot=True)
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the point that condg finds from x."""
+        """Return the next iterate: the result of condg from x for the gradient estimate g."""
         return self.condg(ask, g, x, 1.0 / (3.0 * self.smoothness), self.eta)
 
 
@@ -265,7 +271,9 @@ class CGS(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """li2019 theorem 1: N = 8 sqrt(L/sigma_hat), restarts = log2(delta0/epsilon).
+        """Return the method with N = 8 sqrt(L/sigma_hat) and log2(delta0/epsilon) restarts.
+
+        The schedule is that of li2019 theorem 1.
 
         L, sigma_hat and delta0 are the explicit parameters, or else the problem's constants.
         """
@@ -283,23 +291,23 @@ class CGS(Algorithm):
 
     @classmethod
     def resolve_constant(cls, name: str, constants: Constants, parameters: dict[str, Any]) -> float:
-        """Return the explicit parameter `name`, or the problem's constant if it is not given."""
+        """Return the parameter `name` if it is given, else the problem's constant of this name."""
         if name in parameters:
             return check_real(name, parameters[name], above=0.0)
         constant = {"smoothness": "L_f", "curvature": "sigma_hat", "delta": "delta"}[name]
         return cls.schedule_constants(constants, constant)[0]
 
     def eta(self, t: int, k: int) -> float:
-        """Return the gap at which condg stops in inner iteration k of outer iteration t."""
+        """Return the gap at which condg stops, in inner iteration k of outer iteration t."""
         D2 = 4.0 * self.delta * 2.0**-t / self.curvature
         return 2.0 * self.smoothness * D2 / (self.period * k)
 
     def gradient(self, ask: AlgorithmOracles, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
-        """Return the full gradient at z."""
+        """Return the full gradient at z; STORC returns an estimate instead."""
         return ask.gradient(z)
 
     def snapshot_gradient(self, ask: AlgorithmOracles, y0: Point) -> Any:
-        """Return the reference gradient of an outer iteration; None, as the method needs none."""
+        """Return None: unlike STORC, CGS needs no gradient at the start of an outer iteration."""
         return None
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
@@ -338,7 +346,11 @@ class STORC(CGS):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """li2019 theorem 2: m = 5200 N L_max/sigma_hat (convex f_i), else 8000 N L~/sigma_hat."""
+        """Return the method with N and restarts of CGS, and m = 5200 N L_max/sigma_hat or more.
+
+        The schedule is that of li2019 theorem 2: m is as stated for convex f_i, else 8000 N
+        L~/sigma_hat.
+        """
         L = cls.resolve_constant("smoothness", constants, overrides)
         sigma = cls.resolve_constant("curvature", constants, overrides)
         L_max, ell = cls.schedule_constants(constants, "L_max", "ell")
@@ -349,7 +361,7 @@ class STORC(CGS):
 
     @classmethod
     def practical(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm with the theorem's schedule, but m = n^(2/3).
+        """Return the method with the theorem's schedule, but with the batch m = n^(2/3).
 
         The m of the theorem is far above n.
         """
@@ -357,16 +369,19 @@ class STORC(CGS):
         return super().theory(epsilon, constants, **{"batch": batch} | overrides)
 
     def snapshot_gradient(self, ask: AlgorithmOracles, y0: Point) -> Any:
-        """Return the full gradient at the snapshot y0."""
+        """Return the full gradient at the snapshot y0, the start of an outer iteration."""
         return ask.gradient(y0)
 
     def gradient(self, ask: AlgorithmOracles, z: Point, y0: Point, mean: Any, rng: Any) -> Any:
-        """Return the estimate mean over S of [grad f_i(z) - grad f_i(y_0)] + grad f(y_0)."""
+        """Return the SVRG estimate of grad f(z); `mean` is the gradient at the snapshot y0.
+
+        The estimate is the mean over S of [grad f_i(z) - grad f_i(y_0)] plus grad f(y_0).
+        """
         return ask.difference(draw_batch(rng, ask.n, self.batch), z, y0) + mean
 
 
 def draw_batch(rng: np.random.Generator, n: int, size: int) -> Any:
-    """Return `size` random indices below n, uniform with replacement.
+    """Draw `size` indices below n with replacement; if size > n, as indices with multiplicities.
 
     If `size` is above n, they are returned as distinct indices with multinomial counts.
     """

@@ -29,7 +29,7 @@ _NEEDS = frozenset({"gradient", "difference"})
 
 @dataclass(frozen=True, kw_only=True)
 class RecursiveMethod(EstimatorAlgorithm):
-    """Base class of the three methods, with their iterations, batch, period and estimator."""
+    """Base class of SARAH, SPIDER and Prox-SpiderBoost-M, with their common parameters."""
 
     iterations: int = integer(MISSING, "T")
     batch: int = integer(MISSING, "S")
@@ -64,8 +64,9 @@ class SARAH(RecursiveMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Take one outer loop of p steps: E|grad f|^2 <= 2 h0/(eta p) <= epsilon, b = sqrt n.
+        """Return the method with b = sqrt n and one outer loop of the least p for epsilon.
 
+        Then E|grad f|^2 <= 2 h0/(eta p) <= epsilon.
         eta = 2/(L (1 + sqrt(1 + 4m/b))) with m = p - 1; p is the least that satisfies the bound.
         """
         L, h0 = cls.schedule_constants(constants, "L", "delta")
@@ -128,7 +129,10 @@ class Spider(RecursiveMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """K = floor(4 L Delta/epsilon^2) + 1, q = S = sqrt n, n0 = 1: E|grad f| <= 5 epsilon."""
+        """Return the method with q = S = sqrt n, step epsilon/L, K > 4 L Delta/epsilon^2.
+
+        K is floor(4 L Delta/epsilon^2) + 1. With n0 = 1, E|grad f| <= 5 epsilon.
+        """
         L, delta = cls.schedule_constants(constants, "L", "delta")
         root = round_up(math.sqrt(constants.n))
         return cls.from_schedule(
@@ -177,7 +181,10 @@ class ProxSpiderBoostM(RecursiveMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """beta = 1/(8L), q = S = sqrt n; T of prox-spiderboost (theorem 3 prints O(.) only)."""
+        """Return the method with q = S = sqrt n, beta = 1/(8L), and the T of prox-spiderboost.
+
+        Theorem 3 of wang2019 states T only in O(.).
+        """
         L, delta = cls.schedule_constants(constants, "L", "delta")
         root = math.sqrt(constants.n)
         return cls.from_schedule(

@@ -38,7 +38,7 @@ class StochasticFrankWolfe(EstimatorAlgorithm):
 def constant_step_schedule(
     error_constant: float, L: float, D: float, h0: float, epsilon: float
 ) -> dict[str, Any]:
-    """Return T and a step gamma with h0/(T gamma) + a L D^2 gamma <= epsilon.
+    """Return T and gamma with h0/(T gamma) + a L D^2 gamma <= epsilon, where a is `error_constant`.
 
     a is `error_constant`. The best gamma is sqrt(h0/(a T L D^2)), for which the left side is 2
     sqrt(a L D^2 h0/T). T is increased if gamma would exceed 1.
@@ -67,7 +67,10 @@ class SFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """b = T, gamma = sqrt(2 h0/(T L D^2)): (sqrt(2 h0 L D^2) + D sigma)/sqrt T <= epsilon."""
+        """Return the method with b = T, gamma = sqrt(2 h0/(T L D^2)), and the least T for epsilon.
+
+        T is the least with (sqrt(2 h0 L D^2) + D sigma)/sqrt T <= epsilon.
+        """
         L, D, h0, sigma2 = cls.schedule_constants(constants, "L", "D", "delta", "sigma2")
         root = math.sqrt(2.0 * h0 * L) * D + D * math.sqrt(sigma2)
         T = max(1, round_up((root / epsilon) ** 2), round_up(2.0 * h0 / (L * D * D)))
@@ -97,9 +100,10 @@ class SVFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """m = n^(1/3) rounded up, b = m^2: the error is at most L gamma D.
+        """Return the method with m = n^(1/3), b = m^2, and T and gamma for epsilon.
 
-        So the mean gap is at most h0/(T gamma) + (3/2) L D^2 gamma <= epsilon.
+        m is rounded up. The error of the estimate is at most L gamma D. So the mean gap is at most
+        h0/(T gamma) + (3/2) L D^2 gamma <= epsilon.
         """
         m = round_up(constants.n ** (1 / 3))
         L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
@@ -134,7 +138,10 @@ class SAGAFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Repaired: b = n^(2/3), error at most sqrt 2 L gamma D n/b^(3/2), L = L_max.
+        """Return the method with b = n^(2/3), or n^(1/3) for option=claimed, and T and gamma.
+
+        The default, with b = n^(2/3), repairs the source: the error is at most sqrt 2 L
+        gamma D n/b^(3/2), with L = L_max.
 
         A stored gradient is about n/b iterations old. With option=claimed, b = n^(1/3), and the
         step is that of the source, as for `svfw`.

@@ -295,7 +295,7 @@ def _list_claim_names_or_raise(names: Any) -> list[str]:
         )
     name_list = list(names)
     if not name_list:
-        raise InputError("names=[] names no claim: leave it out for all claims.")
+        raise InputError("names=[] names no claim: to verify all claims, leave out names.")
     for name in name_list:
         if not isinstance(name, str):
             raise InputError(f"names must be strings, got {brief_repr(name)}.")

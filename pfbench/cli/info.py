@@ -132,10 +132,10 @@ def _describe_theory(cls: Any) -> str | None:
 
     if getdoc(getattr(cls, "theory", None)) in (None, getdoc(Algorithm.theory)):
         return None
-    theory = docstring_summary(cls.theory).removeprefix("Return the schedule of ")
+    theory = docstring_summary(cls.theory)
     if hasattr(cls, "estimator_parameters"):
         theory += f"; {docstring_summary(cls.estimator_parameters)}"
-    return theory
+    return theory.replace("Return ", "")
 
 
 def _describe_requirement(verb: str) -> str:

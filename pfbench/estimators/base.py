@@ -19,7 +19,7 @@ Estimate = Callable[[Point], Gradient]
 
 
 class CoinEstimateFunction:
-    """Function that returns gradient estimates, and flips a coin before each but the first.
+    """Function that flips a coin and returns a gradient estimate; the first estimate needs no coin.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class CoinEstimateFunction:
         self._estimate, self._rng, self._chance, self._has_started = estimate, rng, chance, False
 
     def __call__(self, x: Point) -> Gradient:
-        """Flip the coin, and return the gradient estimate at x."""
+        """Flip the coin, except in the first call, and return the gradient estimate at x."""
         if self._has_started:
             self.coin = bool(self._rng.random() < self._chance)
         self._has_started = True
@@ -49,7 +49,7 @@ class CoinEstimateFunction:
 
 
 def latest_coin(estimate_function: Estimate) -> bool | None:
-    """Return whether the latest coin of an estimate function was heads; None if it has no coin."""
+    """Return whether an estimate function's latest coin was heads; None if it flipped no coin."""
     return getattr(estimate_function, "coin", None)
 
 
@@ -82,16 +82,16 @@ class Estimator(ABC):
 
     @abstractmethod
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
 
     def draw(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Any:
-        """Return a random batch S of size `batch`."""
+        """Draw a batch of size `batch`; by default, components are drawn with replacement."""
         return ask.sample(rng, self.batch)
 
 
 @dataclass(frozen=True)
 class EpochEstimator(Estimator):
-    """Base class of estimators that take a reference gradient every `period` iterations.
+    """Base class of estimators that compute a reference gradient every `period` iterations.
 
     The reference gradient is the full gradient. If `snapshot` is given, it is the mean over a
     batch of this size (online form), or the full gradient if the size is n.

@@ -1,4 +1,4 @@
-"""PAGE and L-SVRG: loopless estimators, whose epochs have random length.
+"""PAGE and L-SVRG: estimators that compute a full gradient at random, not in fixed epochs.
 
 A coin is flipped before each estimate but the first, which is the full gradient. Heads, with
 probability p, ends the epoch and gives a full gradient. The source of L-SVRG flips after the step,
@@ -18,7 +18,7 @@ from pfbench.points import keep
 
 @dataclass(frozen=True)
 class LooplessEstimator(Estimator):
-    """Base class of estimators that take a full gradient with probability `refresh`."""
+    """Base class of estimators that compute a full gradient with probability `refresh`."""
 
     refresh: float
 
@@ -28,7 +28,9 @@ class LooplessEstimator(Estimator):
 
 
 class PAGE(LooplessEstimator):
-    """``g_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] + g_{t-1}``; heads: grad f(x_t).
+    """PAGE: a full gradient with probability `refresh`, else a recursive estimate as in SPIDER.
+
+    ``g_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] + g_{t-1}``; heads: grad f(x_t).
 
     It is SPIDERG with epochs of geometric length.
     """
@@ -37,7 +39,7 @@ class PAGE(LooplessEstimator):
     source = "Li, Bao, Zhang, Richtarik 2021, PAGE"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
         previous: Point = None
         g: Gradient
 
@@ -51,13 +53,16 @@ class PAGE(LooplessEstimator):
 
 
 class LSVRG(LooplessEstimator):
-    """``g_t = mean over S of [grad f_i(x_t) - grad f_i(w)] + grad f(w)``; heads: w = x_t."""
+    """L-SVRG: SVRG whose snapshot w is replaced by x_t with probability `refresh`.
+
+    ``g_t = mean over S of [grad f_i(x_t) - grad f_i(w)] + grad f(w)``; heads: w = x_t.
+    """
 
     name = "lsvrg"
     source = "Kovalev, Horvath, Richtarik 2020, L-SVRG"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
         w: Point = None
         mean: Gradient
 

@@ -16,13 +16,16 @@ from pfbench.points import keep
 
 
 class CASVRG(EpochEstimator):
-    """GE 4: SVRG ``+ [H(s) - mean over S of H_i(s)] (x_t - s)``."""
+    """CASVRG: SVRG, corrected by component Hessians at the snapshot (estimator GE 4 of shen2019).
+
+    It is SVRG ``+ [H(s) - mean over S of H_i(s)] (x_t - s)``, s the snapshot.
+    """
 
     name = "casvrg"
     source = "shen2019 GE 4"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
         iterations = count()
         s: Point = None
         mean: Gradient
@@ -42,13 +45,16 @@ class CASVRG(EpochEstimator):
 
 
 class CASPIDERG(EpochEstimator):
-    """GE 5: SPIDERG ``+ [H(s) - mean over S of H_i(s)] (x_t - x_{t-1})``."""
+    """CASPIDERG: SPIDERG, corrected by component Hessians at the snapshot (GE 5 of shen2019).
+
+    It is SPIDERG ``+ [H(s) - mean over S of H_i(s)] (x_t - x_{t-1})``, s the snapshot.
+    """
 
     name = "caspiderg"
     source = "shen2019 GE 5"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
         iterations = count()
         previous: Point = None
         g: Gradient

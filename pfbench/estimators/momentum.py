@@ -13,7 +13,7 @@ from pfbench.estimators.base import Estimate, Estimator
 
 @dataclass(frozen=True)
 class VanishingWeights:
-    """Decreasing weights: ``alpha_t = min(1, scale/(t + offset)^power)``, t = 0, 1, ...
+    """Decreasing weights of iterations: ``alpha_t = min(1, scale/(t + offset)^power)``.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class VanishingWeights:
 
 @dataclass(frozen=True)
 class AveragingEstimator(Estimator):
-    """Base class of averages of batch gradients, whose newest term has a weight alpha in (0, 1].
+    """Base class of averages of batch gradients; the newest gradient has a weight in (0, 1].
 
     The first estimate is the mean over a batch of size `snapshot`, by default S.
     """
@@ -61,14 +61,14 @@ class AveragingEstimator(Estimator):
 
 
 class HeavyBall(AveragingEstimator):
-    """``g_t = (1 - alpha_t) g_{t-1} + alpha_t mean over S of grad f_i(x_t)``."""
+    """Heavy ball: ``g_t = (1 - alpha_t) g_{t-1} + alpha_t mean over S of grad f_i(x_t)``."""
 
     name = "heavy-ball"
     source = "Mokhtari, Hassani, Karbasi 2020"
     unbiased = False
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
         t = 0
         g: Gradient
 
@@ -86,7 +86,7 @@ class HeavyBall(AveragingEstimator):
 
 
 class STORM(AveragingEstimator):
-    """``g_t = grad f_S(x_t) + (1 - alpha_t) [g_{t-1} - grad f_S(x_{t-1})]``, one S for both.
+    """STORM: ``g_t = grad f_S(x_t) + (1 - alpha_t) [g_{t-1} - grad f_S(x_{t-1})]`` for a batch S.
 
     grad f_S is the mean of grad f_i over the batch S, which is the same at both points.
     """
@@ -95,7 +95,7 @@ class STORM(AveragingEstimator):
     source = "Cutkosky, Orabona 2019, STORM"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
         t = 0
         previous: Point = None
         g: Gradient

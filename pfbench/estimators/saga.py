@@ -8,7 +8,9 @@ from pfbench.estimators.base import Estimate, Estimator
 
 
 class SAGA(Estimator):
-    """``g_t = mean over I of [grad f_i(x_t) - a_i] + mean of all a_i``; then a_j = grad f_j(x_t).
+    """SAGA: mean over a batch of grad f_i(x_t) - a_i, plus the mean of all stored gradients a_i.
+
+    ``g_t = mean over I of [grad f_i(x_t) - a_i] + mean of all a_i``; then a_j = grad f_j(x_t).
 
     The a_i are stored gradients. I and J are independent batches of size S, uniform with
     replacement. a_j is replaced once for each distinct j in J. The table starts with the gradients
@@ -19,7 +21,7 @@ class SAGA(Estimator):
     source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), ProxSAGA (algorithm 2)"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
         table: Table | None = None
 
         def estimate(x: Point) -> Gradient:

@@ -19,7 +19,7 @@ SAMPLINGS = ("uniform", "importance")
 
 @dataclass(frozen=True)
 class FullGradient(Estimator):
-    """Full gradient; the batch size is ignored."""
+    """The full gradient at each iterate; the batch size is ignored."""
 
     name = "full"
     source = "the gradient itself"
@@ -27,24 +27,26 @@ class FullGradient(Estimator):
     batch: int = 1
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
         return ask.gradient
 
 
 class SG(Estimator):
-    """GE 1: ``g_t = mean over S of grad f_i(x_t)``."""
+    """SG: the mean of component gradients over a batch (estimator GE 1 of shen2019)."""
 
     name = "sg"
     source = "shen2019 GE 1"
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
         return lambda x: ask.batch(self.draw(ask, rng), x)
 
 
 @dataclass(frozen=True)
 class SVRG(EpochEstimator):
-    """GE 2: ``g_t = mean over S of [grad f_i(x_t) - grad f_i(s)] + grad f(s)``, s the snapshot.
+    """SVRG: mean over a batch of [grad f_i(x_t) - grad f_i(s)], plus grad f(s); s is the snapshot.
+
+    It is the estimator GE 2 of shen2019.
 
     If `at_snapshot` is true, a batch is also drawn and queried at the snapshot itself, as in Reddi
     et al. 2016 and qu2018 algorithm 4. The estimate at the snapshot is still the reference
@@ -57,7 +59,7 @@ class SVRG(EpochEstimator):
     at_snapshot: bool = False
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
         iterations = count()
         s: Point = None
         mean: Gradient
@@ -87,7 +89,7 @@ class DoublingSPIDER(Estimator):
     batch: int = 1
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
         numbers = count(1)
         previous: Point = None
         g: Gradient
@@ -108,7 +110,9 @@ class DoublingSPIDER(Estimator):
 
 @dataclass(frozen=True)
 class SPIDERG(EpochEstimator):
-    """GE 3: ``g_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] + g_{t-1}``.
+    """SPIDERG: mean over a batch of [grad f_i(x_t) - grad f_i(x_{t-1})], plus g_{t-1}.
+
+    It is the estimator GE 3 of shen2019.
 
     With sampling=importance, i is drawn with probability q_i = L_i/(sum of L_j), and its difference
     is divided by n q_i, as in Lan 2020, algorithm 7.12.
@@ -124,7 +128,7 @@ class SPIDERG(EpochEstimator):
         check_choice("sampling", self.sampling, SAMPLINGS)
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
         change = partial(self._mean_difference, ask, rng)
         if self.sampling == "importance":
             change = partial(self._importance_mean_difference, ask, rng, ask.component_smoothness())
@@ -152,7 +156,7 @@ class SPIDERG(EpochEstimator):
     def _importance_mean_difference(
         self, ask: AlgorithmOracles, rng: np.random.Generator, L: Floats, x: Point, y: Point
     ) -> Gradient:
-        """Return the mean of (grad f_i(x) - grad f_i(y))/(n q_i) over a batch drawn by q_i.
+        """Return the mean of (grad f_i(x) - grad f_i(y))/(n q_i) over i drawn with probability q_i.
 
         Components with equal L_i share one oracle query.
         """

@@ -13,7 +13,9 @@ from pfbench.estimators.base import Estimate, Estimator
 
 @dataclass(frozen=True)
 class ZeroSARAH(Estimator):
-    """``g_t = (1 - lam) g_{t-1} + lam mean_i y_i + mean over S of d_i``, then y_i = grad f_i(x_t).
+    """ZeroSARAH: SARAH's recursive estimate, corrected with weight `lam` by a table of gradients.
+
+    ``g_t = (1 - lam) g_{t-1} + lam mean_i y_i + mean over S of d_i``, then y_i = grad f_i(x_t).
 
     ``d_i = grad f_i(x_t) - grad f_i(x_{t-1}) + lam (grad f_i(x_{t-1}) - y_i)``; the gradient of
     each distinct i in S is stored once, as y_i. The table starts with all gradients at x_0. If
@@ -32,7 +34,7 @@ class ZeroSARAH(Estimator):
         check_real("lam", self.lam, above=0.0, upper=1.0)
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
         table: Table | None = None
         previous: Point = None
         g: Gradient
@@ -54,7 +56,7 @@ class ZeroSARAH(Estimator):
 
 @dataclass
 class ZeroTable:
-    """Table of component gradients that starts with zeros.
+    """Table of component gradients that starts with zeros, so that no full gradient is queried.
 
     It queries the gradients of single components, and stores them.
 
@@ -73,13 +75,13 @@ class ZeroTable:
     mean: Gradient = field(default_factory=lambda: np.zeros(()))
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
-        """Return the mean of grad f_i(x) - a_i over a sample; a_i is the stored gradient."""
+        """Return the mean over a sample of grad f_i(x) minus the stored gradient of f_i."""
         return np.asarray(
             np.mean([fresh - old for _, fresh, old in self._query_components(sample, x)], axis=0)
         )
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
-        """Return the mean of grad f_i(x) - a_i over a sample, and store the new gradients.
+        """Return the `difference` for a sample, and store the new gradients grad f_i(x).
 
         Each distinct index is stored once.
         """
@@ -90,7 +92,7 @@ class ZeroTable:
         return np.asarray(np.mean([fresh - old for _, fresh, old in components], axis=0))
 
     def _query_components(self, sample: Indices, x: Point) -> list[tuple[int, Gradient, Gradient]]:
-        """Return, for each index of a sample, (index, gradient at x, stored gradient)."""
+        """Return, for each index of a sample, the index, the gradient at x and the stored one."""
         return [
             (int(i), g, self.gradients.get(int(i), np.zeros_like(g)))
             for i in np.asarray(sample)

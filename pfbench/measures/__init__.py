@@ -1,4 +1,4 @@
-"""Measures of stationarity and error, which are uncounted functions of a problem and a state."""
+"""Measures of stationarity and error: functions of a problem and a state; no call is counted."""
 
 from pfbench.measures.catalogue import (
     BRACKETS,

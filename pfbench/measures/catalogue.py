@@ -27,7 +27,7 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
 
 
 class MeasureInfo(NamedTuple):
-    """Description of a measure in one line, and its source."""
+    """One-line description of a measure, and the source that defines it."""
 
     summary: str
     source: str

@@ -30,13 +30,13 @@ def value(problem: Problem, state: State) -> float:
 
 
 def objective(problem: Problem, state: State) -> float:
-    """Return Psi(x) = f(x) + h(x); f(x) where h is the indicator of a set."""
+    """Return Psi(x) = f(x) + h(x), h the penalty; with a set in place of a penalty, return f(x)."""
     h = problem.penalty
     return value(problem, state) + (0.0 if h is None else h.value(state.x))
 
 
 def fw_gap(problem: Problem, state: State) -> IntervalMeasure | None:
-    """Return bounds of V(x) = max over u in C of <grad f(x), x - u> (Jaggi 2013).
+    """Return bounds of the Frank-Wolfe gap V(x) = max over u in the set of <grad f(x), x - u>.
 
     The bounds are equal if the gap is computed exactly. The result is None without a feasible set.
 
@@ -61,7 +61,7 @@ def fw_gap(problem: Problem, state: State) -> IntervalMeasure | None:
 
 
 def _gap_rounding_tolerance(problem: Problem, x: Point, g: Gradient) -> float:
-    """Return the largest amount by which rounding can put a gap below 0 at a point of the set.
+    """Return the largest amount by which rounding can make the gap negative at a point of the set.
 
     Each entry of x may be outside by 1e-9 times the size of the set; see `ConvexBody.contains`.
     """
@@ -101,12 +101,12 @@ _ROOT = 1e150
 
 
 def coin(problem: Problem, state: State) -> float | None:
-    """Return 1 if the estimate of this step had its coin at heads, else 0; None without a coin."""
+    """Return 1 if the estimator's coin fell heads in this step, 0 if tails; None without a coin."""
     return None if state.coin is None else float(state.coin)
 
 
 def estimator_error(problem: Problem, state: State) -> float | None:
-    """Return |g_t - grad f(x_t)| for the gradient estimate g_t at x_t; None if there is none.
+    """Return |g_t - grad f(x_t)| for the state's gradient estimate g_t at x_t; None without one.
 
     In row k of the trace, x_t is the iterate x_{k-1}.
     """

@@ -17,7 +17,7 @@ from pfbench.points import view
 
 @dataclass(frozen=True)
 class UserMeasure:
-    """Measure from a user-defined function, which cannot change the run or damage its trace.
+    """Measure by a user-defined function, which cannot change the run and whose result is checked.
 
     Attributes
     ----------
@@ -40,15 +40,15 @@ class UserMeasure:
         if not isinstance(function, tuple):
             return _check_measure_value(function)
         if len(function) != 2:
-            raise InputError(f"it returned {len(function)} numbers: return (lower, upper)")
+            raise InputError(f"the function returned {len(function)} numbers, not (lower, upper)")
         lower, upper = map(_check_measure_value, function)
         if lower > upper:
-            raise InputError(f"it returned ({lower:g}, {upper:g}), which has lower > upper")
+            raise InputError(f"the function returned ({lower:g}, {upper:g}): lower > upper")
         return lower, upper
 
 
 def _protect_state(state: State) -> State:
-    """Return the state with a copy or a view of its iterate, and read-only arrays."""
+    """Return a state for user code: read-only arrays, and a copy or a view of the iterate."""
     point, estimate, output = (
         as_read_only(item) if isinstance(item, np.ndarray) else item for item in state[1:4]
     )
@@ -59,7 +59,7 @@ def _check_measure_value(value: Any) -> float:
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise InputError(f"it returned {reprlib.repr(value)}, not a number, (lower, upper) or None")
+        raise InputError(f"{reprlib.repr(value)} is not a number, (lower, upper) or None")
     if math.isnan(value):
-        raise InputError("it returned NaN: return None where the measure is not defined")
+        raise InputError("the function returned NaN: return None where the measure is not defined")
     return float(value)

@@ -73,7 +73,7 @@ class Oracles:
             self.n = backend.n
 
     def __getattr__(self, name: str) -> Never:
-        """Raise for n of a sampler, with the remedy, and for names that oracles do not have."""
+        """Raise AttributeError for an unknown name; for n of a sampler, say what to use instead."""
         if name == "n":
             raise NoComponentsError(
                 "a sampler has no n: draw by ask.sample(rng, size), in place of "
@@ -91,14 +91,14 @@ class Oracles:
         return rng.integers(self.n, size=size)
 
     def gradient(self, x: Point) -> Gradient:
-        """Return the full gradient at x: 1 FO, n SFO."""
+        """Return the full gradient at x, counted as 1 FO and n SFO."""
         checks = self._checks
         checks.check_points("gradient", x)
         g = self._ledger.charge(((SFO, self.n), (FO, 1)), self._backend.gradient, x)
         return checks.check_gradient_answer("gradient", g)
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
-        """Return the mean of the sampled component gradients at x: len(sample) SFO."""
+        """Return the mean of the sampled component gradients at x, counted as len(sample) SFO."""
         if sample.__class__ is not _ARRAY or sample.dtype is not _INDEX or sample.ndim != 1:
             sample = as_indices(sample)
         checks = self._checks
@@ -132,7 +132,7 @@ class Oracles:
         return checks.check_gradient_answer("difference", g)
 
     def lo(self, g: Any) -> Point:
-        """Return a vertex v that minimises <g, v> over the set: 1 LO."""
+        """Return a vertex v that minimises <g, v> over the set, counted as 1 LO."""
         checks = self._checks
         if not checks.is_gradient(g):
             checks.refuse_gradient("lo", g)
@@ -145,7 +145,7 @@ class Oracles:
         )
 
     def value(self, x: Point) -> float:
-        """Return f(x): n FV."""
+        """Return f(x), counted as n FV."""
         self._checks.check_points("value", x)
         number: float = unwrap_scalar(
             "value(x)", self._ledger.charge(((FV, self.n),), self._backend.value, x)
@@ -174,19 +174,19 @@ class Oracles:
         )
 
     def hessian(self, s: Point) -> "CountedHessian":
-        """Return all component Hessians at s as linear operators: n SSO."""
+        """Return all component Hessians at s as linear operators, counted as n SSO."""
         self._checks.check_points("hessian", s)
         hessian = self._ledger.charge(((SSO, self.n),), self._backend.hessian, s)
         return CountedHessian(hessian, self._ledger, self.n, self._checks)
 
     def table(self, x: Point) -> "CountedTable":
-        """Return a table that stores every component gradient at x: n SFO."""
+        """Return a table that stores every component gradient at x, counted as n SFO."""
         self._checks.check_points("table", x)
         table = self._ledger.charge(((SFO, self.n),), self._backend.table, x)
         return CountedTable(table, self._ledger, self._checks)
 
     def component_smoothness(self) -> Floats:
-        """Return a copy of the L_i, shape (n,), known constants; no call is counted.
+        """Return a copy of the components' smoothness constants L_i, shape (n,), uncounted.
 
         Raises
         ------
@@ -203,7 +203,7 @@ class Oracles:
 
 
 class CountedHessian:
-    """All component Hessians at one point, with counted products with differences of points."""
+    """All component Hessians at one point; their products with differences x - y are counted."""
 
     __slots__ = ("_checks", "_hessian", "_ledger", "_n")
 
@@ -216,13 +216,13 @@ class CountedHessian:
         self._checks = checks
 
     def product(self, x: Point, y: Point) -> Gradient:
-        """Return the mean Hessian times x - y: n HVP."""
+        """Return the mean of all component Hessians, times x - y, counted as n HVP."""
         self._checks.check_points("hessian product", x, y)
         g = self._ledger.charge(((HVP, self._n),), self._hessian.product, x, y)
         return self._checks.check_gradient_answer("hessian product", g)
 
     def batch(self, sample: Indices, x: Point, y: Point) -> Gradient:
-        """Return the mean of the sampled component Hessians times x - y: len(sample) HVP."""
+        """Return the mean of sampled component Hessians times x - y, counted as len(sample) HVP."""
         sample = as_indices(sample)
         self._checks.check_points("hessian batch", x, y)
         g = self._ledger.charge(((HVP, len(sample)),), self._hessian.batch, sample, x, y)
@@ -230,7 +230,7 @@ class CountedHessian:
 
 
 class CountedTable:
-    """Table of stored gradients a_i, one for each component, as in SAGA; calls are counted."""
+    """Table of one stored gradient a_i for each component, as in SAGA; calls are counted."""
 
     __slots__ = ("_checks", "_ledger", "_table")
 
@@ -268,7 +268,7 @@ class CountedTable:
 
 
 class _ArgumentAndAnswerChecks:
-    """Checks of the arguments and answers of the oracles of one run."""
+    """Checks that arguments and answers of a run's oracles have the problem's format."""
 
     __slots__ = ("_form", "is_gradient", "is_point")
 
@@ -278,33 +278,33 @@ class _ArgumentAndAnswerChecks:
         self.is_gradient: Callable[[Any], bool] = _accept_all if form is None else form.is_gradient
 
     def check_points(self, verb: str, *points: Any) -> None:
-        """Raise if an argument of an oracle is not a point."""
+        """Raise an error if an argument of the oracle `verb` is not a point of the problem."""
         for x in points:
             if not self.is_point(x):
                 self.refuse_point(verb, x)
 
     def refuse_point(self, verb: str, x: Any) -> Never:
-        """Raise the error for an argument that is not a point."""
+        """Raise an error: the argument x of the oracle `verb` is not a point of the problem."""
         self._refuse(f"{verb} is queried at", x, "points of the problem", "points")
 
     def refuse_gradient(self, verb: str, g: Any) -> Never:
-        """Raise the error for an argument that is not a gradient."""
+        """Raise an error: the argument g of the oracle `verb` is not a gradient of the problem."""
         self._refuse(f"{verb} is queried for", g, "gradients of the problem", "gradients")
 
     def check_point_answer(self, verb: str, x: Point) -> Point:
-        """Return an oracle's answer if it is a point; raise otherwise."""
+        """Return the answer x of the oracle `verb`; raise an error if it is not a point."""
         if not self.is_point(x):
             self._refuse(f"the problem's {verb} returned", x, "its points", "points")
         return x
 
     def check_gradient_answer(self, verb: str, g: Gradient) -> Gradient:
-        """Return an oracle's answer if it is a gradient; raise otherwise."""
+        """Return the answer g of the oracle `verb`; raise an error if it is not a gradient."""
         if not self.is_gradient(g):
             self._refuse(f"the problem's {verb} returned", g, "its gradients", "gradients")
         return g
 
     def check_vertex_answer(self, verb: str, v: Point) -> Point:
-        """Return an oracle's answer if it is a vertex; raise otherwise."""
+        """Return the answer v of the oracle `verb`; raise an error if it is not a vertex."""
         if self._form is not None and not self._form.is_vertex(v):
             self._refuse(f"the problem's {verb} returned", v, "its vertices", "points")
         return v
@@ -320,7 +320,7 @@ def _accept_all(obj: Any) -> bool:
 
 @cache
 def restrict_oracles(verbs: frozenset[str]) -> type[Oracles]:
-    """Return a subclass of `Oracles` that answers only calls of `verbs`, and raises for others."""
+    """Return a subclass of `Oracles` with the methods `verbs`; all other oracles raise an error."""
     refused = {verb: _make_refusing_verb(verb, verbs) for verb in ORACLES if verb not in verbs}
     return type("Oracles", (Oracles,), {"__slots__": (), "__doc__": Oracles.__doc__, **refused})
 
@@ -330,8 +330,8 @@ def _make_refusing_verb(verb: str, verbs: frozenset[str]) -> Callable[..., Never
 
     def refuse(self: Oracles, *args: Any) -> Never:
         raise InputError(
-            f"it queries {verb}, which is not among the oracles that it requires ({text}): name "
-            "it in `requires`."
+            f"the method queries {verb}, which its `requires` does not name (it names {text}): add "
+            f"{verb} to `requires`."
         )
 
     return refuse

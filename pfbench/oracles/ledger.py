@@ -72,19 +72,19 @@ class Ledger:
         self._timed_calls = [0] * len(COUNTED)
 
     def start_clock(self, deadline: float) -> None:
-        """Start the run's clock; calls after `deadline`, on `time.perf_counter`, then raise."""
+        """Start the run's clock; oracle calls after `deadline` raise an error."""
         self.deadline = deadline
 
     def stop_clock(self) -> None:
-        """Stop the run's clock; no call raises for its time until the clock is started again."""
+        """Stop the run's clock; until it starts again, no deadline applies to oracle calls."""
         self.deadline = math.inf
 
     def counts(self) -> Counts:
-        """Return the counts so far."""
+        """Return the numbers of oracle calls so far, by kind."""
         return Counts(*self.counts_array)
 
     def charge(self, charges: Charges, call: Callable[..., Answer], *arguments: Any) -> Answer:
-        """Count a call, execute it, and add its time; return its answer.
+        """Count an oracle call, execute it, add its time to the oracle time, and return its answer.
 
         Raises
         ------
@@ -112,7 +112,7 @@ class Ledger:
     def charge_and_extend_untimed_calls(
         self, kind: int, amount: int, call: Callable[..., Answer], *a: Any
     ) -> Answer:
-        """Count and execute a call as `charge` does; the next calls need not read the clock."""
+        """Do as `charge`, and let some of the next calls be counted without reading the clock."""
         before = self.seconds
         untimed = self.counts_array[kind] - self._timed_calls[kind]
         answer = self.charge(((kind, amount),), call, *a)

@@ -122,7 +122,7 @@ NEEDED = frozenset(field.name for field in fields(Certificate)) - {"fixed_seed"}
 
 @dataclass(frozen=True)
 class AdversaryOutcome:
-    """Certificate of an algorithm together with the transcript and check that it rests on.
+    """Certificate of an algorithm, with the transcript and the check from which it was computed.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ def build_outcome(
     seed: int,
     findings: list[str],
 ) -> AdversaryOutcome:
-    """Run both checks of `replay`, and return the certificate with its data.
+    """Run both checks of `replay` on a transcript; return the certificate, transcript and checks.
 
     `findings` are those of the run against the resisting oracle.
     """
@@ -270,14 +270,14 @@ def _describe_span_violation(queries: replay.ReplayBackend) -> str:
         )
     else:
         return ""
-    return f"{why} (14): only the bound for T gradient queries is certified."
+    return f"{why}, against (14): only the bound for T gradient queries is certified."
 
 
 # --- files ----------------------------------------------------------------------------------------
 
 
 def transcript_path(path: Path) -> Path:
-    """Return the path of the transcript that belongs to the certificate at `path`."""
+    """Return the path of the transcript file that belongs to the certificate file at `path`."""
     return path.with_name(f"{path.stem}.transcript.npz")
 
 
@@ -350,7 +350,7 @@ def check_certificate(
     check_contestant(algorithm)
     standing = Contestant(algorithm, selector, selector, fixed_seed)
     if not replay.orthonormality_error(transcript.directions) <= ORTHONORMAL:
-        raise DataError(f"the hidden directions in {neighbour} are not orthonormal: recreate it.")
+        raise DataError(f"the hidden directions in {neighbour} are not orthonormal: redo the run.")
     problem = replace(
         make_resisting_chain(stored["horizon"], stored["dimension"]),
         directions=np.ascontiguousarray(transcript.directions).T,
@@ -372,7 +372,7 @@ _SAME = ("directions_digest", "calls_to_target", "queries", "certified_for", "sm
 
 
 def _first_differing_field(certificate: Certificate, stored: dict[str, Any]) -> str:
-    """Return the name of the first field that differs from the recomputed certificate.
+    """Return the name of the first field in which two certificates differ; empty if none does.
 
     Return an empty string if there is none.
     """
@@ -398,12 +398,12 @@ def _read_certificate(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
         Certificate.from_row(content)
         if content["schema"] != SCHEMA:
-            raise DataError(f"{path} has schema {content['schema']}; this version reads {SCHEMA}.")
+            raise DataError(f"{path} has schema {content['schema']}, not {SCHEMA}: make a new one.")
         if content["digest"] != _digest(content):
             raise DataError(f"{path} was edited: its digest does not match its content.")
         file, _ = content["transcript"]["file"], content["transcript"]["sha256"]
         if not re.fullmatch(r"[^/\\]+", file):
-            raise DataError(f"{path} names a transcript in another folder: keep both together.")
+            raise DataError(f"{path} names a transcript in another folder: put both in one folder.")
     except OSError as error:
         raise DataError(f"the certificate {path} cannot be read ({error.strerror}).") from error
     except (KeyError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Computation of certificates for several algorithms, with an engine and a store."""
+"""Certificates of several algorithms, computed by an engine or read from a store."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def obtain_certificates(
     recompute: bool = False,
     progress: Progress | None = None,
 ) -> list[ContestResult]:
-    """Return the certificate of each algorithm, from the store or from a new run.
+    """Return one certificate for each algorithm, from the store or from a new run.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def certificate_task(
     *,
     recompute: bool,
 ) -> CachedTask:
-    """Return the cached task that computes a certificate; see `obtain_certificates`."""
+    """Return the task that computes a certificate; its result is cached in the store."""
     # A function of a user's module may return an object of a class in another module.
     name = Selector.parse(contestant.selector).name
     named = {module_name(name)} if ":" in name else set()

@@ -52,7 +52,7 @@ class Contestant:
 
 @dataclass(frozen=True)
 class FixedSeedAlgorithm:
-    """Randomised algorithm made deterministic by a fixed seed.
+    """Randomised algorithm that draws from the stream of a fixed seed, so that it is deterministic.
 
     It always draws its random numbers from the stream of that seed, and ignores the generator that
     it receives.
@@ -76,14 +76,14 @@ class FixedSeedAlgorithm:
         return frozenset(getattr(self.algorithm, "asks", self.algorithm.requires))
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Run the algorithm with the random stream of the fixed seed."""
+        """Run the algorithm with the fixed seed's random stream in place of `rng`."""
         return self.algorithm.run(ask, x, random_stream(self.seed, "algorithm"))
 
 
 def make_contestant(
     text: str, problem: ZeroChain, iterations: int | None = None, fixed_seed: int | None = None
 ) -> Contestant:
-    """Return an algorithm with all its parameters set, for a run against the resisting oracle.
+    """Return the selected algorithm with all parameters set, for a run with the resisting oracle.
 
     Missing parameters get these values:
 
@@ -138,7 +138,7 @@ def make_contestant(
 
 
 def _fix_seed(algorithm: Algorithm, fixed_seed: int | None) -> Algorithm:
-    """Return the algorithm with fixed random numbers if `fixed_seed` is an integer.
+    """Return the algorithm; if a fixed seed is given, it draws from this seed's stream.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def _fix_seed(algorithm: Algorithm, fixed_seed: int | None) -> Algorithm:
 
 
 def rebuild_algorithm(selector: str, fixed_seed: int | None = None) -> Algorithm:
-    """Rebuild the algorithm of a certificate from its selector and fixed seed.
+    """Return the algorithm of a certificate, rebuilt from its selector and its fixed seed.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def list_contestants() -> list[str]:
 
 
 def check_contestant(algorithm: Algorithm) -> None:
-    """Raise RefusedError for an algorithm to which the lower bound does not apply.
+    """Raise RefusedError if the lower bound of theorem 5.1 does not apply to the algorithm.
 
     Raises
     ------
@@ -196,21 +196,21 @@ def check_contestant(algorithm: Algorithm) -> None:
     _check_class_is_not_randomised(type(algorithm))
     if isinstance(algorithm, NFWU) and algorithm.run_count > 1:
         raise RefusedError(
-            f"{algorithm.name} with several runs draws an iterate of each, and theorem 5.1 of "
-            "shen2019 is about deterministic algorithms: leave out restarts and probability, "
-            "or fix its seed (--fixed-seed 0)."
+            f"{algorithm.name} with several runs returns a random iterate, but theorem 5.1 of "
+            "shen2019 holds for deterministic algorithms only: leave out restarts and probability, "
+            "or fix the seed (--fixed-seed 0)."
         )
     value = getattr(algorithm, "asks", algorithm.requires)
     if "norm" in value:
         raise RefusedError(
-            f"{algorithm.name} minimises over the ball of a norm and does not stay in it, and theorem "  # noqa: E501
-            "5.1 of shen2019 is about methods over a set: take scg instead, with a fixed seed "
+            f"{algorithm.name} minimises over the ball of a norm and does not stay in it, but theorem "  # noqa: E501
+            "5.1 of shen2019 holds for methods that stay in a set: take scg, with a fixed seed "
             "(--fixed-seed 0)."
         )
     for verb in sorted(value - AVAILABLE_ORACLES):
         raise RefusedError(
-            f"{algorithm.name} queries {verb}, and theorem 5.1 of shen2019 is about first-order "
-            "methods over a set: choose one that queries only gradients, values and LO."
+            f"{algorithm.name} queries {verb}, but theorem 5.1 of shen2019 holds for first-order "
+            "methods over a set: choose a method that queries only gradients, values and LO."
         )
 
 
@@ -218,13 +218,13 @@ def _check_class_is_not_randomised(kind: type[Algorithm]) -> None:
     """Raise RefusedError for a class of algorithms that draw random numbers."""
     if not kind.deterministic and not _draws_components_only(kind):
         raise RefusedError(
-            f"{kind.name} is randomised, and theorem 5.1 of shen2019 is about deterministic "
-            "algorithms: choose a deterministic one, or fix its seed (--fixed-seed 0)."
+            f"{kind.name} is randomised, but theorem 5.1 of shen2019 holds for deterministic "
+            "algorithms only: choose a deterministic one, or fix the seed (--fixed-seed 0)."
         )
 
 
 def _draws_components_only(kind: type) -> bool:
-    """Return whether the only random numbers of a method are component indices.
+    """Return whether a method draws only component indices, so that n = 1 makes it deterministic.
 
     This is so for the NFWU methods without a coin.
     """
@@ -265,7 +265,7 @@ def _default_parameters(
 
 
 def _set_iterations(selector: Selector, T: int) -> Selector:
-    """Return the selector with iterations=T, unless it sets this parameter or has none."""
+    """Return the selector with iterations=T, if its class has this parameter and it is not set."""
     data = user_code.load_user_object(selector.name)
     declared = fields(data) if isinstance(data, type) and is_dataclass(data) else ()
     if "iterations" in {field.name for field in declared}:

@@ -41,7 +41,7 @@ def relative_error(values: Floats, recorded: Floats) -> float:
 
 @dataclass(frozen=True)
 class VisitedPoint:
-    """Frank-Wolfe gap and counts at a point that the algorithm queried or yielded.
+    """Frank-Wolfe gap at a queried or yielded point, with the counts of the calls before it.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class VisitedPoint:
 
 @dataclass(frozen=True)
 class AnswerCheck:
-    """Result of check (i), that the fixed function gives the recorded answers.
+    """Result of check (i): whether the fixed function gives each answer in the transcript.
 
     Attributes
     ----------
@@ -76,14 +76,14 @@ class AnswerCheck:
     queries: int
 
     def minimum(self, T: int, count_kind: str) -> float:
-        """Return the smallest gap among the points reached with fewer than T calls.
+        """Return the smallest gap at a point before T calls of the kind `count_kind`.
 
         `count_kind` is the kind of calls that is counted, "lo" or "gradient".
         """
         return min(p.gap for p in self.visited_points if getattr(p, count_kind) < T)
 
     def calls_to_gap(self, target: float, count_kind: str) -> int | None:
-        """Return the number of calls up to the first gap of at most `target`, or None.
+        """Return the number of calls before the first gap of at most `target`; None without one.
 
         `count_kind` is the kind of calls that is counted, "lo" or "gradient".
         """
@@ -93,7 +93,7 @@ class AnswerCheck:
 
 
 def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
-    """Compare every recorded answer with the fixed function, and compute every gap."""
+    """Compare each recorded answer with the fixed function's; compute the gap at each point."""
     T, mu, R = fixed.horizon, fixed.mu, fixed.set.radius
     height = fixed.L * mu**2 / chain_smoothness()
     coordinates = _row_coordinates_over_scale(fixed, transcript)
@@ -126,7 +126,7 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
 
 
 def _row_coordinates_over_scale(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
-    """Return the chain coordinates V'x/mu of every recorded point x, by row number."""
+    """Return the coordinates V'x/mu of each recorded point x along the chain's directions."""
     used = np.unique(np.append(transcript.columns["point"], transcript.columns["toward"]))
     used = used[used >= 0]
     coordinates: dict[int, Floats] = {}
@@ -145,7 +145,7 @@ def orthonormality_error(directions: Floats) -> float:
 
 
 class ReplayDiverged(BaseException):
-    """Exception for an algorithm that departs from the transcript.
+    """Exception for an algorithm whose queries or points differ from those of the transcript.
 
     It is not a subclass of Exception, so that no ``except Exception`` catches it.
     """
@@ -229,7 +229,7 @@ class ReplayBackend(CountingBackend):
         return answer.copy()
 
     def note(self, state: State) -> None:
-        """Compare the points of a yielded state with the recorded points."""
+        """Compare the points of a state that the algorithm yields with the recorded points."""
         for x in (state.x, state.at, state.output):
             if x is not None:
                 recorded = self._transcript.rows[self._next_event(YIELD).point]
@@ -240,7 +240,7 @@ class ReplayBackend(CountingBackend):
         """Raise ReplayDiverged if the algorithm stops before the end of the transcript."""
         left = len(self._transcript) - self._position
         if left:
-            raise ReplayDiverged(f"it stops {left} events before the transcript does")
+            raise ReplayDiverged(f"the algorithm stops {left} events before the transcript ends")
 
     # --- inside -------------------------------------------------------------------------------
 
@@ -248,7 +248,7 @@ class ReplayBackend(CountingBackend):
         event = next(self._events, None)
         self._position += 1
         if event is None:
-            raise ReplayDiverged(f"it goes on after the transcript ends, with a {KINDS[kind]}")
+            raise ReplayDiverged(f"the algorithm goes on after the end, with a {KINDS[kind]}")
         if event.kind != kind:
             raise ReplayDiverged(
                 f"event {self._position} is a {KINDS[kind]}, but a {KINDS[event.kind]} in the transcript"  # noqa: E501
@@ -257,11 +257,11 @@ class ReplayBackend(CountingBackend):
 
     def _compare(self, x: Any, recorded: Floats) -> None:
         if not isinstance(x, np.ndarray) or x.shape != recorded.shape:
-            raise ReplayDiverged(f"event {self._position} has no array of length {self.d}")
+            raise ReplayDiverged(f"event {self._position} has no point of shape ({self.d},)")
         self._accept(relative_error(x, recorded))
 
     def _accept(self, error: float) -> None:
-        """Record the relative error of an event; raise ReplayDiverged if it is too large."""
+        """Record the relative error of a query or point; raise ReplayDiverged if it is large."""
         if not error <= TOLERANCE:
             self.error = math.inf if math.isnan(error) else max(self.error, error)
             raise ReplayDiverged(
@@ -270,7 +270,7 @@ class ReplayBackend(CountingBackend):
         self.error = max(self.error, error)
 
     def _measure_distance_from_lo_span(self, x: Floats) -> None:
-        """Update the largest distance of a queried or yielded point from the span of LO outputs.
+        """Update the largest distance from a point to the span of LO outputs, relative to its norm.
 
         LO stands for linear minimisation.
         """
@@ -286,7 +286,7 @@ class ReplayBackend(CountingBackend):
 def check_queries(
     algorithm: Algorithm, problem: ZeroChain, transcript: Transcript, rng: np.random.Generator
 ) -> ReplayBackend:
-    """Run check (ii): answer an algorithm by the transcript, and return the backend.
+    """Run check (ii): answer an algorithm's queries from the transcript, and return the backend.
 
     The backend has the errors, and the point at which the algorithm departs from the transcript.
     """
@@ -297,5 +297,5 @@ def check_queries(
     except ReplayDiverged as reason:
         backend.departure = str(reason)
     except InputError as failure:
-        backend.departure = f"fed only the recorded answers, it fails: {failure}".rstrip(".")
+        backend.departure = f"the algorithm fails on the recorded answers: {failure}".rstrip(".")
     return backend

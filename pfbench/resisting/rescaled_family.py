@@ -1,4 +1,4 @@
-"""Calls of algorithms to V <= eps D, compared with the lower bound T(eps), for several eps.
+"""LO calls of algorithms until V <= eps D, compared with the lower bound T(eps), for several eps.
 
 The functions fbar are 1-smooth with fbar(0) - min fbar <= 1. No method that satisfies (14) has V
 <= eps D before T(eps) = (0.0016/12)/(l eps^2) LO calls, rounded down. This is theorem 5.1 of
@@ -38,7 +38,7 @@ MOST = 200_000
 
 @dataclass(frozen=True)
 class FamilyRun:
-    """Result of one algorithm at one accuracy epsilon.
+    """LO calls of one algorithm until V <= epsilon D, with the lower bound T of this number.
 
     Attributes
     ----------
@@ -62,12 +62,12 @@ class FamilyRun:
 
     @property
     def tightness(self) -> float:
-        """Number of calls divided by T; a lower bound of this ratio if the run is censored."""
+        """Number of calls divided by T; if the run is censored, a lower bound of this ratio."""
         return self.calls / self.T
 
 
 def max_epsilon(T: int) -> float:
-    """Return the largest epsilon, up to rounding, for which the lower bound is T calls."""
+    """Return the largest epsilon for which the lower bound is T calls, up to rounding."""
     check_integer("horizon", T, minimum=1)
     return math.sqrt(GAP**2 / DEPTH / chain_smoothness() / T) * (1.0 - 1e-12)
 
@@ -104,7 +104,7 @@ def run_family(
 
 
 def _run_to_target(text: str, epsilon: float, limit: int, seed: int) -> FamilyRun:
-    """Run one algorithm at one accuracy, and return the result; see `run_family`."""
+    """Run one algorithm until V <= epsilon D, and return its number of LO calls and the bound."""
     T, mu = chain_scaling(epsilon, 1.0, 1.0)
     problem = make_resisting_chain(T, L=1.0, mu=mu)
     target = epsilon * problem.set.diameter
@@ -117,7 +117,7 @@ def _run_to_target(text: str, epsilon: float, limit: int, seed: int) -> FamilyRu
 
 
 def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
-    """Yield the algorithm with each number of iterations that is tried.
+    """Yield the algorithm with each number of iterations with which it is to be tried.
 
     The tolerances of sliding methods depend on their number of iterations. So they are tried with
     T, 2T, 4T, ... iterations, up to `limit`. Other methods are tried with `limit` only.
@@ -140,7 +140,7 @@ def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
 def _calls(
     algorithm: Algorithm, oracle: ResistingOracle, target: float, limit: int, seed: int
 ) -> tuple[int, bool]:
-    """Return the LO calls until the gap is at most `target`, and whether it was reached.
+    """Return the LO calls of a run until the gap is at most `target`, and whether that is reached.
 
     If it was not reached, these are all LO calls of the run.
     """

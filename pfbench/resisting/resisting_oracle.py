@@ -49,7 +49,7 @@ _REMEMBERED = 8
 def make_resisting_chain(
     T: int, d: int | None = None, *, L: float | None = None, mu: float = 1.0
 ) -> ZeroChain:
-    """Return the zero chain whose directions are still to be chosen by a resisting oracle.
+    """Return the zero chain on which a resisting oracle is to choose the hidden directions.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def make_resisting_chain(
 
 
 class CountingBackend(ABC):
-    """Base class of backends with one component that count the calls that they receive."""
+    """Base class of backends of a single function f (n = 1) that count the calls they receive."""
 
     n = 1
     unconstrained = False
@@ -115,7 +115,7 @@ class CountingBackend(ABC):
 
 
 class ResistingOracle(CountingBackend):
-    """Backend of one run against the resisting oracle; see the module docstring.
+    """Oracles of a zero chain that draw its hidden directions as late as possible, in one run.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class ResistingOracle(CountingBackend):
     # --- the oracles --------------------------------------------------------------------------
 
     def _gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x, after drawing a new direction if one is needed."""
+        """Return the gradient at x; draw a new hidden direction first if the answer needs one."""
         x = self._vector(x)
         y, slopes, exchange = self._record_point_coordinates(x), np.empty(self.T), self._exchange
         chain.write_chain_gradient(y, slopes)
@@ -159,7 +159,7 @@ class ResistingOracle(CountingBackend):
         return answer
 
     def value(self, x: Floats) -> float:
-        """Return f(x), which never needs a new direction."""
+        """Return f(x), for which no new direction is ever drawn."""
         self.count(fv=1)
         x = self._vector(x)
         weight = self._weight_towards_last_vertex(x)
@@ -197,7 +197,7 @@ class ResistingOracle(CountingBackend):
         return answer
 
     def note(self, state: State) -> None:
-        """Record a yielded state; later directions are orthogonal to its points."""
+        """Record a yielded state: directions drawn later will be orthogonal to its points."""
         for x in (state.x, state.at, state.output):
             if x is not None:
                 x = self._vector(x)
@@ -218,11 +218,11 @@ class ResistingOracle(CountingBackend):
         return self._height * ball_gap(square, y, slopes, radius)
 
     def digest(self) -> str:
-        """Return a hash of the bits of all queried, answered and yielded numbers, in order."""
+        """Return a hash of all queries, answers and yielded points, bit by bit and in order."""
         return self._hash.hexdigest()
 
     def finish(self) -> tuple[ZeroChain, Transcript | None]:
-        """Draw the remaining directions; return the fixed function and the transcript."""
+        """Draw the remaining directions; return the function, now fixed, and the transcript."""
         while self._exchange.direction_count < self.T:
             self._exchange.draw(self._rng)
         V = self._exchange.basis.rows[self._exchange.positions]
@@ -232,7 +232,7 @@ class ResistingOracle(CountingBackend):
     # --- inside -------------------------------------------------------------------------------
 
     def _record_point_coordinates(self, x: Floats) -> Floats:
-        """Record a point as exchanged, and return its chain coordinates V'x/mu, shape (T,)."""
+        """Add x to the exchanged vectors; return its coordinates V'x/mu along the directions."""
         key = fingerprint(x)
         y = self._coordinates.get(key)
         if y is None:
@@ -243,7 +243,9 @@ class ResistingOracle(CountingBackend):
         return y
 
     def _weight_towards_last_vertex(self, x: Floats) -> float | None:
-        """Return w if x = (1 - w) q + w u up to rounding, or None.
+        """Return w if x = (1 - w) q + w u up to rounding, else None, for the latest q and u.
+
+        Here q is the last gradient query, and u is the last output of linear minimisation.
 
         Here q is the last query, and u is the last output of linear minimisation.
         """
@@ -291,7 +293,7 @@ def run_against_oracle(
     budget: Budget | None = None,
     watch: Callable[[Oracles, State], bool] | None = None,
 ) -> Counts:
-    """Run an algorithm from 0 on a backend that records the yielded states.
+    """Run an algorithm from 0 against a resisting oracle or its replay; return the ledger's counts.
 
     Return the counts of the run.
 

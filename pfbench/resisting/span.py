@@ -1,4 +1,4 @@
-"""Orthonormal basis of the vectors exchanged between an algorithm and its oracle."""
+"""Orthonormal basis of the vectors that an algorithm and its oracle have exchanged."""
 
 import math
 
@@ -19,7 +19,7 @@ vectors, and the resulting vertex has almost no weight in the next point.
 
 
 class OrthonormalBasis:
-    """Orthonormal vectors of length d, stored as rows of one preallocated d x d array.
+    """Orthonormal basis of a growing subspace of R^d; vectors are rows of a preallocated array.
 
     Only the rows in use take memory if the system allocates pages at the first write.
     """
@@ -47,7 +47,7 @@ class OrthonormalBasis:
         return coordinates + correction, outside
 
     def add(self, outside: Floats) -> int:
-        """Normalise a vector outside the span, add it to the basis, and return its row number."""
+        """Add to the basis a vector orthogonal to it, normalised; return the number of its row."""
         _, outside = self.split(outside / norm(outside))
         self._rows[self.size, : outside.size] = outside / norm(outside)
         self.size += 1
@@ -55,7 +55,7 @@ class OrthonormalBasis:
 
 
 class QuerySpan:
-    """Span of the hidden directions drawn so far and of all exchanged vectors.
+    """Span of all exchanged vectors and of the hidden directions drawn so far, with coordinates.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class QuerySpan:
         return len(self.positions)
 
     def direction_coordinates(self, coordinates: Floats) -> Floats:
-        """Return <v_i, x> for i = 1, ..., T, shape (T,), from the coordinates of x in the basis.
+        """Return <v_i, x> for each hidden direction v_i, shape (T,), from x in the basis.
 
         It is 0 for directions that are not drawn yet.
         """
@@ -105,7 +105,7 @@ class QuerySpan:
         return np.append(coordinates, size)
 
     def note_gradient_norm(self, g: Floats) -> None:
-        """Update the largest norm of an answered gradient by that of g."""
+        """Update the largest norm of the gradients that were answers, with the new answer g."""
         self.largest_gradient_norm = max(self.largest_gradient_norm, norm(g))
 
     def note_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
@@ -130,11 +130,11 @@ class QuerySpan:
         self.positions.append(self.basis.add(self.basis.split(rng.standard_normal(self.d))[1]))
 
     def insert(self, v: Floats) -> None:
-        """Add a known hidden direction v, which comes from a transcript, to the basis."""
+        """Add to the basis the next hidden direction v, which a transcript gives."""
         self.positions.append(self.basis.add(v))
 
     def _need_room(self) -> None:
-        """Raise if the basis has no free dimension besides those for the remaining directions.
+        """Raise an error if only the remaining hidden directions have room in the d dimensions.
 
         Raises
         ------
@@ -143,9 +143,9 @@ class QuerySpan:
         """
         if self.basis.size + (self.T - self.direction_count) >= self.d:
             raise RefusedError(
-                f"the dimension {self.d} is used up: the algorithm exchanged vectors that span "
-                f"{self.basis.size - self.direction_count} dimensions beyond the hidden directions, and "  # noqa: E501
-                f"{self.T - self.direction_count} of these are still to be drawn: choose a larger dimension."  # noqa: E501
+                f"the dimension {self.d} is used up, as the algorithm's vectors span "
+                f"{self.basis.size - self.direction_count} dimensions besides the hidden directions, and "  # noqa: E501
+                f"{self.T - self.direction_count} directions are still to be drawn: choose a larger dimension."  # noqa: E501
             )
 
 

@@ -25,7 +25,7 @@ KINDS = ("gradient", "value", "lo", "prox", "yield")
 
 
 class Event(NamedTuple):
-    """Event of a transcript: a query with its answer, or a yielded point.
+    """One event of a transcript: a query with its answer, or a point that the algorithm yields.
 
     -1 and 0.0 stand for fields that an event of its kind does not have.
 
@@ -61,12 +61,12 @@ _COLUMNS: dict[str, Any] = dict.fromkeys(Event._fields, np.int64) | {
 
 
 def fingerprint(x: Floats) -> bytes:
-    """Return a hash of the numbers of a vector, which is the same for -0 and 0."""
+    """Return a hash of a vector's numbers; -0 and 0 give the same hash."""
     return hashlib.blake2b((x + 0.0).tobytes(), digest_size=16).digest()
 
 
 class TranscriptRecorder:
-    """Recorder of the events of one run, which stores repeated vectors only once."""
+    """Recorder of the queries, answers and points of a run, which stores equal vectors once."""
 
     def __init__(self, d: int, expected: int) -> None:
         self._rows = np.empty((max(16, expected), d))
@@ -74,7 +74,7 @@ class TranscriptRecorder:
         self.events: list[Event] = []
 
     def find_or_add_row(self, x: Floats) -> int:
-        """Return the row number of a vector; a new vector is copied to a new row."""
+        """Return the row number of the vector x in the table; add a row if x is new."""
         key = fingerprint(x)
         number = self._numbers.setdefault(key, len(self._numbers))
         if number == len(self._rows):
@@ -91,7 +91,7 @@ class TranscriptRecorder:
         self.events.append(Event(KINDS.index(kind), **fields))
 
     def finish(self, directions: Floats) -> "Transcript":
-        """Return the transcript of the recorded events with the directions, shape (T, d)."""
+        """Return the transcript of the recorded events and the hidden directions, shape (T, d)."""
         columns = {
             name: np.array([event[index] for event in self.events], dtype=kind)
             for index, (name, kind) in enumerate(_COLUMNS.items())
@@ -101,7 +101,7 @@ class TranscriptRecorder:
 
 @dataclass(frozen=True, eq=False)
 class Transcript:
-    """Complete transcript of a run against the resisting oracle.
+    """Record of a run against the resisting oracle: all events, vectors and hidden directions.
 
     Attributes
     ----------
@@ -135,11 +135,11 @@ class Transcript:
         return x
 
     def directions_digest(self) -> str:
-        """Return the SHA-256 of the directions V."""
+        """Return the SHA-256 of the hidden directions V."""
         return hashlib.sha256(np.ascontiguousarray(self.directions, "<f8").tobytes()).hexdigest()
 
     def write(self, path: Path) -> str:
-        """Write the transcript atomically as an .npz file, and return the file's SHA-256.
+        """Write the transcript to an .npz file, whole or not at all; return the file's SHA-256.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class Transcript:
         return transcript
 
     def _check(self) -> None:
-        """Raise ValueError if the transcript has an invalid number or shape."""
+        """Raise ValueError if a number or a shape in the transcript is not valid."""
         V, rows, events = self.directions, self.rows, self.columns
         matrices = V.ndim == 2 and rows.ndim == 2 and V.shape[1] == rows.shape[1]
         numbers = V.dtype == rows.dtype == np.float64 and bool(np.isfinite(V).all())

@@ -1,4 +1,4 @@
-"""Check of Frank-Wolfe methods on polytopes: affine maps of the problem must map the iterates."""
+"""Check of Frank-Wolfe methods: if an affine map transforms the problem, it maps the iterates."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -16,7 +16,9 @@ _NAMES = ("f", "grad", "lmo", "x0")
 
 
 def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance: float) -> None:
-    """Check that a Frank-Wolfe solver commutes with an affine map of a random polytope.
+    """Check that an affine map of a random polytope maps the points of a Frank-Wolfe solver.
+
+    The points on the mapped problem must be the images of the points on the original one.
 
     Parameters
     ----------
@@ -70,7 +72,7 @@ def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance
 def _points(
     solver: Callable[..., Any], parameters: Mapping[str, Any], hyper: Mapping[str, Any]
 ) -> Floats:
-    """Run a solver and return its points, shape (k, d)."""
+    """Run a solver on the problem with the given f, grad, lmo and x0; return its points (k, d)."""
     existing = inspect.signature(solver).parameters
     lacking = [
         n for n, p in existing.items() if p.default is p.empty and n not in {*_NAMES, *hyper}

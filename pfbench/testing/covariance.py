@@ -1,4 +1,4 @@
-"""Checks of covariance: a method must map its iterates as the problem is mapped."""
+"""Checks of covariance: if a map transforms the problem, it must map a method's iterates."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _FACTOR = 4.0
 
 @dataclass(frozen=True)
 class _ProblemMap:
-    """Maps of points and gradients to a transformed problem, and of points back."""
+    """Maps of points and of gradients to a transformed problem; `back` maps its points back."""
 
     point: Callable[[Layers], Layers]
     gradient: Callable[[Layers], Layers]
@@ -28,7 +28,7 @@ class _ProblemMap:
 
 
 def compute_tolerance(make: Stepper) -> float:
-    """Return the deviation up to which two runs count as equal, relative to the largest step."""
+    """Return the largest deviation at which two runs count as equal, over the largest step."""
     return min(max(1e-9, 2.0**14 * make.unit_roundoff), 0.25)
 
 
@@ -40,7 +40,7 @@ def covariant(
     tolerance: float | None = None,
     **hyper: Any,
 ) -> None:
-    """Check that an optimiser commutes with a group of transformations of the problem.
+    """Check that a map of the problem, from `group`, maps an optimiser's iterates in the same way.
 
     Parameters
     ----------
@@ -79,10 +79,10 @@ def covariant(
         check_affine(make, hyper, 1e-9 if tolerance is None else tolerance)
         return
     if group not in _GROUPS:
-        raise InputError(f"group={group!r} is none of {', '.join(_GROUPS)}, affine map of the set.")
+        raise InputError(f"group={group!r} must be {', '.join(_GROUPS)} or affine map of the set.")
     unknown = [name for name in scales if name not in hyper]
     if unknown:
-        raise InputError(f"scales names {unknown[0]}, whose value is not given: give it, too.")
+        raise InputError(f"scales names {unknown[0]}, which has no value: add {unknown[0]}=VALUE.")
     x0, grads = make.draw()
     rng = np.random.default_rng((make.seed, 1))
     mapped, transform = _GROUPS[group](make, rng)
@@ -104,8 +104,8 @@ def covariant(
         ]
         if group.startswith("scale"):
             lines.append(
-                f"with these powers of the factor {_FACTOR:g}: {powers}; a constant such as eps "
-                "scales, too: give it, and its power in scales"
+                f"scaled with these powers of the factor {_FACTOR:g}: {powers}; if a constant such "
+                "as eps scales, too, give it and its power in scales"
             )
         options = {"scales": scales, "tolerance": tolerance}
         fail(lines, format_call(covariant, make, group, **options, **hyper))
@@ -124,7 +124,7 @@ def _scaling(point: float, gradient: float) -> Callable[..., tuple[Stepper, _Pro
 def _make_group_of_layer_isometries(
     draw: Callable[[Any, tuple[int, ...]], tuple[Callable[..., Floats], Callable[..., Floats]]],
 ) -> Callable[..., tuple[Stepper, _ProblemMap]]:
-    """Return a function that draws one isometry for each layer of points and gradients."""
+    """Return a function that draws one isometry for each layer, for its points and gradients."""
 
     def transform(make: Stepper, rng: Any) -> tuple[Stepper, _ProblemMap]:
         sample = [draw(rng, shape) for shape in make.shapes]
@@ -150,7 +150,7 @@ def _rotation(rng: Any, shape: tuple[int, ...]) -> Any:
 
 def _two_sided(rng: Any, shape: tuple[int, ...]) -> Any:
     if len(shape) != 2:
-        raise InputError(f"two-sided rotation needs matrices, but a layer has the shape {shape}.")
+        raise InputError(f"group='two-sided rotation' needs matrices, not layers of shape {shape}.")
     U, V = _orthogonal(rng, shape[0]), _orthogonal(rng, shape[1])
     return (lambda a: U @ a @ V), (lambda a: U.T @ a @ V.T)
 
@@ -161,7 +161,7 @@ def _orthogonal(rng: Any, k: int) -> Floats:
 
 def _reverse_layers(make: Stepper, rng: Any) -> tuple[Stepper, _ProblemMap]:
     if len(make.shapes) < 2:
-        raise InputError("order of layers needs a list of at least two shapes: shape=[(4,), (4,)].")
+        raise InputError("group='order of layers' needs two layers or more: shape=[(4,), (4,)].")
 
     def turn(layers: Layers) -> Layers:
         return layers[::-1]

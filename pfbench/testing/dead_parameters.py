@@ -1,4 +1,4 @@
-"""Check for dead parameters, whose value changes no bit of any iterate."""
+"""Check that finds dead parameters: parameters whose value changes no bit of any iterate."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -66,7 +66,7 @@ def no_dead_parameter(
 def _describe_dead_parameters(
     make: Stepper, hyper: dict[str, Any], alternatives: Mapping[str, Any]
 ) -> list[str]:
-    """Return one line of text for each parameter that has no effect with these values."""
+    """Return a line of text for each parameter whose variations leave the iterates unchanged."""
     steps = make.steps or _STEPS
     double, typed = _Runs(make.with_double_precision(), steps), _Runs(make, steps)
     if double.points(hyper, 1.0, steps) != double.points(hyper, 1.0, steps):
@@ -97,7 +97,7 @@ def _describe_dead_parameters(
 
 
 class _Runs:
-    """Iterates of an optimiser as bytes, for fixed random gradients of several scales."""
+    """Runs of an optimiser with fixed random gradients, to be compared bit by bit."""
 
     def __init__(self, make: Stepper, steps: int) -> None:
         self._make = make
@@ -106,14 +106,14 @@ class _Runs:
         self._usual: dict[tuple[int, float], bytes] = {}
 
     def points(self, hyper: Mapping[str, Any], scale: float, steps: int) -> bytes:
-        """Return all iterates of a run as bytes."""
+        """Return all iterates of a run as bytes; the gradients are multiplied by `scale`."""
         grads: list[Layers] = [[scale * layer for layer in g] for g in self._grads[:steps]]
         with np.errstate(all="ignore"):
             points = self._make.follow(self._x0, grads, hyper)
         return b"".join(layer.tobytes() for point in points for layer in point)
 
     def differ(self, hyper: Mapping[str, Any], changed: Mapping[str, Any]) -> bool:
-        """Return whether the iterates with changed parameters differ, for gradients of any scale.
+        """Return whether any iterate differs between `hyper` and `changed`, at any gradient scale.
 
         Iterates with `hyper` are cached, so `hyper` must be the same in all calls.
         """
@@ -128,7 +128,7 @@ class _Runs:
 def _iterate_variations(
     hyper: Mapping[str, Any], alternatives: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any, list[tuple[Any, dict[str, Any]]]]]:
-    """Yield the name and value of each parameter, and a list of other values.
+    """Yield, for each parameter, its name, its value, and other values to try in its place.
 
     Each other value is a pair with the dict of all parameters after the change. Entries of a tuple
     are varied one by one.
@@ -149,7 +149,7 @@ def _iterate_variations(
 
 
 def _list_alternatives(name: str, value: Any) -> list[Any]:
-    """Return other values of a parameter, in the order in which they are to be tried."""
+    """Return other values of a parameter, in the order in which they are tried."""
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int) and value != 0:

@@ -21,7 +21,9 @@ _POINTS = 3
 
 
 class FiniteSum(IndexSampling):
-    """Weighted mean f of the quadratics f_i(x) = (x - c_i)' A_i (x - c_i)/2, as a test problem.
+    """Test problem with a finite sum: f is the weighted mean of random quadratics f_i.
+
+    f_i(x) = (x - c_i)' A_i (x - c_i)/2.
 
     f = sum of w_i f_i / sum of w_i. Oracle calls are not counted.
 
@@ -52,7 +54,7 @@ class FiniteSum(IndexSampling):
         return f"FiniteSum(n={self.n}, d={self.d}{weights}, seed={self._seed})"
 
     def component(self, i: Any, x: Any) -> Floats:
-        """Return the gradient of f_i at x, shape (d,), without the factor w_i."""
+        """Return the gradient of f_i at x, shape (d,), not multiplied by the weight of f_i."""
         return np.asarray(self._A[i] @ (np.asarray(x) - self._c[i]))
 
     def batch(self, sample: Any, x: Any) -> Floats:
@@ -77,7 +79,7 @@ def unbiased(
     given_past: bool = False,
     seed: int = 0,
 ) -> None:
-    """Check that the mean of a gradient estimate over all its draws is the gradient.
+    """Check that the mean of a gradient estimate, over all possible draws, equals the gradient.
 
     Every sequence of draws is enumerated, so keep n, the batches and `calls` small.
 
@@ -142,7 +144,7 @@ def unbiased(
 
 
 def _describe_bias(rows: Sequence[tuple[float, Floats]], target: Floats) -> list[str]:
-    """Return lines of text on the error of a mean of estimates; [] if it is a rounding error."""
+    """Return lines on how far the mean of estimates is from `target`; [] if it is rounding."""
     total = sum(chance for chance, _ in rows)
     mean = np.asarray(sum(chance * g for chance, g in rows) / total)
     size = max(float(np.abs(g).max()) for g in (target, *(g for _, g in rows)))

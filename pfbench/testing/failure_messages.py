@@ -1,4 +1,4 @@
-"""Failure messages of checks, with numbers and a call that reproduces the failure."""
+"""Messages of failed checks, with numbers and with a call that reproduces the failure."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ _MAX_LENGTH = 200
 
 
 def fail(lines: Sequence[str], call: str) -> NoReturn:
-    """Raise an AssertionError of at most five lines, whose last line is the call.
+    """Raise an AssertionError of at most five lines; the last is the call that reproduces it.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def fail(lines: Sequence[str], call: str) -> NoReturn:
 
 
 def format_call(check: Any, *value: Any, **hyper: Any) -> str:
-    """Return a call of a check as text, without arguments that have their default values.
+    """Return, as text, a call of a check; arguments with default values are left out.
 
     `check` is a function or its name.
     """
@@ -49,7 +49,7 @@ def format_call(check: Any, *value: Any, **hyper: Any) -> str:
 
 
 def format_settings(hyper: Mapping[str, Any]) -> str:
-    """Return parameters as text, e.g. ``lr=0.1, momentum=0.9``."""
+    """Return the parameters of an optimiser as text, e.g. ``lr=0.1, momentum=0.9``."""
     return ", ".join(f"{name}={_format_value(value)}" for name, value in hyper.items())
 
 
@@ -62,7 +62,7 @@ def _format_value(value: Any) -> str:
 
 
 def deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, int, str]:
-    """Return the largest deviation of two runs relative to the largest step, and its location.
+    """Return the largest deviation of two runs relative to the largest step, its step, and text.
 
     Returns
     -------

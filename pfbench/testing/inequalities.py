@@ -25,7 +25,7 @@ def descends(
     gradient: Callable[[Any], Any] | None = None,
     **hyper: Any,
 ) -> None:
-    """Check that each step of an optimiser satisfies an inequality.
+    """Check that each step of an optimiser satisfies an inequality, e.g. `smooth` or `lmo`.
 
     Parameters
     ----------
@@ -78,14 +78,14 @@ def _name(inequality: Any) -> str:
 
 
 class _StatedInequality:
-    """Base class of the built-in inequalities; its name shows the constructor call."""
+    """Base class of the built-in inequalities; its name in messages is the constructor call."""
 
     def __init__(self, label: str, **statement: Any) -> None:
         self.__name__ = f"{label}({', '.join(f'{k}={v!r}' for k, v in statement.items())})"
 
 
 class smooth(_StatedInequality):  # noqa: N801 - it is used as a function
-    """Inequality f(x+) <= f(x) + <g, d> + L |d|^2/2 with d = x+ - x.
+    """Descent inequality of an L-smooth f: f(x+) <= f(x) + <g, d> + L |d|^2/2, with d = x+ - x.
 
     It holds for every L-smooth f, so one violation refutes the constant L.
 
@@ -113,7 +113,7 @@ class smooth(_StatedInequality):  # noqa: N801 - it is used as a function
 
 
 class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
-    """Bounds on the direction of a spectral method, in the singular vectors of its momentum.
+    """Bounds on the direction of a spectral method (as Muon), relative to its momentum's SVD.
 
     The momentum N_t is computed from the gradients. The direction is O_t = -(x_{t+1} - (1 - lr wd)
     x_t)/(lr scale). With N_t = U diag(s) V', each u_i' O_t v_i with s_i >= |N_t|_F/100 must be in
@@ -151,12 +151,12 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
         self._buffers: list[Any] = []
 
     def begin(self) -> "lmo":
-        """Clear the momentum for a new run, and return this object."""
+        """Set the momentum to 0 for a new run, and return this object."""
         self._buffers = []
         return self
 
     def __call__(self, before: Any, after: Any, g: Any) -> Any:
-        """Return both sides of the most violated bound, and its terms by name."""
+        """Return both sides of the bound that a step violates most, and its terms by name."""
         layers = (before, after, g) if isinstance(before, list) else ([before], [after], [g])
         self._buffers = self._buffers or [0.0 * q for q in layers[2]]
         results = []
@@ -182,7 +182,9 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
 
 
 class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function
-    """Inequality for the primal-dual gap G_t of Frank-Wolfe with open-loop steps 2/(t+2).
+    """Inequality for the change of a primal-dual gap in Frank-Wolfe with steps 2/(t+2).
+
+    The gap is G_t below; the steps are those of the open loop.
 
     For f convex and L-smooth, A_t G_t - A_{t-1} G_{t-1} <= L a_t^2/(2 A_t) |v_t - x_t|^2. Here a_t
     = 2t+2, A_t = (t+1)(t+2) and G_t = f(x_{t+1}) - L_t. The lower bound L_t satisfies A_t L_t = sum
@@ -210,12 +212,12 @@ class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function
         self.begin()
 
     def begin(self) -> "gap_recursion":
-        """Reset the recursion to the start of a run, and return this object."""
+        """Forget the previous run, and return this object."""
         self._t, self._lower, self._last = 0, 0.0, 0.0
         return self
 
     def __call__(self, before: Floats, after: Floats, g: Floats) -> Any:
-        """Return the increase of A_t G_t, its upper bound, and the terms by name."""
+        """Return a step's increase of A_t G_t, its upper bound, and the terms by name."""
         t = self._t
         a, A = 2.0 * t + 2, (t + 1.0) * (t + 2)
         toward = np.asarray(self.lmo(g)) - before

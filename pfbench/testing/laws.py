@@ -30,7 +30,7 @@ _PAIRED = 5
 
 
 def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> str:
-    """Check that two methods have equal iterates, or iterates of the same distribution.
+    """Check that two methods have equal iterates or, if they are random, equally distributed ones.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> 
     def outcome(method: Callable[..., Any], rng: Any) -> Floats:
         points = [np.array(x, dtype=np.float64).ravel() for x in method(rng, **hyper)]
         if len(points) < index:
-            raise InputError(f"{method.__name__} returns {len(points)} points, and index={index}.")
+            raise InputError(f"{method.__name__} returns {len(points)} points, but index={index}.")
         return np.concatenate(points[:index])
 
     methods = [partial(outcome, method) for method in (a, b)]
@@ -112,7 +112,10 @@ def _compare_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
 def _total_variation(
     a: Sequence[tuple[float, Floats]], b: Sequence[tuple[float, Floats]]
 ) -> tuple[float, tuple[tuple[float, float], Floats]]:
-    """Return the total variation distance of two finite distributions.
+    """Return the total variation distance of two distributions, and the outcome that differs most.
+
+    Each distribution is a list of probabilities and outcomes. The result has both probabilities of
+    this outcome.
 
     Also return the outcome whose probabilities differ most, with both probabilities. Neighbouring
     values of a coordinate count as equal if they differ only by rounding.
@@ -135,7 +138,7 @@ def _total_variation(
 
 
 def _compare_samples(methods: Sequence[Any], index: int, seed: int, why: str, call: str) -> str:
-    """Compare runs with equal seeds, then random samples; return text on how that decided.
+    """Compare runs with equal seeds, then independent samples; return text on the decision.
 
     Raise AssertionError if the samples differ significantly.
     """

@@ -19,7 +19,7 @@ Move = Callable[[Floats, Floats, int, dict[str, Floats]], Floats]
 
 
 def _follow(x0: Any, grads: Sequence[Any], move: Move) -> list[Any]:
-    """Return the iterates of a method that updates each layer separately."""
+    """Return the iterates of a method whose update `move` acts on each layer separately."""
     layered = isinstance(x0, list)
     x, points = (x0 if layered else [x0]), [x0]
     states: list[dict[str, Floats]] = [{} for _ in x]

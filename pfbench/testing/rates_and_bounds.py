@@ -1,4 +1,4 @@
-"""Checks of the convergence rate and of bounds of any solver, with the verdicts of pfbench."""
+"""Checks that any solver has a convergence rate or keeps a bound, with pfbench's verdicts."""
 
 import math
 import warnings
@@ -30,7 +30,7 @@ def rate(
     effort: str = "quick",
     seed: int = 0,
 ) -> "Verdict":
-    """Check that the oracle calls to a target grow at most like a power of 1/target.
+    """Check that a solver's oracle calls until a target grow at most like target^-exponent.
 
     The exponent is the median over seeds of least-squares slopes, from 7, 20 or 41 seeds. A rate
     states no constant, so finite runs never confirm it beyond their largest horizon. The verdict on
@@ -108,7 +108,7 @@ def bound(
     effort: str = "quick",
     seed: int = 0,
 ) -> "Verdict":
-    """Check that a measure of a solver's run is at most a formula.
+    """Check that a measure of a solver's run is at most the value of a formula.
 
     The formula depends on the problem's constants and on the solver's parameters.
 
@@ -168,7 +168,7 @@ def _decide(
     seed: int,
     call: str,
 ) -> "Verdict":
-    """Return the verdict on a claim about a solver; raise AssertionError if the claim fails."""
+    """Test a statement about a solver; return the verdict, or raise AssertionError if it fails."""
     from pfbench.verification.claim import Claim
     from pfbench.verification.session import judge
 

@@ -1,4 +1,4 @@
-"""Snapshots of oracle calls: the counts of tests, compared with a version-controlled file."""
+"""Snapshots of the oracle calls in tests, compared with a file under version control."""
 
 import hashlib
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ _HEAD = (
 
 
 class CountedOracles(Oracles):
-    """Counting oracles of a problem, with its start point and a random generator."""
+    """Oracles of a problem that count their calls, with a start point and a random generator."""
 
     start: Any
     rng: np.random.Generator
 
 
 class Snapshot:
-    """Record of the oracle calls of one solver run.
+    """Record of the oracle calls of one run of a solver; it is compared with a stored entry.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Snapshot:
             self._hashes.append(self._hash.hexdigest()[:6])
 
     def entry(self) -> str:
-        """Return the line for the counts file: counts by oracle kind, and hashes of the calls."""
+        """Return this run's entry for the counts file: counts by oracle kind, hashes of calls."""
         ends = [
             (round(c * (1 - self._tolerance)), round(c * (1 + self._tolerance)))
             for c in self._ledger.counts_array
@@ -72,7 +72,7 @@ class Snapshot:
         return " ".join(counts if self._tolerance else [*counts, f"calls={':'.join(self._hashes)}"])
 
     def difference(self, stored: str) -> str:
-        """Return text on how the calls differ from a stored entry, or '' if they do not."""
+        """Return text on how this run's calls differ from a stored entry; '' if they do not."""
         parts = dict(part.split("=", 1) for part in stored.split())
         statement, differs = [], False
         for name, count in zip(COUNTED, self._ledger.counts_array, strict=True):
@@ -104,12 +104,12 @@ class CountsFile:
         pairs = [line.rpartition(": ") for line in lines if line and line[0] != "#"]
         if any(not key for key, _, _ in pairs):
             raise InputError(
-                f"{path} has a line that is not KEY: COUNTS: restore it, or delete it."
+                f"{path} has a line without the form KEY: COUNTS: restore or delete the file."
             )
         self._entries = {key: entry for key, _, entry in pairs}
 
     def differences(self, test: str, snapshots: Mapping[str, Snapshot]) -> list[str]:
-        """Return lines on changed counts, new keys and unused keys of a test."""
+        """Return a line for each changed count, each new key and each unused key of a test."""
         current = {f"{test} {name}": snapshot for name, snapshot in snapshots.items()}
         lines = []
         for key, snapshot in current.items():
@@ -121,7 +121,7 @@ class CountsFile:
         return lines
 
     def update(self, test: str, snapshots: Mapping[str, Snapshot]) -> None:
-        """Write the snapshots of a test to the file, in place of its former ones."""
+        """Replace the entries of a test in the file by the entries of the given snapshots."""
         for key in self._list_keys(test):
             del self._entries[key]
         self._entries |= {

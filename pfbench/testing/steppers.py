@@ -1,4 +1,4 @@
-"""Optimisers of any library as functions from a start and gradients to iterates."""
+"""Optimisers of any library, wrapped as functions that map a start and gradients to iterates."""
 
 import inspect
 import math
@@ -32,7 +32,7 @@ _UNIT_ROUNDOFF = {
 
 @dataclass(frozen=True)
 class Stepper:
-    """Optimiser as a function ``run(x0, grads, **hyper)`` that returns the list of iterates.
+    """Optimiser, wrapped as a function ``run(x0, grads, **hyper)`` that returns the iterates.
 
     See `stepper`, which creates it.
     """
@@ -47,7 +47,7 @@ class Stepper:
     seed: int
 
     def __call__(self, x0: Any, grads: Sequence[Any], **hyper: Any) -> list[Any]:
-        """Return the iterates including x0, each as an array or as a list of layers like x0."""
+        """Return the iterates, x0 included; each is an array or a list of layers, as x0 is."""
         layered = self.is_layered
         points = self.follow(
             list(x0) if layered else [x0], [list(g) if layered else [g] for g in grads], hyper
@@ -62,7 +62,7 @@ class Stepper:
 
     @property
     def label(self) -> str:
-        """Name of the optimiser."""
+        """Name of the optimiser in messages."""
         return getattr(self.optimizer, "__name__", type(self.optimizer).__name__)
 
     @property
@@ -79,13 +79,13 @@ class Stepper:
         return replace(self, shapes=tuple(shapes), is_layered=True)
 
     def draw(self, steps: int = 12) -> tuple[Layers, list[Layers]]:
-        """Return a standard normal start, and a list of standard normal gradients."""
+        """Return a random start and a list of random gradients, with standard normal entries."""
         rng, steps = np.random.default_rng(self.seed), self.steps or steps
         points = [[rng.standard_normal(s) for s in self.shapes] for _ in range(steps + 1)]
         return points[0], points[1:]
 
     def follow(self, x0: Layers, grads: list[Layers], hyper: Mapping[str, Any]) -> list[Layers]:
-        """Return the iterates including x0, each as a list of float64 layers.
+        """Return the iterates of a run, x0 included, each as a list of layers in double precision.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Stepper:
         if len(points) != len(grads) + 1:
             raise InputError(
                 f"{self.label} returns {len(points)} points for {len(grads)} gradients: return "
-                f"{len(grads) + 1}, x0 among them."
+                f"{len(grads) + 1} points, of which x0 is the first."
             )
         if len({id(layer) for p in points for layer in self._as_layers(p)}) < len(points):
             raise InputError(f"{self.label} returns the same array twice: append x.copy().")
@@ -151,7 +151,9 @@ class Stepper:
         return update
 
     def _optax(self, x0: Layers, hyper: Any) -> Update:
-        """Return a function that updates the iterate by an optimiser like those of optax.
+        """Return the update of an optimiser that has the methods `init` and `update` of optax.
+
+        The update maps a gradient to the next iterate.
 
         Such an optimiser has the methods `init` and `update`.
         """
@@ -181,14 +183,16 @@ class Stepper:
         return update
 
     def _class(self, x0: Layers, hyper: Any) -> Update:
-        """Return a function that updates the iterate by `step(x, g)` or `update(x, g)`.
+        """Return the update of an instance of the optimiser's class, `step` or `update` (x, g).
+
+        The update maps a gradient to the next iterate.
 
         These are methods of an instance of the optimiser's class.
         """
         optimizer = self.optimizer(**hyper)
         move = getattr(optimizer, "step", None) or getattr(optimizer, "update", None)
         if move is None:
-            raise InputError(f"{self.label} has no step(x, g) that returns the new point.")
+            raise InputError(f"{self.label} needs a method step(x, g) that returns the new point.")
         x: Any = self._cast_layers(x0)
         x = x if self.is_layered else x[0]
 
@@ -204,7 +208,7 @@ class Stepper:
     # --- types ------------------------------------------------------------------------------------
 
     def _cast_layers(self, layers: Layers) -> Layers:
-        """Return copies of layers in the data type of the stepper.
+        """Return copies of the layers in the stepper's data type.
 
         For bfloat16 they are in double precision, as torch converts them itself.
         """
@@ -228,7 +232,7 @@ def stepper(
     steps: int | None = None,
     seed: int = 0,
 ) -> Stepper:
-    """Return an optimiser as a function from a start and gradients to iterates.
+    """Wrap an optimiser of any library as a function that maps a start and gradients to iterates.
 
     Parameters
     ----------
@@ -267,12 +271,12 @@ def stepper(
             f"{', '.join(KINDS)}."
         )
     if dtype == "bfloat16" and kind not in ("", "torch"):
-        raise InputError("bfloat16 needs a torch optimiser: use float32 or float16 with others.")
+        raise InputError("bfloat16 needs a torch optimiser: with others, use float32 or float16.")
     return Stepper(optimizer, shapes, is_layered, dtype, dict(names), kind, steps, seed)
 
 
 def _list_required_arguments(function: Any) -> list[str]:
-    """Return the names of a function's arguments without defaults; [] if they are unknown."""
+    """Return the names of a function's arguments without defaults; [] if it has no signature."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -282,7 +286,7 @@ def _list_required_arguments(function: Any) -> list[str]:
 
 
 def _check_names(label: str, function: Any, value: Mapping[str, Any], positional: int) -> None:
-    """Raise InputError if the optimiser lacks a parameter, or if a required one is missing."""
+    """Raise InputError if the optimiser does not take a given parameter, or needs a missing one."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -281,8 +281,8 @@ def test_another_algorithm_fails_check_ii(outcome):
     base = make_contestant("frank-wolfe", make_resisting_chain(8)).algorithm
     assert queries_of(outcome.transcript, base).departure == ""
     for changed, words in (
-        (replace(base, iterations=7), "before the transcript does"),
-        (replace(base, iterations=9), "goes on after the transcript ends"),
+        (replace(base, iterations=7), "before the transcript ends"),
+        (replace(base, iterations=9), "goes on after the end"),
         (replace(base, step="adaptive"), "event"),
         (replace(base, curvature=2.0 * base.curvature), "event"),
     ):

@@ -188,7 +188,7 @@ def test_covariant_methods(method, group, scales, hyper, dtype):
 def test_adam_is_not_covariant_under_rotation():
     assert "step" in message(covariant, stepper(adamw), "rotation", lr=0.1)
     text = message(covariant, stepper(adamw), "scale of f", lr=0.1, eps=0.5)
-    assert "with these powers of the factor 4: lr 0, eps 0" in text
+    assert "scaled with these powers of the factor 4: lr 0, eps 0" in text
 
 
 def frank_wolfe(grad, lmo, x0, T=20):

@@ -119,7 +119,7 @@ class Doubled(Declared):
 def test_what_is_asked_without_being_declared_fails_and_violates_nothing():
     verdict = judge(claim("shen2019-unbiased-svrg"), Subject(algorithm=OwnSVRG))
     assert (verdict.verdict, verdict.lost, verdict.catches_fault) == ("failed", False, True)
-    assert "it queries batch, which is not among the oracles that it requires" in verdict.reason
+    assert "the method queries batch, which its `requires` does not name" in verdict.reason
     assert judge(claim("shen2019-unbiased-svrg"), Subject(algorithm=Declared)).verdict == "holds"
 
 

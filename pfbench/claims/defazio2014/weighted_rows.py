@@ -127,7 +127,7 @@ def list_outcomes(
         planted.tables.clear()
         (record,) = trial.follow(planted, method, rng=rng)
         if not planted.tables or record.state.estimate is None:
-            raise NotTestable("it has no table of gradients, or yields no estimate")
+            raise NotTestable("the method has no table of gradients, or yields no estimate")
         return float(record.state.estimate[0]), np.append(record.state.x, planted.tables[0].points)
 
     try:

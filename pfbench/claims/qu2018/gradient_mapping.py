@@ -124,7 +124,7 @@ def run_and_measure_cost(
         ):
             break
     if not ratios:
-        raise MethodFailed("it makes no iteration")
+        raise MethodFailed("the method makes no iteration")
     k = np.arange(1.0, len(ratios) + 1.0)
     mean = float(np.average(ratios, weights=k * (k + 1.0) if weighted else None))
     return RunCost(to_target, counts.sfo, counts.lo, min(ratios), mean)

@@ -128,10 +128,10 @@ def estimate_error(step: StepRecord, gradient: Floats) -> Floats:
     """Return g_t - grad f(x_t) of a step; raise the errors of `iterate_errors`."""
     g = step.estimate
     if g.shape != gradient.shape:
-        raise NotTestable(f"its estimate has shape {g.shape}, the gradient {gradient.shape}")
+        raise NotTestable(f"the estimate has shape {g.shape}, but the gradient {gradient.shape}")
     if step.state.estimate is None and _is_normalised_or_scaled(g, gradient):
         raise NotTestable(
-            "it minimises a multiple of its estimate, and does not yield the estimate"
+            "the method minimises <., v> at a multiple of its estimate, which it does not yield"
         )
     return g - gradient
 

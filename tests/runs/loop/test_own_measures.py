@@ -119,12 +119,12 @@ def test_a_matrix_is_given_as_a_copy():
     ("name", "reason"),
     [
         ("fails", "ValueError: no good"),
-        ("not_a_number", "it returned NaN: return None where the measure is not defined"),
-        ("text", "it returned 'far', not a number, (lower, upper) or None"),
-        ("truth", "it returned True, not a number, (lower, upper) or None"),
-        ("array", "it returned array([1., 1.]), not a number, (lower, upper) or None"),
-        ("three", "it returned 3 numbers: return (lower, upper)"),
-        ("upside_down", "it returned (2, 1), which has lower > upper"),
+        ("not_a_number", "the function returned NaN: return None where the measure is not defined"),
+        ("text", "'far' is not a number, (lower, upper) or None"),
+        ("truth", "True is not a number, (lower, upper) or None"),
+        ("array", "array([1., 1.]) is not a number, (lower, upper) or None"),
+        ("three", "the function returned 3 numbers, not (lower, upper)"),
+        ("upside_down", "the function returned (2, 1): lower > upper"),
     ],
 )
 def test_a_failure_ends_the_run_as_an_error_with_its_counts(name, reason):
