@@ -133,7 +133,7 @@ class FrankWolfe(Algorithm):
             raise InputError("step=short uses smoothness: leave out curvature.")
         if self.step not in _OF_L and self.smoothness is not None:
             raise InputError(
-                f"step={self.step} takes no smoothness: leave it out, or take short or backtracking."
+                f"step={self.step} takes no smoothness: leave it out, or take step=short."
             )
 
     @property

@@ -73,7 +73,7 @@ ERRATA: Mapping[str, Erratum] = MappingProxyType(
 
 
 def claim(name: str) -> Claim:
-    """Return the claim with a name, or the only claim that a user's file or module defines.
+    """Return the claim named `name`; for a user's file or module with one claim, return that claim.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Clai
 
 
 def load_named_claims(names: Iterable[str]) -> list[Claim]:
-    """Return the named claims for `pfbench falsify`; claims without instances are included.
+    """Return the named claims for `pfbench falsify`, also claims that have no instances.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def load_named_claims(names: Iterable[str]) -> list[Claim]:
 
 
 def methods_first_then_quickest_key(effort: str) -> Callable[[Claim], tuple[bool, float]]:
-    """Return the sort key of claims: first the claims about methods, and then the quicker claims.
+    """Return a sort key with claims about methods first, and quicker claims before slower ones.
 
     "Claims about methods" compare a method with its own source. These claims come first because
     they reveal most faults.
@@ -148,7 +148,7 @@ def _resolve_name(name: str) -> list[Claim]:
 
 
 def claims_about(method: str) -> list[Claim]:
-    """Return the claims about a method of the catalogue, in the order of the papers."""
+    """Return the claims that test a catalogue method, in the order of the papers."""
     return [claim for claim in CLAIMS.values() if method and claim.algorithm == method]
 
 
@@ -173,7 +173,7 @@ def select_mutants(claim_names: Iterable[str] = ()) -> list[Mutant]:
 
 
 def load_user_papers(claim_and_module_names: Iterable[str]) -> list[Paper]:
-    """Return the papers of all names that are a user's file or module; skip the other names."""
+    """Return the papers of those names that are a user's file or module; ignore the other names."""
     return [
         load_claims(name) for name in dict.fromkeys(claim_and_module_names) if is_user_defined(name)
     ]
@@ -185,12 +185,12 @@ def find_paper(claim: Claim) -> Paper:
 
 
 def paper_titles(papers: Iterable[Paper]) -> dict[str, str]:
-    """Return the title of each paper by its key; a claim's name begins with this key."""
+    """Return the title of each paper by its key, with which the names of its claims begin."""
     return {claim.paper: paper.title for paper in papers for claim in paper.claims}
 
 
 def algorithm_and_claims(reference: str, names: Sequence[str]) -> tuple[Any, list[Claim]]:
-    """Return the algorithm with the reference MODULE:NAME, and the claims to test it against.
+    """Return the algorithm that MODULE:NAME names, and the claims on which it is to be tested.
 
     The claims are those in `names`. If there are none, they are those of the algorithm's class
     attribute `claims`, if it has one.
@@ -288,7 +288,7 @@ def verify(
 
 
 def _list_claim_names_or_raise(names: Any) -> list[str]:
-    """Return the names of claims as a list; raise for a single string."""
+    """Return the names of claims as a list; raise an error if `names` is a single string."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(
             f'names={brief_repr(names)} must be a list of claims, as in ["{next(iter(CLAIMS))}"].'
@@ -323,7 +323,7 @@ PUBLISHED: tuple[tuple[str, Claim, Claim], ...] = (
 
 
 def comparisons_decided_by_criterion() -> list[WinnerByCriterion]:
-    """Return the published comparisons of methods whose winner depends on the criterion."""
+    """Return the published comparisons of methods in which the winner depends on the criterion."""
     changes = []
     for comparison, claim, other in PUBLISHED:
         if claim.complexity and other.complexity:

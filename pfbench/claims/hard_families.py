@@ -12,7 +12,9 @@ FAMILIES = ("finite-sum-chain", "zero-chain")
 
 
 def sum_chain(epsilon: float = 0.1, n: int = 16, largest: float = 0.1) -> FiniteSumChain:
-    """Return a sum of n chains, L = 1, on which |grad f| > epsilon for as long as possible.
+    """Return a sum of n zero chains, on which |grad f| stays above epsilon for as long as possible.
+
+    The smoothness is L = 1.
 
     Every method that queries single components needs sqrt n/epsilon^2 of them, up to a constant.
     `largest` is the largest epsilon of the family: it determines Delta, and no epsilon above it is
@@ -24,7 +26,9 @@ def sum_chain(epsilon: float = 0.1, n: int = 16, largest: float = 0.1) -> Finite
 
 
 def ball_chain(epsilon: float = 0.1, largest: float = 0.1) -> ZeroChain:
-    """Return a chain with L = 1 on a ball whose gap stays above epsilon D as long as possible.
+    """Return a zero chain on a ball, whose gap stays above epsilon D for as long as possible.
+
+    The smoothness is L = 1.
 
     Every method that uses linear minimisation needs 1/epsilon^2 calls, up to a constant. `largest`
     is the largest epsilon of the family: it determines Delta, and no epsilon above it is used.
@@ -36,7 +40,7 @@ def ball_chain(epsilon: float = 0.1, largest: float = 0.1) -> ZeroChain:
 
 
 def families(epsilons: Sequence[float]) -> list[tuple[str, str, Instance]]:
-    """Return the name, the selector and the instance of each family for the given accuracies."""
+    """Return, for each hard family, its name, its selector and its instance for the accuracies."""
     largest = max(epsilons)
     builds = zip(FAMILIES, (sum_chain, ball_chain), strict=True)
     return [

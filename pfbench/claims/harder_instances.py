@@ -1,4 +1,4 @@
-"""Harder instances for user-defined bounds: those of the catalogue, tested briefly.
+"""Harder instances for user-defined bounds: the catalogue's instances, each tested briefly.
 
 An easy instance is little evidence for a bound. So pfbench tests a user's claim on worst cases and
 hard families, on which published bounds are nearly attained. On each instance, the ratio of the
@@ -40,7 +40,7 @@ _PILOTS = 3
 
 @dataclass(frozen=True)
 class HardestInstance:
-    """Catalogue instance on which the ratio of the measured quantity to a bound is largest.
+    """Catalogue instance on which the measured quantity is largest relative to a claim's bound.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class HardestInstance:
     tests: int = 0
 
     def format(self) -> str:
-        """Return a sentence on the instance and its verdict, or on the lack of one."""
+        """Return a sentence on the hardest instance and its verdict, or on the lack of one."""
         if not self.tried:
             return f"{self.claim}: no instance of the catalogue's claims meets its assumptions."
         text = f" (not known to satisfy: {', '.join(self.lacks)})" if self.lacks else ""
@@ -101,7 +101,7 @@ class HardestInstance:
 
 
 class _Candidate(NamedTuple):
-    """Catalogue instance to try, with its selector, its size, and unsatisfied assumptions."""
+    """Catalogue instance to be tried, with its selector, its size and unmet assumptions."""
 
     claim_name: str
     selector: str
@@ -111,19 +111,19 @@ class _Candidate(NamedTuple):
 
 
 class _TrialTimeout(Exception):
-    """Raised if the runs on one instance exceed their time limit."""
+    """Exception for runs on one instance that take longer than their time limit."""
 
 
 @dataclass(frozen=True)
 class _TimeLimitedTrial(Trial):
-    """Trial whose runs are stopped at a deadline in process time."""
+    """Trial whose runs are stopped when the process has used a given amount of time."""
 
     deadline: float = 0.0
 
     def follow_with_previous_point(
         self, problem: Any, algorithm: Any, seed: int = 0, **overrides: Any
     ) -> Iterator[Any]:
-        """Yield each iterate with the step that follows it; raise at the deadline."""
+        """Yield each iterate with the step that follows it; raise an error at the deadline."""
         for move in super().follow_with_previous_point(problem, algorithm, seed, **overrides):
             if process_time() > self.deadline:
                 raise _TrialTimeout
@@ -139,15 +139,15 @@ def bounds_quantity_other_than_calls(claim: Claim) -> bool:
 
 
 def is_refutable_rate(claim: Claim) -> bool:
-    """Return whether a claim is a rate whose calls do not follow from the schedule alone.
+    """Return whether a claim is a rate that a hard problem family can refute.
 
-    A hard family of problems can refute such a rate.
+    The number of calls of such a rate does not follow from the schedule alone.
     """
     return isinstance(claim.check, RateCheck) and not claim.check.by_schedule
 
 
 def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) -> HardestInstance:
-    """Return the catalogue instance on which measured quantity/bound is largest, with a verdict.
+    """Return the catalogue instance on which a claim's measured quantity/bound is largest.
 
     A tested instance has a set, a penalty and a norm if an instance of the claim has them. A
     tested instance also meets all assumptions of the claim and the method, and has the constants
@@ -214,7 +214,7 @@ def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstan
 
 
 def _with_usual_runs_and_mean(claim: Claim) -> Claim:
-    """Return the claim with at least the default number of runs.
+    """Return the claim with at least the default number of runs, and with a mean for an output.
 
     A claim on an output drawn uniformly becomes a claim on the mean over the iterates.
     """
@@ -230,7 +230,7 @@ def _with_usual_runs_and_mean(claim: Claim) -> Claim:
 
 @cache
 def list_catalogue_instances() -> tuple[tuple[str, str, Instance], ...]:
-    """Return the catalogue's instances, each as (claim name, selector, instance)."""
+    """Return all instances of the catalogue's claims, with the claim's name and the selector."""
     from pfbench.claims.catalogue import CLAIMS
 
     instances: dict[str, tuple[str, str, Instance]] = {}
@@ -242,7 +242,7 @@ def list_catalogue_instances() -> tuple[tuple[str, str, Instance], ...]:
 
 
 def instance_selector(item: Instance) -> str:
-    """Return the selector from which an instance can be rebuilt; empty if there is none."""
+    """Return the selector from which an instance can be built again; empty if there is none."""
     location = f"{getattr(item.build, '__module__', '')}:{getattr(item.build, '__qualname__', '')}"
     selector = str(Selector(location, dict(item.parameters)))
     try:
@@ -256,7 +256,7 @@ def instance_selector(item: Instance) -> str:
 def _iterate_fitting_instances(
     claim: Claim, among: Iterable[tuple[str, str, Instance]] | None = None
 ) -> Iterator[_Candidate]:
-    """Yield the catalogue instances that have a claim's features and meet its assumptions.
+    """Yield the catalogue instances with a claim's features that meet all of its known assumptions.
 
     The features are those of the claim's own instances: set, penalty and norm. An assumption that
     names no word of `ASSUMPTIONS` counts as one that no catalogue instance satisfies.
@@ -284,7 +284,7 @@ def _iterate_fitting_instances(
 
 
 def _list_known_assumptions(problem: Any) -> frozenset[str]:
-    """Return the names of the assumptions that a problem is known to meet.
+    """Return the names of those assumptions that a problem is known to satisfy.
 
     "convex" is among them also where the constant ell is not positive.
     """
@@ -295,12 +295,12 @@ def _list_known_assumptions(problem: Any) -> frozenset[str]:
 
 
 def _parse_assumptions(text: str) -> list[str]:
-    """Return the known assumptions that a text names; "f non-convex" names none."""
+    """Return the names of those assumptions in `ASSUMPTIONS` that a text mentions."""
     return [word for word in ASSUMPTIONS if re.search(rf"(?<![\w-]){word}\b", text)]
 
 
 def _problem_features(problem: Any) -> tuple[bool, ...]:
-    """Return four flags: bounded set, penalty, norm, and points that are arrays."""
+    """Return whether a problem has a bounded set, a penalty, a norm, and arrays as points."""
     bounded = bool(np.isfinite(problem.set.diameter))
     norm = getattr(problem, "norm", None) is not None
     return bounded, problem.penalty is not None, norm, isinstance(problem.start(), np.ndarray)

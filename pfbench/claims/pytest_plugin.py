@@ -54,7 +54,7 @@ class OraclesFixture(Protocol):
     """Type of the fixture `oracles`."""
 
     def __call__(self, problem: Any, *, seed: int = 0, tolerance: float = 0.0) -> "CountedOracles":
-        """Return counting oracles of a problem, which a method receives as its argument `ask`.
+        """Return oracles of a problem that count their calls; pass them to a method as its `ask`.
 
         The returned object has the oracles `gradient`, `lo`, `batch` and so on, and the attributes
         `start`, `rng`, `n` and `D`. After the test, the counts are compared with the counts file.
@@ -74,7 +74,7 @@ _SNAPSHOTS = pytest.StashKey[dict[str, "Snapshot"]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option and the setting for the counts file."""
+    """Add the option `--update-counts` and the setting for the path of the counts file."""
     group = parser.getgroup("pfbench")
     group.addoption("--update-counts", action="store_true", help="write the tests' oracle counts")
     parser.addini("pfbench_counts", "file of the oracle counts", default="pfbench-counts.txt")
@@ -89,7 +89,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def holds() -> HoldsFixture:
-    """Return a function that tests a claim and fails the user's test unless it holds."""
+    """Fixture: return a function that tests a claim and fails the user's test unless it holds."""
 
     def look(
         claim: str, algorithm: Any = None, *, effort: str = "quick", seed: int = 0
@@ -108,7 +108,7 @@ def holds() -> HoldsFixture:
 
 @pytest.fixture
 def oracles(request: pytest.FixtureRequest) -> OraclesFixture:
-    """Return a function that makes counting oracles; their counts are checked after the test."""
+    """Fixture: return a function that makes counting oracles; their counts are checked later."""
     snapshots = request.node.stash.setdefault(_SNAPSHOTS, {})
 
     def count(problem: Any, *, seed: int = 0, tolerance: float = 0.0) -> "CountedOracles":
@@ -124,7 +124,7 @@ def oracles(request: pytest.FixtureRequest) -> OraclesFixture:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Compare the counts of a passed test with the counts file, or write them to it."""
+    """After a passed test, compare its counts with the counts file, or write them to the file."""
     yield
     snapshots = item.stash.get(_SNAPSHOTS, None)
     if snapshots is None:

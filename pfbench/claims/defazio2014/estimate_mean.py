@@ -21,20 +21,23 @@ ROUNDING = 1e-12
 
 
 def make_four_rows(weight: float) -> WeightedRows:
-    """Return rows of curvatures 1 to 4 and different centres; the last has the weight `weight`."""
+    """Return four quadratic rows with curvatures 1 to 4 and different centres; one has a weight.
+
+    The last row has the weight `weight`.
+    """
     weights = np.array([1.0, 1.0, 1.0, weight])
     return WeightedRows(np.arange(1.0, 5.0), np.array([0.3, -1.2, 0.8, 1.9]), weights)
 
 
 def mean_error(trial: Trial, problem: WeightedRows, z: Floats) -> float:
-    """Return E g - grad F(x) from z = (x, phi)."""
+    """Return E g - grad F(x), the error of SAGA's mean estimate, from the state z = (x, phi)."""
     outcomes = list_outcomes(trial, problem, 0.1, z)
     mean = sum(chance * estimate for chance, (estimate, _) in outcomes)
     return float(mean - problem.gradient(z[:1])[0])
 
 
 def relative_error(trial: Trial, problem: WeightedRows) -> float:
-    """Return the size of the error from a random state, in units of rounding."""
+    """Return the error of the mean of SAGA's estimate from a random state, in units of rounding."""
     z = trial.rng("state").standard_normal(problem.n + 1)
     return abs(mean_error(trial, problem, z)) / float(abs(problem.gradient(z[:1])[0])) / ROUNDING
 
@@ -58,19 +61,19 @@ CLAIMS = (UNBIASED,)
 
 
 class WeightsTwice(OverriddenOracles):
-    """Multiplies the change of a stored gradient by the weight of its row again."""
+    """Faulty table of SAGA that multiplies the change of a stored gradient by its weight twice."""
 
     def table(self, x: Floats) -> Any:
-        """Return the table with this fault."""
+        """Return a table that multiplies each change of a stored gradient by its weight again."""
         rows = self._original
         return replace(rows.table(x), rows=replace(rows, curvatures=rows.curvatures * rows.weights))
 
 
 class MeanWithoutWeights(OverriddenOracles):
-    """Computes the mean of the table without the weights."""
+    """Faulty table of SAGA whose mean ignores the weights of the rows."""
 
     def table(self, x: Floats) -> Any:
-        """Return the table with this fault."""
+        """Return a table whose mean ignores the weights of the rows."""
         rows = self._original
         return replace(rows.table(x), mean_rows=replace(rows, weights=np.ones(rows.n)))
 

@@ -26,18 +26,18 @@ from pfbench.verification.units import formula
 
 
 def make_first_row(n: int, mu: float, weight: float = 1.0) -> WeightedRows:
-    """Return one row of curvature 1 with the given weight, the others of curvature mu."""
+    """Return n quadratic rows: the first has curvature 1 and the weight `weight`, the others mu."""
     ones = np.ones(n - 1)
     return WeightedRows(np.append(1.0, mu * ones), np.zeros(n), np.append(weight, ones))
 
 
 def compute_step(n: int, L: float, mu: float) -> float:
-    """Return gamma = 1/(2 (mu n + L))."""
+    """Return the step size 1/(2 (mu n + L)) of theorem 1."""
     return 1.0 / (2.0 * (mu * n + L))
 
 
 def energy_ratio(trial: Trial, problem: WeightedRows) -> float:
-    """Return the largest E V^+/((1 - gamma mu) V) of a step; x* = 0."""
+    """Return the largest E V^+/((1 - gamma mu) V) of a step, which theorem 1 bounds by 1."""
     h = problem.component_smoothness()
     gamma = compute_step(problem.n, h.max(), h.min())
     rate = 1.0 - gamma * h.min()
@@ -48,7 +48,10 @@ def energy_ratio(trial: Trial, problem: WeightedRows) -> float:
 
 
 def mean_square_radius(trial: Trial, problem: WeightedRows) -> float:
-    """Return the spectral radius of E B (x) B for the step 1/(2 max w_i L_i), in the scale of F."""
+    """Return the spectral radius of the map of mean squares of a SAGA step 1/(2 max w_i L_i).
+
+    It is that of E B (x) B, in the scale of F.
+    """
     ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
     gamma = 1.0 / (2.0 * ask.component_smoothness().max())
     chances, maps = list_step_maps(trial, problem, gamma)
@@ -104,10 +107,10 @@ CLAIMS = (THEOREM, HEAVY)
 
 
 class SmoothnessWithoutWeights(OverriddenOracles):
-    """States the smoothness of each component without its weight."""
+    """Faulty oracle that states the smoothness of each component without its weight."""
 
     def component_smoothness(self) -> Floats:
-        """Return the curvatures of the rows, in the scale of F."""
+        """Return the curvatures of the rows without their weights, in the scale of F."""
         return np.asarray(self._original.curvatures / self._original.weights.mean())
 
 

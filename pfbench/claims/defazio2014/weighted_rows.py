@@ -16,7 +16,9 @@ from pfbench.verification.subject import NotTestable
 
 @dataclass(frozen=True, eq=False)
 class WeightedRows(FiniteSum):
-    """F(x) = sum of w_i a_i (x - c_i)^2/2 over W: the mean of h_i with curvatures n w_i a_i/W.
+    """Weighted sum of quadratics on the line, F(x) = sum of w_i a_i (x - c_i)^2/2 over sum of w_i.
+
+    F is the mean of h_i with curvatures n w_i a_i/W, where W is the sum of the w_i.
 
     Attributes
     ----------
@@ -42,7 +44,7 @@ class WeightedRows(FiniteSum):
 
     @property
     def n(self) -> int:
-        """Number of rows."""
+        """Number n of rows, the components of F."""
         return len(self.weights)
 
     def start(self) -> Floats:
@@ -50,11 +52,11 @@ class WeightedRows(FiniteSum):
         return np.array([self.begin])
 
     def component_smoothness(self) -> Floats:
-        """Return the curvatures of the h_i, shape (n,)."""
+        """Return the smoothness constants of the components, shape (n,): their curvatures."""
         return np.asarray(self.curvatures * self.weights / self.weights.mean())
 
     def gradients(self, x: Floats) -> Floats:
-        """Return the gradient of each h_i, at one point or at a point each, shape (n,)."""
+        """Return all component gradients, shape (n,), at one point or each at its own point."""
         return np.asarray(self.component_smoothness() * (x - self.centres))
 
     def value(self, x: Floats) -> float:
@@ -66,11 +68,11 @@ class WeightedRows(FiniteSum):
         return np.array([self.gradients(x).mean()])
 
     def component(self, i: int, x: Floats) -> Floats:
-        """Return the gradient of h_i, shape (1,)."""
+        """Return the gradient of component i at x, shape (1,)."""
         return self.gradients(x)[i : i + 1]
 
     def table(self, x: Floats) -> "PointTable":
-        """Return the table with the gradients at `points`."""
+        """Return a table with the component gradients at `points`, or else at x."""
         points = np.full(self.n, x[0]) if self.points is None else self.points.copy()
         self.tables.append(PointTable(self, self, points))
         return self.tables[-1]
@@ -78,7 +80,7 @@ class WeightedRows(FiniteSum):
 
 @dataclass(frozen=True, eq=False)
 class PointTable:
-    """Table of gradients that keeps their points phi_i.
+    """Table of stored component gradients, which also keeps the points where they were computed.
 
     Attributes
     ----------
@@ -98,13 +100,13 @@ class PointTable:
         return np.array([self.mean_rows.gradients(self.points).mean()])
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of the sampled new gradients minus the stored ones, shape (1,)."""
+        """Return the mean, over the sample, of new minus stored component gradients, shape (1,)."""
         indices, weights = weight_indices(sample)
         change = self.rows.gradients(x) - self.rows.gradients(self.points)
         return np.array([weights @ change[indices]])
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Return the `difference`, then store the new gradients."""
+        """Return the `difference` for the sample, then store the new component gradients."""
         change = self.difference(sample, x)
         self.points[weight_indices(sample)[0]] = x[0]
         return change
@@ -113,7 +115,7 @@ class PointTable:
 def list_outcomes(
     trial: Trial, problem: WeightedRows, step: float, z: Floats
 ) -> list[tuple[float, tuple[float, Floats]]]:
-    """Return the probability of each draw of a step from z = (x, phi), the estimate, and the new z.
+    """Return, for each draw of a SAGA step from z = (x, phi), its probability, estimate and new z.
 
     Raises
     ------
@@ -137,7 +139,7 @@ def list_outcomes(
 
 
 def list_step_maps(trial: Trial, problem: WeightedRows, step: float) -> tuple[Floats, Floats]:
-    """Return the probability of each draw, and the map B of z that is its step.
+    """Return, for each draw of a SAGA step, its probability and the matrix from z to the new z.
 
     Steps are linear, as all c_i are 0. The shapes are (k,) and (k, n + 1, n + 1).
     """

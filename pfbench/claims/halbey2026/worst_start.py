@@ -40,7 +40,7 @@ def suboptimality_floor(L_f: float, D: float, T: int) -> float:
 
 
 def construct_worst_start(final_distance: str) -> tuple[Corner, int]:
-    """Return the start of the run that ends at `final_distance`, and its number of steps."""
+    """Return the start of a run that ends at `final_distance` from the optimum, and its steps."""
     r = Decimal(final_distance)
     current, T = (r, 1 - r / 3, (1 - (1 - r / 3) ** 2).sqrt()), 0
     while True:
@@ -56,7 +56,10 @@ def construct_worst_start(final_distance: str) -> tuple[Corner, int]:
 
 
 def suboptimality_after_run(start: Corner, T: int) -> Decimal:
-    """Return f(x_T) - min f after T Frank-Wolfe steps with exact line search, in decimals."""
+    """Return f(x_T) - min f after T Frank-Wolfe steps from `start`, with exact line search.
+
+    The steps are computed in decimals.
+    """
     r, cos, sin = start
     ex, ey = -r * cos, r * sin
     for _ in range(T):
@@ -71,7 +74,7 @@ def suboptimality_after_run(start: Corner, T: int) -> Decimal:
 def steps_and_scaled_suboptimality(
     final_distance: str, start_offset: str = "0"
 ) -> tuple[int, float]:
-    """Return T and (f(x_T) - min f)(T+2)^2 of the run that ends at the distance `final_distance`.
+    """Return T and (f(x_T) - min f)(T+2)^2, for the worst start of the distance `final_distance`.
 
     `start_offset` is added to sin(theta) of the run's start. The computation uses forty digits
     more than rounding errors in the run may destroy.
@@ -86,7 +89,7 @@ def steps_and_scaled_suboptimality(
 
 
 def max_scaled_suboptimality_of_random_starts(T: int, seed: int) -> float:
-    """Return the largest (f(x_T) - min f)(T+2)^2 over random starts, in floats.
+    """Return the largest (f(x_T) - min f)(T+2)^2 that a search over random starts finds.
 
     The starts are 2000 uniform points of the disc, and 2400 points near the best start so far.
     """
@@ -104,7 +107,7 @@ def max_scaled_suboptimality_of_random_starts(T: int, seed: int) -> float:
 
 
 def _suboptimalities_after_run(X: Floats, T: int) -> Floats:
-    """Return f(x_T) - min f in floats for each start, a row of X; shape (rows,)."""
+    """Return f(x_T) - min f after T Frank-Wolfe steps from each row of X; shape (rows,)."""
     p = np.array([1.0, 0.0])
     E = X - p
     for _ in range(T):
@@ -120,7 +123,7 @@ def _suboptimalities_after_run(X: Floats, T: int) -> Floats:
 
 
 def make_worst_instance(end: str) -> IndefiniteQuadratic:
-    """Return |x - p|^2/2 on the unit disc with the start whose run ends at the distance `end`.
+    """Return |x - p|^2/2 on the unit disc with the worst start: its run ends at the distance `end`.
 
     The minimiser p is (1, 0).
     """

@@ -33,10 +33,13 @@ from pfbench.verification.units import VALUE, formula
 
 
 class WorstAnswers(OverriddenOracles):
-    """Answers g - (delta/D) g/|g| for a gradient g: an error of delta, which reverses small g."""
+    """Oracles whose gradients have an error of delta in the worst direction, opposite to g.
+
+    The answer is g - (delta/D) g/|g|, which reverses small g.
+    """
 
     def batch(self, sample: Any, x: Floats) -> Floats:
-        """Return the inexact gradient."""
+        """Return the gradient with an error of delta in the worst direction."""
         g = np.asarray(self._original.gradient(x))
         length = self._original.set.diameter * (np.linalg.norm(g) or 1.0)
         return np.asarray(g - self._original.error / length * g)
@@ -44,7 +47,7 @@ class WorstAnswers(OverriddenOracles):
 
 @dataclass(frozen=True, eq=False)
 class InexactQuadratic(ProblemWrapper):
-    """A quadratic whose oracle has the error `error`; its gradients are exact elsewhere.
+    """Quadratic whose oracles return gradients with an error; measures use exact gradients.
 
     Attributes
     ----------
@@ -65,12 +68,14 @@ class InexactQuadratic(ProblemWrapper):
     name = "inexact-quadratic"
 
     def open(self, rng: np.random.Generator) -> WorstAnswers:
-        """Return the inexact oracles."""
+        """Return the oracles with inexact gradients for one run."""
         return WorstAnswers(self)
 
 
 def make_slope(K: int, errors: float) -> InexactQuadratic:
-    """Return (1 - 1e-9) `errors` delta x on [0, 1] from 1, delta = 0.1, with gamma = 1/2.
+    """Return a linear function on [0, 1] whose slope is (1 - 1e-9) `errors` times the error delta.
+
+    Runs start at 1, with delta = 0.1 and gamma = 1/2.
 
     An error of `errors` delta keeps every iterate at 1, where V is the slope.
     """
@@ -97,17 +102,17 @@ def make_saddle(K: int, error: float) -> InexactQuadratic:
 
 
 def best_step(K: int, L: float, D: float, delta: float) -> float:
-    """Return sqrt(2 Delta/(L D^2 T)), at most 1."""
+    """Return the step size sqrt(2 Delta/(L D^2 K)), at most 1, for which the bound is smallest."""
     return min(1.0, math.sqrt(2.0 * delta / (L * D**2 * K)))
 
 
 def compute_bound(K: int, L: float, D: float, delta: float, error: float, gamma: float) -> float:
-    """Return the bound of the mean of V."""
+    """Return the bound of the mean Frank-Wolfe gap in a run of K steps with inexact gradients."""
     return error + delta / (gamma * K) + gamma * L * D**2 / 2.0
 
 
 def mean_gap_ratio(trial: Trial, problem: InexactQuadratic) -> float:
-    """Return the mean of V over a run, divided by its bound."""
+    """Return the mean Frank-Wolfe gap of a run, divided by its bound."""
     c, gamma = problem.constants(problem.start()), problem.step
     method = trial.make(iterations=problem.K, step=gamma, batch=1)
     gaps = [gap(problem, x) for x, _ in trial.follow_with_previous_point(problem, method)]
@@ -144,18 +149,18 @@ CLAIMS = (INEXACT,)
 
 
 class TwiceTheError(OverriddenOracles):
-    """Answers with twice the error."""
+    """Faulty oracle whose gradients have twice the stated error."""
 
     errors = 2.0
 
     def batch(self, sample: Any, x: Floats) -> Floats:
-        """Return the gradient with a larger error."""
+        """Return the gradient with a multiple of the stated error."""
         g = np.asarray(self._original.gradient(x))
         return np.asarray(g + self.errors * (self._original.batch(sample, x) - g))
 
 
 class FourTimesTheError(TwiceTheError):
-    """Answers with four times the error."""
+    """Faulty oracle whose gradients have four times the stated error."""
 
     errors = 4.0
 

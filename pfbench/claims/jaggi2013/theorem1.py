@@ -14,12 +14,12 @@ from pfbench.verification.units import VALUE
 
 
 def suboptimality_bound(C: float, parameters: Any, t: int) -> float:
-    """Return 2 C/(t+2), the bound of f(x_t) - min f for t >= 1."""
+    """Return 2 C/(t+2), the bound of f(x_t) - min f for t >= 1; C is the curvature constant."""
     return 2.0 * C / (t + 2.0)
 
 
 def curvature_constant(problem: Any) -> float:
-    """Return the curvature constant C_f of a problem; it is exact for a convex quadratic."""
+    """Return an upper bound of the curvature constant C_f; for a convex quadratic it is C_f."""
     return curvature_upper_bound(problem.set.vertices, problem.A)
 
 

@@ -42,7 +42,9 @@ ROUNDING = 1e-9
 
 
 def residual_bound(delta: float, degree: int, steps: int) -> float:
-    """Return 1 - sqrt(1 - delta_0^((kappa+1)^q)), the bound of |X_q - polar factor|.
+    """Return the bound of the distance between the polar factor and `steps` Newton-Schulz steps.
+
+    It is 1 - sqrt(1 - delta_0^((kappa+1)^q)), the bound of |X_q - polar factor|.
 
     kappa is `degree`, and q is `steps`.
     """
@@ -50,7 +52,9 @@ def residual_bound(delta: float, degree: int, steps: int) -> float:
 
 
 def deficit_bound(rank: int, degree: int, steps: int) -> float:
-    """Return r c_q, where c_q is the largest s (1 - h_q(s)) on [0, 1].
+    """Return rank c_q, the bound of 1 - <M, X_q>/|M|_* after q = `steps` Newton-Schulz steps.
+
+    c_q is the largest s (1 - h_q(s)) on [0, 1].
 
     h_q(s) is the singular value after q Newton-Schulz steps from the singular value s. The maximum
     is taken over a grid of 200 001 points, so it is not proved between them.
@@ -60,7 +64,7 @@ def deficit_bound(rank: int, degree: int, steps: int) -> float:
 
 
 def deficit_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
-    """Return a grid of singular values s, and s (1 - h_q(s)) at each grid point."""
+    """Return singular values s on a grid, and the loss s (1 - h_q(s)) of <M, X_q> at each."""
     s = np.concatenate([np.linspace(0.0, 1.0, 100_001), np.geomspace(1e-12, 1.0, 100_000)])
     h = s
     for _ in range(steps):
@@ -69,7 +73,7 @@ def deficit_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
 
 
 def check_convergence(trial: Trial) -> Evidence:
-    """Test |X_q - polar factor| <= its bound and |X_q| <= 1 for random singular values."""
+    """Test Newton-Schulz on random matrices: X_q is near the polar factor, and |X_q| <= 1."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -94,7 +98,7 @@ def check_convergence(trial: Trial) -> Evidence:
 
 
 def check_deficit(trial: Trial) -> Evidence:
-    """Test that 1 - <M, X_q>/|M|_* <= r c_q for random singular values and for the worst ones."""
+    """Test that 1 - <M, X_q>/|M|_* <= r c_q, for random singular values and for the worst ones."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -130,7 +134,7 @@ def quintic_critical_points() -> Floats:
 
 
 def smallest_start_reaching(steps: int) -> float:
-    """Return the least positive s that `steps` steps of the quintic map to the lower end of I."""
+    """Return the smallest s > 0 that the quintic maps into the interval I in `steps` steps."""
     a, b, c = QUINTIC
     s = LOW
     for _ in range(steps):
@@ -141,7 +145,7 @@ def smallest_start_reaching(steps: int) -> float:
 
 
 def check_invariant_interval(trial: Trial) -> Evidence:
-    """Test that I is invariant, and that `steps` steps map all s >= REACHED[steps] into I.
+    """Test that the quintic maps I to itself, and all s >= REACHED[q] into I in q steps.
 
     Both the polynomial and the linear minimisation under test are checked. The polynomial has two
     positive critical points, so its extremes on an interval are at these points or at the ends.
@@ -188,7 +192,7 @@ FIXED = {0.8680: -1.58, 1.2637: 6.5}
 
 
 def check_four_cycle(trial: Trial) -> Evidence:
-    """Test that steps of the quintic map the singular value 1/2 into a cycle of four numbers."""
+    """Test that the quintic's steps from the singular value 1/2 end in a cycle of four numbers."""
     a, b, c = QUINTIC
     parts = {}
     for point, slope in FIXED.items():
@@ -287,45 +291,45 @@ CLAIMS = (RESIDUAL, DEFICIT, INTERVAL, CYCLES)
 
 
 class WrongPolynomial(OverriddenOracles):
-    """Base class of faulty oracles whose linear minimisation uses another polynomial."""
+    """Base class of faulty oracles that minimise <g, v> with another matrix polynomial."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return the orthogonalised X, the minimiser divided by -rho; |X|_F = 1."""
+        """Return the matrix that replaces X's polar factor, by a faulty polynomial; |X|_F = 1."""
         raise NotImplementedError
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> that the wrong polynomial gives."""
+        """Return the minimiser of <g, v> that is computed by the faulty polynomial."""
         return -self._original.norm.radius * self.polynomial(g / np.linalg.norm(g))
 
 
 class LowerDegree(WrongPolynomial):
-    """Linear minimisation with a degree kappa that is one too small."""
+    """Faulty linear minimisation by Newton-Schulz with a degree that is one too small."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return X_q for Newton-Schulz steps of the degree kappa - 1."""
+        """Return X_q, the result of Newton-Schulz steps with the degree kappa - 1."""
         ball = self._original.norm
         return newton_schulz(X, ball.degree - 1, ball.steps)
 
 
 class DividesByHundredfoldNorm(OverriddenOracles):
-    """Linear minimisation that divides by a hundred times the Frobenius norm."""
+    """Faulty linear minimisation that first divides by a hundred times the Frobenius norm."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> computed after dividing g by 100 |g|_F."""
+        """Return the minimiser of <g, v> that is computed from g/(100 |g|_F)."""
         ball = self._original.norm
         return -ball.radius * newton_schulz(0.01 * g / np.linalg.norm(g), ball.degree, ball.steps)
 
 
 class NewtonSchulzForQuintic(WrongPolynomial):
-    """Linear minimisation by Newton-Schulz of degree 2, which converges, not by the quintic."""
+    """Faulty linear minimisation by Newton-Schulz, which converges, in place of the quintic."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return X_q for Newton-Schulz steps of degree 2."""
+        """Return X_q, the result of Newton-Schulz steps of degree 2."""
         return newton_schulz(X, 2, self._original.norm.steps)
 
 
 class OneQuinticStep(WrongPolynomial):
-    """Linear minimisation by only one step of the quintic."""
+    """Faulty linear minimisation by only one step of the quintic."""
 
     def polynomial(self, X: Floats) -> Floats:
         """Return X_1, the matrix after one step of the quintic."""
@@ -333,7 +337,7 @@ class OneQuinticStep(WrongPolynomial):
 
 
 class QuinticForNewtonSchulz(WrongPolynomial):
-    """Linear minimisation by the quintic instead of Newton-Schulz."""
+    """Faulty linear minimisation by the quintic in place of Newton-Schulz."""
 
     def polynomial(self, X: Floats) -> Floats:
         """Return X_q, the matrix after q steps of the quintic."""

@@ -25,7 +25,9 @@ STEPS = np.linspace(0.02, 1.5, 38)
 
 
 def make_stretched_quadratic(d: int) -> HorizonProblem:
-    """Return (d x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1), with the l-infinity norm.
+    """Return a quadratic with one steep coordinate, in the l-infinity norm: uSCG uses signs.
+
+    It is (d x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1).
 
     The horizon K of the problem is the number of steps that uSCG needs.
     """
@@ -34,17 +36,17 @@ def make_stretched_quadratic(d: int) -> HorizonProblem:
 
 
 def sign_step_count(d: int) -> int:
-    """Return ceil(4 L^2/(d-1)^2), L = 2d - 1, the steps in which uSCG reaches the target."""
+    """Return ceil(4 L^2/(d-1)^2), L = 2d - 1: the number of sign steps to the target."""
     return math.ceil(4.0 * (2.0 * d - 1.0) ** 2 / (d - 1.0) ** 2 - 1e-12)
 
 
 def min_gradient_descent_steps(d: int) -> float:
-    """Return ln 2/(-ln(1 - 2/d)), a lower bound of the steps of gradient descent to the target."""
+    """Return ln 2/(-ln(1 - 2/d)), a lower bound of gradient descent's steps to the target."""
     return math.log(2.0) / -math.log1p(-2.0 / d)
 
 
 def check_separation(trial: Trial) -> Evidence:
-    """Test that uSCG reaches the target in K steps, and gradient descent does not in more steps.
+    """Test that uSCG reaches the target in K steps, and gradient descent not even in more steps.
 
     Gradient descent makes fewer than `min_gradient_descent_steps` steps, with each of several step
     sizes.

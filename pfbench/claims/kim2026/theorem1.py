@@ -31,7 +31,9 @@ from pfbench.verification.units import GRADIENT, NUMBER, formula
 
 
 def beta_and_eta(K: float, r: float, L: float, sigma: float, delta: float) -> tuple[float, float]:
-    """Return beta = 1 - min(sqrt(L Delta)/(sigma sqrt(r K)), 1), and the step size eta.
+    """Return Muon's momentum beta and step size eta of theorem 1, for one sample in each step.
+
+    beta = 1 - min(sqrt(L Delta)/(sigma sqrt(r K)), 1).
 
     The values are for one sample in each step.
     """
@@ -43,7 +45,10 @@ def beta_and_eta(K: float, r: float, L: float, sigma: float, delta: float) -> tu
 def compute_printed_bound(
     K: float, r: float, L: float, sigma: float, delta: float, lo: float
 ) -> float:
-    """Return the printed bound in the line before (8) of the paper, with epsilon_q = 1 - lo."""
+    """Return the paper's bound of Muon's mean |grad f|_*, as printed in the line before (8).
+
+    The orthogonaliser has epsilon_q = 1 - lo.
+    """
     beta, _ = beta_and_eta(K, r, L, sigma, delta)
     late = 1.0 - lo
     first = 0.5 * (1.0 + late) ** 2 * math.sqrt((1.0 - beta) * L * delta / K)
@@ -55,7 +60,10 @@ def compute_printed_bound(
 def compute_corrected_bound(
     K: float, r: float, L: float, sigma: float, delta: float, lo: float, hi: float
 ) -> float:
-    """Return pfbench's bound for any orthogonaliser O with <M, O> >= lo |M|_* and |O| <= hi."""
+    """Return pfbench's bound of Muon's mean |grad f|_*, for any orthogonaliser with lo and hi.
+
+    They satisfy <M, O> >= lo |M|_* and |O| <= hi.
+    """
     beta, eta = beta_and_eta(K, r, L, sigma, delta)
     bias = beta * L * eta * hi / (1.0 - beta)
     noise = math.sqrt((1.0 - beta) / (1.0 + beta)) * math.sqrt(r) * sigma
@@ -67,7 +75,7 @@ def compute_corrected_bound(
 
 
 def check_bounds(trial: Trial) -> Evidence:
-    """Test that the mean of |grad f(W_t)|_* over a run is at most each of the two bounds.
+    """Test that Muon's mean |grad f(W_t)|_* over a run is at most the printed and pfbench's bound.
 
     With noise, the mean over runs is tested.
     """
@@ -105,7 +113,7 @@ def check_bounds(trial: Trial) -> Evidence:
 
 
 def _ratio_of_corrected_to_printed_bound(**arguments: float) -> float:
-    """Return the corrected bound over the printed bound, for the exact polar factor."""
+    """Return pfbench's bound divided by the printed bound, for the exact polar factor."""
     return compute_corrected_bound(**arguments, lo=1.0, hi=1.0) / compute_printed_bound(
         **arguments, lo=1.0
     )
@@ -153,7 +161,9 @@ THEOREM = Claim(
 
 
 def examine_noiseless_bound_order(effort: str, seed: int) -> ExaminationEvidence:
-    """Compare a run of Muon without noise on w^2/2 with both bounds; beta is capped at 0 there.
+    """Compare a Muon run without noise on w^2/2 with the printed bound and with pfbench's.
+
+    Without noise, the formula of beta gives 0.
 
     The printed bound is too small by a constant factor. The order of the printed bound is that of
     (8), and is right.
@@ -176,7 +186,9 @@ def examine_noiseless_bound_order(effort: str, seed: int) -> ExaminationEvidence
 
 
 def theta(beta: float, step_factor: float) -> float:
-    """Return theta = 4 L^2 eta^2 k/(1-beta)^4 of theorem 3 of kim2026.
+    """Return 4 L^2 eta^2 k/(1-beta)^4, the number theta by which theorem 3 of kim2026 divides.
+
+    The theorem divides by 1 - 4 theta.
 
     Here k = beta^2 + (1-beta)^2 and eta = `step_factor` (1-beta)^2/L. The proof divides by 1 - 4
     theta.
@@ -185,7 +197,7 @@ def theta(beta: float, step_factor: float) -> float:
 
 
 def examine_vanishing_divisor(effort: str, seed: int) -> ExaminationEvidence:
-    """Examine whether the divisor 1 - 4 theta of the proof can vanish for a momentum beta.
+    """Examine whether 1 - 4 theta, by which the proof of theorem 3 divides, can be 0 for some beta.
 
     The largest 4 theta over beta is computed for the step size in the proof and for half the
     stated step size.

@@ -32,7 +32,7 @@ A line search by function values finds gamma to about 1e-8, and later steps ampl
 def make_affine_problem_pair(
     rng: np.random.Generator, d: int
 ) -> tuple[IndefiniteQuadratic, IndefiniteQuadratic, Any, Any]:
-    """Return a quadratic f, the function z -> f(M z + b), M and b.
+    """Return a quadratic f on the simplex, the same problem as z -> f(M z + b), the matrix M and b.
 
     The function f is a random non-convex quadratic on the simplex, and M is random with condition
     number 25. The set of z -> f(M z + b) is the preimage of the simplex. Both problems have the
@@ -83,7 +83,7 @@ def check_affine_invariance(trial: Trial) -> Evidence:
 
 
 def _nearly_tied(problem: IndefiniteQuadratic, x: Any, size: float) -> bool:
-    """Return whether two vertices are so nearly tied at x that rounding may choose."""
+    """Return whether two vertices minimise <g, v> at x up to rounding: a run may choose either."""
     best, second = np.partition(problem.gradient(x), 1)[:2]
     return bool(second - best <= 1e-6 * size)
 

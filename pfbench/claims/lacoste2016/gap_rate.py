@@ -29,7 +29,7 @@ from pfbench.verification.statistics import (
 
 
 def chain(T: int) -> ZeroChain:
-    """Return the zero chain of T links; its gap stays above 0.04 D until all links are found.
+    """Return the zero chain of T links, whose gap stays above 0.04 D until all links are found.
 
     For fixed L, h0 and D, the accuracy eps is proportional to 1/sqrt(T). So the number of calls
     spans two decades while eps spans one. A call costs time proportional to T, so two decades of
@@ -39,7 +39,7 @@ def chain(T: int) -> ZeroChain:
 
 
 def quadratic(rng: np.random.Generator, d: int, slope: float) -> IndefiniteQuadratic:
-    """Return a random non-convex quadratic on the simplex; its gaps are in units of C."""
+    """Return a random non-convex quadratic on the simplex of d vertices."""
     return random_on_simplex(rng, d, slope)
 
 
@@ -51,7 +51,7 @@ QUADRATIC = make_instance(quadratic, d=20, slope=0.3)
 
 
 def check_gap_rate(trial: Trial) -> Evidence:
-    """Test that the calls until V <= eps grow at most as eps^-2, V being the Frank-Wolfe gap.
+    """Test that the calls until the Frank-Wolfe gap is at most eps grow at most as eps^-2.
 
     The exponent is fitted on rescaled zero chains, and on quadratics with targets eps C.
     """
@@ -87,7 +87,7 @@ def check_gap_rate(trial: Trial) -> Evidence:
 
 
 def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, float]:
-    """Return the linear minimisations and full gradients until V <= 0.04 D on a zero chain.
+    """Return the linear minimisations and full gradients until the gap is <= 0.04 D on a chain.
 
     V is the Frank-Wolfe gap. If the budget is spent before, both numbers of calls are infinite.
     """
@@ -104,7 +104,7 @@ def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, f
 
 
 def _lo_calls_to_relative_gaps(trial: Trial, targets: Any, limit: int, rule: str, seed: int) -> Any:
-    """Return the linear minimisations until each gap in `targets`, in units of C, is reached.
+    """Return the number of linear minimisations until the gap is at most each target times C.
 
     The problem is a random quadratic on the simplex. A gap that is not reached gives infinity.
     """

@@ -37,7 +37,7 @@ WELL = make_instance(double_well, d=32)
 
 
 def check_local_gap_bound(trial: Trial) -> Evidence:
-    """Test that the gap g_t is at least f(x_t) - min f over a convex M' that contains x_t."""
+    """Test that the gap is at least f(x_t) - min f over a set M' around x_t where f is convex."""
     parts = {}
     count = trial.choose_by_effort(3, 20)
     for seed in trial.seeds(count, "problems"):
@@ -56,7 +56,7 @@ def check_local_gap_bound(trial: Trial) -> Evidence:
 
 
 def _decide_gap_bound(trial: Trial, problem: Any, inside: Callable[[Any], bool]) -> Decision:
-    """Decide whether f(x_t) <= g_t in one run, on a problem whose minimum over M' is 0.
+    """Decide whether f(x_t) is at most the gap at x_t in one run; the minimum of f over M' is 0.
 
     `inside` returns whether x_t is in M'. Rounding errors up to 1e-13 f(x_0) are allowed.
     """

@@ -29,14 +29,16 @@ class CurvatureAndSuboptimality(NamedTuple):
 
 
 def instance_constants(problem: IndefiniteQuadratic) -> CurvatureAndSuboptimality:
-    """Return C and h0, the constants in the bounds of the theorem."""
+    """Return the curvature bound C and h0 = f(x_0) - min f of a problem, which the bounds need."""
     return CurvatureAndSuboptimality(
         curvature_bound(problem), problem.value(problem.start_point) - problem.minimum_value
     )
 
 
 def min_decrease(gap: float, C: float) -> float:
-    """Return min{g^2/(2C), g - (C/2) [g > C]}, the lower bound (9) of the decrease in a step.
+    """Return the lower bound (9) of lacoste2016 on the decrease of f in a step with the given gap.
+
+    It is min{g^2/(2C), g - (C/2) [g > C]}.
 
     g is `gap`.
     """
@@ -44,17 +46,17 @@ def min_decrease(gap: float, C: float) -> float:
 
 
 def decrease_ratio_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
-    """Return 1, the bound of the decrease promised by (9) divided by the actual decrease."""
+    """Return 1, the bound of this ratio: the decrease promised by (9) over the actual one."""
     return 1.0
 
 
 def min_gap_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
-    """Return max{2 h0, C}/sqrt(t+1), the bound (6) of the smallest gap up to step t."""
+    """Return max{2 h0, C}/sqrt(t+1), lacoste2016's bound (6) on the smallest gap up to step t."""
     return max(2.0 * c.h0, c.C) / math.sqrt(t + 1.0)
 
 
 def sharper_min_gap_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
-    """Return the sharper bound (15) of the smallest gap up to step t.
+    """Return the bound (15) of lacoste2016 on the smallest gap up to step t, sharper than (6).
 
     The bound is h0/(t+1) + C/2 while t+1 <= 2 h0/C, and sqrt(2 h0 C/(t+1)) for larger t.
     """
@@ -90,7 +92,7 @@ def rule_parameters(c: CurvatureAndSuboptimality, *, rule: str) -> dict[str, Any
 
 
 def ratio_of_promised_to_actual_decrease(problem: IndefiniteQuadratic, x: Any, y: Any) -> float:
-    """Return the decrease promised by (9) divided by the decrease from x to y.
+    """Return the decrease of f that (9) of lacoste2016 promises over that from x to y.
 
     A rounding error of 1e-14 of the size of f is added to the actual decrease.
     """
@@ -152,7 +154,7 @@ class RoundedGradientLO(OverriddenOracles):
     """Faulty linear minimisation that uses a coarsely rounded gradient."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return the vertex for g rounded to thirds of its largest entry in modulus."""
+        """Return the vertex that minimises <g, v>, g rounded to thirds of its largest entry."""
         size = float(np.abs(g).max()) / 3.0
         result: Point = self._original.lo(np.round(g / size) if size > 0.0 else g)
         return result

@@ -36,7 +36,7 @@ ROUNDING = 1e-9
 
 
 def make_positive() -> NormedProblem:
-    """Return x'Hx/2 with positive H, two layers, and L = 85.25.
+    """Return a quadratic x'Hx/2 of two layers with positive H, whose L is known to be 85.25.
 
     The layers have two and three entries, l-infinity norms, and the radii 0.5 and 2. One point
     attains all L_lm, so L equals the sum of rho_l rho_m L_lm.
@@ -52,19 +52,19 @@ def make_positive() -> NormedProblem:
 
 
 def make_sum(p: int) -> NormedProblem:
-    """Return (x_1 + ... + x_p)^2/2 with p layers of one entry: L = p^2, L_ll = 1."""
+    """Return (x_1 + ... + x_p)^2/2 with p layers: L = p^2, but each layer's own constant is 1."""
     return _make_quadratic(np.ones((p, p)), (1,) * p, "linf")
 
 
 def make_product() -> NormedProblem:
-    """Return x y with two layers of radii 0.5 and 2: L_ll = 0 and L = 2."""
+    """Return f = x y with two layers, whose own smoothness constants are 0, while L = 2."""
     return _make_quadratic(
         np.array([[0.0, 1.0], [1.0, 0.0]]), (1, 1), "linf[radius=0.5]*linf[radius=2]"
     )
 
 
 def _make_quadratic(H: Floats, sizes: tuple[int, ...], norm: str) -> NormedProblem:
-    """Return x'Hx/2 for vectors as layers, in a norm of l-infinity norms."""
+    """Return x'Hx/2, where x consists of vectors of the given sizes as layers, in a norm."""
     ends = np.cumsum(sizes)[:-1].tolist()
     blocks = np.array([[abs(part).sum() for part in np.split(row, ends, axis=1)]
                        for row in np.split(H, ends)])  # fmt: skip
@@ -81,7 +81,7 @@ SUMS = tuple(make_instance(make_sum, p=p) for p in (2, 3, 5))
 
 
 def check_joint_smoothness(trial: Trial) -> Evidence:
-    """Test that the stated smoothness equals the largest |Hx|_* over vertices x of the ball."""
+    """Test that the stated smoothness is the largest |Hx|_* over vertices x of the unit ball."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -103,7 +103,10 @@ def check_joint_smoothness(trial: Trial) -> Evidence:
 
 
 def check_own_steps(trial: Trial) -> Evidence:
-    """Test that f is multiplied by (p - 1)^2 if each layer l makes a step |grad_l f|/L_ll."""
+    """Test that steps of all layers, each by its own constant, multiply f by (p - 1)^2.
+
+    Layer l makes a step |grad_l f|/L_ll.
+    """
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -128,7 +131,7 @@ def check_own_steps(trial: Trial) -> Evidence:
 
 
 def make_network(W_2: float) -> TwoLayerNetwork:
-    """Return (W_2 tanh(W_1) - 0.2)^2/2, a network of two numbers, with the start W_1 = 0.3."""
+    """Return the loss (W_2 tanh(W_1) - 0.2)^2/2 of a network of two numbers, from W_1 = 0.3."""
     return TwoLayerNetwork(
         features=np.ones((1, 1)),
         targets=np.full((1, 1), 0.2),
@@ -139,7 +142,7 @@ def make_network(W_2: float) -> TwoLayerNetwork:
 
 
 def check_dependence_on_other_layers(trial: Trial) -> Evidence:
-    """Test that the derivative in W_1, at two values of W_2, agrees with its formula.
+    """Test that the derivative in W_1 depends on W_2, as its formula says, at two values of W_2.
 
     As the two derivatives differ, no constant of the first layer alone bounds the change.
     """
@@ -164,7 +167,7 @@ def check_dependence_on_other_layers(trial: Trial) -> Evidence:
 
 
 def make_wide(norm: str) -> NormedProblem:
-    """Return the loss of a network with 40 rows, 4 inputs and 3 hidden units, on |W_2| <= 1.5."""
+    """Return a two-layer network's loss with 40 rows, 4 inputs, 3 hidden units; |W_2| <= 1.5."""
     rng = np.random.default_rng(0)
     features = rng.standard_normal((40, 4)) / 2.0
     targets = np.tanh(features @ rng.standard_normal((4, 1)))
@@ -172,7 +175,7 @@ def make_wide(norm: str) -> NormedProblem:
 
 
 def make_narrow(norm: str) -> NormedProblem:
-    """Return the loss of a network with one weight in each layer, on |W_2| <= 0.01.
+    """Return a two-layer network's loss on |W_2| <= 0.01, with one weight in each layer.
 
     The only row has the target 1000. The residual of this row is so large that the mixed second
     derivative in both layers is nearly all of L.
@@ -206,7 +209,7 @@ NETWORKS = (
 
 
 def check_network(trial: Trial) -> Evidence:
-    """Test |grad f(x) - grad f(y)|_*/|x - y| <= L, along directions that increase the ratio."""
+    """Test |grad f(x) - grad f(y)|_*/|x - y| <= L for networks, at pairs with a large ratio."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -293,10 +296,10 @@ CLAIMS = (JOINT, OWN_STEPS, COUPLED, NETWORK)
 
 
 class OwnConstantsAlone(OverriddenOracles):
-    """Faulty smoothness without the second derivatives of pairs of different layers."""
+    """Faulty smoothness that ignores the second derivatives of pairs of different layers."""
 
     def smoothness_in_norm(self, norm: Any) -> tuple[float, str]:
-        """Return the sum of rho_l^2 L_ll, or its counterpart for the network."""
+        """Return the sum of rho_l^2 L_ll over the layers, or its counterpart for the network."""
         problem = self._original.inner
         if isinstance(problem, LayeredQuadratic):
             rho = np.array([ball.radius for ball in norm.balls])
@@ -311,7 +314,7 @@ class PairsOnce(OverriddenOracles):
     """Faulty smoothness that counts each pair of different layers once, not twice."""
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str]:
-        """Return the mean of the sums over l <= m and l = m."""
+        """Return the smoothness with each pair of different layers counted once."""
         total = self._original.smoothness_in_norm(norm)[0]
         return (total + OwnConstantsAlone(self._original).smoothness_in_norm(norm)[0]) / 2.0, ""
 
@@ -330,7 +333,7 @@ class HalfAsFar(OverriddenOracles):
     """Faulty linear minimisation that moves each layer half as far."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return half the minimiser of <g, v>."""
+        """Return half of the minimiser of <g, v>."""
         return 0.5 * self._original.lo(g)
 
 
@@ -338,7 +341,7 @@ class SecondLayerForgotten(OverriddenOracles):
     """Faulty gradient whose derivative in W_1 is computed as if W_2 were 1."""
 
     def gradient(self, x: Point) -> Gradient:
-        """Return the gradient, with the derivative in W_1 divided by W_2."""
+        """Return a gradient whose derivative in W_1 lacks the factor W_2."""
         g = np.array(self._original.gradient(x))
         g[0] /= x[1]
         return g

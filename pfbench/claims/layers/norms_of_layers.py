@@ -51,21 +51,21 @@ INSTANCES = (
 
 
 def norms_by_radius(ball: NormProduct, x: Floats) -> Floats:
-    """Return the |x_l|/rho_l."""
+    """Return each layer's norm divided by its radius, |x_l|/rho_l."""
     first, second, third = ball.split(x)
     sizes = np.linalg.norm(first, 2), np.linalg.norm(second), np.abs(third).max()
     return np.array(sizes) / RADII
 
 
 def dual_norms_by_radius(ball: NormProduct, g: Floats) -> Floats:
-    """Return the rho_l |g_l|_*."""
+    """Return each layer's dual norm times its radius, rho_l |g_l|_*."""
     first, second, third = ball.split(g)
     sizes = np.linalg.norm(first, "nuc"), np.linalg.norm(second), np.abs(third).sum()
     return np.array(sizes) * RADII
 
 
 def iterate_points(rng: np.random.Generator, count: int) -> Iterator[Floats]:
-    """Yield points at which ratios of norms are extreme, and then `count` random points.
+    """Yield points of three layers where ratios of norms are extreme, then `count` random points.
 
     At some extreme points each layer has a single nonzero entry, of size 1/rho_l. At the others
     all singular values or entries of a layer are equal to rho_l. There are points with all three
@@ -85,7 +85,7 @@ def iterate_points(rng: np.random.Generator, count: int) -> Iterator[Floats]:
 
 
 def check_layer_norms(trial: Trial) -> Evidence:
-    """Test that a norm of layers, its constants and minimisers agree with their definitions."""
+    """Test that a norm of several layers, its constants and minimisers meet their definitions."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -101,7 +101,7 @@ def check_layer_norms(trial: Trial) -> Evidence:
 def _deviations(
     ask: Any, reference: NormProduct, kind: str, points: list[Floats]
 ) -> dict[str, float]:
-    """Return the relative errors of a ball's norms, minimisers and constants, by name."""
+    """Return the largest relative error of each norm, minimiser and constant of a ball, by name."""
     combined, dual = COMBINATIONS[kind]
     norms = [float(combined(norms_by_radius(reference, x))) for x in points]
     duals = [float(dual(dual_norms_by_radius(reference, x))) for x in points]
@@ -166,7 +166,7 @@ class EveryLayerMoves(FaultyBallProblem):
     """
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> over the product of the layers' balls."""
+        """Return the minimiser of <g, v> over the product of the layers' balls, for each norm."""
         return NormProduct(self._original.norm.balls).lo_zero_if_undetermined(g)
 
 
@@ -174,7 +174,7 @@ class EqualWeights(FaultyBallProblem):
     """Faulty linear minimisation that moves every layer by the same share of its radius."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser over the product of m balls, divided by sqrt(m)."""
+        """Return the minimiser over the product of the m layers' balls, divided by sqrt(m)."""
         balls = self._original.norm.balls
         return NormProduct(balls).lo_zero_if_undetermined(g) * len(balls) ** -0.5
 
@@ -183,24 +183,24 @@ class WithoutRadii(FaultyBallProblem):
     """Faulty dual norm that ignores the radii of the layers."""
 
     class Ball(FaultyBallProblem.Ball):
-        """Ball whose dual norm is computed as if all radii were 1."""
+        """Faulty ball whose dual norm is computed as if all radii of layers were 1."""
 
         def dual_norm(self, g: Gradient) -> float:
-            """Return the dual norm of g, after each layer is divided by its radius."""
+            """Return the dual norm of g as if all radii of layers were 1."""
             layers = zip(self._original.split(g), RADII, strict=True)
             parts = [layer.ravel() / radius for layer, radius in layers]
             return float(self._original.dual_norm(np.concatenate(parts)))
 
 
 class ZetaOfOneLayer(FaultyBallProblem):
-    """Faulty constant zeta: the largest rho_l zeta_l of a layer, for each norm."""
+    """Faulty constant zeta: the largest constant rho_l zeta_l of a single layer, for each norm."""
 
     class Ball(FaultyBallProblem.Ball):
-        """Ball whose constant zeta is that of one layer."""
+        """Faulty ball whose constant zeta is the largest one of a single layer."""
 
         @property
         def zeta(self) -> float:
-            """Largest rho_l zeta_l over the layers l."""
+            """Largest constant rho_l zeta_l of a single layer l."""
             return float(max(ball.radius * ball.zeta for ball in self._original.balls))
 
 
@@ -208,11 +208,11 @@ class ProductsOfMovedLayer(FaultyBallProblem):
     """Faulty count of matrix products, which omits the layers that do not move."""
 
     class Ball(FaultyBallProblem.Ball):
-        """Ball that counts only the matrix products of its last layer."""
+        """Faulty ball that counts only the matrix products of its last layer."""
 
         @property
         def matrix_products_per_lmo(self) -> int:
-            """Number of matrix products in a linear minimisation over the last layer."""
+            """Number of matrix products that the last layer needs in a linear minimisation."""
             return int(self._original.balls[-1].matrix_products_per_lmo)
 
 

@@ -42,7 +42,7 @@ NORM = "spectral[lmo={lmo}]*linf[radius=0.5]"
 
 
 def make_square(lmo: str) -> NormedProblem:
-    """Return <U, x>^2/2 from a point with <U, x> = 5, for points x of two layers.
+    """Return <U, x>^2/2 for points x of two layers, from a start with <U, x> = 5.
 
     The layers of U are a (2, 3) identity and a (3, 1) matrix of ones. The exact minimiser is along
     U, so that every step attains the bound.
@@ -58,12 +58,12 @@ def make_square(lmo: str) -> NormedProblem:
 
 
 def make_network(norm: str) -> NormedProblem:
-    """Return a network with 40 rows, 5 inputs, 4 hidden units and 3 outputs."""
+    """Return a two-layer network's loss with 40 rows, 5 inputs, 4 hidden units and 3 outputs."""
     return cast(NormedProblem, make_problem("two-layer-network", set="none", norm=norm))
 
 
 def smoothness(problem: NormedProblem) -> float:
-    """Return a smoothness constant L valid along a run of `HORIZON` steps of length `STEP`."""
+    """Return a smoothness constant that holds along a run of `HORIZON` steps of length `STEP`."""
     if isinstance(problem.inner, LayeredQuadratic):
         bound = problem.inner.smoothness_in_norm(problem.norm)
         assert bound is not None
@@ -75,7 +75,9 @@ def smoothness(problem: NormedProblem) -> float:
 
 
 def max_increase(L: float, eta: float, lower: float, upper: float, error: float) -> float:
-    """Return eta (lo + hi) |e|_* + L eta^2 hi^2/2, a bound of one step's increase of f.
+    """Return the bound of a step's increase of f, apart from the term -eta lo |grad f(x)|_*.
+
+    It is eta (lo + hi) |e|_* + L eta^2 hi^2/2.
 
     The returned number bounds f(x^+) - f(x) + eta lo |grad f(x)|_*. The arguments `lower`, `upper`
     and `error` are lo, hi and |e|_*.
@@ -84,7 +86,7 @@ def max_increase(L: float, eta: float, lower: float, upper: float, error: float)
 
 
 def check_descent(trial: Trial, *, parameters: dict[str, Any]) -> Evidence:
-    """Test the bound of f(x^+) - f(x) + eta lo |grad f(x)|_* in each step of each run."""
+    """Test the bound on the decrease of f in each step of each run."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -140,18 +142,18 @@ CLAIMS = (MUON, NESTEROV, SCION, SIGNS)
 
 
 class Longer(WeightDecayAlgorithm):
-    """Faulty update with steps that are eight times as long."""
+    """Faulty method whose steps are eight times as long as they should be."""
 
     def update(self, x: Point, v: Point) -> Point:
-        """Return x + 8 gamma v, where v is the minimiser lmo(d)."""
+        """Return x + 8 gamma v, where v is the linear minimiser: a step eight times too long."""
         return x + 8.0 * self.step * v
 
 
 class Shorter(WeightDecayAlgorithm):
-    """Faulty update with steps that are a quarter as long."""
+    """Faulty method whose steps are a quarter as long as they should be."""
 
     def update(self, x: Point, v: Point) -> Point:
-        """Return x + gamma v/4, where v is the minimiser lmo(d)."""
+        """Return x + gamma v/4, where v is the linear minimiser: a step a quarter as long."""
         return x + 0.25 * self.step * v
 
 
@@ -179,7 +181,7 @@ class FirstLayerMuon(Muon):
     """Faulty Muon that moves only the first layer."""
 
     def update(self, x: Point, v: Point) -> Point:
-        """Return x + gamma v in the first layer, and x in the other layers."""
+        """Return x + gamma v in the first layer, and x unchanged in the other layers."""
         moved = np.arange(len(x)) < 6
         return x + self.step * np.where(moved, v, 0.0)
 

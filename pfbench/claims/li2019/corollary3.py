@@ -17,7 +17,10 @@ from pfbench.verification.units import VALUE, formula
 
 
 def inner_gap_bound(L: float, squared: float, k: int) -> float:
-    """Return 8 L D_t^2/(k (k+1)), the bound of f(y_k) - f(theta_hat); D_t^2 is `squared`."""
+    """Return the bound 8 L D_t^2/(k (k+1)) of f(y_k) - f(theta_hat) in inner iteration k.
+
+    D_t^2 is `squared`.
+    """
     return 8.0 * L * squared / (k * (k + 1.0))
 
 
@@ -31,7 +34,7 @@ _CHAIN = make_instance(quadratics.nesterov_chain, d=60)
 
 
 def check(trial: Trial) -> Evidence:
-    """Test f(y_k) - f(theta_hat) <= 8 L D_t^2/(k(k+1)), also with other N and D_1.
+    """Test f(y_k) - f(theta_hat) <= 8 L D_t^2/(k(k+1)) in inner iterations, for several N and D_1.
 
     N is the number of inner iterations, and D_t the bound of the distance at the start of the
     outer iteration t.
@@ -66,7 +69,7 @@ def check(trial: Trial) -> Evidence:
 def _inner_gap_to_bound_ratios(
     trial: Trial, problem: quadratics.KnownQuadratic, N: int
 ) -> list[float]:
-    """Return (f(y_k) - f(theta_hat))/bound for each of N inner iterations of one run.
+    """Return (f(y_k) - f(theta_hat))/bound for each inner iteration k of a run with N of them.
 
     The run makes one outer iteration with D_1 = |theta_0 - theta_hat|. The corollary needs neither
     strong convexity nor the theorem's N. The parameter sigma_hat = 2 delta0/D_1^2 makes the
@@ -121,7 +124,7 @@ def inner_gap_bound_by_30(
     weighted: bool = False,
     noise: float = 0.5,
 ) -> float:
-    """Return the bound (30) with the parameters of corollary 3, as printed or changed.
+    """Return the bound (30) of li2019 with the parameters of corollary 3, as printed or corrected.
 
     D_t^2 is `squared`, and |x_0 - theta_hat|^2 is `begin`. The factor of beta_1 is `first`, and
     the factor of the variances is `noise`. With `weighted`, gamma_i eta_i replaces eta_i.
@@ -151,7 +154,7 @@ _READINGS: Mapping[str, Mapping[str, Any]] = {
 def examine_weights_of_30(
     effort: str, seed: int, *, printed: Mapping[str, Any] | None = None
 ) -> ExaminationEvidence:
-    """Examine whether (30) with the parameters of corollary 3 implies (32) for all k <= N.
+    """Examine whether (30) of li2019 implies the bound (32) of corollary 3 for all k <= N.
 
     The bound (32) is 8 L D_t^2/(k(k+1)). The corrected (30) implies (32). The corrected (30) also
     bounds f(y_k) - f(theta_hat) along a run of conditional gradient sliding.
@@ -170,7 +173,7 @@ def examine_weights_of_30(
     ]
 
     def maximise(form: Mapping[str, Any]) -> float:
-        """Return the largest ratio of the bound (30), in one form, to the bound (32)."""
+        """Return the largest ratio of the bound (30), in the given form, to the bound (32)."""
         return max(
             inner_gap_bound_by_30(k, L, N, squared, squared, **form)
             / inner_gap_bound(L, squared, k)

@@ -33,7 +33,7 @@ enough, and is needed at y = 1/4. The other factor 2 allows for the fluctuations
 def make_isotropic_regression(
     seed: int = 0, d: int = 10, ratio: int = 10, sensing_variance: float = 0.0
 ) -> MatrixRegression:
-    """Return matrix regression on n = ratio d isotropic Gaussian rows: Sigma_x = I, xi = 1.
+    """Return matrix regression on n = ratio d Gaussian rows with the covariance Sigma_x = I.
 
     With a sensing variance the loss is (8), else (7). The check tests the worst directions of rank
     1, 2 and d that a search finds. In random directions, lemma 1 holds even with tau = 0.
@@ -58,7 +58,7 @@ _LOSSES = {
 
 
 def check(trial: Trial) -> Evidence:
-    """Test lemma 1 with c <= 4 for both losses, in the worst directions that a search finds.
+    """Test lemma 1 of li2019 for both losses, in the worst directions that a search finds; c <= 4.
 
     The curvature is lambda_min/4 for the loss (7), and lambda_min/8 for the loss (8). The verdict
     *holds* means that the search found no counterexample. No better verdict is given, because the
@@ -77,7 +77,7 @@ def check(trial: Trial) -> Evidence:
 
 
 def iterate_dimensions_ratios_and_seeds(trial: Trial) -> Iterator[tuple[int, int, int]]:
-    """Yield triples of a dimension d, a ratio n/d, and a seed of the data."""
+    """Yield the cases to test: a dimension d, a ratio n/d, and a seed of the data."""
     for d in trial.choose_by_effort((10, 16), (10, 16, 24)):
         for ratio in trial.choose_by_effort((4, 10, 16, 40, 160), (4, 10, 16, 40, 160, 640)):
             if ratio * d**3 < trial.choose_by_effort(10**6, 10**7):
@@ -87,7 +87,7 @@ def iterate_dimensions_ratios_and_seeds(trial: Trial) -> Iterator[tuple[int, int
 def constants_needed_by_direction_rank(
     trial: Trial, problem: MatrixRegression, ratio: int, seed: int, alpha: float
 ) -> list[float]:
-    """Return the constant c that lemma 1 needs in the worst direction of each rank.
+    """Return the constant c that lemma 1 needs in the worst directions of rank 1, 2 and d.
 
     The ranks are 1, 2 and d, or only 1 where `ratio` = n/d is above 40. The curvature along V is
     (1/2) <grad f(V) - grad f(0), V>, from the gradients under test. The curvature is compared with
@@ -125,7 +125,7 @@ LEMMA1 = Claim(
 
 
 class HalfGradient(OverriddenOracles):
-    """Faulty gradient with an additional factor 1/2."""
+    """Faulty oracle that returns half of the gradient."""
 
     def gradient(self, x: Point) -> Any:
         """Return half of the gradient at x."""
@@ -136,7 +136,9 @@ class HalfGradient(OverriddenOracles):
 
 
 def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> ExaminationEvidence:
-    """Compute the c that lemma 1 needs for the loss (7) with `printed` and with 1/4 lambda_min.
+    """Compute which constant c lemma 1 needs with a half (printed) and a quarter of lambda_min.
+
+    The loss is (7); `printed` replaces the half.
 
     In tau = c d/n, the same c must be enough for all n. For the curvature lambda_min/2, the needed
     c grows by more than a factor 2 from the smallest n/d to the largest. For lambda_min/4 the
@@ -146,7 +148,7 @@ def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> 
     ratios = (10, 40, 160) if effort == "quick" else (10, 40, 160, 640)
 
     def list_required_constants(alpha: float, sizes: Sequence[tuple[int, int]]) -> list[float]:
-        """Return the c that lemma 1 needs for each pair of d and n/d."""
+        """Return the constant c that lemma 1 needs, for each pair of d and n/d."""
         return [
             find_worst_direction(
                 make_isotropic_regression(seed, d=d, ratio=r).data, alpha, starts=2, seed=seed
@@ -156,7 +158,7 @@ def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> 
         ]
 
     def growth(results: list[float]) -> float:
-        """Return the last number divided by twice the first; 0 if the first is not positive."""
+        """Return the last number over twice the first, or 0 if the first is not positive."""
         return results[-1] / results[0] / 2.0 if results[0] > 0.0 else 0.0
 
     sizes = [(10, ratio) for ratio in ratios]

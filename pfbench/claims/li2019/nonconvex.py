@@ -58,7 +58,7 @@ _CONDITIONED = make_instance(nonconvex_quadratic, kappa=500.0)
 
 
 def check(trial: Trial) -> Evidence:
-    """Test that the gap halves, and the exponents of two call counts.
+    """Test that the gap halves at each restart, and how fast two kinds of calls grow.
 
     The linear minimisations must grow at most as 1/epsilon. The full gradients until a target must
     grow at most as the square root of L/sigma_hat.
@@ -69,7 +69,7 @@ def check(trial: Trial) -> Evidence:
     seeds = trial.seeds(MOST_SEEDS, "problems")
 
     def row(i: int) -> tuple[Floats, list[float]]:
-        """Return the linear minimisations by t, and the full gradients by L/sigma_hat.
+        """Return the linear minimisations for each t, and the full gradients for each L/sigma_hat.
 
         The linear minimisations are counted on the last problem family.
         """
@@ -107,7 +107,7 @@ def check(trial: Trial) -> Evidence:
 
 
 def _full_gradients_to_halvings(trial: Trial, tested: SolvedProblem, halvings: int) -> float:
-    """Return the full gradients until the gap is at most delta0 2^-halvings; else infinity."""
+    """Return the full gradients until the gap <= delta0 2^-halvings; infinity if it never is."""
     target = tested.constants.delta * 2.0**-halvings
     for _, _, step in follow_inner_iterations(trial, tested, halvings):
         if tested.gap(step.state.x) <= target:
@@ -139,7 +139,7 @@ NONCONVEX = Claim(
 def examine_reversed_inequality(
     effort: str, seed: int, *, sign: float = 1.0
 ) -> ExaminationEvidence:
-    """Examine (69), which bounds f(theta_hat) - f(theta) from above.
+    """Examine (69) of li2019, which bounds f(theta_hat) - f(theta) from above, not from below.
 
     Restricted strong convexity bounds f(theta_hat) - f(theta) from below instead. The inequality
     is evaluated at theta_hat and at random points, on a problem with eps_stat > 0. Each ratio is 1
@@ -177,21 +177,26 @@ def _random_l1_ball_point(problem: KnownQuadratic, rng: np.random.Generator) -> 
 
 
 def _strong_convexity_slack(problem: KnownQuadratic, x: Floats) -> float:
-    """Return f(theta_hat) - f(x) - <grad f(x), theta_hat - x> - (sigma_hat/2)|x - theta_hat|^2."""
+    """Return the slack of strong convexity between x and theta_hat; negative if it is violated.
+
+    It is f(theta_hat) - f(x) - <grad f(x), theta_hat - x> - (sigma_hat/2)|x - theta_hat|^2.
+    """
     u = problem.minimiser - x
     square = 0.5 * problem.sigma_hat * float(u @ u)
     return -problem.value(x) - float(problem.gradient(x) @ u) - square
 
 
 def _convexity_violation(problem: KnownQuadratic, z: Floats, y: Floats) -> float:
-    """Return f(z) + <grad f(z), y - z> - f(y), which is at most 0 for convex f."""
+    """Return f(z) + <grad f(z), y - z> - f(y), which is positive where convexity is violated."""
     return problem.value(z) + float(problem.gradient(z) @ (y - z)) - problem.value(y)
 
 
 def examine_missing_convexity(
     effort: str, seed: int, *, towards_minimiser: bool = False
 ) -> ExaminationEvidence:
-    """Examine (45): f(z) + <grad f(z), y - z> <= f(y), which the proof G.1 uses.
+    """Examine (45) of li2019, the inequality of convexity between z and y, for a non-convex f.
+
+    (45) is f(z) + <grad f(z), y - z> <= f(y).
 
     The proof uses it for z = z_k and y = y_{k-1}. The test function has negative curvature along a
     direction w. So (45) fails between feasible points z and y = z + w. For y = theta_hat it holds,
@@ -220,7 +225,7 @@ def examine_missing_convexity(
 
 
 def _max_convexity_violation_of_cgs(problem: KnownQuadratic, rng: np.random.Generator) -> float:
-    """Return the largest `_convexity_violation` from z_k to y_{k-1} in a run, divided by delta0.
+    """Return the largest violation of convexity, from z_k to y_{k-1}, in a run; over delta0.
 
     The run makes six restarts of conditional gradient sliding.
     """
@@ -236,7 +241,9 @@ def _max_convexity_violation_of_cgs(problem: KnownQuadratic, rng: np.random.Gene
 def examine_stray_factor(
     effort: str, seed: int, *, last_factor: Callable[[float], float] = lambda L: L
 ) -> ExaminationEvidence:
-    """Examine (74): 64 L delta0/(N (N+1) 2^t sigma_hat) <= L delta0/2^t.
+    """Examine (74) of li2019, whose right side has a factor L too many: L delta0/2^t.
+
+    (74) is 64 L delta0/(N (N+1) 2^t sigma_hat) <= L delta0/2^t.
 
     Here N = ceil(8 sqrt(L/sigma_hat)). The factor L on the left is right, but the factor L on the
     right is not: (74) fails for L below 64 kappa/(N (N+1)). `last_factor` is the factor on the

@@ -31,22 +31,22 @@ STRONG = "restricted strong convexity with sigma_hat > 0"
 
 
 def inner_iteration_count(L: float, sigma_hat: float) -> int:
-    """Return N_t = ceil(8 sqrt(L/sigma_hat)), the inner iterations of each outer iteration."""
+    """Return ceil(8 sqrt(L/sigma_hat)), the number of inner iterations in an outer iteration."""
     return math.ceil(8.0 * math.sqrt(L / sigma_hat) * (1.0 - 1e-12))
 
 
 def restart_count(delta0: float, epsilon: float) -> int:
-    """Return ceil(log2(delta0/epsilon)), the outer iterations until the accuracy epsilon."""
+    """Return ceil(log2(delta0/epsilon)), the number of outer iterations to the accuracy epsilon."""
     return math.ceil(math.log2(delta0 / epsilon) * (1.0 - 1e-12))
 
 
 def compute_halved_gap_bound(delta0: float, t: int) -> float:
-    """Return delta0 2^-t, the bound of f(theta_t) - f(theta_hat) (theorems 1 and 2)."""
+    """Return delta0 2^-t, the bound of f(theta_t) - f(theta_hat) after outer iteration t."""
     return delta0 * 2.0**-t
 
 
 def compute_squared_distance_bound(delta0: float, sigma_hat: float, t: int) -> float:
-    """Return D_t^2 = 4 delta0 2^-t/sigma_hat, a bound of |theta_{t-1} - theta_hat|^2."""
+    """Return 4 delta0 2^-t/sigma_hat, a bound of |theta_{t-1} - theta_hat|^2 before iteration t."""
     return 4.0 * delta0 * 2.0**-t / sigma_hat
 
 
@@ -63,7 +63,7 @@ _SHAPES: Mapping[str, Callable[..., quadratics.KnownQuadratic]] = {
 
 
 def quadratics_by_minimiser_location(d: int, kappa: float) -> Mapping[str, Instance]:
-    """Return strongly convex quadratics with L/sigma_hat = kappa, by the minimiser's location.
+    """Return strongly convex quadratics, by the location of the minimiser; L/sigma_hat = kappa.
 
     The keys describe the location in words, such as "interior of the l2 ball".
     """
@@ -71,7 +71,7 @@ def quadratics_by_minimiser_location(d: int, kappa: float) -> Mapping[str, Insta
 
 
 def matrix_regression(seed: int = 0) -> MatrixRegression:
-    """Return matrix regression over the nuclear-norm ball with more rows than entries.
+    """Return matrix regression over a nuclear-norm ball, with more rows than matrix entries.
 
     So f is strongly convex, sigma_hat is the least eigenvalue of the Hessian, and eps_stat = 0. Of
     the test problems for li2019, only this one has matrices as points and inexact linear
@@ -87,7 +87,7 @@ REGRESSION = make_instance(matrix_regression)
 
 @dataclass(frozen=True)
 class SolvedProblem:
-    """Problem whose minimum value is known.
+    """Problem whose minimum value is known, with its constants and its gap f(x) - min f.
 
     Attributes
     ----------
@@ -109,17 +109,17 @@ class SolvedProblem:
         return inner_iteration_count(self.constants.L_f, self.constants.sigma_hat)
 
     def compute_squared_distance_bound(self, t: int) -> float:
-        """Return D_t^2, a bound of |theta_{t-1} - theta_hat|^2 on this problem."""
+        """Return the bound of |theta_{t-1} - theta_hat|^2 on this problem."""
         return compute_squared_distance_bound(self.constants.delta, self.constants.sigma_hat, t)
 
 
 def from_quadratic(problem: quadratics.KnownQuadratic) -> SolvedProblem:
-    """Return the `SolvedProblem` of a quadratic with known minimiser and minimum value 0."""
+    """Return a quadratic with a known minimiser, and minimum value 0, as a `SolvedProblem`."""
     return SolvedProblem(problem, problem.constants(problem.start()), problem.value)
 
 
 def from_regression(problem: MatrixRegression) -> SolvedProblem:
-    """Return the `SolvedProblem` of matrix regression, whose minimum value is computed."""
+    """Return matrix regression as a `SolvedProblem`; its minimum value is computed."""
     lower, start = problem.theta_hat(tolerance=1e-9).value, problem.start()
     constants = replace(problem.constants(start), delta=problem.value(start) - lower)
     return SolvedProblem(problem, constants, lambda x: problem.value(x) - lower)
@@ -132,7 +132,7 @@ def make_solved_families(
     kappas: Sequence[float],
     seeds: int = 1,
 ) -> dict[str, SolvedProblem]:
-    """Return test problems by name, a set of them for each of `seeds` seeds.
+    """Return test problems with known minimum values by name; new data for each of `seeds` seeds.
 
     A set has a strongly convex quadratic for each minimiser location and kappa, one with a
     singular Hessian, and matrix regression.
@@ -156,7 +156,7 @@ def make_solved_families(
 def follow_inner_iterations(
     trial: Trial, tested: SolvedProblem, restarts: int, seed: int = 0, **overrides: Any
 ) -> Iterator[tuple[int, int, StepRecord]]:
-    """Yield outer index t, inner index k and step of each inner iteration of a run.
+    """Yield the outer index t, the inner index k and the step of each inner iteration of a run.
 
     The run has the theorem's schedule, except for the parameters in `overrides`.
 
@@ -180,7 +180,7 @@ def follow_inner_iterations(
 
 
 def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
-    """Decide whether f(theta_t) - f(theta_hat) <= delta0 2^-t for t = 1 .. T, in one run."""
+    """Decide whether f(theta_t) - f(theta_hat) <= delta0 2^-t for each t in 1 .. T of a run."""
     return decide_inequality(
         [
             bound_ratio(
@@ -196,7 +196,7 @@ def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
 
 
 def bound_ratio(measured: float, bound: float) -> float:
-    """Return measured/bound; infinity if `measured` is not finite."""
+    """Return measured/bound, and infinity if `measured` is not finite."""
     return measured / bound if math.isfinite(measured) else math.inf
 
 
@@ -207,7 +207,7 @@ def decide_exact_count(measured: int, claimed: int) -> Decision:
 
 
 def combine_with_largest_ratio(parts: Mapping[str, Decision]) -> Decision:
-    """Return the combined decision on instances, with only the largest ratio as its numbers."""
+    """Combine decisions on several instances; of their numbers, only the largest ratio stays."""
     joined = combine_instances(parts)
     ratio = max(part.measured["ratio"] for part in parts.values())
     measured = {"checks": float(len(parts)), "ratio": ratio}
@@ -217,7 +217,7 @@ def combine_with_largest_ratio(parts: Mapping[str, Decision]) -> Decision:
 def statistical_error_squared(
     tau: float, sigma_hat: float, compatibility: float, outside: float, size: float, length: float
 ) -> float:
-    """Return the squared statistical error eps_stat^2, with the corrected constant 8.
+    """Return li2019's squared statistical error eps_stat^2, with the constant corrected to 8.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def statistical_error_squared(
 
 
 def make_biased_minimiser_problem(d: int, support: int, share: float) -> KnownQuadratic:
-    """Return a problem on the l1 ball with a minimiser theta_hat that is not the true parameter.
+    """Return a quadratic on the l1 ball, with a minimiser theta_hat other than the true parameter.
 
     The Hessian is I - d w w' with w' = (+-1/d, ...), so that sigma = 1 and tau = 1/(2 d), exactly.
     The true parameter theta* has `support` equal entries and the l1 norm 1 - share. The minimiser
@@ -262,6 +262,6 @@ def make_biased_minimiser_problem(d: int, support: int, share: float) -> KnownQu
 
 
 def error_squared_of_biased_minimiser(d: int, support: int, share: float) -> float:
-    """Return eps_stat^2 of the problem `make_biased_minimiser_problem`."""
+    """Return the squared statistical error of the problem from `make_biased_minimiser_problem`."""
     sigma_hat, length = 1.0 - 8.0 * support / d, share / math.sqrt(d)
     return statistical_error_squared(0.5 / d, sigma_hat, math.sqrt(support), 0.0, share, length)

@@ -37,7 +37,7 @@ _SPARSE = {
 
 
 def check(trial: Trial) -> Evidence:
-    """Test |y - theta_hat|^2 <= 4 eps_stat^2 at all points y of a run with a small gap.
+    """Test |y - theta_hat|^2 <= 4 eps_stat^2 at all points y of a run where the gap is small.
 
     A gap is small if it is at most sigma_hat eps_stat^2. The last point must have a small gap.
     """
@@ -67,7 +67,7 @@ def check(trial: Trial) -> Evidence:
 def _final_gap_ratio_and_distance_ratios(
     trial: Trial, problem: KnownQuadratic, squared_error: float
 ) -> tuple[float, list[float]]:
-    """Return the final gap and the squared distances of a run, each divided by its unit.
+    """Return a run's final gap over sigma_hat eps_stat^2, and squared distances over eps_stat^2.
 
     The unit of the gap is sigma_hat eps_stat^2, and the run is scheduled to reach it. The squared
     distances |y - theta_hat|^2 are those at all points y with at most this gap. The unit of the
@@ -119,13 +119,18 @@ _WIDE = 256
 
 
 def _statistical_error_squared_as_printed(share: float) -> float:
-    """Return eps_stat^2 of `make_biased_minimiser_problem` by the printed formula, for s = 1."""
+    """Return the squared statistical error by the printed formula, for one nonzero entry (s = 1).
+
+    The problem is `make_biased_minimiser_problem`.
+    """
     size, length = 2.0 * share, share / math.sqrt(_WIDE)
     return 0.5 / _WIDE * (size + length) ** 2 / (1.0 - 8.0 / _WIDE)
 
 
 def _make_problem_and_flat_point(share: float, gap: float) -> tuple[KnownQuadratic, Floats]:
-    """Return `make_biased_minimiser_problem` for s = 1, and a point far from its minimiser.
+    """Return a problem with a flat direction, and a point with a small gap far from its minimiser.
+
+    The problem is `make_biased_minimiser_problem` for s = 1.
 
     The point has the gap `gap`. From the minimiser, one reaches it by a move along the direction
     in which f is nearly flat. A second move shrinks the nonzero entry of the true parameter as far
@@ -144,13 +149,13 @@ def _make_problem_and_flat_point(share: float, gap: float) -> tuple[KnownQuadrat
 
 
 def _compute_squared_distance(share: float, gap: float) -> float:
-    """Return |theta - theta_hat|^2 at the point theta of `_make_problem_and_flat_point`."""
+    """Return the squared distance of `_make_problem_and_flat_point`'s point to the minimiser."""
     problem, point = _make_problem_and_flat_point(share, gap)
     return float(np.sum((point - problem.minimiser) ** 2))
 
 
 def _max_squared_distance_of_cgs(share: float, gap: float) -> float:
-    """Return the largest |theta_t - theta_hat|^2 in a run of conditional gradient sliding.
+    """Return the largest squared distance to the minimiser in a run of gradient sliding.
 
     The run starts at the point of `_make_problem_and_flat_point` and makes two outer iterations.
     Only points with a gap of at most `gap` count.
@@ -170,7 +175,9 @@ def _max_squared_distance_of_cgs(share: float, gap: float) -> float:
 def examine_squared_norm(
     effort: str, seed: int, *, is_corrected: bool = False
 ) -> ExaminationEvidence:
-    """Examine (15), which bounds |theta - theta_hat|^2 by eps^2 where the gap is small.
+    """Examine (15) of li2019: |theta - theta_hat|^2 <= eps^2 where the gap is small.
+
+    theta_hat is the minimiser.
 
     A gap is small if f(theta) - f(theta_hat) <= sigma_hat eps^2.
     """
@@ -201,7 +208,7 @@ def examine_squared_norm(
 
 
 def _ratio_of_squared_distance_to_bound(share: float) -> float:
-    """Return |theta - theta_hat|^2/(4 eps_stat^2), with the factor 8 in eps_stat^2."""
+    """Return the squared distance to the minimiser over 4 eps_stat^2, its factor corrected to 8."""
     error = error_squared_of_biased_minimiser(_WIDE, 1, share)
     return _compute_squared_distance(share, (1.0 - 8.0 / _WIDE) * error) / (4.0 * error)
 
@@ -209,7 +216,7 @@ def _ratio_of_squared_distance_to_bound(share: float) -> float:
 def examine_one_sided_square(
     effort: str, seed: int, *, is_corrected: bool = False
 ) -> ExaminationEvidence:
-    """Examine (22), which prints |theta - theta_hat| <= eps^2 in place of the square in (15).
+    """Examine (22) of li2019, a length bounded by a squared length: |theta - theta_hat| <= eps^2.
 
     The left side of (22) is a length, but the right side is a squared length.
     """

@@ -30,7 +30,7 @@ _SHAPES = shared_runs.quadratics_by_minimiser_location(d=64, kappa=100.0)
 
 
 def check_gap(trial: Trial) -> Evidence:
-    """Test f(theta_t) - f(theta_hat) <= delta0 2^-t after every outer iteration t."""
+    """Test f(theta_t) - f(theta_hat) <= delta0 2^-t after each outer iteration t."""
     T, d = trial.choose_by_effort(8, 11), trial.choose_by_effort(64, 256)
     kappas = trial.choose_by_effort((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
     tested = shared_runs.make_solved_families(
@@ -57,7 +57,7 @@ GAP = _of_theorem1(
 
 
 def component_gradient_count(n: int, N: int, delta0: float, epsilon: float) -> int:
-    """Return n N_t ceil(log2(delta0/epsilon)), the component gradients to accuracy epsilon."""
+    """Return n N ceil(log2(delta0/epsilon)), the component gradients until accuracy epsilon."""
     return n * N * shared_runs.restart_count(delta0, epsilon)
 
 
@@ -65,7 +65,7 @@ _NARROW = shared_runs.quadratics_by_minimiser_location(d=32, kappa=50.0)
 
 
 def check_fo(trial: Trial) -> Evidence:
-    """Test that runs reach accuracy epsilon with exactly the claimed number of gradients."""
+    """Test that runs reach accuracy epsilon with the claimed number of component gradients."""
     kappas = trial.choose_by_effort((1.0, 50.0), (1.0, 10.0, 50.0, 1000.0))
     counts, gaps = {}, {}
     for name, tested in shared_runs.make_solved_families(
@@ -108,7 +108,7 @@ FO = _of_theorem1(
 
 
 def lo_first_term(L: float, D: float, sigma_hat: float, delta0: float, T: int) -> float:
-    """Return the first term of the bound of the linear minimisations in T outer iterations.
+    """Return the first term of the bound on linear minimisations in T outer iterations.
 
     The first term must cover the linear minimisations that exceed the second term, as on faces.
     """
@@ -117,7 +117,7 @@ def lo_first_term(L: float, D: float, sigma_hat: float, delta0: float, T: int) -
 
 
 def lo_second_term(L: float, sigma_hat: float, T: int) -> float:
-    """Return 2 N_t T, the second term of the bound of the linear minimisations.
+    """Return 2 N_t T, the second term of the bound on linear minimisations in T outer iterations.
 
     Half of this term is one linear minimisation in each of N_t T inner iterations.
     """
@@ -134,7 +134,7 @@ _STEEP = make_instance(quadratics.vertex_of_simplex, d=64, kappa=1.0, pull=1e6)
 
 
 def check_lo(trial: Trial) -> Evidence:
-    """Test that the linear minimisations of T outer iterations are at most the theorem's bound.
+    """Test that the number of linear minimisations in T outer iterations is at most its bound.
 
     The two terms of the bound are tested separately. If the minimiser lies on a face, the first
     term must cover the linear minimisations that exceed the second term. Also, the linear
@@ -173,7 +173,7 @@ def check_lo(trial: Trial) -> Evidence:
 
 
 def _decide_lo_growth(trial: Trial) -> tuple[Decision, int]:
-    """Decide the exponent of 1/epsilon in the number of additional linear minimisations.
+    """Decide how fast the linear minimisations, beyond one an inner iteration, grow in 1/epsilon.
 
     Linear minimisations beyond one in each inner iteration are called additional. Return the
     decision and the number of runs.
@@ -190,7 +190,7 @@ def _decide_lo_growth(trial: Trial) -> tuple[Decision, int]:
 
 
 def _lo_calls_of_schedule(trial: Trial, problem: quadratics.KnownQuadratic, T: int) -> int:
-    """Return the number of linear minimisations in a scheduled run with T outer iterations."""
+    """Return the linear minimisations of a run with the theorem's schedule, T outer iterations."""
     c = shared_runs.from_quadratic(problem).constants
     return trial.run(problem, trial.make_scheduled(c.delta * 2.0**-T, c)).counts.lo
 
@@ -215,7 +215,7 @@ class LargeVertices(OverriddenOracles):
     """Faulty linear minimisation over a set that is 1.5 times as large."""
 
     def lo(self, g: Any) -> Point:
-        """Return 1.5 times the vertex that minimises <g, v>."""
+        """Return 1.5 times the vertex of the set that minimises <g, v>."""
         v = self._original.lo(g)
         return 1.5 * (v if isinstance(v, np.ndarray) else v.matrix())
 

@@ -15,19 +15,21 @@ from pfbench.verification.units import NUMBER, SQUARE, VALUE, formula
 
 
 def batch_size(L: float, L_max: float, sigma_hat: float) -> int:
-    """Return the batch m = 5200 N_t L_max/sigma_hat, rounded up, for convex components."""
+    """Return STORC's batch 5200 N_t L_max/sigma_hat for convex components, rounded up."""
     return math.ceil(
         5200.0 * shared_runs.inner_iteration_count(L, sigma_hat) * L_max / sigma_hat * (1.0 - 1e-12)
     )
 
 
 def component_gradient_count(n: int, N: int, m: int, T: int) -> int:
-    """Return T (n + 2 m N_t), the component gradients in T outer iterations."""
+    """Return T (n + 2 m N), the component gradients in T outer iterations with batch m."""
     return T * (n + 2 * m * N)
 
 
 def variance_bound(L: float, squared: float, N: int, k: int) -> float:
-    """Return L^2 D_t^2/(N_t (k+1)^2), the bound (52) of E|v_k - grad f(z_k)|^2.
+    """Return the bound (52) of E|v_k - grad f(z_k)|^2 in inner iteration k: L^2 D_t^2/(N (k+1)^2).
+
+    D_t^2 is `squared`, and v_k is the gradient estimate at z_k.
 
     D_t^2 is `squared`.
     """
@@ -52,7 +54,7 @@ _of_storc = partial(
 
 
 def _make_well_conditioned_problems(trial: Trial) -> dict[str, shared_runs.SolvedProblem]:
-    """Return problems with L/sigma_hat <= 25, for which the theorem's batch is affordable."""
+    """Return test problems with L/sigma_hat <= 25, whose batch by the theorem is not too large."""
     rng, d = trial.rng("problems"), trial.choose_by_effort(32, 128)
     problems = {
         f"{shape}, L/sigma_hat={kappa:g}": shared_runs.from_quadratic(
@@ -113,7 +115,10 @@ THM2 = _of_storc(
 
 
 def check_variance(trial: Trial) -> Evidence:
-    """Test E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N_t (k+1)^2), averaged over k for each t."""
+    """Test the bound of the estimates' variance E|v_k - grad f(z_k)|^2, averaged over k for each t.
+
+    The bound is L^2 D_t^2/(N_t (k+1)^2).
+    """
     runs, parts = RUNS, dict[str, Decision]()
     for name, tested in _make_well_conditioned_problems(trial).items():
         # LO grow like 2^T, except where the minimiser is easy to find.
@@ -129,7 +134,7 @@ def check_variance(trial: Trial) -> Evidence:
 def decide_mean_variances(
     trial: Trial, name: str, tested: shared_runs.SolvedProblem, T: int, runs: int, **overrides: Any
 ) -> dict[str, Decision]:
-    """Return, for each t <= T, the decision on the mean over k of squared error/bound.
+    """Return, for each outer iteration t <= T, the decision on the mean squared error over bound.
 
     The runs have the theorem's schedule, except for the parameters in `overrides`.
     """

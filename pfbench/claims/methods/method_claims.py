@@ -56,7 +56,7 @@ SCHEDULES: Mapping[str, PublishedSchedule] = MappingProxyType(
 
 
 def _claims_about_methods() -> Iterator[Claim]:
-    """Yield the claims about each built-in method, in the order of the methods."""
+    """Yield all claims about the built-in methods, method by method."""
     for name, method in ALGORITHMS.items():
         for key, (kind, statement, check, takes) in _STATED.items():
             yield Claim(
@@ -96,7 +96,7 @@ def find_claim_about_method(tested_part: str, method_name: str) -> Claim:
 
 
 def current_claim_name(name: str) -> str:
-    """Return the present name of a claim.
+    """Return the present name of a claim: a former claim's name becomes that of its successor.
 
     The name of a former claim becomes that of the claim which covers it now.
     """

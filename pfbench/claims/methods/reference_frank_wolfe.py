@@ -104,7 +104,7 @@ CLAIMED = tuple(
 
 
 def compute_balanced_schedule(request: ScheduleRequest, c: float) -> Printed:
-    """Return T and gamma <= 1 with h0/(T gamma) + (1/2 + c) L D^2 gamma <= epsilon."""
+    """Return T and gamma <= 1 with h0/(T gamma) + (1/2 + c) L D^2 gamma <= epsilon, from `c`."""
     return constant_step_schedule(request, schedule_smoothness(request), 0.5 + c)
 
 
@@ -197,13 +197,15 @@ def momentum_sfw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def page_batch_probability_and_shift(c: Constants) -> tuple[int, float, int]:
-    """Return the batch b = sqrt n, the probability p = b/(n + b) and the shift s = 5/p of PAGE."""
+    """Return PAGE-FW's b = sqrt n, probability p = b/(n + b), and s = 5/p of the steps 2/(t+s)."""
     b, p = page_sizes(c.n)
     return b, p, math.ceil(5.0 / p - 1e-9)
 
 
 def page_convex_bound(c: Constants, T: float) -> float:
-    """Return the bound ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)) on f(x_T) - min f.
+    """Return the bound on f(x_T) - min f of PAGE-FW for convex f.
+
+    It is ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)).
 
     Here C = L D^2 (1/2 + sqrt((2-p)/(pb))).
     """
@@ -213,14 +215,14 @@ def page_convex_bound(c: Constants, T: float) -> float:
 
 
 def page_convex_schedule(request: ScheduleRequest) -> Printed:
-    """Return b, p and s of PAGE-FW, and the smallest T with `page_convex_bound` <= epsilon."""
+    """Return b, p, s and the smallest T of PAGE-FW for which its bound is at most epsilon."""
     b, p, s = page_batch_probability_and_shift(request.constants)
     T = smallest_horizon(partial(page_convex_bound, request.constants), request.epsilon)
     return {"iterations": T, "batch": b, "refresh": p, "delay": s}
 
 
 def spider_convex_schedule(request: ScheduleRequest) -> Printed:
-    """Return the smallest number T of iterations with 10 L D^2/(T+1) <= epsilon."""
+    """Return SPIDER-FW's smallest number T of iterations with 10 L D^2/(T+1) <= epsilon."""
     c = request.constants
     size = 10.0 * max(c.L_f, c.L_ms) * c.D**2
     return {"iterations": smallest_horizon(lambda T: size / (T + 1.0), request.epsilon)}

@@ -42,7 +42,9 @@ def compute_printed_schedule(request: ScheduleRequest, *, estimator: str) -> Pri
 
 
 def accuracies_at_size_switches(c: Constants) -> tuple[float, float]:
-    """Return the accuracies at which table 1 of shen2019 switches formulas for GE 4 and GE 5.
+    """Return the two accuracies below which table 1 of shen2019 has other formulas for S and p.
+
+    The first is for the estimator GE 4, and the second for GE 5.
 
     Below them, the batch S and the period p have another formula.
     """
@@ -53,7 +55,10 @@ def accuracies_at_size_switches(c: Constants) -> tuple[float, float]:
 def compute_normalised_step_schedule(
     request: ScheduleRequest, **batch_parameters: float
 ) -> Printed:
-    """Return T = L h0/epsilon^2 and the step epsilon/(L D) of theorem 3.1 of shen2019."""
+    """Return T = L h0/epsilon^2, the step epsilon/(L D) and the given batch parameters.
+
+    T and the step are those of theorem 3.1 of shen2019.
+    """
     epsilon, c, L = request.epsilon, request.constants, schedule_smoothness(request)
     return {"iterations": L * c.delta / epsilon**2, "step": epsilon / (L * c.D), **batch_parameters}
 

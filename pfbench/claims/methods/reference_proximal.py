@@ -96,7 +96,7 @@ ONLINE = tuple(
 
 
 def sarah_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of one loop of SARAH: b = sqrt n, and the smallest suitable length p.
+    """Return SARAH's parameters for one loop: b = sqrt n, and the smallest p with bound <= epsilon.
 
     The length p must satisfy 2 h0/(eta p) <= epsilon, which decreases as 1/sqrt p for large p.
     """
@@ -109,13 +109,13 @@ def sarah_schedule(request: ScheduleRequest) -> Printed:
 
 
 def sarah_step(c: Constants, p: float) -> float:
-    """Return the step size eta = 2/(L (1 + sqrt(1 + 4m/b))) of SARAH with m = p - 1."""
+    """Return SARAH's step size for a loop of p steps, 2/(L (1 + sqrt(1 + 4(p-1)/b)))."""
     L, b = max(c.L_f, c.L_ms), math.ceil(math.sqrt(c.n) - 1e-9)
     return 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * (p - 1.0) / b)))
 
 
 def sarah_bound(c: Constants, p: float) -> float:
-    """Return 2 h0/(eta p), the bound for one SARAH loop of length p."""
+    """Return 2 h0/(eta p), the bound of SARAH's squared gradient after one loop of p steps."""
     return 2.0 * c.delta / (sarah_step(c, p) * p)
 
 
@@ -148,7 +148,7 @@ def spiderboost_momentum_schedule(request: ScheduleRequest) -> Printed:
 
 
 def compute_sharp_schedule(request: ScheduleRequest, c2: float) -> Printed:
-    """Return the step eta with (eta L)^2 c^2 + eta L = 1, and T = 2 h0/(eta epsilon^2).
+    """Return the step eta with (eta L)^2 `c2` + eta L = 1, and T = 2 h0/(eta epsilon^2).
 
     The argument `c2` is c^2, the constant of the summed squared gradient errors.
     """
@@ -204,7 +204,7 @@ def rsag_schedule(request: ScheduleRequest) -> Printed:
 
 
 def prox_rsag_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of ProxRSAG: b = n, beta = 1/(2L), and the smallest suitable N.
+    """Return the parameters of ProxRSAG: b = n, beta = 1/(2L), and the smallest N for epsilon.
 
     For this N, `compute_bounded_set_bound` is at most epsilon.
     """
@@ -217,7 +217,7 @@ def prox_rsag_schedule(request: ScheduleRequest) -> Printed:
 
 
 def compute_bounded_set_bound(c: Constants, N: float) -> float:
-    """Return the bound of theorem 1 of qu2018 for exact proximal maps on a bounded set.
+    """Return theorem 1 of qu2018's bound for a bounded set, with exact proximal maps and N steps.
 
     It is 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N.
     """

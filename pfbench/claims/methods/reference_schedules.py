@@ -1,4 +1,4 @@
-"""Formulas of schedules that several methods share, and the requests to compare them for."""
+"""Formulas that the schedules of several methods share, and requests with which to compare them."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ SLIDING = (
 
 
 def schedule_smoothness(request: ScheduleRequest) -> float:
-    """Return max(L_f, L_ms), or the mean of the L_i for importance sampling by L_i."""
+    """Return a schedule's L: max(L_f, L_ms), or the mean of the L_i for importance sampling."""
     c = request.constants
     return c.L_mean if request.parameters.get("sampling") == "importance" else max(c.L_f, c.L_ms)
 
@@ -31,7 +31,7 @@ def constant_step_schedule(request: ScheduleRequest, L: float, error_constant: f
 
 
 def spiderboost_schedule(request: ScheduleRequest, *, constant: float) -> Printed:
-    """Return q = S = sqrt n, eta = 1/(2L), and the T of (Prox-)SpiderBoost.
+    """Return the parameters of (Prox-)SpiderBoost: q = S = sqrt n, eta = 1/(2L), and T.
 
     T is such that E|G|^2 <= constant L Delta/T = epsilon^2.
     """
@@ -46,7 +46,7 @@ def spiderboost_schedule(request: ScheduleRequest, *, constant: float) -> Printe
 
 
 def page_sizes(n: int) -> tuple[int, float]:
-    """Return the batch b = sqrt n and the probability p = b/(n + b) of PAGE.
+    """Return PAGE's batch b = sqrt n and probability p = b/(n + b) of a full gradient.
 
     The choice is that of Li, Bao, Zhang, Richtarik 2021.
     """
@@ -55,7 +55,7 @@ def page_sizes(n: int) -> tuple[int, float]:
 
 
 def smallest_horizon(bound: Callable[[float], float], epsilon: float) -> int:
-    """Return the smallest integer N >= 1 at which a decreasing bound is at most epsilon."""
+    """Return the smallest integer N >= 1 with bound(N) <= epsilon, for a decreasing bound."""
     if bound(1.0) <= epsilon:
         return 1
     N = int(scipy.optimize.brentq(lambda N: bound(N) - epsilon, 1.0, 1e12))
@@ -67,7 +67,9 @@ def smallest_horizon(bound: Callable[[float], float], epsilon: float) -> int:
 def requests_at_jumps(
     bound: Callable[[Constants, float], float], *accuracies: float
 ) -> tuple[ScheduleRequest, ...]:
-    """Return requests for accuracies at which the smallest suitable N changes.
+    """Return requests for accuracies just above and below those at which the smallest N changes.
+
+    N is the smallest integer for which the bound is at most the accuracy.
 
     They are just above and just below the value of a bound at some N. If a term of the bound is
     wrong by a thousandth of the bound, one of these requests gives another N. For each set of

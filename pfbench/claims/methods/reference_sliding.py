@@ -16,7 +16,7 @@ from pfbench.verification.schedules import Printed, PublishedSchedule, ScheduleR
 
 
 def ncgs_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of NCGS from theorem 1 of qu2018.
+    """Return the parameters of NCGS from theorem 1 of qu2018, for option 1 or option 2.
 
     For option 1, the number of iterations N satisfies (12 L Delta + 16 L)/N <= epsilon. For option
     2, `option2_bound` replaces the left side.
@@ -30,7 +30,7 @@ def ncgs_schedule(request: ScheduleRequest) -> Printed:
 
 
 def option2_bound(c: Constants, N: float) -> float:
-    """Return the bound for option 2 of NCGS on the squared gradient mapping.
+    """Return theorem 1 of qu2018's bound on |G|^2 after N iterations of NCGS with option 2.
 
     It is 192 L^2 D^2/(N^2 (N+1)) + (144 ell L M^2 + 96 L)/N.
     """
@@ -49,7 +49,7 @@ def stochastic_schedule(request: ScheduleRequest) -> Printed:
 
 
 def mapping_sq_bound_stochastic(c: Constants, N: float) -> float:
-    """Return the bound of theorem 2 of qu2018 on the squared gradient mapping.
+    """Return theorem 2 of qu2018's bound on |G|^2 after N iterations of stochastic NCGS.
 
     Its four terms stem from the set's size, the lower curvature, the inner loop and the noise.
     """
@@ -87,12 +87,12 @@ NOISY = requests_at_jumps(mapping_sq_bound_stochastic)
 
 
 def convex_bound(c: Any, N: float) -> float:
-    """Return 15 L D^2/(2(N+1)(N+2)), the bound of conditional gradient sliding for convex f."""
+    """Return 15 L D^2/(2(N+1)(N+2)), the bound of f(y_N) - min f for gradient sliding, f convex."""
     return float(15.0 * c.L_f * c.D**2 / (2.0 * (N * N + 3.0 * N + 2.0)))
 
 
 def convex_schedule(request: ScheduleRequest) -> Printed:
-    """Return L_f, D, and the smallest N for which `convex_bound` is at most epsilon."""
+    """Return the parameters of gradient sliding for convex f: L_f, D and the smallest N."""
     c = request.constants
     N = smallest_horizon(partial(convex_bound, c), request.epsilon)
     return {"iterations": N, "smoothness": c.L_f, "diameter": c.D}

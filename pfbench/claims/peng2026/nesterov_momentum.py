@@ -45,7 +45,7 @@ EXACT = LmoQuality(1.0, 1.0)
 
 
 def noise_factor(beta1: float, beta2: float) -> float:
-    """Return V, the limit for large t of the sum of squared weights of z_1, ..., z_t in e_t.
+    """Return V, the limit of the sum of squared weights with which past noise enters the error e_t.
 
     The error e_t = N_t - grad f(W_t) contains a weighted sum of the gradient errors z_k.
     """
@@ -53,7 +53,7 @@ def noise_factor(beta1: float, beta2: float) -> float:
 
 
 def compute_step(K: float, L: float, delta: float, beta1: float, beta2: float) -> float:
-    """Return the step eta with the smallest bound by pfbench without noise, for lo = hi = 1."""
+    """Return the step size eta for which pfbench's bound without noise is smallest; lo = hi = 1."""
     return math.sqrt(2.0 * delta / (K * L * (1.0 + 4.0 * beta1 * beta2 / (1.0 - beta1))))
 
 
@@ -68,7 +68,7 @@ def compute_bound(
     beta2: float,
     quality: LmoQuality,
 ) -> float:
-    """Return pfbench's bound of the mean of |grad f(W_t)|_* over a run of K steps.
+    """Return pfbench's bound of the mean |grad f(W_t)|_* over K steps of Muon, Nesterov's form.
 
     The initial |grad f(W_1)|_* is `initial`, sqrt(r) sigma is `noise`, and (lo, hi) is `quality`.
     """
@@ -89,7 +89,7 @@ def compute_printed_bound(
     beta1: float,
     beta2: float,
 ) -> float:
-    """Return the printed bound (5), which is for the exact polar factor.
+    """Return the bound (5) of peng2026 as printed, for the exact polar factor.
 
     The Frobenius norm of grad f(W_1) is `initial`.
     """
@@ -103,7 +103,7 @@ def compute_printed_bound(
 
 
 def check_bounds(trial: Trial) -> Evidence:
-    """Test that the mean of |grad f(W_t)|_* over a run is at most pfbench's and the printed bound.
+    """Test that the mean |grad f(W_t)|_* over a run is at most pfbench's bound and the printed one.
 
     With noise, the mean over runs is tested.
     """

@@ -31,12 +31,12 @@ _SEEDS = 3
 
 
 def compute_averaged_sign_floor(sigma: float) -> float:
-    """Return tau = sigma/sqrt(3), the |grad f| near which runs with averaged signs stay."""
+    """Return tau = sigma/sqrt(3), the size of |grad f| at which runs with averaged signs settle."""
     return sigma / math.sqrt(3.0)
 
 
 def make_skewed_noise_problem(K: int) -> HorizonProblem:
-    """Return x^2/2 from 3 tau with skewed noise: mean 0, and median -tau."""
+    """Return x^2/2 from x = 3 tau, with skewed gradient noise: its mean is 0, its median -tau."""
     noise = ((3.0 * TAU,), *((-TAU,),) * 3)
     return HorizonProblem.from_problem(
         vector_quadratic("linf", weights=(1.0,), begin=(3.0 * TAU,), noise=noise), K
@@ -44,7 +44,7 @@ def make_skewed_noise_problem(K: int) -> HorizonProblem:
 
 
 def check_settling_distance(trial: Trial) -> Evidence:
-    """Test the mean |grad f(x_k)| over the second half of runs of Almond and of uSCG.
+    """Test that the mean |grad f(x_k)| stays near tau for Almond, and is below 0.4 tau for uSCG.
 
     Almond must stay near tau, and uSCG must come below 0.4 tau. The mean varies by some hundredths
     of tau between runs, and its limits for the two methods differ by half of tau.
@@ -107,10 +107,10 @@ CLAIMS = (ALMOND_FLOOR,)
 
 
 class SymmetricNoise(OverriddenOracles):
-    """Faulty batch gradient with the noise tau or -tau, each for half of the samples."""
+    """Faulty batch gradient whose noise is symmetric: tau or -tau, each for half of the samples."""
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
-        """Return the gradient plus or minus tau, by the parity of the sample."""
+        """Return the gradient plus tau or minus tau, depending on the parity of the sample."""
         signs = np.where(np.asarray(sample) % 2, 1.0, -1.0)
         return np.asarray(self._original.gradient(x) + TAU * signs.mean())
 

@@ -35,7 +35,9 @@ ALPHA = 0.3
 def constant_alpha_bound_printed(
     k: float, alpha: float, L_f: float, s: float, sigma: float
 ) -> float:
-    """Return the bound of sqrt(u_k) in lemma D.3 as printed.
+    """Return lemma D.3's bound of the gradient error sqrt(u_k), for constant alpha, as printed.
+
+    The error is that of uSCG.
 
     The longest step is s = rho_2 gamma.
     """
@@ -46,7 +48,10 @@ def constant_alpha_bound_printed(
 def scg_constant_alpha_bound_printed(
     k: float, alpha: float, L_f: float, s: float, sigma: float
 ) -> float:
-    """Return the bound of sqrt(u_k) in lemma D.6, in the form of theorem 5.6; s = D_2 gamma."""
+    """Return lemma D.6's bound of SCG's gradient error sqrt(u_k), for constant alpha, as printed.
+
+    It has the form that theorem 5.6 uses, and s = D_2 gamma.
+    """
     noise = math.sqrt(2.0 * alpha) + math.pow(1.0 - alpha / 2.0, k / 2.0)
     return 2.0 * L_f * s / alpha + noise * sigma
 
@@ -54,14 +59,17 @@ def scg_constant_alpha_bound_printed(
 def constant_alpha_bound_sharper(
     k: float, alpha: float, L_f: float, s: float, sigma: float
 ) -> float:
-    """Return pfbench's bound of sqrt(u_k): a bias from steps of length s, and averaged noise."""
+    """Return pfbench's bound of the gradient error sqrt(u_k) for constant alpha: bias plus noise.
+
+    The bias is that of steps of length s.
+    """
     left = math.pow(1.0 - alpha, k - 1.0)
     bias = L_f * s * (1.0 - alpha) / alpha * (1.0 - left)
     return bias + sigma * math.sqrt((alpha + left**2 * (2.0 - 2.0 * alpha)) / (2.0 - alpha))
 
 
 def vanishing_alpha_bound_printed(k: float, L_f: float, reach: float, sigma: float) -> float:
-    """Return the square root of the bound of u_k in lemmas D.4 and D.7.
+    """Return lemmas D.4 and D.7's bound of the gradient error sqrt(u_k), for alpha_k = k^(-1/2).
 
     `reach` is rho_2, and for SCG it is D_2.
     """
@@ -69,7 +77,10 @@ def vanishing_alpha_bound_printed(k: float, L_f: float, reach: float, sigma: flo
 
 
 def vanishing_alpha_bound_sharper(k: float, L_f: float, s: float, sigma: float) -> float:
-    """Return sigma k^(-1/4) + L_2 s (sqrt(k) - 1), pfbench's bound of sqrt(u_k)."""
+    """Return pfbench's bound of the gradient error sqrt(u_k), for alpha_k = k^(-1/2).
+
+    It is sigma k^(-1/4) + L_2 s (sqrt(k) - 1).
+    """
     return sigma * math.pow(k, -0.25) + L_f * s * (math.sqrt(k) - 1.0)
 
 
@@ -77,7 +88,7 @@ def vanishing_alpha_bound_sharper(k: float, L_f: float, s: float, sigma: float) 
 
 
 def recursion_bound_printed(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
-    """Return the bound of u_k by u_(k-1) in lemma D.2 as printed.
+    """Return lemma D.2's bound, as printed, of the squared gradient error u_k by the previous `u`.
 
     u_(k-1) is `u`, and alpha_k is `alpha`.
     """
@@ -85,7 +96,9 @@ def recursion_bound_printed(u: float, alpha: float, L_f: float, s: float, sigma:
 
 
 def recursion_bound_sharper(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
-    """Return pfbench's bound of u_k by u_(k-1), from Young's inequality.
+    """Return pfbench's bound of the squared gradient error u_k by the previous one, `u`.
+
+    It follows from Young's inequality.
 
     The weights in Young's inequality are 1/(1-alpha) and 1/alpha. u_(k-1) is `u`, and alpha_k is
     `alpha`.
@@ -98,7 +111,9 @@ def recursion_bound_sharper(u: float, alpha: float, L_f: float, s: float, sigma:
 
 
 def mean_squared_errors(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:
-    """Return u_k = E|d_k - grad f(x_k)|_2^2 for k = 1 .. K, the mean over all draws; shape (K,).
+    """Return the mean squared errors, over all draws, of the averaged gradients d_1 .. d_K.
+
+    They are u_k = E|d_k - grad f(x_k)|_2^2.
 
     With one component there are no draws, and one run is enough.
 
@@ -124,7 +139,7 @@ def mean_squared_errors(trial: Trial, problem: HorizonProblem, algorithm: Any) -
 def check_errors(
     trial: Trial, *, is_alpha_constant: bool, is_constrained: bool, printed: Callable[..., float]
 ) -> Evidence:
-    """Test that sqrt(u_k) is at most the printed and the sharper bound at each k."""
+    """Test that the gradient error sqrt(u_k) is at most the printed and the sharper bound."""
     parts = {}
     for instance in trial.claim.instances:
         result, reach, numbers = _measure_errors(
@@ -151,7 +166,7 @@ def check_errors(
 
 
 def check_error_recursion(trial: Trial, *, is_constrained: bool) -> Evidence:
-    """Test that u_k is at most its bounds by u_(k-1).
+    """Test that each squared gradient error u_k is at most its bounds by the one before, u_(k-1).
 
     The momentum is a constant alpha, or alpha_k = k^(-1/2).
     """
@@ -179,7 +194,7 @@ def check_error_recursion(trial: Trial, *, is_constrained: bool) -> Evidence:
 def _measure_errors(
     trial: Trial, problem: HorizonProblem, *, is_alpha_constant: bool, is_constrained: bool
 ) -> tuple[Floats, float, dict[str, float]]:
-    """Return the mean squared errors u_1 .. u_K, the length `reach`, and constants by name.
+    """Return the squared gradient errors u_1 .. u_K, the length `reach`, and constants by name.
 
     `reach` is the longest step for gamma = 1. The constants are L_f, sigma and s = reach gamma.
     """

@@ -29,7 +29,10 @@ def constant_alpha_bound_printed(
     sigma: float,
     delta: float,
 ) -> float:
-    """Return the bound of the mean gap in theorem 5.6 as printed, for gamma = K^(-1/2)."""
+    """Return theorem 5.6's bound of SCG's mean Frank-Wolfe gap as printed, for constant alpha.
+
+    The step is gamma = K^(-1/2).
+    """
     shrunk, D = math.sqrt(1.0 - alpha / 2.0), 2.0 * rho * zeta
     noise = (math.sqrt(2.0 * alpha) + shrunk / (K * (1.0 - shrunk))) * sigma
     error = 2.0 * L_f * D / (alpha * math.sqrt(K)) + noise
@@ -46,7 +49,10 @@ def constant_alpha_bound_sharper(
     sigma: float,
     delta: float,
 ) -> float:
-    """Return pfbench's bound for theorem 5.6, with separate terms for bias and noise."""
+    """Return pfbench's bound of SCG's mean Frank-Wolfe gap, for constant alpha as in theorem 5.6.
+
+    It has separate terms for bias and noise.
+    """
     D = 2.0 * rho * zeta
     noise = (math.sqrt(alpha / (2.0 - alpha)) + 1.0 / (alpha * K)) * sigma
     error = L_f * D * (1.0 - alpha) / (alpha * math.sqrt(K)) + noise
@@ -56,7 +62,7 @@ def constant_alpha_bound_sharper(
 def vanishing_alpha_bound_printed(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return the bound of the mean gap in theorem 5.7 as printed, for alpha_k = k^(-1/2)."""
+    """Return theorem 5.7's bound of SCG's mean Frank-Wolfe gap as printed; alpha_k = k^(-1/2)."""
     D = 2.0 * rho * zeta
     root = math.sqrt(4.0 * sigma**2 + 8.0 * (L_f * D) ** 2)
     return (2.0 * delta + 4.0 / 3.0 * D * root) / math.pow(K, 0.25) + 2.0 * L * rho**2 / math.pow(
@@ -67,7 +73,9 @@ def vanishing_alpha_bound_printed(
 def vanishing_alpha_bound_sharper(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return pfbench's bound of the mean gap for theorem 5.7, by a sharper bound of the errors.
+    """Return pfbench's bound of SCG's mean Frank-Wolfe gap, for the alpha_k of theorem 5.7.
+
+    It uses a sharper bound of the gradient errors.
 
     The errors satisfy sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1).
     """

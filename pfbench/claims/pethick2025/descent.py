@@ -12,7 +12,9 @@ from pfbench.verification.units import GRADIENT, Unit, formula
 def descent_bound(
     K: float, gamma: float, L: float, rho: float, delta: float, zeta: float, error: float
 ) -> float:
-    """Return Delta/(rho gamma K) + L rho gamma/2 + 2 zeta error, the bound of lemma D.1.
+    """Return lemma D.1's bound of the mean |grad f(x_k)|_* over K iterations, for a gradient error.
+
+    It is Delta/(rho gamma K) + L rho gamma/2 + 2 zeta error.
 
     Lemma D.1 bounds the mean of |grad f(x_k)|_* over K iterations.
     """
@@ -20,12 +22,12 @@ def descent_bound(
 
 
 def constant_step_parameters(c: Numbers, alpha: float) -> Numbers:
-    """Return the parameters of theorems 5.4 and 5.6: alpha, and the step gamma = K^(-1/2)."""
+    """Return the parameters of theorems 5.4 and 5.6: constant alpha, and the step K^(-1/2)."""
     return {"alpha": alpha, "step": c["K"] ** -0.5}
 
 
 def vanishing_step_parameters(c: Numbers) -> Numbers:
-    """Return the parameters of theorems 5.5 and 5.7: the step gamma = K^(-3/4).
+    """Return the parameters of theorems 5.5 and 5.7: the step K^(-3/4), with the default alpha_k.
 
     The method then uses its default momentum alpha_k = k^(-1/2).
     """
@@ -40,7 +42,7 @@ def theorem_claim(
     alpha: float = 0.0,
     **report: Any,
 ) -> Claim:
-    """Return the claim of a theorem, with the bound as printed and a sharper one.
+    """Return the claim of a theorem of pethick2025, with its bound as printed and a sharper bound.
 
     Both bounds are on the mean of `quantity`, whose unit is `unit`. `alpha` is the constant
     momentum; 0 stands for alpha_k = k^(-1/2). `report` has further arguments of `Claim`.

@@ -23,7 +23,7 @@ _LONG = 2_000
 
 
 def examine_power_recursion(effort: str, seed: int) -> ExaminationEvidence:
-    """Examine the bound D.9 on the recursion u_k = (1-beta) u_(k-1) + eta at k = 2.
+    """Examine the bound D.9 on u_k = (1-beta) u_(k-1) + eta, which fails at k = 2.
 
     Here beta = 0.5, eta = 0.01 and u_1 = 1.
     """
@@ -37,7 +37,7 @@ def examine_power_recursion(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def max_recursion_ratio(first: float) -> float:
-    """Return the largest u_k sqrt(k) of the recursion u_k = (1 - 1/(2 sqrt(k))) u_(k-1) + 1/k.
+    """Return the largest u_k sqrt(k), where u_k = (1 - 1/(2 sqrt(k))) u_(k-1) + 1/k from `first`.
 
     u_1 is `first`.
     """
@@ -49,7 +49,10 @@ def max_recursion_ratio(first: float) -> float:
 
 
 def examine_maximum_recursion(effort: str, seed: int) -> ExaminationEvidence:
-    """Examine the bound D.10 from u_1 = 4 c; it holds for u_1 <= 3.523 c and u_1 >= 8.243 c."""
+    """Examine the bound D.10 of a recursion from u_1 = 4 c, at which it fails.
+
+    It holds for u_1 <= 3.523 c and u_1 >= 8.243 c.
+    """
     value = max_recursion_ratio(4.0)
     starts = (*np.linspace(0.0, 3.523, 36), *np.linspace(8.243, 20.0, 36))
     retained = max(max_recursion_ratio(float(start)) / max(float(start), 4.0) for start in starts)
@@ -61,7 +64,7 @@ def examine_maximum_recursion(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def examine_halved_limit(effort: str, seed: int) -> ExaminationEvidence:
-    """Compare the limit of the recursion in D.2 with the limit that the proof of D.3 states.
+    """Examine the limit of D.2's recursion that the proof of D.3 states: half of the true limit.
 
     The true limit is twice the stated one.
     """
@@ -77,7 +80,7 @@ def examine_halved_limit(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def examine_young_weights(effort: str, seed: int) -> ExaminationEvidence:
-    """Examine step (e) in the proof of D.2: (1 + 2/alpha)(1 - alpha) <= 1 - alpha/2.
+    """Examine step (e) in the proof of lemma D.2: (1 + 2/alpha)(1 - alpha) <= 1 - alpha/2.
 
     The corrected step has alpha/2 in place of 2/alpha. Each ratio is the left side over the right
     side, the largest over alpha.
@@ -97,7 +100,7 @@ def examine_young_weights(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def examine_longest_step(effort: str, seed: int) -> ExaminationEvidence:
-    """Examine D.8: a step of Almond is at most alpha rho gamma/(1-alpha) long.
+    """Examine D.8, by which a step of Almond is at most alpha rho gamma/(1-alpha) long.
 
     The steps are those of runs on x^2/2 from far away.
     """
@@ -116,7 +119,7 @@ def examine_longest_step(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def examine_divided_bound(effort: str, seed: int) -> ExaminationEvidence:
-    """Examine (13): its term L rho gamma/(2 n) should be L rho gamma/2, as a run shows."""
+    """Examine (13) of pethick2025, whose term L rho gamma/(2 n) should be L rho gamma/2."""
     K = 400
     step = K**-0.5
     problem = make_oscillation_parabola(K, step)

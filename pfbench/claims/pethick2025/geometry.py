@@ -39,7 +39,7 @@ _PAIRS = 40
 
 
 def make_vector_problem(norm: str) -> NormedProblem:
-    """Return sum h_j x_j^2/2 with h = (1, 2, 3, 4) in a vector norm.
+    """Return a quadratic sum h_j x_j^2/2 with h = (1, 2, 3, 4), in a vector norm.
 
     In the l-infinity norm, the smoothness constant is the sum of the h_j, which every vertex
     attains.
@@ -48,7 +48,7 @@ def make_vector_problem(norm: str) -> NormedProblem:
 
 
 def make_matrix_problem(norm: str) -> NormedProblem:
-    """Return |A W|^2/2, W of shape (3, 5), in a matrix norm.
+    """Return |A W|^2/2 as a function of a matrix W of shape (3, 5), in a matrix norm.
 
     In the spectral norm, the smoothness constant is |A|_F^2, as A has no more columns than W.
     """
@@ -92,7 +92,7 @@ EVERY = (
 
 
 def iterate_extremal_points(ball: NormBall, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield points at which ratios of norms are extreme, and then random points.
+    """Yield points at which ratios of the ball's norms are extreme, and then random points.
 
     The extreme points have a single nonzero entry, are isometries, have equal entries, or are
     vertices.
@@ -118,7 +118,7 @@ def _single_entry_array(shape: tuple[int, ...]) -> Floats:
 
 
 def _isometry(shape: tuple[int, ...]) -> Floats:
-    """Return a matrix with ones on the diagonal; for a vector shape, one with a single 1."""
+    """Return a matrix of the given shape with ones on the diagonal; for vectors, one entry is 1."""
     return _single_entry_array(shape) if len(shape) == 1 else np.eye(shape[0], shape[1])
 
 
@@ -126,7 +126,7 @@ def _isometry(shape: tuple[int, ...]) -> Floats:
 
 
 def check_ball_geometry(trial: Trial) -> Evidence:
-    """Test a ball's constants, dual norm, minimisation and projection against definitions.
+    """Test that a ball's constants, dual norm, minimisers and projections meet their definitions.
 
     The constants are zeta, rho_2 and omega. The tests are made at random points, vertices, points
     with a single nonzero entry, and isometries. Vertices, single entries and isometries attain the
@@ -142,7 +142,7 @@ def check_ball_geometry(trial: Trial) -> Evidence:
 
 
 def _decide_ball(oracles: Any, reference: NormBall, rng: np.random.Generator) -> Decision:
-    """Decide whether the constants and operations of one ball agree with their definitions.
+    """Decide whether a ball's constants and operations agree with their definitions at many points.
 
     `reference` is the correct ball. The norm and the test points are those of `reference`.
     """
@@ -177,13 +177,13 @@ def _max_finite(numbers: Iterator[float]) -> float:
 
 
 def max_inner(ball: NormBall, x: Floats) -> float:
-    """Return the largest <x, v> over |v| <= 1, computed at a vertex that attains the maximum."""
+    """Return the largest <x, v> over the unit ball |v| <= 1, computed at a maximising vertex v."""
     v = ball.lo(x)
     return -float(np.vdot(x, v if isinstance(v, np.ndarray) else v.matrix())) / ball.radius
 
 
 def _minimality_error(oracles: Any, ball: NormBall, g: Floats) -> float:
-    """Return the error of the minimiser lmo(g), in its value or in its norm.
+    """Return the error of lmo(g), relative: that of its value or of its norm, whichever is larger.
 
     The error in value is the relative difference between <g, lmo(g)> and -rho |g|_*. The error in
     norm is the relative excess of |lmo(g)| over rho. The larger of the two is returned.
@@ -195,7 +195,7 @@ def _minimality_error(oracles: Any, ball: NormBall, g: Floats) -> float:
 
 
 def _free_entry_error(oracles: Any, ball: NormBall) -> float:
-    """Return the largest entry of lmo(g) that should be 0, divided by the radius.
+    """Return the largest of those entries of lmo(g) that should be 0, divided by the radius.
 
     If g has a single nonzero entry, the entries that g leaves undetermined should be 0. For g = 0
     all entries should be 0.
@@ -207,7 +207,7 @@ def _free_entry_error(oracles: Any, ball: NormBall) -> float:
 
 
 def _projection_condition_violation(ball: Any, reference: NormBall, y: Floats) -> float:
-    """Return the relative violation of the projection conditions by p = project(y).
+    """Return the largest relative violation, by p = project(y), of the conditions of a projection.
 
     The conditions are |p| <= rho and rho |y - p|_* <= <y - p, p>.
     """
@@ -219,7 +219,7 @@ def _projection_condition_violation(ball: Any, reference: NormBall, y: Floats) -
 
 
 def gradient_dual_norm_bound(L: float, gap: float) -> float:
-    """Return sqrt(2 L gap), the bound of |grad f(x)|_* for an L-smooth f bounded below.
+    """Return sqrt(2 L gap), the bound of |grad f(x)|_* for an L-smooth f with f(x) - min f = gap.
 
     The gap is f(x) - min f. A step (|grad f|_*/(L rho)) lmo(grad f) decreases f by at least |grad
     f|_*^2/(2L), and f cannot fall below min f.
@@ -284,7 +284,7 @@ class ZetaOne(FaultyBallProblem):
     """Faulty constant zeta = 1, which is right for the Euclidean ball only."""
 
     class Ball(FaultyBallProblem.Ball):
-        """Ball that states zeta = 1."""
+        """Faulty ball that states zeta = 1."""
 
         zeta = 1.0
 
@@ -293,11 +293,11 @@ class DiameterForRadius(FaultyBallProblem):
     """Faulty constant zeta from the Euclidean diameter D_2, not the radius rho_2."""
 
     class Ball(FaultyBallProblem.Ball):
-        """Ball that states twice the true zeta."""
+        """Faulty ball that states twice the true zeta."""
 
         @property
         def zeta(self) -> float:
-            """Ratio D_2/rho = 2 rho_2/rho, twice the true zeta."""
+            """Twice the true zeta: D_2/rho, where rho_2/rho is right."""
             return 2.0 * float(self._original.zeta)
 
 
@@ -308,7 +308,7 @@ class JointlyScaledRows(FaultyBallProblem):
     """
 
     class Ball(FaultyBallProblem.Ball):
-        """Ball whose minimiser is the gradient divided by its Euclidean length."""
+        """Faulty ball whose minimiser is the gradient divided by its Euclidean length."""
 
         def lo_zero_if_undetermined(self, g: Gradient) -> Point:
             """Return -radius g/|g|_2, and 0 for g = 0."""
@@ -317,13 +317,15 @@ class JointlyScaledRows(FaultyBallProblem):
 
 
 class SignOfZero(FaultyBallProblem):
-    """Faulty minimisation with sgn(0) = 1 and completed singular vectors.
+    """Faulty minimisation that returns a vertex even where the gradient leaves entries open.
+
+    It uses sgn(0) = 1 and completed singular vectors.
 
     So it returns a vertex even for the gradient 0.
     """
 
     def lo(self, g: Gradient) -> Point:
-        """Return the vertex of the ball that minimises <g, v>."""
+        """Return a vertex of the ball that minimises <g, v>, also for g = 0."""
         v = self._original.norm.lo(g)
         return v if isinstance(v, np.ndarray) else v.matrix()
 
@@ -332,7 +334,7 @@ class BoundForNorm(FaultyBallProblem):
     """Faulty dual norm: the upper bound zeta |g|_2 instead of |g|_*."""
 
     class Ball(FaultyBallProblem.Ball):
-        """Ball that states zeta |g|_2 as the dual norm."""
+        """Faulty ball that states the upper bound zeta |g|_2 as the dual norm."""
 
         def dual_norm(self, g: Gradient) -> float:
             """Return zeta |g|_2, an upper bound of the dual norm."""

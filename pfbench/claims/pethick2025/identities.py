@@ -38,12 +38,12 @@ ALPHA, STEP, DECAY = 0.3, 0.5, 0.4
 
 
 def iterates(trial: Trial, problem: Any, algorithm: Any) -> Floats:
-    """Return the iterates x_2, x_3, ... of a run, stacked along the first axis."""
+    """Return the iterates x_2, x_3, ... of a run, stacked in one array along the first axis."""
     return np.array([np.array(step.state.x) for step in trial.follow(problem, algorithm)])
 
 
 def decide_identical_paths(parts: dict[str, tuple[Floats, Floats]]) -> Evidence:
-    """Decide whether the two sequences of iterates in each pair are equal, up to rounding."""
+    """Decide whether both sequences of iterates in each pair of runs are equal, up to rounding."""
     decided = {}
     for name, (result, expected) in parts.items():
         shaped = result.shape == expected.shape
@@ -60,7 +60,7 @@ def decide_identical_paths(parts: dict[str, tuple[Floats, Floats]]) -> Evidence:
 
 
 def check_is_uscg(trial: Trial, *, begin: str) -> Evidence:
-    """Test that the iterates equal those of uSCG with the same averaging weight.
+    """Test that a method's iterates equal those of uSCG with the same averaging weight.
 
     `begin` selects the initial momentum of uSCG: d_0 = 0 or d_1 = g.
     """
@@ -75,7 +75,7 @@ def check_is_uscg(trial: Trial, *, begin: str) -> Evidence:
 
 
 def check_decay_is_scg(trial: Trial) -> Evidence:
-    """Test that each step of uSCG with weight decay mu is a step of SCG.
+    """Test that uSCG with weight decay mu equals SCG over the ball of radius rho/mu, step by step.
 
     SCG steps over the ball of radius rho/mu.
     """
@@ -94,7 +94,7 @@ def check_decay_is_scg(trial: Trial) -> Evidence:
 
 
 def check_signum_on_diagonals(trial: Trial) -> Evidence:
-    """Test that Muon's W_k, rotated to Q'W_k P, is the diagonal matrix of Signum's x_k.
+    """Test that Muon's rotated iterates are diagonal matrices, with Signum's iterates as diagonals.
 
     Signum runs on the sum of h_j x_j^2/2, with the weights h_j of the matrix problem.
     """
@@ -116,17 +116,19 @@ def check_signum_on_diagonals(trial: Trial) -> Evidence:
 
 
 def ball_radius_bound(rho: float) -> float:
-    """Return rho, the bound of |x_k| for SCG over a ball of radius rho."""
+    """Return the radius rho, which bounds |x_k| for SCG over a ball."""
     return rho
 
 
 def travel_bound(rho: float, gammas: float) -> float:
-    """Return rho times the sum `gammas` of all step sizes, the bound of |x_k - x_1| for uSCG."""
+    """Return rho times the sum of all step sizes, the bound of uSCG's distance |x_k - x_1|."""
     return rho * gammas
 
 
 def check_distance(trial: Trial, *, is_constrained: bool) -> Evidence:
-    """Test |x_k| <= rho if `is_constrained`, else |x_k - x_1| <= rho gamma (k - 1).
+    """Test SCG's |x_k| <= rho, or uSCG's |x_k - x_1| <= rho gamma (k - 1), in the norm.
+
+    The former is tested if `is_constrained`.
 
     The distances are measured in the norm of the problem.
     """

@@ -17,7 +17,7 @@ from pfbench.verification.instruments.normed_quadratics import HorizonProblem, v
 
 
 def make_distant_parabola(K: int, begin: float) -> HorizonProblem:
-    """Return x^2/2 from so far away that all steps lead toward 0.
+    """Return x^2/2 from a start so far away that all K steps lead toward the minimiser 0.
 
     Shorter steps do not reach 0. All terms of the bound but Delta/(rho gamma K) are small, and the
     mean |x| is half the initial distance.
@@ -26,7 +26,7 @@ def make_distant_parabola(K: int, begin: float) -> HorizonProblem:
 
 
 def make_oscillation_parabola(K: int, step: float) -> HorizonProblem:
-    """Return x^2/2 from half a step: with exact gradients |x| is constant.
+    """Return x^2/2 from half a step away, so that with exact gradients |x| does not change.
 
     So the term L rho gamma/2 of the bound is attained.
     """
@@ -34,7 +34,7 @@ def make_oscillation_parabola(K: int, step: float) -> HorizonProblem:
 
 
 def make_two_point_noise_parabola(K: int, size: float) -> HorizonProblem:
-    """Return x^2/2 from `size` with noise +-`size`: without averaging, signs walk randomly.
+    """Return x^2/2 from x = `size` with gradient noise +-`size`, on which sign steps walk randomly.
 
     "Signs" are the steps of a sign method.
     """
@@ -43,7 +43,7 @@ def make_two_point_noise_parabola(K: int, size: float) -> HorizonProblem:
 
 
 def make_pure_noise_problem(K: int) -> HorizonProblem:
-    """Return f = 0 with noise of plus or minus 1; an averaged gradient is averaged noise."""
+    """Return f = 0 with gradient noise +-1, so that an averaged gradient is averaged noise."""
     problem = vector_quadratic("linf", weights=(0.0,), begin=(0.0,), noise=((1.0,), (-1.0,)))
     return HorizonProblem.from_problem(problem, K)
 
@@ -68,7 +68,7 @@ def make_spectral_least_squares(K: int) -> HorizonProblem:
 
 
 def line_instance(K: int) -> HorizonProblem:
-    """Return (x - 1)^2/2 on [-1, 1] from -1, on which steps lead to 1 and shrink near it.
+    """Return (x - 1)^2/2 on [-1, 1] from -1; steps lead to 1 and shrink near it.
 
     With shorter steps, or only 1/gamma steps, a run ends far from 1.
     """
@@ -83,7 +83,7 @@ def noisy_cube_instance(K: int) -> HorizonProblem:
 
 
 def distant_centre_instance(K: int, size: float) -> HorizonProblem:
-    """Return (x - 100)^2/2 on [-1, 1] from -1, with noise of plus or minus `size`.
+    """Return (x - 100)^2/2 on [-1, 1] from -1, with gradient noise of plus or minus `size`.
 
     All steps lead toward 1.
     """
@@ -101,7 +101,7 @@ def _cube_quadratic(K: int, weights: Floats, centre: Floats, noise: Floats) -> H
 
 
 def make_noiseless_least_squares(K: int, norm: str) -> HorizonProblem:
-    """Return |A W - B|^2/2 without noise, W of shape (3, 5), in a norm.
+    """Return |A W - B|^2/2 without noise, for W of shape (3, 5), in the given norm.
 
     So the momentum alone causes the error of the gradient estimate.
     """
@@ -121,7 +121,9 @@ def _matrix_quadratic(
 
 
 class RotatedQuadratic(FiniteSum):
-    """Sum of h_j t_j^2/2 with t_j = (Q'WP)_jj, a function of a matrix W, in the spectral norm.
+    """Quadratic of the diagonal of Q'WP, as a function of a matrix W, in the spectral norm.
+
+    It is the sum of h_j t_j^2/2 with t_j = (Q'WP)_jj.
 
     Attributes
     ----------
@@ -168,7 +170,7 @@ class RotatedQuadratic(FiniteSum):
 
 
 def make_rotated_instance(K: int) -> RotatedQuadratic:
-    """Return a quadratic of the singular values, on which Muon's steps are sign steps.
+    """Return a quadratic of a matrix's singular values, on which Muon's steps are sign steps.
 
     The singular vectors Q and P do not change along a run.
     """

@@ -39,7 +39,10 @@ def constant_alpha_bound_printed(
     sigma: float,
     delta: float,
 ) -> float:
-    """Return the bound of mean |grad f(x_k)|_* in theorem 5.4 as printed, gamma = K^(-1/2)."""
+    """Return theorem 5.4's bound of uSCG's mean |grad f(x_k)|_* as printed, for constant alpha.
+
+    The step is gamma = K^(-1/2).
+    """
     shrunk = math.sqrt(1.0 - alpha / 2.0)
     noise = (math.sqrt(alpha) + shrunk / (K * (1.0 - shrunk))) * sigma
     error = math.sqrt(2.0) * L_f * rho * zeta / (alpha * math.sqrt(K)) + noise
@@ -56,7 +59,10 @@ def constant_alpha_bound_sharper(
     sigma: float,
     delta: float,
 ) -> float:
-    """Return pfbench's bound for theorem 5.4, with separate terms for bias and noise."""
+    """Return pfbench's bound of uSCG's mean |grad f(x_k)|_*, for constant alpha as in theorem 5.4.
+
+    It has separate terms for bias and noise.
+    """
     noise = (math.sqrt(alpha / (2.0 - alpha)) + 1.0 / (alpha * K)) * sigma
     error = L_f * rho * zeta * (1.0 - alpha) / (alpha * math.sqrt(K)) + noise
     return descent_bound(K, math.pow(K, -0.5), L, rho, delta, zeta, error)
@@ -65,7 +71,7 @@ def constant_alpha_bound_sharper(
 def vanishing_alpha_bound_printed(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return the bound of mean |grad f(x_k)|_* in theorem 5.5 as printed.
+    """Return theorem 5.5's bound of uSCG's mean |grad f(x_k)|_* as printed, for alpha_k = k^(-1/2).
 
     The bound holds for gamma from K^(-3/4)/2 to K^(-3/4), with alpha_k = k^(-1/2).
     """
@@ -77,7 +83,9 @@ def vanishing_alpha_bound_printed(
 def vanishing_alpha_bound_sharper(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return pfbench's bound for theorem 5.5, by a sharper bound of the errors.
+    """Return pfbench's bound of uSCG's mean |grad f(x_k)|_*, for the alpha_k of theorem 5.5.
+
+    It uses a sharper bound of the gradient errors.
 
     The errors satisfy sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1), with gamma =
     K^(-3/4).
@@ -92,7 +100,7 @@ def vanishing_alpha_bound_sharper(
 
 
 def check_descent_lemma(trial: Trial) -> Evidence:
-    """Test mean |grad f(x_k)|_* <= the bounds of lemma D.1, with the errors observed in a run.
+    """Test lemma D.1's bounds of the mean |grad f(x_k)|_*, given the gradient errors in the run.
 
     The error is lambda_k = d_k - grad f(x_k). The sharper bound has the mean of |lambda_k|_*, and
     the printed bound as tested has zeta times the mean of |lambda_k|_2. The paper has the root of

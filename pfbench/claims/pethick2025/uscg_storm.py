@@ -20,14 +20,17 @@ from pfbench.verification.units import GRADIENT, NUMBER, formula
 
 
 def storm_step(K: float, L_ms: float, rho: float, zeta: float, sigma: float, delta: float) -> float:
-    """Return gamma = (2 A/B)^(2/3), A = Delta/(rho K), B = 2 zeta sqrt(2 L_ms rho_2 sigma)."""
+    """Return the step size for which the bound of uSCG with STORM estimates is nearly smallest.
+
+    It is gamma = (2 A/B)^(2/3), A = Delta/(rho K), B = 2 zeta sqrt(2 L_ms rho_2 sigma).
+    """
     A = delta / (rho * K)
     B = 2.0 * zeta * math.sqrt(2.0 * L_ms * rho * zeta * sigma)
     return math.pow(2.0 * A / B, 2.0 / 3.0)
 
 
 def storm_parameters(c: Numbers) -> Numbers:
-    """Return the parameters of a run: the step gamma, alpha, and a first batch of one sample."""
+    """Return the parameters of uSCG with STORM: the step gamma, alpha, and a first batch of one."""
     names = ("K", "L_ms", "rho", "zeta", "sigma", "delta")
     step = storm_step(**{name: c[name] for name in names})
     alpha = min(1.0, c["L_ms"] * c["rho"] * c["zeta"] * step / c["sigma"])
@@ -37,7 +40,7 @@ def storm_parameters(c: Numbers) -> Numbers:
 def storm_bound(
     K: float, L: float, L_ms: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return the bound of the mean of |grad f(x_k)|_* over K iterations.
+    """Return the bound of the mean |grad f(x_k)|_* over K iterations of uSCG with STORM estimates.
 
     The bound is Delta/(rho gamma K) + L rho gamma/2 + 2 zeta [sqrt(2 L_ms s sigma) + sigma/(alpha
     K)] with s = rho_2 gamma. If alpha is capped at 1, the term of the error is at least sigma.

@@ -28,7 +28,7 @@ _FLOOR = 1e-11
 def suboptimality_bound(
     h0: float, L_f: float, sigma_hat: float, rho: float, D: float, t: int
 ) -> float:
-    """Return the bound of f(x_t) - min f after t steps, at least half of which contract it.
+    """Return the bound of f(x_t) - min f after t steps, if at least half of the steps contract it.
 
     rho is the pyramidal width, and sigma_hat the modulus of strong convexity.
     """
@@ -37,7 +37,7 @@ def suboptimality_bound(
 
 
 def check_contraction(trial: Trial) -> Evidence:
-    """Test that f(x_t) - min f is at most its bound, from the first vertex on."""
+    """Test that f(x_t) - min f is at most its bound, which converges linearly, from t = 1 on."""
     parts: dict[str, Decision] = {}
     for instance in INSTANCES:
         problem = instance()

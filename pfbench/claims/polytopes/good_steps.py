@@ -40,7 +40,7 @@ _FLOOR = 1e-11
 def contraction_factor(
     L_f: float, sigma_hat: float, rho: float, D: float, *, smoothness_multiple: float
 ) -> float:
-    """Return 1 - min(1/2, mu delta^2/(c L M^2)), the factor of f - min f in a good step.
+    """Return the factor of f - min f in a good step, at most: 1 - min(1/2, mu delta^2/(c L M^2)).
 
     The factor c is `smoothness_multiple`, the width delta is `rho`, the modulus of strong
     convexity mu is `sigma_hat`, and the diameter M is `D`.
@@ -49,7 +49,9 @@ def contraction_factor(
 
 
 def suboptimality_bound(spread: float, sigma_hat: float, rho: float) -> float:
-    """Return <g, a - w>^2/(2 mu delta^2), an upper bound of f(x) - min f.
+    """Return <g, a - w>^2/(2 mu delta^2), an upper bound of f(x) - min f; <g, a - w> is `spread`.
+
+    delta is the pyramidal width.
 
     <g, a - w> is `spread`, the modulus of strong convexity mu is `sigma_hat`, and the pyramidal
     width delta is `rho`.
@@ -60,7 +62,7 @@ def suboptimality_bound(spread: float, sigma_hat: float, rho: float) -> float:
 def check_good_steps(
     trial: Trial, *, smoothness_multiple: float, counts_good_steps: bool
 ) -> Evidence:
-    """Test each step of each run: f(x) - min f before it, and the decrease of f.
+    """Test in each step the bound of f(x) - min f before it, and the decrease of f by a good step.
 
     With `counts_good_steps`, also test that at least half of the steps are good.
     """

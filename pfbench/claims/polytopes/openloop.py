@@ -24,7 +24,9 @@ TRIANGLE = np.array([[0.0, 1.0], [-1.0, 0.0], [1.0, 0.0]])
 
 
 def triangle(along: float, below: float) -> IndefiniteQuadratic:
-    """Return |x - z|^2/2 on the triangle (0, 1), (-1, 0), (1, 0), from its tip (0, 1).
+    """Return |x - z|^2/2 on a triangle, from its tip; z is below the lower edge, on which x* lies.
+
+    The vertices are (0, 1), the tip, (-1, 0) and (1, 0).
 
     The point z = (along, -below) lies below the lower edge. So the minimiser is (along, 0), and
     all vertices but the tip are on its face.
@@ -38,7 +40,7 @@ def triangle(along: float, below: float) -> IndefiniteQuadratic:
 
 
 def open_loop_bound(constants: Constants, parameters: Any, t: int) -> float:
-    """Return 8 L D^2/(3(t+3)), the bound of f(x_t) - min f for t >= 1."""
+    """Return 8 L D^2/(3(t+3)), the bound of f(x_t) - min f for t >= 1 with steps 4/(t+4)."""
     return 8.0 * constants.L_f * constants.D**2 / (3.0 * (t + 3.0))
 
 
@@ -74,7 +76,9 @@ _OPEN = {"step": "open-loop", "offset": 4.0}
 
 
 def settling_step(L_f: float, D: float, kappa: float) -> int:
-    """Return S = 16 L^2 D^4/(3 kappa^2), at least 1, from which minimisers are on the face.
+    """Return the step S from which all linear minimisers are vertices of the face with x*.
+
+    S = 16 L^2 D^4/(3 kappa^2), at least 1.
 
     All linear minimisations from step S on return vertices of the face that contains x*. kappa is
     the constant of strict complementarity: the least <grad f(x*), v - x*> over vertices v off the
@@ -86,7 +90,9 @@ def settling_step(L_f: float, D: float, kappa: float) -> int:
 def face_bound(
     t: int, S: int, L_f: float, sigma_hat: float, D: float, G: float, beta: float
 ) -> float:
-    """Return K/((t+2)(t+3)), the bound of h_t = f(x_t) - min f for t >= S.
+    """Return the bound of f(x_t) - min f once the linear minimisers stay on a face, at t >= S.
+
+    It is K/((t+2)(t+3)).
 
     beta is the distance of x* from the boundary of its face, and G the largest |grad f|. The total
     weight of vertices off the face decreases as t^-4. The gap is V >= h + beta |P grad f|, where P
@@ -107,7 +113,7 @@ STEEP = (
 
 
 def check_after_transient(trial: Trial, *, T: int) -> Evidence:
-    """Test f(x_t) - min f <= its bound from step S on, and that minimisers stay on the edge."""
+    """Test from step S on: f(x_t) - min f is at most its bound, and minimisers are on the edge."""
     parts: dict[str, Decision] = {}
     for instance in STEEP:
         problem, along, below = (
@@ -177,12 +183,12 @@ def slope(trial: Trial, problem: IndefiniteQuadratic, parameters: dict[str, Any]
 
 
 def open_loop_decay(t: int) -> float:
-    """Return t^-2, the decay of f(x_t) - min f with open-loop steps, up to a constant."""
+    """Return t^-2, to which f(x_t) - min f is proportional with open-loop steps."""
     return float(t) ** -2
 
 
 def check_separation(trial: Trial, *, lengths: tuple[int, int]) -> Evidence:
-    """Test the slopes of log(f - min f) for the open loop and for line search, on triangles.
+    """Test on triangles that f - min f decays as t^-2 by the open loop, and as t^-1 by line search.
 
     The open loop must decrease f - min f nearly as t^-2, and line search only about as t^-1.
     """

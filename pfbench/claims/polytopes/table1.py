@@ -48,7 +48,7 @@ def calls_to_reduce(
     starting_fraction: float,
     **overrides: Any,
 ) -> list[float]:
-    """Return the linear minimisations until f - min f is each target fraction of a reference gap.
+    """Return the linear minimisations until f - min f is each target fraction of an initial gap.
 
     The reference gap is `starting_fraction` of f - min f after the first step. Linear
     minimisations before the reference gap is reached are not counted. A target that is never
@@ -83,7 +83,7 @@ def check_logarithmic_calls(trial: Trial) -> Evidence:
 
 
 def check_zigzag_calls(trial: Trial) -> Evidence:
-    """Test that the linear minimisations grow at most as 1/epsilon on the cube."""
+    """Test that plain Frank-Wolfe's linear minimisations grow at most as 1/epsilon on the cube."""
     spent = calls_to_reduce(trial, CUBE(), _POWERS, 1e-1, step="line-search")
     fit = fit_exponent(1.0 / _POWERS, spent, least_decades=0.99)
     subject = f"LO in 1/epsilon: {CUBE.name}"

@@ -35,7 +35,7 @@ def mapping_sq(problem: Problem, x: Floats, g: Floats, lam: float) -> float:
 
 
 def minimiser_distance_and_norm(problem: IndefiniteQuadratic) -> tuple[float, float]:
-    """Return |theta_0 - theta*| and |theta*|, or upper bounds if theta* is not known.
+    """Return |theta_0 - theta*| and |theta*| for the minimiser theta*, or upper bounds of them.
 
     On a box, theta* is the end of the first coordinate. On other sets the bounds are the diameter
     D and the largest norm M.
@@ -48,7 +48,7 @@ def minimiser_distance_and_norm(problem: IndefiniteQuadratic) -> tuple[float, fl
 
 
 def momentum_reach(N: int) -> float:
-    """Return the distance that N iterations of option II need on f = -g x, in units of beta g.
+    """Return the distance of N iterations of NCGS, option II, on f = -g x, in units of beta g.
 
     On an interval of this length, every gradient mapping equals the gradient -g. In iteration k,
     theta moves by lambda_k g = (k/2) beta g, and theta_ag is beta g beyond theta_md. The distance
@@ -62,7 +62,7 @@ def momentum_reach(N: int) -> float:
 
 
 def make_momentum_slope(N: int) -> IndefiniteQuadratic:
-    """Return a linear function on an interval whose end N iterations with momentum just reach.
+    """Return a linear function on an interval so long that N NCGS iterations just reach its end.
 
     So every gradient mapping equals the constant gradient, and the bound is nearly attained for
     small N. For larger N, theta_md_N is far before the end, and |G|^2 is far below the bound.
@@ -79,7 +79,7 @@ GOOD = 48
 
 @dataclass(frozen=True)
 class RunCost:
-    """Cost of one run in component gradients and linear minimisations, and its |G|^2/epsilon.
+    """Numbers of component gradients and linear minimisations of a run, and its |G|^2/epsilon.
 
     `sfo_to_target` are the component gradients until |G|^2 <= epsilon. `sfo` and `lo` are the
     component gradients and linear minimisations of the whole run. `min_ratio` and `mean` are the
@@ -105,7 +105,7 @@ def run_and_measure_cost(
     weighted: bool = False,
     max_iterations_to_target: float = math.inf,
 ) -> RunCost:
-    """Return the cost of one run of an algorithm, measured up to its end or up to the target.
+    """Return the cost of a run, in oracle calls, up to its end or until |G|^2 <= epsilon.
 
     The run stops early only if `max_iterations_to_target` is finite: at the target, or after that
     number of iterations. |G|^2 is computed at the points of the gradients. With `weighted`, the
@@ -137,7 +137,7 @@ def decide_call_exponent(
     claimed: float,
     initial_seeds: int,
 ) -> Decision:
-    """Decide whether one kind of calls grows with x at most with the claimed exponent.
+    """Decide whether the calls in the field `subject` grow at most as x to the claimed power.
 
     `subject` names the field of `RunCost`, and `initial_seeds` is the number of seeds at the first
     look.
@@ -158,7 +158,7 @@ Sample = Callable[[int], tuple[float, float, float]]
 def check_means_and_exact_counts(
     trial: Trial, samples: Mapping[str, Sample], max_samples: int
 ) -> Evidence:
-    """Test means against their bounds in expectation, and counts of component gradients.
+    """Test the means of samples against their bounds, and that component gradients are as claimed.
 
     The counts must equal the claimed ones.
     """
@@ -185,7 +185,7 @@ def check_means_and_exact_counts(
 
 @dataclass(frozen=True)
 class ScheduleSweep:
-    """Runs of a schedule for several epsilon over two decades, on one problem for each seed.
+    """Runs of a method's schedule for several accuracies, over two decades, on a problem a seed.
 
     Attributes
     ----------
@@ -209,11 +209,11 @@ class ScheduleSweep:
 
     @property
     def accuracy_divisors(self) -> Floats:
-        """Numbers by which the largest epsilon is divided, shape (accuracies,)."""
+        """Numbers by which the largest epsilon is divided to give each epsilon of the sweep."""
         return np.geomspace(1.0, 100.0, self.trial.choose_by_effort(4, 8))
 
     def runs_by_seed(self, factor: float = 1.0) -> SeedRows[int, list[RunCost]]:
-        """Return the costs of the runs by seed; step sizes are those for `factor` times L."""
+        """Return the costs of the runs of each seed; step sizes are for `factor` times L."""
         trial, multiples = self.trial, self.accuracy_divisors
         seeds = trial.seeds(MOST_SEEDS, "problems")
         draws = np.reshape(trial.seeds(MOST_SEEDS * multiples.size, "runs"), (MOST_SEEDS, -1))
@@ -240,7 +240,7 @@ class ScheduleSweep:
     def decide_best_of_grid(
         self, rows: SeedRows[int, list[RunCost]], claimed: float
     ) -> dict[str, Decision]:
-        """Decide the exponent of the component gradients to the target, with tuned step sizes.
+        """Decide the exponent of the component gradients until the target, for the best step sizes.
 
         For each run the best schedule of a small grid counts; `rows` are the runs of the theorem's
         schedule. The result is empty for quick effort, and for a method without the parameter
@@ -271,7 +271,9 @@ Decisions = dict[str, Decision]
 def decide_exponents(
     sweeps: Mapping[str, ScheduleSweep], seeds: int, claimed: float
 ) -> tuple[Decisions, Decisions, Decisions, int]:
-    """Decide the exponents of 1/epsilon in two kinds of calls, and that outputs are good.
+    """Decide the exponents of 1/epsilon in component gradients and in LO calls, and check outputs.
+
+    LO calls are linear minimisations.
 
     The component gradients to the target must have the exponent `claimed`, on the l1 ball also
     after tuning. The linear minimisations must have the exponent 2. An output is good if the mean

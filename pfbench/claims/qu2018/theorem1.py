@@ -39,17 +39,17 @@ from pfbench.verification.units import LENGTH, SQUARE, formula
 
 
 def option1_min_bound(L: float, delta: float, N: int) -> float:
-    """Return (12 L Delta + 16 L)/N, the bound of min_k |G|^2 (theorem 1, option I)."""
+    """Return (12 L Delta + 16 L)/N, the bound of min_k |G|^2 in N iterations of NCGS, option I."""
     return (12.0 * L * delta + 16.0 * L) / N
 
 
 def option1_mean_bound(L: float, delta: float, N: int) -> float:
-    """Return (16 L Delta + 28 L)/(3N), the bound of the mean over k of |G|^2 (option I)."""
+    """Return (16 L Delta + 28 L)/(3N), the bound of the mean |G|^2 in N iterations of option I."""
     return (16.0 * L * delta + 28.0 * L) / (3.0 * N)
 
 
 def option2_min_bound(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
-    """Return the bound of min_k |G|^2 in theorem 1, option II, for eta = chi = 1/N.
+    """Return the bound of min_k |G|^2 for option II of NCGS after N iterations, eta = chi = 1/N.
 
     |theta_0 - theta*| is `first`, and |theta*| is `norm`; upper bounds are allowed for both. The
     theorem prints the mapping at theta_{k-1} with the gradient at theta_md_k. Here the mapping is
@@ -63,7 +63,7 @@ def option2_min_bound(L: float, ell: float, first: float, norm: float, M: float,
 
 
 def option2_mean_bound(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
-    """Return the bound of the weighted mean of |G|^2 for option II, with eta = chi = 1/N.
+    """Return the bound of the weighted mean of |G|^2 over N iterations of NCGS with option II.
 
     The weights are proportional to k (k+1).
     """
@@ -79,7 +79,7 @@ def option2_mean_bound(L: float, ell: float, first: float, norm: float, M: float
 
 
 def make_scaled_simplex_quadratic(d: int, rise: float) -> indefinite.IndefiniteQuadratic:
-    """Return rise |x - c|^2 on the simplex, c its centre; the start is a vertex.
+    """Return rise |x - c|^2 on the simplex of d vertices, with its centre c; the start is a vertex.
 
     Each exact prox is the mean of many vertices, so that the gap at condg's result is near its
     tolerance.
@@ -94,7 +94,7 @@ def make_scaled_simplex_quadratic(d: int, rise: float) -> indefinite.IndefiniteQ
 
 
 def make_slope_reached_at_end(N: int) -> indefinite.IndefiniteQuadratic:
-    """Return a linear function on a box whose end the last of N steps beta just reaches.
+    """Return a linear function on a box whose end is just reached by the last of N steps.
 
     So every gradient mapping equals the constant gradient, and the bound is nearly attained.
     """
@@ -102,7 +102,7 @@ def make_slope_reached_at_end(N: int) -> indefinite.IndefiniteQuadratic:
 
 
 def chain(T: int) -> ZeroChain:
-    """Return the zero chain of T links, scaled so that L = 1 and eps is proportional to 1/T.
+    """Return the zero chain of T links for the target accuracy eps, which is proportional to 1/T.
 
     Delta is at most 1, so mu^2 = l/(12 T), and D is fixed. No point is near the target before the
     last link is found. So no method needs fewer full gradients, up to a constant.
@@ -123,7 +123,7 @@ SMALL = make_instance(indefinite.random_on_l1_ball, d=20, n=1, rise=0.3)
 
 
 def _make_random_problems(trial: Trial) -> dict[str, Any]:
-    """Return random non-convex finite sums on the l1 ball, and a least-squares problem.
+    """Return random non-convex finite sums on the l1 ball, and least squares on the simplex.
 
     The minimiser of the latter is inside a face of the simplex.
     """
@@ -135,7 +135,10 @@ def _make_random_problems(trial: Trial) -> dict[str, Any]:
 
 
 def check_option1(trial: Trial) -> Evidence:
-    """Test the least and mean |G|^2 of option I, and that theta_md is the previous iterate."""
+    """Test option I of NCGS: bounds of the least and the mean |G|^2, and the points theta_md.
+
+    In option I, theta_md is the previous iterate.
+    """
     lengths = trial.choose_by_effort((5, 20), (5, 20, 100))
     decisions, mean, same = {}, {}, []
     for N in lengths:
@@ -163,7 +166,7 @@ def check_option1(trial: Trial) -> Evidence:
 
 
 def _decide_all_zero(differences: list[float]) -> Decision:
-    """Decide whether all differences, relative to the diameter D, are 0 up to rounding."""
+    """Decide whether all differences of points, divided by the diameter, are 0 up to rounding."""
     largest = max(differences)
     return decide_exact(
         largest <= 1e-9, "They coincide.", "They are different points.", {"difference": largest}
@@ -171,7 +174,7 @@ def _decide_all_zero(differences: list[float]) -> Decision:
 
 
 def check_option2(trial: Trial) -> Evidence:
-    """Test the least and the weighted mean of |G_beta(theta_md_k)|^2 of option II."""
+    """Test option II of NCGS: the bounds of the least and of the weighted mean |G|^2."""
     lengths = trial.choose_by_effort((4, 50), (3, 4, 5, 20, 100))
     decisions, mean = {}, {}
     for N in lengths:
@@ -201,7 +204,7 @@ def check_option2(trial: Trial) -> Evidence:
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test the growth of full gradients and linear minimisations in 1/eps for the schedule.
+    """Test how full gradients and linear minimisations grow in 1/eps, for NCGS with its schedule.
 
     Runs on the zero chain stop at the target. Runs on the l1 ball go to their end, and must reach
     |G|^2 <= eps.
@@ -247,7 +250,9 @@ def check_rate(trial: Trial) -> Evidence:
 
 
 def _run_to_target(trial: Trial, T: int) -> RunCost:
-    """Return the cost of option I until |G|^2 <= eps = (mu/l)^2 on a chain of T links.
+    """Return the cost of NCGS with option I until |G|^2 <= eps on a chain of T links.
+
+    eps is (mu/l)^2.
 
     About 80 iterations are needed for each link. A run with more than 1000 + 120 T iterations
     counts as censored.

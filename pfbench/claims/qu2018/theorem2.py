@@ -29,7 +29,7 @@ from pfbench.verification.units import LENGTH, SQUARE, formula
 def stochastic_mapping_bound(
     L: float, ell: float, first: float, norm: float, M: float, sigma2: float, N: int
 ) -> float:
-    """Return the bound of the weighted mean of E|g|^2, g the stochastic gradient mapping.
+    """Return the bound of the weighted mean of E|g|^2, g the gradient mapping of batch gradients.
 
     The statement is theorem 2 of qu2018, with constants that pfbench derived.
     """
@@ -46,7 +46,7 @@ def stochastic_mapping_bound(
 
 
 def make_noisy_ball_quadratic(d: int, n: int, radius: float, noise: float) -> IndefiniteQuadratic:
-    """Return |x|^2/2 on an l2 ball, from its boundary, with gradient noise of norm `noise`.
+    """Return |x|^2/2 on an l2 ball, from its boundary, with gradient noise of the norm `noise`.
 
     Near the ball's centre the stochastic mapping consists of noise alone.
     """
@@ -64,7 +64,9 @@ SMALL_NOISE = make_instance(make_noisy_ball_quadratic, d=3, n=6, radius=4.0, noi
 
 
 def check_weighted_mean(trial: Trial) -> Evidence:
-    """Test the weighted mean of the squared stochastic mapping, and the component gradients.
+    """Test the bound of the weighted mean of E|g|^2, and the number of component gradients.
+
+    g is the stochastic gradient mapping.
 
     The stochastic gradient mapping is g(theta_md_k, G_k, beta), where G_k is the gradient
     estimate.
@@ -106,7 +108,9 @@ def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) ->
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test the growth of both kinds of calls in 1/eps, and that outputs have a mean |G|^2 <= eps.
+    """Test how component gradients and LO calls grow in 1/eps, and that the mean |G|^2 is <= eps.
+
+    The mean is over the draw of the output. LO calls are linear minimisations.
 
     The calls are component gradients and linear minimisations, with the schedule for eps.
     """

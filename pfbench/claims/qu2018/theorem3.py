@@ -42,7 +42,9 @@ def uniform_output_bound(L: float, delta: float, T: int) -> float:
 
 
 def component_gradient_count(n: int, batch: int, period: int, T: int) -> int:
-    """Return (T/m)(n + 2bm), the component gradients in T iterations; m divides T.
+    """Return (T/m)(n + 2bm), the component gradients in T iterations with period m and batch b.
+
+    m divides T.
 
     m is `period`, and b is `batch`.
     """
@@ -55,7 +57,7 @@ def component_gradient_count(n: int, batch: int, period: int, T: int) -> int:
 def make_spread_ball_quadratic(
     d: int, n: int, radius: float, noise: float, spread: float
 ) -> indefinite.IndefiniteQuadratic:
-    """Return |x|^2/2 on an l2 ball, from its boundary, as a mean of unequal components.
+    """Return |x|^2/2 on an l2 ball, from its boundary, as a mean of components that differ.
 
     The component gradients differ by `noise`, which the snapshot cancels. The component Hessians
     differ by `spread`, which leaves an error in the estimate.
@@ -64,7 +66,9 @@ def make_spread_ball_quadratic(
 
 
 def make_slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
-    """Return a linear function with equal components on a box, reached by the last of T steps.
+    """Return a linear function on a box whose end is just reached by the last of T steps.
+
+    The components are equal.
 
     The step size is 1/(3L). Every gradient mapping equals the constant gradient, as the end of the
     box is just reached.
@@ -73,7 +77,9 @@ def make_slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
 
 
 def make_opposed_curvature_problem(T: int, n: int) -> indefinite.IndefiniteQuadratic:
-    """Return f(x) = -g x on an interval that is T steps of length g/3 long.
+    """Return f(x) = -g x on an interval of T steps, as a mean of components of opposed curvature.
+
+    Each step is g/3 long.
 
     f is the mean of -g x + x^2/2 and -g x - x^2/2. Everywhere but at the end |G|^2 = g^2 = 3000/T,
     with L = 1 and Delta = 1000. So only the end has a smaller |G|^2, and errors of the estimate
@@ -103,7 +109,7 @@ GROWING = make_instance(indefinite.random_on_l1_ball, d=5, n=64, rise=0.3)  # n 
 
 
 def check_mean_mapping(trial: Trial) -> Evidence:
-    """Test the mean of |G|^2 over T points in expectation, and the exact number of gradients."""
+    """Test the bound of the expected mean of |G|^2 over T points, and the component gradients."""
     long = trial.choose_by_effort(600, 4000)
     samples = {
         "non-convex on the l1 ball, T=60": _make_mean_sample(trial, NONCONVEX(trial.rng("l1")), 60),
@@ -131,7 +137,7 @@ def _make_mean_sample(trial: Trial, problem: indefinite.IndefiniteQuadratic, T: 
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test the growth of calls in 1/eps and n, and the mean |G|^2 of outputs.
+    """Test how calls grow in 1/eps and in n, and that the mean |G|^2 of outputs is at most eps.
 
     Component gradients are counted to the target, and linear minimisations in the whole run. The
     growth of the component gradients as n^(2/3) is determined by the schedule: an iteration costs
@@ -176,7 +182,7 @@ def check_rate(trial: Trial) -> Evidence:
 
 
 def _run_along_slope(trial: Trial, problem: indefinite.IndefiniteQuadratic, seed: int) -> RunCost:
-    """Return the cost of the scheduled run until |G|^2 <= 0.9 of its value on the slope.
+    """Return the cost of a scheduled run until |G|^2 <= 0.9 times its value on the slope.
 
     Only the end of the slope has so small a |G|^2.
     """
@@ -190,7 +196,7 @@ def _run_along_slope(trial: Trial, problem: indefinite.IndefiniteQuadratic, seed
 
 
 def _decide_output_quality(trial: Trial, sizes: Sequence[int]) -> tuple[Decision, int]:
-    """Decide whether outputs are good on average over all n; return the number of runs, too.
+    """Decide whether the mean |G|^2 of outputs is at most epsilon over all n; return the runs, too.
 
     An output is good if the mean of |G|^2 over it is at most epsilon.
     """

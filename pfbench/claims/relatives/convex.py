@@ -40,17 +40,20 @@ Error = Callable[..., float]
 
 
 def one_sfw_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
-    """Return (2 sigma^2 + 8 L^2 D^2)/(t+1), the bound of E|e_t|^2 for one-sfw."""
+    """Return (2 sigma^2 + 8 L^2 D^2)/(t+1), one-sfw's bound of its squared error E|e_t|^2."""
     return (2.0 * sigma2 + 8.0 * (L * D) ** 2) / (t + 1.0)
 
 
 def momentum_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
-    """Return ((sigma + 2.06 L D)/(t+1)^(1/3))^2, the bound of E|e_t|^2 for momentum-sfw."""
+    """Return momentum-sfw's bound of the squared gradient error E|e_t|^2.
+
+    It is ((sigma + 2.06 L D)/(t+1)^(1/3))^2.
+    """
     return float((math.sqrt(sigma2) + 2.06 * L * D) ** 2 / (t + 1.0) ** (2.0 / 3.0))
 
 
 def page_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
-    """Return (2-p)/(pb) (L D gamma_t)^2, the bound of E|e_t|^2 for page-fw-convex.
+    """Return (2-p)/(pb) (L D gamma_t)^2, page-fw-convex's bound of the squared error E|e_t|^2.
 
     The step is gamma_t = 2/(t+s).
     """
@@ -59,12 +62,12 @@ def page_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
 
 
 def spider_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
-    """Return (4 L D/(t+2))^2, the bound of E|e_t|^2 for spider-fw-convex."""
+    """Return (4 L D/(t+2))^2, spider-fw-convex's bound of the squared gradient error E|e_t|^2."""
     return (4.0 * L * D / (t + 2.0)) ** 2
 
 
 def one_sfw_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
-    """Return the bound of E f(x_T) - min f for one-sfw.
+    """Return one-sfw's bound of E f(x_T) - min f after T iterations.
 
     The bound is (4/3) D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1).
     """
@@ -73,7 +76,7 @@ def one_sfw_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -
 
 
 def momentum_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
-    """Return the bound of E f(x_T) - min f for momentum-sfw.
+    """Return momentum-sfw's bound of E f(x_T) - min f after T iterations.
 
     The bound is (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1).
     """
@@ -82,7 +85,7 @@ def momentum_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) 
 
 
 def page_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
-    """Return the bound of E f(x_T) - min f for page-fw-convex.
+    """Return page-fw-convex's bound of E f(x_T) - min f after T iterations.
 
     The bound is ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)) with C = L D^2 (1/2 + sqrt((2-p)/(pb))).
     """
@@ -92,7 +95,7 @@ def page_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> f
 
 
 def spider_primal_bound(L: float, D: float, sigma2: float, h0: float, T: int) -> float:
-    """Return 10 L D^2/(T+1), the bound of E f(x_T) - min f for spider-fw-convex."""
+    """Return 10 L D^2/(T+1), spider-fw-convex's bound of E f(x_T) - min f after T iterations."""
     return 10.0 * L * D**2 / (T + 1.0)
 
 
@@ -103,7 +106,7 @@ def check_errors_and_final_value(
     final_value_bound: Error,
     parameters: dict[str, Any],
 ) -> Evidence:
-    """Test the squared errors e_t and the final f(x_T) - min f against bounds, in expectation.
+    """Test the mean squared gradient errors, and E f(x_T) - min f, against their bounds.
 
     The errors are tested by the mean over t of |e_t|^2 divided by its bound.
     """
@@ -138,7 +141,7 @@ def check_errors_and_final_value(
 
 
 def check_returned_iterate(trial: Trial) -> Decision:
-    """Decide whether the schedule returns the last iterate, for which its bound holds."""
+    """Decide whether the method's schedule returns the last iterate, to which its bound applies."""
     problem = trial.claim.instances[0].example()
     c = problem.constants(problem.start())
     output = getattr(trial.make_scheduled(c.delta, c), "output", "last")

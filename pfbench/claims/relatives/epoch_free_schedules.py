@@ -35,7 +35,7 @@ from pfbench.verification.units import GRADIENT, NUMBER, SQUARE, VALUE, formula
 
 
 def storm_parameters(c: Constants, *, T: int) -> dict[str, Any]:
-    """Return the parameters of storm-fw: the best gamma for long runs, alpha and b0.
+    """Return the parameters of storm-fw for T iterations: the best gamma for large T, alpha, b0.
 
     Here alpha = L gamma D/sigma and b0 = 1/alpha.
     """
@@ -47,7 +47,10 @@ def storm_parameters(c: Constants, *, T: int) -> dict[str, Any]:
 
 
 def storm_gap_bound(c: Constants, parameters: Any) -> float:
-    """Return h0/(T gamma) + L D^2 gamma/2 + D sqrt(2 L gamma D sigma), a bound of the mean gap."""
+    """Return storm-fw's bound of the mean gap.
+
+    It is h0/(T gamma) + L D^2 gamma/2 + D sqrt(2 L gamma D sigma).
+    """
     gamma: float = parameters.step
     error = math.sqrt(2.0 * c.L * gamma * c.D * math.sqrt(c.sigma2))
     descent = c.delta / (parameters.iterations * gamma) + c.L * c.D**2 * gamma / 2.0
@@ -81,14 +84,17 @@ SMALL = 0.02
 
 
 def nfwu_parameters(c: Constants, *, kind: type[NFWU]) -> dict[str, Any]:
-    """Return the parameters of a method's schedule for epsilon = `SMALL` sqrt(L h0)/0.3."""
+    """Return the parameters of an NFWU method, by its schedule for a small accuracy epsilon.
+
+    epsilon is `SMALL` sqrt(L h0)/0.3.
+    """
     nfwu = kind.theory(SMALL * math.sqrt(c.L * c.delta) / 0.3, c)
     names = ("iterations", "step", "batch", "refresh", "alpha", "snapshot")
     return {name: getattr(nfwu, name) for name in names if hasattr(nfwu, name)}
 
 
 def nfwu_gap_bound(c: Constants, parameters: Any) -> float:
-    """Return 2 epsilon D, the bound of the mean gap, with epsilon = L D gamma."""
+    """Return 2 epsilon D, the bound of an NFWU method's mean gap, where epsilon = L D gamma."""
     return float(2.0 * c.L * c.D**2 * parameters.step)
 
 
@@ -120,12 +126,12 @@ UPDATES = (
 
 
 def compute_squared_error_limit(epsilon: float) -> float:
-    """Return epsilon^2/4, the required bound of E|g_t - grad f(x_t)|^2."""
+    """Return epsilon^2/4, the largest allowed mean squared error of the gradient estimates."""
     return epsilon**2 / 4.0
 
 
 def check_squared_error(trial: Trial, *, kind: type[NFWU]) -> Evidence:
-    """Test that the mean over t of E|g_t - grad f(x_t)|^2 is at most epsilon^2/4."""
+    """Test that the mean squared error of the gradient estimates is at most epsilon^2/4 in runs."""
     (item,) = trial.claim.instances
     problem = item()
     c = problem.constants(problem.start())
@@ -176,7 +182,7 @@ def prox_page_parameters(c: Constants, *, T: int) -> dict[str, Any]:
 
 
 def prox_page_mapping_bound(c: Constants, parameters: Any) -> float:
-    """Return 4 h0/(eta T), which is 16 L h0/T, the bound of the mean |G_eta|^2."""
+    """Return 4 h0/(eta T), prox-page's bound of the mean squared gradient mapping |G_eta|^2."""
     return float(4.0 * c.delta / (parameters.step * parameters.iterations))
 
 
@@ -239,7 +245,7 @@ def convex_suboptimality_bound(c: Constants, parameters: Any, t: int) -> float:
 
 
 def convex_lo_bound(c: Constants, parameters: Any) -> float:
-    """Return 9N(N+1) + N, the bound of the linear minimisations in N steps.
+    """Return 9N(N+1) + N, cgs-convex's bound of the linear minimisations in N steps.
 
     The k-th step needs at most 6 beta D^2/eta = 18 k, and one more.
     """

@@ -58,7 +58,7 @@ FEW = (
 
 
 def variance_bound(L: float, distance: float, batch: int) -> float:
-    """Return L^2 |x - y|^2/b, the bound of E|g_t - g_{t-1} - (grad f(x) - grad f(y))|^2.
+    """Return L^2 |x - y|^2/b, the bound of the variance of an estimate of grad f(x) - grad f(y).
 
     |x - y| is `distance`.
     """
@@ -66,7 +66,7 @@ def variance_bound(L: float, distance: float, batch: int) -> float:
 
 
 def check_error_law(trial: Trial) -> Evidence:
-    """Test the mean and the mean square error of the second estimate, over all batches."""
+    """Test the mean and the mean square error of a run's second estimate, over all batches."""
     parts, runs = dict[str, Decision](), 0
     for instance in trial.claim.instances:
         problem = instance()
@@ -114,7 +114,7 @@ LAW = Claim(
 
 
 def sliding_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
-    """Return the sizes of `shared_instances.sliding_parameters`, with the mean of the L_i as L.
+    """Return the parameters of ncgs-spider with importance sampling; L is the mean of the L_i.
 
     Components are drawn in proportion to their L_i.
     """
@@ -123,7 +123,7 @@ def sliding_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
 
 
 def sharper_mapping_bound(c: Constants, parameters: Any) -> float:
-    """Return pfbench's bound of the mean of |G|^2, with s = sqrt(T/b) < 1/2.
+    """Return pfbench's bound of ncgs-spider's mean |G|^2, sharper than the source's.
 
     The bound is (1+s)^2/(1/2 - s) L (h0/N + eta) + 2 (1 + 1/s) L eta.
     """
@@ -133,7 +133,10 @@ def sharper_mapping_bound(c: Constants, parameters: Any) -> float:
 
 
 def gradient_mapping_sq(problem: Any, x: Any) -> float:
-    """Return |G|^2 for G = L (x - P(x - grad f(x)/L)), with the mean of the L_i as L."""
+    """Return the squared gradient mapping |G|^2 at x, where L is the mean of the L_i.
+
+    G = L (x - P(x - grad f(x)/L)).
+    """
     return shared_instances.compute_squared_gradient_mapping(
         problem, x, problem.constants(problem.start()).L_mean
     )
@@ -167,7 +170,7 @@ SLIDING = Claim(
 
 
 def frank_wolfe_parameters(c: Constants, *, T: int) -> dict[str, Any]:
-    """Return the parameters of spider-fw: b = q = sqrt n, and the step gamma.
+    """Return the parameters of spider-fw: b = q = sqrt n, and the gamma with the smallest bound.
 
     gamma minimises the bound of the mean gap with 1/2 + c = 3/2.
     """
@@ -177,7 +180,7 @@ def frank_wolfe_parameters(c: Constants, *, T: int) -> dict[str, Any]:
 
 
 def mean_gap_bound(c: Constants, parameters: Any, *, error_factor: float | None = None) -> float:
-    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, a bound of the mean gap.
+    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, the bound of spider-fw's mean gap.
 
     The constant c is `error_factor`, by default sqrt((q-1)/b).
     """
@@ -216,7 +219,7 @@ ACCURACY = 2.0
 
 
 def uniform_draw_parameters(c: Constants) -> dict[str, Any]:
-    """Return the parameters for uniform draws, which depend on sqrt(mean of the L_i^2)."""
+    """Return spider-fw's parameters for uniform sampling; L is the root mean square of the L_i."""
     return get_parameters(SpiderFW.theory(ACCURACY, c))
 
 

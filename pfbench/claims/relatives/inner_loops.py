@@ -61,7 +61,7 @@ def iterate_recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
 
 
 def check_lo_of_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[Call]]) -> Evidence:
-    """Test that each condg call makes as many linear minimisations as the source's condg."""
+    """Test that each condg call makes as many linear minimisations as the source's condg would."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         pairs = list(calls(trial, instance()))

@@ -23,7 +23,7 @@ _SEEN = 1e-12
 
 
 def orthogonal_sum(n: int, smoothness: float = 1.0, rise: float = 1.0) -> IndefiniteQuadratic:
-    """Return n components with orthogonal slopes in R^n, L = `smoothness`, Delta = `rise`.
+    """Return a sum of n components with orthogonal slopes in R^n, for given L and Delta.
 
     The start is 0. The slopes are randomly rotated, so that no slope is along a coordinate axis.
     """
@@ -38,7 +38,7 @@ def orthogonal_sum(n: int, smoothness: float = 1.0, rise: float = 1.0) -> Indefi
 
 
 def gradient_norm_floor(L: float, delta: float, n: int, k: int) -> float:
-    """Return sqrt(2 L Delta (n-k)/n), a lower bound of |grad f| in the span of k slopes."""
+    """Return sqrt(2 L Delta (n-k)/n), a lower bound of |grad f| in the span of k of n slopes."""
     return math.sqrt(2.0 * L * delta * max(n - k, 0) / n)
 
 
@@ -57,7 +57,7 @@ INSTANCES = (
 
 
 def check_lower_bound(trial: Trial) -> Evidence:
-    """Test each point of a run of n component gradients against the lower bound of |grad f|.
+    """Test the lower bound of |grad f| at each point of a run of n component gradients.
 
     Each point must also be in the span of the component gradients queried so far.
     """

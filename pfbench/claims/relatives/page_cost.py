@@ -27,18 +27,18 @@ NEAR = 1.01
 
 
 def step_count(batch: int, refresh: float, L_delta_over_eps_sq: float) -> float:
-    """Return T = (1 + sqrt(1 + 4 c^2)) L h0/epsilon^2, the number of steps of PAGE."""
+    """Return (1 + sqrt(1 + 4 c^2)) L h0/epsilon^2, PAGE's number of steps T to accuracy epsilon."""
     return L_delta_over_eps_sq * (1.0 + math.sqrt(1.0 + 4.0 * page_error_constant(batch, refresh)))
 
 
 def mean_sfo(n: int, batch: int, refresh: float, L_delta_over_eps_sq: float) -> float:
-    """Return n + (T-1)(pn + 2b(1-p)), the expected component gradients of T steps."""
+    """Return n + (T-1)(pn + 2b(1-p)), the expected component gradients in PAGE's T steps."""
     T = step_count(batch, refresh, L_delta_over_eps_sq)
     return n + (T - 1.0) * (refresh * n + 2.0 * batch * (1.0 - refresh))
 
 
 def min_mean_sfo(n: int, L: float, delta: float, epsilon: float) -> float:
-    """Return n + 4 (1 + sqrt(2n)) L h0/epsilon^2, the expected cost at b = 1 and p = 2/n.
+    """Return n + 4 (1 + sqrt(2n)) L h0/epsilon^2, PAGE's expected cost for b = 1 and p = 2/n.
 
     The cost is the number of component gradients.
     """
@@ -46,7 +46,7 @@ def min_mean_sfo(n: int, L: float, delta: float, epsilon: float) -> float:
 
 
 def step_costs(trial: Trial, batch: int, refresh: float) -> tuple[set[int], set[int]]:
-    """Return the component gradients of steps with a full gradient, and of the other steps.
+    """Return PAGE's component gradients per step: in steps with a full gradient, and in the others.
 
     The counts are observed in a run with n = 64, and each result is the set of their values.
     """
@@ -60,7 +60,7 @@ def step_costs(trial: Trial, batch: int, refresh: float) -> tuple[set[int], set[
 
 
 def check_cheapest_sizes(trial: Trial) -> Evidence:
-    """Test that b = 1 and p = 2/n have nearly the least cost over a grid of b and p.
+    """Test that b = 1 and p = 2/n make PAGE nearly as cheap as the best b and p on a grid.
 
     The cost of a single step is counted in runs.
     """

@@ -19,7 +19,7 @@ PAGED = {"batch": BATCH, "refresh": BATCH / (N + BATCH)}
 
 
 def make_signed_curvature_problem(radius: float = 0.0, spread: float = 1.0) -> IndefiniteQuadratic:
-    """Return f_i(x) = x'(A + t_i I)x/2, t_i = spread or -spread, A diagonal from 0.05 to 0.3.
+    """Return the mean of f_i = x'(A + t_i I)x/2, whose large curvatures t_i = +-spread cancel.
 
     With spread = 1, L_f = 0.3 is far below L_ms = 1.04, because the component gradients nearly
     cancel. So the estimates err by a third of the distance moved. With a positive radius the set
@@ -36,7 +36,7 @@ def make_signed_curvature_problem(radius: float = 0.0, spread: float = 1.0) -> I
 def make_unequal_smoothness_problem(
     n: int = N, ratio: float = 1000.0, opposed: bool = False
 ) -> IndefiniteQuadratic:
-    """Return f_i(x) = x'(A + t_i I)x/2 on the unit ball of R^4, one with a large constant L_i.
+    """Return a quadratic on the unit ball of R^4 of which one component has a large constant L_i.
 
     The large L_i is `ratio` times the least. For the other components t_i = +-1, as in
     `make_signed_curvature_problem`; the large one adds to A. With n = 256 the mean of the L_i is
@@ -78,14 +78,14 @@ def suboptimality(problem: Any, x: Any) -> float:
 
 
 def gradient_mapping_sq_with_multiple(problem: Any, x: Any, *, smoothness_multiple: float) -> float:
-    """Return |G|^2 for G = L' (x - P(x - grad f(x)/L')), L' = smoothness_multiple L_ms."""
+    """Return the squared gradient mapping |G|^2 at x with the constant smoothness_multiple L_ms."""
     return compute_squared_gradient_mapping(
         problem, x, smoothness_multiple * problem.constants(problem.start()).L_ms
     )
 
 
 def compute_squared_gradient_mapping(problem: Any, x: Any, L: float) -> float:
-    """Return |G|^2 for the gradient mapping G = L (x - P(x - grad f(x)/L))."""
+    """Return the squared gradient mapping |G|^2, G = L (x - P(x - grad f(x)/L)), at x."""
     x = np.asarray(x)
     G = L * (x - problem.set.project(x - problem.gradient(x) / L))
     return float(G @ G)
@@ -101,6 +101,6 @@ def sliding_parameters(c: Constants, *, steps: int, root: int = BATCH) -> dict[s
 
 
 def sliding_mapping_bound(c: Constants, parameters: Any) -> float:
-    """Return 16 L h0/N + 24 L eta, the bound of the mean |G|^2; L is `smoothness`."""
+    """Return 16 L h0/N + 24 L eta, ncgs-spider's bound of the mean |G|^2; L is `smoothness`."""
     upper = 16.0 * c.delta / parameters.iterations + 24.0 * parameters.tolerance
     return float(parameters.smoothness * upper)

@@ -27,17 +27,17 @@ from pfbench.verification.units import SQUARE, VALUE
 
 
 def compute_sharp_step(c2: float, c: Constants) -> float:
-    """Return the largest step eta with eta^2 L^2 c^2 + eta L_f <= 1, for L = L_ms."""
+    """Return the largest step eta with eta^2 L^2 c^2 + eta L_f <= 1; L = L_ms and c^2 is `c2`."""
     return 2.0 / (c.L_f + math.sqrt(c.L_f**2 + 4.0 * c2 * c.L_ms**2))
 
 
 def gradient_sq_bound(constants: Constants, parameters: Any) -> float:
-    """Return 2 h0/(eta T), the bound of the mean of E|grad f(x_t)|^2, t < T."""
+    """Return 2 h0/(eta T), the bound of the mean squared gradient E|grad f(x_t)|^2 over T steps."""
     return float(2.0 * constants.delta / (parameters.step * parameters.iterations))
 
 
 def page_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
-    """Return the parameters of page: b = sqrt n, p = b/(n + b), and a step.
+    """Return the parameters of page: b = sqrt n, p = b/(n + b), and 0.8 times the largest step.
 
     The step is 0.8 times the largest allowed step for c = 1; with it runs vary less.
     """
@@ -45,7 +45,7 @@ def page_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
 
 
 def lsvrg_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
-    """Return the parameters of lsvrg: p = 1/2, b = 16, and the largest allowed step.
+    """Return the parameters of lsvrg: p = 1/2, b = 16, and the largest step that the bound allows.
 
     Here c^2 = 2(1-p)(2-p)/(p^2 b).
     """
@@ -109,14 +109,14 @@ _STEPS = 300
 
 
 def frank_wolfe_parameters(constants: Constants, *, name: str) -> dict[str, Any]:
-    """Return the batch sizes of a method, and the step gamma = sqrt(h0/((1/2 + c) L D^2 T))."""
+    """Return the batch sizes of the method `name`, and the step gamma with the smallest bound."""
     sizes, c = SIZES[name]
     gamma = math.sqrt(constants.delta / ((0.5 + c) * constants.L * constants.D**2 * _STEPS))
     return {**sizes, "iterations": _STEPS, "step": gamma}
 
 
 def mean_gap_bound(constants: Constants, parameters: Any, *, c: float) -> float:
-    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, the bound of the mean gap."""
+    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, the bound of a method's mean gap in T steps."""
     curvature = (0.5 + c) * constants.L * constants.D**2
     gamma: float = parameters.step
     return float(constants.delta / (parameters.iterations * gamma) + curvature * gamma)

@@ -20,7 +20,7 @@ LENGTH_OF_RUN = 10**6
 def coefficients_w_and_M(
     L: float, G: float, delta: float, sigma: float, b: int, T: int
 ) -> tuple[float, float]:
-    """Return the coefficients w and M that occur in the printed and the corrected bound."""
+    """Return the coefficients w and M in the printed and the corrected bound of STORM's theorem."""
     k = b * G ** (2.0 / 3.0) / L
     c = 28.0 * L**2 + G**2 / (7.0 * L * k**3)
     w = max((4.0 * L * k) ** 3, 2.0 * G**2, (c * k / (4.0 * L)) ** 3)
@@ -29,7 +29,10 @@ def coefficients_w_and_M(
 
 
 def compute_printed_bound(L: float, G: float, delta: float, sigma: float, b: int, T: int) -> float:
-    """Return the printed bound: (w^(1/6) sqrt(2M) + 2 M^(3/4))/sqrt(T) + 2 (sigma/T)^(1/3)."""
+    """Return the printed bound of STORM's mean |grad f|, from a formal development's quotation.
+
+    It is (w^(1/6) sqrt(2M) + 2 M^(3/4))/sqrt(T) + 2 (sigma/T)^(1/3).
+    """
     w, M = coefficients_w_and_M(L, G, delta, sigma, b, T)
     first = (w ** (1.0 / 6.0) * math.sqrt(2.0 * M) + 2.0 * M**0.75) / math.sqrt(T)
     return float(first + 2.0 * sigma ** (1.0 / 3.0) / T ** (1.0 / 3.0))
@@ -38,14 +41,17 @@ def compute_printed_bound(L: float, G: float, delta: float, sigma: float, b: int
 def compute_corrected_bound(
     L: float, G: float, delta: float, sigma: float, b: int, T: int
 ) -> float:
-    """Return the corrected bound, (sqrt(2M) (w + 2 T sigma^2)^(1/6) + 2 M^(3/4))/sqrt(T)."""
+    """Return the corrected bound of STORM's mean |grad f|, which scales with f.
+
+    It is (sqrt(2M) (w + 2 T sigma^2)^(1/6) + 2 M^(3/4))/sqrt(T).
+    """
     w, M = coefficients_w_and_M(L, G, delta, sigma, b, T)
     noisy = math.sqrt(2.0 * M) * (w + 2.0 * T * sigma**2) ** (1.0 / 6.0)
     return float((noisy + 2.0 * M**0.75) / math.sqrt(T))
 
 
 def examine_scaling(effort: str, seed: int) -> ExaminationEvidence:
-    """Compute both bounds with f multiplied by 1e-3, 1 and 1e3.
+    """Examine whether STORM's printed and corrected bounds scale with f: factors 1e-3, 1 and 1e3.
 
     A correct bound of |grad f| is multiplied by the same number.
     """
@@ -83,7 +89,7 @@ ERRATA = (THEOREM,)
 
 
 def check_output_law(trial: Trial) -> Evidence:
-    """Test that the output is drawn uniformly if the parameter `output` is not given."""
+    """Test that STORM draws its output uniformly if the parameter `output` is not given."""
     (slope,) = trial.claim.instances
     decision = trial.decide_uniform_output(slope(), alpha=0.8, floor=2.0)
     return Evidence(decision, {"outside": 0.0}, trial.choose_by_effort(100, 400))

@@ -1,4 +1,4 @@
-"""Claimed and measured orders of the calls of each method in `relatives`.
+"""Claimed and measured orders of oracle calls, for each method of the folder `relatives`.
 
 A method's schedule for an accuracy epsilon is run until the theorem's guarantee is met. For convex
 f, that is when f(x_t) - min f at the last iterate is at most the bound. For other f, it is when
@@ -66,7 +66,7 @@ def make_bowl_problem(
     spread: float = 0.5,
     bounded: bool = True,
 ) -> IndefiniteQuadratic:
-    """Return |x|^2/2 on the unit ball of R^4, or on R^4 if not `bounded`.
+    """Return |x|^2/2 on R^4, or on its unit ball if `bounded`, as a mean of different components.
 
     At the start, f(x_0) - min f = size epsilon^shrink. Components differ by linear terms with
     slopes of length `noise`, and by +-spread |x|^2/2.
@@ -79,7 +79,7 @@ def make_bowl_problem(
 def make_ball_slope_problem(
     epsilon: float = 0.1, n: int = 256, *, noise: float
 ) -> IndefiniteQuadratic:
-    """Return a linear function of slope 2 epsilon on the unit ball of R^(n/2), from its maximum.
+    """Return a linear function of slope 2 epsilon on a unit ball, from its maximum, with noise.
 
     Each component gradient differs from the mean by a vector of length `noise`, each pair of
     components along an axis of its own. So an estimate shows the direction of descent only once
@@ -93,7 +93,9 @@ def make_ball_slope_problem(
 
 
 def uniform_simplex_problem(epsilon: float = 0.06, n: int = 4) -> SeparableQuadratic:
-    """Return |x - 1/d|^2/2 on the simplex, d = 2/epsilon, from a vertex; components are equal.
+    """Return |x - 1/d|^2/2 on the simplex of d = 2/epsilon vertices, from a vertex.
+
+    All components are equal.
 
     After t linear minimisations, at most t + 1 entries are positive. So f(x) - min f >= (1/(t+1) -
     1/d)/2 for every method.
@@ -116,7 +118,7 @@ _CUBES = (126, 512, 1728, 5832, 13_824)
 def accuracies_over_decades(
     largest: float, count: float = 2.0, points: int = 5
 ) -> tuple[float, ...]:
-    """Return `points` accuracies from `largest` downward, over `count` decades.
+    """Return `points` accuracies, from `largest` down over `count` decades.
 
     Fits use fewer than two decades where the number of calls grows fast.
     """
@@ -125,7 +127,7 @@ def accuracies_over_decades(
 
 @dataclass(frozen=True, kw_only=True)
 class TableRow:
-    """Claimed orders of one method's calls, with the problems and sizes of the fits.
+    """Claimed orders of one method's oracle calls, with the problems and sizes for the fits.
 
     Attributes
     ----------
@@ -156,7 +158,7 @@ class TableRow:
 
     @property
     def orders(self) -> dict[str, tuple[float, float]]:
-        """Claimed exponents of 1/epsilon and of n, by the kind of calls."""
+        """Claimed exponents of 1/epsilon and of n, for each kind of oracle calls."""
         return {
             k: (power, self.exponent_in_n if k == "SFO" else 0.0)
             for k, power in self.powers.items()
@@ -164,13 +166,13 @@ class TableRow:
 
     @property
     def delta_power_of_epsilon(self) -> float:
-        """Exponent a with Delta proportional to epsilon^a; fits divide this factor out."""
+        """Exponent a if Delta of the problems is proportional to epsilon^a; fits divide it out."""
         return 0.0 if self.uses_last_iterate else float(self.family.parameters.get("shrink", 1.0))
 
 
 @dataclass(frozen=True, eq=False)
 class FittedCase:
-    """Problem for one accuracy and n, on which the calls of one method are counted.
+    """Problem for one accuracy and one n, on which a method's oracle calls are counted.
 
     Attributes
     ----------
@@ -189,7 +191,7 @@ class FittedCase:
 
     @cached_property
     def problem(self) -> Any:
-        """Problem for this accuracy and n; all seeds share it."""
+        """Problem for this accuracy and this n, the same for all seeds."""
         return self.row.family(self.epsilon, **self.sizes)
 
     @cached_property
@@ -200,12 +202,12 @@ class FittedCase:
 
     @cached_property
     def guarantee(self) -> float:
-        """Bound that the claim's method guarantees with its schedule, in units of the measure."""
+        """Bound that the method's theorem guarantees with its schedule, in units of the measure."""
         promise = self.trial.claim_algorithm.guarantee
         return float(promise.bound(self.epsilon, self.constants) ** (1.0 / promise.power))
 
     def calls(self, seed: int) -> dict[str, float]:
-        """Return the calls of a run until the guarantee is met, by kind; else infinity."""
+        """Return a run's calls until the guarantee is met, by kind; infinity if it never is."""
         algorithm = self.trial.make_scheduled(self.epsilon, self.constants)
         last, total = self.row.uses_last_iterate, 0.0
         for t, (x, step) in enumerate(
@@ -221,7 +223,7 @@ class FittedCase:
 
 
 def check_row(trial: Trial, *, row: TableRow) -> Evidence:
-    """Test the exponents of the calls until the guarantee is met, in 1/epsilon and in n.
+    """Test the claimed exponents, in 1/epsilon and in n, of the calls until the guarantee is met.
 
     The exponent in n is tested only if the row has values of n.
     """

@@ -41,7 +41,7 @@ MEAN_SQUARED = "L_ms, L2_ms: mean-squared smoothness of gradients and Hessians"
 def error_law(
     estimator: str, j: float, eta: float, S: float, *, L: float, L2: float, sigma2: float
 ) -> float:
-    """Return the bound of E|g - grad f|^2, j >= 1 iterations after the snapshot.
+    """Return the bound of the mean squared error E|g - grad f|^2, j >= 1 steps after the snapshot.
 
     The bounds are those of section 4, with the constants that the integral form of the mean value
     theorem gives.
@@ -67,7 +67,7 @@ def log_cosh(n: int, d: int, seed: int = 0) -> LogCosh:
 
 
 def recovery(rows: int, columns: int, seed: int = 0) -> RobustMatrixRecovery:
-    """Return robust recovery of a matrix of rank 2 in a nuclear-norm ball, as in section 6.
+    """Return robust recovery of a rank-2 matrix in a nuclear-norm ball, as in shen2019, section 6.
 
     The iterates are stored as factors, so that methods run as they do at the paper's size. D is
     large compared with V, so the bounds of V are far above V.
@@ -77,7 +77,7 @@ def recovery(rows: int, columns: int, seed: int = 0) -> RobustMatrixRecovery:
 
 
 def valley(estimator: str, g: float = 8.0) -> Valley:
-    """Return a segment on which f decreases with slope g epsilon to a valley; epsilon = L = 1.
+    """Return a problem on a segment with a long slope g epsilon, then a valley; epsilon = L = 1.
 
     Before the valley, the mean of V reaches half of its bound. A method that passes through the
     valley has V = g epsilon D to the end. In the valley, the sign of the estimate decides each
@@ -91,7 +91,7 @@ def valley(estimator: str, g: float = 8.0) -> Valley:
 
 
 def draw_family(trial: Trial, family: Instance) -> Any:
-    """Return the log-cosh or the recovery problem, with data from a seed of the trial."""
+    """Return a problem of a family (log-cosh or recovery), with data from a seed of the trial."""
     if family.build is recovery:
         return family(seed=trial.seeds(1, "recovery")[0])
     n, d = family.parameters["n"], family.parameters["d"]
@@ -99,7 +99,7 @@ def draw_family(trial: Trial, family: Instance) -> Any:
 
 
 def make_law_attaining_path(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath:
-    """Return a `ForcedPath` on which the estimator's error law holds with equality.
+    """Return a `ForcedPath` on which the estimator's mean squared error equals its bound, the law.
 
     All methods make the same steps along its segment, and each component attains L and L2 along
     it. The equality is only up to the decreasing step length: each step shrinks the rest of the
@@ -111,7 +111,7 @@ def make_law_attaining_path(estimator: str, n: int, d: int, length: float = 1.0)
 
 
 def iterate_errors(problem: Problem, steps: Iterable[StepRecord]) -> Iterator[Floats]:
-    """Yield the error g_t - grad f(x_t) of the estimate for each step of a run.
+    """Yield the error g_t - grad f(x_t) of the gradient estimate, for each step of a run.
 
     Raises
     ------
@@ -125,7 +125,10 @@ def iterate_errors(problem: Problem, steps: Iterable[StepRecord]) -> Iterator[Fl
 
 
 def estimate_error(step: StepRecord, gradient: Floats) -> Floats:
-    """Return g_t - grad f(x_t) of a step; raise the errors of `iterate_errors`."""
+    """Return the error g_t - grad f(x_t) of a step's gradient estimate; raise if it has none.
+
+    It raises the errors of `iterate_errors`.
+    """
     g = step.estimate
     if g.shape != gradient.shape:
         raise NotTestable(f"the estimate has shape {g.shape}, but the gradient {gradient.shape}")
@@ -137,7 +140,7 @@ def estimate_error(step: StepRecord, gradient: Floats) -> Floats:
 
 
 def _is_normalised_or_scaled(g: Floats, gradient: Floats) -> bool:
-    """Return whether the minimised vector is a multiple of the gradient, or of length 1.
+    """Return whether g, at which a method minimises, is a multiple of the gradient or has length 1.
 
     Then the vector is not the estimate itself. A vector of the gradient's length counts as the
     estimate.
@@ -149,7 +152,7 @@ def _is_normalised_or_scaled(g: Floats, gradient: Floats) -> bool:
 
 
 def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> list[Floats]:
-    """Return the errors g_t - grad f(x_t) of a run for all t < T.
+    """Return the errors g_t - grad f(x_t) of a run's gradient estimates for all t < T.
 
     Raises
     ------
@@ -163,7 +166,7 @@ def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> li
 
 
 def decide_not_rejected(ratios: Sequence[float], subject: str = "(9)") -> Decision:
-    """Decide by an e-process whether a bound of a mean is rejected.
+    """Decide, by an e-process over the ratios, whether the bound 1 of their mean is rejected.
 
     The rule is for bounds that hold with equality: no confidence limit of a mean could lie below
     such a bound.
@@ -189,7 +192,7 @@ def decide_not_rejected(ratios: Sequence[float], subject: str = "(9)") -> Decisi
 
 
 def exact_mean_squared_errors(estimator: str, problem: ForcedPath, eta: float, p: int) -> Floats:
-    """Return E|g - grad f|^2 for a batch of 1, at j = 0 .. p-1 of the first epoch; shape (p,).
+    """Return the exact E|g - grad f|^2 for a batch of 1, at each of the first p iterations; (p,).
 
     The errors are those of normalised Frank-Wolfe updates from the start. The mean squared errors
     are exact, as all single draws are enumerated. Draws are independent and have mean 0, so the
@@ -212,7 +215,9 @@ def exact_mean_squared_errors(estimator: str, problem: ForcedPath, eta: float, p
 def single_draw_variance(
     problem: ForcedPath, x: Floats, y: Floats | None, hessian_point: Floats | None
 ) -> float:
-    """Return the variance E|d_i - E d_i|^2 of single draws of a gradient or difference d_i.
+    """Return the variance of single draws: of a component gradient, or of a component difference.
+
+    It is E|d_i - E d_i|^2.
 
     The components of the problem repeat after 2 (d-1), so only these are enumerated.
 

@@ -30,7 +30,7 @@ _LOST = 10.0
 def examine_expected_lipschitz(
     effort: str, seed: int, *, squared: bool = False
 ) -> ExaminationEvidence:
-    """Examine SVRG's error law with the L of (7), on rows of very unequal length.
+    """Examine SVRG's error law with the L of shen2019 (7), on rows of very unequal length.
 
     In (7), E|grad f_i(x)-grad f_i(y)| <= L|x-y|, without squares.
     """
@@ -57,7 +57,7 @@ def examine_expected_lipschitz(
 def examine_expected_hessian_lipschitz(
     effort: str, seed: int, *, squared: bool = False
 ) -> ExaminationEvidence:
-    """Examine CASVRG's error law with the L2 of (8), on rows of very unequal length.
+    """Examine CASVRG's error law with the L2 of shen2019 (8), on rows of very unequal length.
 
     The law is tested even without the factor 1/4. For this problem, the L2 of (8) is sup|phi'''|
     E|a|^3. The longest row is where phi''' is largest.
@@ -90,7 +90,7 @@ def _unequal_rows(rng: np.random.Generator) -> Floats:
 
 
 def _component_differences(problem: LinearModel, x: Floats, y: Floats) -> Floats:
-    """Return grad f_i(x) - grad f_i(y) for every i of a problem with one variable, shape (n,)."""
+    """Return grad f_i(x) - grad f_i(y) for each component i, in one variable, shape (n,)."""
     return np.array([problem.difference(np.array([i]), x, y)[0] for i in range(problem.n)])
 
 
@@ -104,7 +104,7 @@ def examine_second_moment(
     *,
     printed: Callable[[Constants], float] = _compute_squared_norm_diameter,
 ) -> ExaminationEvidence:
-    """Examine whether L^2 D^2 bounds E|grad f_i|^2, and sigma^2 the error of one sample.
+    """Examine whether L^2 D^2 bounds E|grad f_i|^2, and whether sigma^2 bounds a sample's error.
 
     The components are f_i(x) = log cosh(x - b_i) with b_1 = -b_2 >= 3 on |x| <= 0.1. So f is
     stationary at 0, but no f_i is stationary in the set. On |x| <= 0.001 even a large constant
@@ -132,7 +132,7 @@ def examine_second_moment(
 
 
 def _measure_moments(b: float, radius: float) -> tuple[float, float, Constants]:
-    """Return the largest E|grad f_i|^2 and E|grad f_i - grad f|^2, and the constants.
+    """Return the largest E|grad f_i|^2 and E|grad f_i - grad f|^2 over the set, and the constants.
 
     The largest are taken over five points of the set.
     """
@@ -151,7 +151,9 @@ def _measure_moments(b: float, radius: float) -> tuple[float, float, Constants]:
 def examine_missing_increment(
     effort: str, seed: int, *, with_increment: bool = False
 ) -> ExaminationEvidence:
-    """Examine the mean value formula grad f_i(x) - grad f_i(x~) = f_i''(x-bar) (x - x~).
+    """Examine shen2019's mean value formula, from which the factor x - x~ is missing.
+
+    The correct formula is grad f_i(x) - grad f_i(x~) = f_i''(x-bar) (x - x~).
 
     The formula is tested in one variable. As printed, the factor x - x~ is missing. For each
     component and two lengths of x - x~, a point x-bar is searched among 1001 points of the
@@ -181,13 +183,15 @@ def examine_missing_increment(
 
 
 def _second_derivative(problem: LogCosh, item: Any, s: float) -> float:
-    """Return the second derivative f_i''(s) of a component with one variable."""
+    """Return the second derivative at s of a component with one variable."""
     point = np.array([s])
     return float(problem.hessian(point).batch(item, np.array([s + 1.0]), point)[0])
 
 
 def _ratio_to_nearest(number: float, values: Floats) -> float:
-    """Return the ratio, at least 1, of a number to the nearest value of a continuous function.
+    """Return the ratio, at least 1, of a number to the nearest value of a sampled function.
+
+    The function is continuous.
 
     The function is given by samples, `values`. All numbers are positive.
     """
@@ -197,7 +201,7 @@ def _ratio_to_nearest(number: float, values: Floats) -> float:
 def examine_mean_value(
     effort: str, seed: int, *, separable_power: float = 4.0
 ) -> ExaminationEvidence:
-    """Show that no single x-bar of a segment serves both entries of a gradient difference.
+    """Examine the mean value theorem for gradients: one point x-bar would have to fit both entries.
 
     The function is f(x) = a x_1^3/3 + b x_2^q/q, from 0 to (s, t). The residual at 10^4 points of
     the segment exceeds the possible change of the residual between two of them. So every point is
@@ -245,7 +249,9 @@ def examine_mean_value(
 
 
 def _ratio_to_quarter_law_and_max_deviation() -> tuple[float, float]:
-    """Return two numbers that test the integral form on a forced path.
+    """Return CASVRG's variance over its law with 1/4, and CASPIDERG's largest relative deviation.
+
+    Both test the integral form on a forced path.
 
     The two numbers are the variance of CASVRG over its law with 1/4, and the largest relative
     deviation of CASPIDERG's steps from eta^4 (i-1/2)^2.

@@ -58,7 +58,7 @@ _ROUNDING = 1e-13
 
 
 def slack_forced_path(estimator: str) -> ForcedPath:
-    """Return a forced path on which the error is strictly below the law.
+    """Return a forced path on which the mean squared error is strictly below its bound, the law.
 
     If draws cannot be enumerated, a confidence limit of a sampled mean can thus lie below the law.
     """
@@ -86,7 +86,7 @@ BELOW = {name: make_instance(slack_forced_path, estimator=name) for name in METH
 
 
 def check_law(trial: Trial, *, estimator: str) -> Evidence:
-    """Test the error law for each j, and the exponents of the error in j, eta and S."""
+    """Test an estimator's error law: the bound for each j, and the exponents of j, eta and S."""
     _, in_j, in_eta = LAWS[estimator]
     parts = {
         "inequality": _decide_inequality_in_j(trial, estimator),
@@ -99,7 +99,7 @@ def check_law(trial: Trial, *, estimator: str) -> Evidence:
 
 
 def _decide_inequality_in_j(trial: Trial, estimator: str) -> Decision:
-    """Decide whether the exact mean squared error is at most the law at every j.
+    """Decide whether the exact mean squared error is at most its bound, the law, for each j.
 
     The draws are taken from an orthogonal array, so that the mean over it is exact. If an
     algorithm does not draw one of n each time, all its draws are enumerated on a problem with few
@@ -130,7 +130,7 @@ def _decide_inequality_in_j(trial: Trial, estimator: str) -> Decision:
 
 
 def _enumerate_bits(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
-    """Return the mean squared error and the law at each t of two epochs; shapes (10,).
+    """Return the mean squared error and its bound at each t of two epochs, by an orthogonal array.
 
     Each draw is one of 2^_BITS components, taken from an orthogonal array.
     """
@@ -144,7 +144,7 @@ def _enumerate_bits(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
 
 
 def _enumerate_draws(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
-    """Return the mean squared error and the law at each t of one epoch; shapes (3,).
+    """Return the mean squared error and its bound at each t of an epoch, over all possible draws.
 
     The mean is over all sequences of draws.
     """
@@ -174,7 +174,7 @@ def _decide_sampled(trial: Trial, estimator: str) -> Decision:
 def _law_along_run(
     problem: ForcedPath, estimator: str, p: int, T: int, eta: float, S: int
 ) -> Floats:
-    """Return the bound of the law at each t < T, which is 0 at snapshots; shape (T,)."""
+    """Return the bound of the mean squared error at each t < T (0 at snapshots), shape (T,)."""
     constants = problem.constants(problem.start())
     numbers = {"L": constants.L_ms, "L2": constants.L2_ms, "sigma2": constants.sigma2}
     distances = [1 if estimator == "sg" else t % p for t in range(T)]
@@ -190,7 +190,7 @@ def _make_algorithm(
 def _error_norms_sq(
     trial: Trial, problem: ForcedPath, S: int, p: int, T: int, eta: float, **stream: Any
 ) -> Floats:
-    """Return |g_t - grad f(x_t)|^2 for t < T along the forced path; shape (T,).
+    """Return |g_t - grad f(x_t)|^2 for each t < T in a run along the forced path; shape (T,).
 
     The first step has the length eta. `stream` is the argument `rng` or `seed` of `Trial.follow`.
     """
@@ -199,7 +199,7 @@ def _error_norms_sq(
 
 
 def _decide_exponent_in_j(trial: Trial, estimator: str) -> Decision:
-    """Decide the exponent of j in the mean squared error, fitted on 4 <= j < p."""
+    """Decide the exponent of j in the mean squared error, from a fit over 4 <= j < p."""
     T, first = 40, 4
     p = 1 if estimator == "sg" else T
     problem = MANY[estimator]()
@@ -216,7 +216,7 @@ def _decide_exponent_in_j(trial: Trial, estimator: str) -> Decision:
 def _decide_exponent_in_eta_or_S(
     trial: Trial, estimator: str, subject: str, claimed: float
 ) -> Decision:
-    """Decide the exponent of eta or S in the mean squared error, fitted over two decades.
+    """Decide the exponent of eta or S in the mean squared error, from a fit over two decades.
 
     The error is averaged over an epoch.
     """
@@ -244,7 +244,10 @@ def _decide_exponent_in_eta_or_S(
 def _decide_exponent(
     point: npt.ArrayLike, rows: SeedRows[Any, Any], claimed: float, **options: float
 ) -> Decision:
-    """Decide an exponent of the error; it is inconclusive if an error is exactly 0."""
+    """Decide whether an exponent of the mean squared error is as claimed.
+
+    The decision is inconclusive if an error is exactly 0.
+    """
     if not np.all(rows(1)):
         return Decision("inconclusive", "Without an error there is no exponent.", {}, None)
     return decide_exponent(make_fit_function(point, rows, **options), claimed, LAW_MARGIN)

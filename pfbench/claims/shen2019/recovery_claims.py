@@ -27,7 +27,7 @@ SIZES = (7, 11, 40)
 
 
 def check_one_entry_hessian(trial: Trial) -> Evidence:
-    """Test that component Hessians of matrix recovery have one nonzero entry, like gradients.
+    """Test that each component Hessian of matrix recovery has only one nonzero entry.
 
     The number of component Hessians in a run is tested, too.
     """
@@ -74,7 +74,7 @@ class TwoEntryHessian(OverriddenOracles):
     """Faulty component Hessians with two nonzero entries, which cost more than a gradient."""
 
     def hessian(self, s: Any) -> "_SpreadHessian":
-        """Return component Hessians that also affect the next component's entry."""
+        """Return component Hessians with a second nonzero entry, that of the next component."""
         return _SpreadHessian(self._original.hessian(s))
 
 
@@ -90,7 +90,7 @@ class _SpreadHessian(OverriddenOracles):
 def examine_weight_of_section_6(
     effort: str, seed: int, *, printed: Callable[[int, int, float], float] = lambda p, T, D: p / T
 ) -> ExaminationEvidence:
-    """Examine whether steps with the weight p/T leave the ball in matrix recovery.
+    """Examine whether steps with the weight p/T, printed in section 6 of shen2019, leave the ball.
 
     Other readings of the weight are tested, too. Steps start from 0, with p = 10 .. 50 and T = 20.
     With full effort, the curvature-aided errors are also measured at the paper's size, for the
@@ -125,7 +125,7 @@ def examine_weight_of_section_6(
 
 
 def _max_nuclear_norm(problem: RobustMatrixRecovery, weight: float) -> float:
-    """Return the largest nuclear norm of X in three steps X + weight (V - X) from 0.
+    """Return the largest nuclear norm of X in three Frank-Wolfe steps of a weight from 0.
 
     All matrices are dense, and computed by NumPy alone.
     """
@@ -142,7 +142,7 @@ def _max_nuclear_norm(problem: RobustMatrixRecovery, weight: float) -> float:
 
 
 def _casvrg_over_svrg_error(weight: float, p: int, seed: int) -> float:
-    """Return the mean |g - grad f| of CASVRG over that of SVRG, in 20 epochs of figure 1."""
+    """Return CASVRG's mean error |g - grad f| over SVRG's, in 20 epochs of figure 1 of shen2019."""
     problem = RobustMatrixRecovery(draw_synthetic_entries(seed=seed))
     means = []
     for kind in (NFWUCASVRG, NFWUSVRG):
@@ -156,7 +156,7 @@ def _casvrg_over_svrg_error(weight: float, p: int, seed: int) -> float:
 def examine_sum_or_mean(
     effort: str, seed: int, *, printed: Callable[[int], float] = lambda n: 1.0
 ) -> ExaminationEvidence:
-    """Compare the gap and L of (4), a sum without 1/n, with those of the mean as in (1)."""
+    """Examine whether (4) of shen2019 is a sum or, as (1), a mean: compare gap and L of both."""
     mean = RobustMatrixRecovery(draw_synthetic_entries(seed=seed, rows=20, columns=20, density=0.5))
     total = replace(mean, scaling="sum")
     ratios = {
@@ -190,7 +190,7 @@ def _gap_at_zero(problem: RobustMatrixRecovery) -> float:
 
 
 def _gap_at_zero_by_components(mean: RobustMatrixRecovery) -> float:
-    """Return the Frank-Wolfe gap at 0 for f_i = n psi in (1), from component gradients."""
+    """Return the Frank-Wolfe gap at 0 with f_i = n psi in (1), from the component gradients."""
     x = mean.start()
     slopes = [mean.n * mean.batch(np.array([i]), x) for i in range(mean.n)]
     g: Floats = np.mean(slopes, axis=0)
@@ -202,7 +202,7 @@ def _lipschitz(problem: RobustMatrixRecovery) -> float:
 
 
 def _objective_at_zero_as_printed(problem: RobustMatrixRecovery) -> float:
-    """Return the value at 0 of the objective (4) as printed, computed by NumPy alone."""
+    """Return the value at 0 of shen2019's objective (4) as printed, computed by NumPy alone."""
     z: Floats = problem.observations.values
     return float(np.sum(1.0 - np.exp(-(z**2) / (2.0 * problem.sigma))))
 

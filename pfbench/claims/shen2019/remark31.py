@@ -28,7 +28,7 @@ from pfbench.verification.units import GRADIENT, VALUE, formula, power_product
 
 
 def restart_count(probability_that_all_miss: float) -> int:
-    """Return the number k of runs that all miss with at most the given probability.
+    """Return the number k of runs such that all miss with at most the given probability.
 
     A run misses if its gap V is above twice the bound of E V, which has at most the probability
     1/2.
@@ -37,7 +37,7 @@ def restart_count(probability_that_all_miss: float) -> int:
 
 
 def gap_level_at_probability(epsilon: float, D: float) -> float:
-    """Return 4 epsilon D, which the gap of the chosen output exceeds with probability <= delta."""
+    """Return 4 epsilon D, the gap that remark 3.1 allows with probability 1 - delta."""
     return 4.0 * epsilon * D
 
 
@@ -51,7 +51,7 @@ LEVEL = 1.5
 
 
 def check_best_of_runs(trial: Trial) -> Evidence:
-    """Test how often the chosen output has a gap above 4 eps D, the choice, and the cost."""
+    """Test which output is chosen, its cost, and how often its gap exceeds 4 eps D."""
     problem, epsilon = VALLEY(), 1.0
     constants = problem.constants(problem.start())
     k = restart_count(PROBABILITY)
@@ -93,7 +93,7 @@ def check_best_of_runs(trial: Trial) -> Evidence:
 def _gap_ratios_of_successive_outputs(
     trial: Trial, problem: Problem, algorithm: Algorithm, seed: int
 ) -> list[float]:
-    """Return the ratios of the gaps of successive outputs that a run yields.
+    """Return, for the outputs that a run yields, each gap divided by the previous output's gap.
 
     Each ratio is the gap of an output over the gap of the output before. The start does not count
     as an output.
@@ -136,7 +136,7 @@ _ONE = "every output with X <= eps"
 def examine_failure_probability(
     effort: str, seed: int, *, level: float = 1.0
 ) -> ExaminationEvidence:
-    """Examine remark 3.1: how often no output of k = log2(1/delta) runs has V <= level eps D.
+    """Examine remark 3.1: how often none of k = log2(1/delta) runs has a gap <= level eps D.
 
     Here delta = 1/8. The runs have exact gradients. On the problem, a slope slightly above eps
     lasts for all T iterations, and a valley is near the start of a long segment. The corrected

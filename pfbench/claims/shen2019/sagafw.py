@@ -25,7 +25,7 @@ IN_N, IN_EPSILON = 1 / 3, 2.0
 
 
 def make_easy_log_cosh(n: int, seed: int = 0) -> LogCosh:
-    """Return the loss log cosh of a linear model on a ball in R^6, with n random rows.
+    """Return the log-cosh loss of a linear model with n random rows, on a ball in R^6.
 
     Every constant that the schedule takes is known, for n and epsilon over two decades. The
     problem is easy: measured exponents below the claimed ones are no evidence for the proof.
@@ -34,7 +34,7 @@ def make_easy_log_cosh(n: int, seed: int = 0) -> LogCosh:
 
 
 def make_stale_entries_path(n: int) -> ForcedPath:
-    """Return a forced path along which every entry of the table ages at the same rate.
+    """Return a forced path along which all entries of SAGA's table age at the same rate.
 
     Each component attains L along the path. So the table's error is as large as the entries' age
     allows.
@@ -47,7 +47,7 @@ PATH = make_instance(make_stale_entries_path, n=216)
 
 
 def check_sagafw_rate(trial: Trial) -> Evidence:
-    """Test the exponents of the component gradients until the gap is eps times the first gap.
+    """Test the exponents of the component gradients until the gap is eps times the first one.
 
     The batch is the claimed one. The n component gradients that fill the table are not counted.
     The evidence also has the exponent of the batch that the proof's error bound needs on the worst
@@ -81,7 +81,9 @@ def check_sagafw_rate(trial: Trial) -> Evidence:
 
 
 def _sfo_beyond_table(trial: Trial, problem: LogCosh, share: float, seed: int) -> float:
-    """Return the component gradients until the gap is `share` times the first gap.
+    """Return a run's component gradients, without the table's, until the gap falls to `share`.
+
+    The gap is in units of the first gap.
 
     The n component gradients that fill the table are not counted. The result is infinite if the
     run ends before.
@@ -95,7 +97,7 @@ def _sfo_beyond_table(trial: Trial, problem: LogCosh, share: float, seed: int) -
 
 
 def _smallest_batch(trial: Trial, n: int) -> float:
-    """Return the least batch for which the squared error is at most (L eta)^2 on a forced path."""
+    """Return the least batch with which the squared error is at most (L eta)^2 on a forced path."""
     problem = PATH(n=n)
     steps, eta = 4 * n, 1e-9
     low, high = 1, n

@@ -38,14 +38,14 @@ Schedule = Callable[[float, Constants], BatchAndPeriod]
 
 
 def compute_corrected_sizes(estimator: str, epsilon: float, constants: Constants) -> BatchAndPeriod:
-    """Return the S and p with which (9) holds, as the catalogue's methods use them."""
+    """Return the batch S and period p with which (9) of shen2019 holds; methods use them."""
     L = constants.smoothness("a schedule")
     sizes = METHODS[estimator].estimator_parameters(epsilon, L, constants)
     return BatchAndPeriod(sizes["batch"], sizes.get("period", 1))
 
 
 def compute_printed_sizes(estimator: str, epsilon: float, constants: Constants) -> BatchAndPeriod:
-    """Return the S and p of sections 3.1, 3.2 and 4 as printed, with sigma^2 for G^2."""
+    """Return the batch S and period p as shen2019 prints them, with sigma^2 for G^2."""
     n, L, L2 = constants.n, constants.smoothness("a schedule"), float(constants.L2_ms)
     if estimator == "sg":
         return BatchAndPeriod(math.ceil(constants.sigma2 / epsilon**2), 1)
@@ -62,7 +62,7 @@ def compute_printed_sizes(estimator: str, epsilon: float, constants: Constants) 
 
 
 def _period_from_power(n: int, L: float, L2: float, epsilon: float, power: float) -> float:
-    """Return the period p = (L/(L2 epsilon))^power n^(power/2) of section 4.
+    """Return the printed period (L/(L2 epsilon))^power n^(power/2) of shen2019's section 4.
 
     The power is 0.4 in section 4.1, and 0.5 in section 4.2.
     """
@@ -76,7 +76,7 @@ def error_over_limit(
     sizes: BatchAndPeriod,
     eta: float | None = None,
 ) -> Floats:
-    """Return E|g - grad f|^2 over epsilon^2/4 at j = 0 .. p-1 of an epoch; shape (p,).
+    """Return E|g - grad f|^2 over epsilon^2/4 at each iteration of an epoch, shape (p,).
 
     Condition (9) holds if no ratio is above 1. The step eta is epsilon/L by default.
     """
@@ -88,7 +88,7 @@ def error_over_limit(
 def error_law_since_snapshot(
     estimator: str, j: int, epsilon: float, S: int, constants: Constants
 ) -> float:
-    """Return the bound of the error law, j iterations after the snapshot, with eta = epsilon/L."""
+    """Return the bound of E|g - grad f|^2, j iterations after the snapshot, for eta = epsilon/L."""
     L, L2 = constants.smoothness("a law"), float(constants.L2_ms)
     return error_law(estimator, j, epsilon / L, S, L=L, L2=L2, sigma2=float(constants.sigma2))
 
@@ -108,7 +108,7 @@ _AT_MOST_1 = "L2 at most 1"
 def _error_ratios_by_reading(
     estimator: str, error_ratios_by_distance: Floats, S: int, n: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return the ratio of the measured error to its bound under each reading of "error".
+    """Return the ratio of the error to its bound, for each reading of "error" in condition (9).
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ _CASES: Mapping[str, tuple[float, str, ForcedPath]] = {
 def examine_condition_9(
     effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None
 ) -> ExaminationEvidence:
-    """Compare the error with epsilon^2/4, for S and p as printed and as corrected."""
+    """Examine shen2019's condition (9), error <= epsilon^2/4, for printed and corrected S and p."""
     epsilon, _, problem = _CASES[estimator]
     rng = stream(seed, f"(9) {estimator}")
     epsilon *= float(rng.uniform(0.8, 1.0))
@@ -178,7 +178,7 @@ def examine_condition_9(
 
 
 def _errata_of_9() -> Iterator[Erratum]:
-    """Yield the errata of the printed S and p for which the error exceeds eps^2/4."""
+    """Yield the errata of printed S and p with which the error exceeds (9)'s limit epsilon^2/4."""
     for name in _CASES:
         yield read_erratum(
             f"shen2019-(9)-{name}",
@@ -196,7 +196,9 @@ _SCALES = (1.0 / 16.0, 1.0, 16.0)
 def examine_sizes_under_scaling_of_f(
     effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None
 ) -> ExaminationEvidence:
-    """Measure the error for c f with c = 1/16, 1, 16, whose L, L2 and eps are multiplied by c.
+    """Examine whether printed S and p are the same for c f as for f, by the error for several c.
+
+    L, L2 and eps are multiplied by c = 1/16, 1 and 16.
 
     S and p should be the same for each c. The printed p treats L^-1/2 and the like as pure
     numbers. So the error is 1/L^2 times what it is for L = 1. As printed, it should be at most
@@ -236,7 +238,9 @@ def examine_sizes_under_scaling_of_f(
 def examine_small_epsilon(
     effort: str, seed: int, *, schedule: Schedule | None = None
 ) -> ExaminationEvidence:
-    """Measure the error of section 4.1 for epsilon <= L/(L2 n^2), with S = 1, L = 1 and L2 = 4.
+    """Examine section 4.1's S and p for epsilon <= L/(L2 n^2), by the measured error.
+
+    S = 1, L = 1 and L2 = 4.
 
     For L2 = 1/4, the product p S is below n instead.
     """
@@ -266,7 +270,7 @@ def examine_small_epsilon(
 
 
 def _period_formula(**powers: float) -> Formula:
-    """Return the formula of a period, which has no unit, as a product of powers of constants."""
+    """Return the formula of a period, a product of powers of constants, which must have no unit."""
     return power_product(NUMBER, powers, eps=GRADIENT)
 
 

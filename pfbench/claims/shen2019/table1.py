@@ -1,4 +1,4 @@
-"""Table 1 of shen2019, and crossovers: the cost with the cheapest S and p for which (9) holds.
+"""Table 1 of shen2019, and crossovers: the least cost over the S and p for which (9) holds.
 
 The cost is the number of component gradients in an iteration.
 """
@@ -34,7 +34,7 @@ from pfbench.verification.units import GRADIENT, formula
 
 @dataclass(frozen=True)
 class MinimumCost:
-    """Least component gradients per iteration for which (9) holds on the worst path.
+    """Least component gradients per iteration for which (9) of shen2019 holds, with its S and p.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class MinimumCost:
 def min_cost(
     estimator: str, n: int, epsilon: float, *, L: float = 1.0, L2: float = 1.0, sigma2: float = 1.0
 ) -> MinimumCost:
-    """Return the least cost over S and p for which E|g - grad f|^2 <= epsilon^2/4.
+    """Return an estimator's least cost over the S and p for which E|g - grad f|^2 <= epsilon^2/4.
 
     The cost is the number of component gradients in an iteration. The step is eta = epsilon/L, and
     the error is largest at j = p-1. The cost first decreases and then increases in p, up to the
@@ -80,7 +80,7 @@ def min_cost(
 
 @dataclass(frozen=True)
 class PathCase:
-    """A method on the path where its error law is attained, for one n and one accuracy.
+    """Forced path on which a method attains its error law, for one n and one accuracy.
 
     The least batch for which (9) holds is found from measured errors. The period with the least
     cost is found from measured costs. The law is used only for the period at which the search
@@ -102,7 +102,7 @@ class PathCase:
     epsilon: float
 
     def cheapest_period(self, seeds: Sequence[int]) -> int:
-        """Return the period with the least mean cost over some seeds.
+        """Return the period with the least cost, averaged over the given seeds.
 
         The period is multiplied or divided by `_STRIDE` while the cost decreases.
         """
@@ -121,14 +121,16 @@ class PathCase:
         return p
 
     def sfo_per_iteration(self, p: int, seed: int) -> float:
-        """Return the component gradients per iteration, with the least batch for which (9) holds.
+        """Return the component gradients per iteration for a period, with the least batch for (9).
+
+        (9) is the condition on the error.
 
         The result is at most n, because a full gradient has no error.
         """
         return min(self._sfo_per_iteration_without_cap(p, seed), float(self.n))
 
     def _sfo_per_iteration_without_cap(self, p: int, seed: int) -> float:
-        """Return the component gradients per iteration for (9), which may exceed n.
+        """Return the component gradients per iteration for (9), also where they exceed n.
 
         If a batch S has the squared error r epsilon^2/4, the next batch is r S, until r is near 1.
         """
@@ -144,7 +146,7 @@ class PathCase:
         return float(self.n)
 
     def sfo_and_error_ratio_of_epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
-        """Return the component gradients per iteration, and the final error ratio, of one epoch.
+        """Return an epoch's component gradients per iteration, and its last error over (9)'s limit.
 
         The error ratio is |g - grad f|^2 over epsilon^2/4. The path has p steps of length epsilon.
         The segment is so long that the steps hardly shrink.
@@ -165,7 +167,7 @@ _FIRST, _TRIES = 16, 12
 
 
 def make_path_case(trial: Trial, path: Instance, n: float, epsilon: float) -> PathCase:
-    """Return the `PathCase` with n rounded to a multiple of what the path requires."""
+    """Return the `PathCase` for n, rounded to a multiple of the number that its path requires."""
     unit = 2 * (path.parameters["d"] - 1)
     return PathCase(trial, path, unit * max(1, round(n / unit)), float(epsilon))
 
@@ -206,7 +208,7 @@ GRIDS: Mapping[str, Mapping[str, tuple[Floats, float, float]]] = {
 
 
 def check_table_entry(trial: Trial, *, estimator: str) -> Evidence:
-    """Test the exponents of the cost with the cheapest batch and period for which (9) holds.
+    """Test the exponents in table 1 of the least cost, over S and p, for which (9) holds.
 
     The cost is the number of component gradients in an iteration, counted in runs.
     """
@@ -278,7 +280,7 @@ class Crossover:
     power: float
 
     def epsilon(self, n: float, L: float = 1.0, L2: float = 1.0) -> float:
-        """Return the accuracy epsilon of the crossover for n components."""
+        """Return the accuracy epsilon below which the estimator is cheaper than SPIDERG."""
         return float(self.factor * L**2 / L2 * n**self.power)
 
 
@@ -287,7 +289,7 @@ CROSSOVERS = {"casvrg": Crossover(15.4, -0.75), "caspiderg": Crossover(6.4, -0.5
 
 
 def check_crossover(trial: Trial, *, estimator: str) -> Evidence:
-    """Test that an estimator costs less than SPIDERG only below the stated crossover.
+    """Test that an estimator costs less than SPIDERG below the stated accuracy, and not above.
 
     The costs are component gradients, counted in runs on both sides of the crossover.
     """

@@ -11,7 +11,7 @@ from pfbench.verification.statements.exact_counts import counts
 
 
 def exact_counts(estimator: str, *, n: int, S: int, p: int, T: int) -> Counts:
-    """Return the exact counts of T iterations; component Hessians are computed once an epoch."""
+    """Return the exact oracle counts of T iterations with an estimator of shen2019."""
     if estimator == "sg":
         return Counts(sfo=S * T, lo=T)
     epochs = -(-T // p)
@@ -37,7 +37,7 @@ FAMILIES = (
 
 
 def compute_claimed_counts(c: Constants, a: Any, *, estimator: str) -> Counts:
-    """Return the claimed counts, from a problem's constants and a method's parameters."""
+    """Return the claimed oracle counts of a run, from the problem's and the method's parameters."""
     return exact_counts(estimator, n=c.n, S=a.batch, p=a.period, T=a.iterations)
 
 

@@ -37,7 +37,7 @@ from pfbench.verification.units import GRADIENT, SQUARE, VALUE, formula, power_p
 
 
 def mean_gap_bound(epsilon: float, D: float) -> float:
-    """Return 2 eps D, the bound of the mean of E V(x_t) over t < T = L Delta/eps^2.
+    """Return 2 eps D, the bound of the mean Frank-Wolfe gap E V(x_t) over T = L Delta/eps^2 steps.
 
     V is the Frank-Wolfe gap, and the step is eta = eps/L. The paper's proof gives 2.5 eps D. The
     two error terms of the proof can be joined. With v* = argmin <grad f, v>, <grad f, v - x> <= -V
@@ -47,7 +47,7 @@ def mean_gap_bound(epsilon: float, D: float) -> float:
 
 
 def error_sq_bound(epsilon: float) -> float:
-    """Return epsilon^2/4, the bound of E|grad f(x_t) - g_t|^2 that theorem 3.1 assumes."""
+    """Return epsilon^2/4, the bound of the squared gradient error that theorem 3.1 assumes."""
     return epsilon**2 / 4.0
 
 
@@ -79,7 +79,7 @@ PATHS = {name: make_instance(make_nearly_straight_path, estimator=name) for name
 
 
 def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
-    """Test the mean gap in the valley, on condition that (9) holds.
+    """Test the bound of the mean gap in the valley, and the condition (9) that it assumes.
 
     The mean of the Frank-Wolfe gap V is over the iterations t. Condition (9) is tested in the
     valley, on problem families and on the worst path.
@@ -97,7 +97,7 @@ def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
 
 
 def _decide_in_valley(trial: Trial, estimator: str) -> tuple[Decision, dict[str, Decision], int]:
-    """Return the decisions on the mean gap and on (9), and the number of runs.
+    """Return the decisions on the mean gap and on (9) in the valley, and the number of runs.
 
     (9) is decided for the mean over all t, and for the mean over the last iterations of epochs, j
     = p-1. The runs are in the valley.
@@ -138,7 +138,7 @@ _RANGE = 2.0
 
 
 def _decide_on_family(trial: Trial, name: str, problem: Problem) -> dict[str, Decision]:
-    """Return the decisions on the mean gap V and on (9), for one problem of a family."""
+    """Return the decisions on the mean gap and on (9), for one problem of a family."""
     constants = problem.constants(problem.start())
     epsilon = SHARE * constants.L * constants.D
     algorithm = trial.make_scheduled(epsilon, constants)
@@ -156,7 +156,7 @@ def _decide_on_family(trial: Trial, name: str, problem: Problem) -> dict[str, De
 def mean_gap_and_squared_error(
     trial: Trial, problem: Problem, algorithm: Algorithm, seed: int
 ) -> tuple[float, float]:
-    """Return the means over t < T of the gap V(x_t) and of |g_t - grad f(x_t)|^2 in one run.
+    """Return a run's mean gap V(x_t) and mean squared error |g_t - grad f(x_t)|^2 over t < T.
 
     Raises
     ------
@@ -175,7 +175,10 @@ def mean_gap_and_squared_error(
 
 
 def _decide_on_path(trial: Trial, estimator: str) -> Decision:
-    """Decide whether the schedule's error at j = p-1 is at most epsilon^2/4 on the worst path."""
+    """Decide whether the error is at most epsilon^2/4 on the worst path, at the end of an epoch.
+
+    There, j = p-1.
+    """
     problem = PATHS[estimator]()
     constants = problem.constants(problem.start())
     epsilon = 1e-3
@@ -227,7 +230,7 @@ _CONSTANT = "a constant of ten"
 def examine_missing_diameter(
     effort: str, seed: int, *, printed: Callable[[float, float], float] = lambda eps, D: 5.0 * eps
 ) -> ExaminationEvidence:
-    """Compare the mean gap with bounds with and without D, on segments of several lengths D.
+    """Examine the printed bound of the mean gap, without the factor D, on segments of lengths D.
 
     The runs use the theorem's schedule. The gap V decreases from 3 eps D as exp(-eps t/(L D)), so
     its mean over T = 3 L D/eps is 0.95 eps D. With lengths in units of D, L becomes L D^2, and eps

@@ -20,12 +20,12 @@ from pfbench.verification.units import VALUE, formula
 
 
 def gap_floor(D: float) -> float:
-    """Return 0.08 R, R = D/2, the lower bound of the gap before T linear minimisations."""
+    """Return 0.08 R, R = D/2, the lower bound of the gap before T linear minimisations are made."""
     return GAP * D
 
 
 def resisting_chain(T: int) -> ZeroChain:
-    """Return the zero chain, whose directions a resisting oracle chooses as it answers.
+    """Return the zero chain whose directions a resisting oracle chooses while it answers.
 
     The oracle reveals directions as late as possible, so each linear minimisation finds at most
     one. No method can be faster. Exact line search needs hardly more calls than the bound on the
@@ -40,7 +40,9 @@ CHAIN = make_instance(resisting_chain, T=10)
 
 
 def check_lower_bound(trial: Trial) -> Evidence:
-    """Certify the gap before T calls for each method, and test calls on the rescaled family.
+    """Test the lower bound: certify each method's gap before T calls; count calls to V <= eps D.
+
+    The calls are counted on the rescaled family.
 
     On the rescaled family, the number of calls is compared with the bound T(eps).
     """
@@ -79,7 +81,7 @@ def check_lower_bound(trial: Trial) -> Evidence:
 
 
 def _contestants(trial: Trial, T: int) -> list[Any]:
-    """Return the deterministic methods that the theorem covers, or only the method under test."""
+    """Return the method under test or, without one, all deterministic methods of the theorem."""
     from pfbench.resisting import Contestant, list_contestants, make_contestant
 
     if trial.subject.algorithm is None:
@@ -114,7 +116,7 @@ LOWER_BOUND = Claim(
 
 
 def _gradient_descent_limit(problem: ZeroChain) -> Floats:
-    """Return the limit point of gradient descent from 0, up to a small gradient.
+    """Return the point to which gradient descent from 0 converges, up to a small gradient.
 
     Linear minimisations do not determine the points of gradient descent.
     """
@@ -130,7 +132,9 @@ def _gradient_descent_limit(problem: ZeroChain) -> Floats:
 def examine_internal_queries(
     effort: str, seed: int, *, target: Callable[[ZeroChain], Floats] = _gradient_descent_limit
 ) -> ExaminationEvidence:
-    """Find a stationary point z by internal queries, and reach it by two linear minimisations.
+    """Examine theorem 5.1 with queries inside a step: two LO calls reach a stationary point.
+
+    LO calls are linear minimisations.
 
     The two linear minimisations return u_0 and u_1 with the mean z. The points x_0 = 0, x_1 = u_0
     and x_2 = (u_0 + u_1)/2 satisfy (14), whatever the hidden directions are. If internal queries
@@ -167,7 +171,7 @@ def examine_internal_queries(
 def _gap_after_two_steps(
     T: int, d: int, rng: np.random.Generator, target: Callable[[ZeroChain], Floats]
 ) -> float:
-    """Return the gap over the diameter, V(x_2)/D, on a chain with T random directions in R^d."""
+    """Return V(x_2)/D, the gap after two LO calls, on a chain with T random directions in R^d."""
     problem = ZeroChain(T, d, random_directions(d, T, int(rng.integers(2**31))))
     R, z = problem.set.radius, target(problem)
     w = rng.standard_normal(d)
@@ -180,7 +184,7 @@ def _gap_after_two_steps(
 
 
 def examine_shifted_indices(effort: str, seed: int, *, shift: int = 0) -> ExaminationEvidence:
-    """Examine 7.1 along a run: v_k orthogonal to x_0 .. x_k, and <x_t, v_T> = 0 for t <= T.
+    """Examine the indices in section 7.1 of shen2019, by the inner products <v_k, x_t> in a run.
 
     The run is Frank-Wolfe with weights 2/(k + 3) from 0; x_k is its point after k linear
     minimisations. As corrected, v_k is orthogonal to x_0 .. x_{k-1}, and t < T. `shift` is
@@ -216,7 +220,7 @@ def examine_shifted_indices(effort: str, seed: int, *, shift: int = 0) -> Examin
 
 
 def _direction_coordinates_along_run(problem: ZeroChain, x: Floats) -> Floats:
-    """Return |<v_k, x_t>|/R for t <= T in a Frank-Wolfe run from x; shape (T, T+1)."""
+    """Return |<v_k, x_t>|/R, for each direction v_k and t <= T, in a Frank-Wolfe run from x."""
     points = [x]
     for k in range(problem.horizon):
         v = problem.set.lo(problem.gradient(points[k]))

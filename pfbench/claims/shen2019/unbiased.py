@@ -43,7 +43,7 @@ _ROUNDING = 1e-10
 
 
 def check_unbiased(trial: Trial, *, estimator: str) -> Evidence:
-    """Test by enumeration that each conditional mean of the estimate is the gradient.
+    """Test, by enumeration, that each estimate's mean, given the past, is the gradient.
 
     At snapshots, the estimate itself must be the gradient. The past consists of what the algorithm
     has yielded, so the algorithm may draw when and how it likes.
@@ -92,14 +92,14 @@ def check_unbiased(trial: Trial, *, estimator: str) -> Evidence:
 
 @dataclass(frozen=True)
 class _PointAndError:
-    """Point x_t and error g_t - grad f(x_t) of iteration t."""
+    """Point x_t and error g_t - grad f(x_t) of the gradient estimate in iteration t."""
 
     x: Floats
     error: Floats
 
 
 def _is_full_gradient(estimator: str, t: int, p: int) -> bool:
-    """Return whether the estimate of iteration t is a full gradient, as at a snapshot."""
+    """Return whether the estimate in iteration t is a full gradient, as it is at snapshots."""
     return estimator != "sg" and t % p == 0
 
 
@@ -110,7 +110,7 @@ def _make_algorithm(trial: Trial, p: int, T: int) -> Algorithm:
 def _points_and_errors(
     trial: Trial, problem: Problem, p: int, T: int, **stream: Any
 ) -> list[_PointAndError]:
-    """Return the points of a run, each with the error of the gradient estimate.
+    """Return the points of a run, each with the error of the gradient estimate at it.
 
     `stream` is the argument `rng` or `seed` of `Trial.follow`.
     """
@@ -123,7 +123,7 @@ def _points_and_errors(
 
 
 def _error_increment(path_points: Sequence[_PointAndError], t: int, estimator: str) -> Floats:
-    """Return the error of iteration t; for recursive estimates, its change from iteration t-1."""
+    """Return the error in iteration t or, for a recursive estimate, its change from t-1 to t."""
     return (
         path_points[t].error - path_points[t - 1].error
         if estimator in RECURSIVE
@@ -134,7 +134,7 @@ def _error_increment(path_points: Sequence[_PointAndError], t: int, estimator: s
 def _max_mean_increment(
     weighted_runs: Sequence[tuple[float, list[_PointAndError]]], t: int, estimator: str
 ) -> float:
-    """Return the largest entry, in modulus, of the conditional means of `_error_increment`.
+    """Return the largest entry, in modulus, of the mean `_error_increment` given the past.
 
     `weighted_runs` has the probability and the points of each run. Means are conditional on the
     past.
@@ -152,7 +152,7 @@ def _max_mean_increment(
 
 
 def _check_sampled_means(trial: Trial, problem: Problem, estimator: str) -> Evidence:
-    """Test the means of sampled draws, for an algorithm whose draws cannot be enumerated.
+    """Test that the means of sampled errors are 0, for draws that cannot be enumerated.
 
     Each coordinate at each iteration of an epoch has a t-test, and the level is divided among the
     tests. At snapshots every error must be 0.
@@ -191,7 +191,7 @@ def _check_sampled_means(trial: Trial, problem: Problem, estimator: str) -> Evid
 
 
 def _p_value(column: Floats) -> float:
-    """Return the p-value of a t-test for the mean 0; 1 if the mean is 0 up to rounding."""
+    """Return the p-value of a t-test that the mean is 0; 1 if it is 0 up to rounding."""
     if abs(float(column.mean())) <= _ROUNDING:
         return 1.0
     if not float(np.ptp(column)) > 0.0:

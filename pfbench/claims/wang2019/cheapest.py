@@ -1,4 +1,4 @@
-"""Smallest cost of a recursive method if its batch decides whether it converges.
+"""Smallest cost of a recursive method on a problem where the batch decides about convergence.
 
 On the turning bowl, each batch and each epoch length of a grid is tried, and the cheapest run
 counts. So the exponent of n is the method's, and not that of the formula from which its schedule
@@ -33,7 +33,7 @@ PERIODS = (1, 2)
 
 
 def turning(n: int = 400, curvature: float = 4.0, d: int = 64) -> RotatingBowl:
-    """Return a bowl with L = 1 on which the gradient decays slowly and errors last.
+    """Return a rotating bowl with L = 1, on which the gradient decays slowly and errors persist.
 
     With step size 1/2, the gradient shrinks by the factor e in (2/curvature) sqrt n steps. An
     error of the estimate remains until the next reference gradient, and the bowl turns it into a
@@ -48,7 +48,7 @@ TURNING = make_instance(turning)
 
 
 def fit_min_sfo_exponent_in_n(trial: Trial, curvature: float) -> tuple[Exponent, int]:
-    """Fit the exponent of n in the least component gradients until |G| <= epsilon.
+    """Fit the exponent of n in the fewest component gradients until |G| <= epsilon.
 
     The least is taken over batches and epoch lengths. The fit divides out L Delta/epsilon^2, the
     theorem's number of steps.
@@ -83,7 +83,7 @@ def fit_min_sfo_exponent_in_n(trial: Trial, curvature: float) -> tuple[Exponent,
 
 
 def _schedule_steps(problem: RotatingBowl) -> float:
-    """Return L Delta/epsilon^2, the theorem's number of steps up to a constant."""
+    """Return L Delta/epsilon^2, to which the theorem's number of steps is proportional."""
     constants = problem.constants(problem.start())
     return constants.L * float(constants.delta) / _epsilon(problem) ** 2
 
@@ -93,7 +93,7 @@ def _epsilon(problem: RotatingBowl) -> float:
 
 
 def _min_sfo_to_target(trial: Trial, problem: RotatingBowl, seed: int) -> float:
-    """Return the least component gradients to the target over batches and epoch lengths.
+    """Return the fewest component gradients to the target, over batches and epoch lengths.
 
     The result is infinite if no run reaches the target.
     """
@@ -110,7 +110,7 @@ def _min_sfo_to_target(trial: Trial, problem: RotatingBowl, seed: int) -> float:
 def calls_to_target(
     trial: Trial, problem: Problem, algorithm: Algorithm, epsilon: float, seed: int, max_sfo: float
 ) -> float:
-    """Return the component gradients until |G| <= epsilon.
+    """Return a run's component gradients until |G| <= epsilon; infinity if it fails.
 
     The result is infinite if a run has spent `max_sfo` of them before, or if |G| grows too much.
     """

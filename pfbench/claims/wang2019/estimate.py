@@ -26,7 +26,7 @@ BOWL: Instance = make_instance(TURNING.build, n=64, curvature=2.0, d=8)
 
 
 def decide_error_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict[str, Decision]:
-    """Decide whether each epoch has an exact estimate, and whether errors grow by the law.
+    """Decide whether the estimate is exact once an epoch and its error grows by the law in between.
 
     The result is empty if the method under test does not yield its estimates.
 
@@ -72,7 +72,7 @@ def decide_error_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict
 def _errors_and_squared_steps(
     trial: Trial, problem: RotatingBowl, algorithm: Algorithm, seed: int, limit: int
 ) -> tuple[list[Floats], list[float]]:
-    """Return v_k - grad f(x_k) and |x_k - x_{k-1}|^2 for the first `limit` steps of a run."""
+    """Return the errors v_k - grad f(x_k) and squared steps |x_k - x_{k-1}|^2 of a run."""
     errors: list[Floats] = []
     moved: list[float] = []
     before = problem.start()
@@ -87,20 +87,20 @@ def _errors_and_squared_steps(
 
 
 def _max_streak(flags: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> int:
-    """Return the length of the longest run of consecutive true flags."""
+    """Return the length of the longest streak of true flags."""
     lengths = [len(list(group)) for flag, group in itertools.groupby(flags) if flag]
     return max(lengths, default=0)
 
 
 def decide_law_with_explicit_schedule(trial: Trial, step: float) -> dict[str, Decision]:
-    """Decide the error law for the method under test with S = q = sqrt n and a given step."""
+    """Decide the error law for the method under test, with S = q = sqrt n and the given step."""
     root = math.isqrt(BOWL().n)
     algorithm = trial.make(batch=root, period=root, iterations=8 * root, step=step)
     return decide_error_law(trial, algorithm, root, root)
 
 
 def decide_law_with_own_schedule(trial: Trial) -> dict[str, Decision]:
-    """Decide the error law for the method under test with its own schedule.
+    """Decide the error law for the method under test, with the parameters of its own schedule.
 
     The result is that of `decide_error_law`.
     """

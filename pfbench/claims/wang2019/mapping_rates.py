@@ -57,7 +57,7 @@ def long_slope_problem(
     steps: float,
     shrink: float,
 ) -> ConstantSlopeProblem:
-    """Return a linear function plus penalty with total slope 2 epsilon, `steps` steps long.
+    """Return a linear function plus a penalty, with the total slope 2 epsilon, `steps` steps long.
 
     Half of the slope is the penalty's. The length is drawn between one and two times `steps`, and
     the phase is drawn too, so that seeds differ. The number of steps grows as epsilon^-2, as in
@@ -90,12 +90,12 @@ def long_slope_problem(
 
 
 def _decrease_per_step(stride: float, epsilon: float) -> float:
-    """Return the decrease of f + h in one step on a long slope, where h is the penalty."""
+    """Return the decrease of f plus the penalty in one step on a long slope."""
     return 4.0 * stride * epsilon**2
 
 
 def robust(seed: int = 0) -> RobustRegression:
-    """Return robust regression on 64 rows in 4 variables with an l1 penalty.
+    """Return robust regression with an l1 penalty, on 64 rows in 4 variables.
 
     The problem is easy: every method needs far fewer calls than its rate allows.
     """
@@ -117,13 +117,13 @@ Given = Callable[[float, Constants], Mapping[str, Any]]
 
 
 def no_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return an empty dictionary of parameters."""
+    """Return an empty dictionary: a schedule's additional parameters, if it needs none."""
     return {}
 
 
 @dataclass(frozen=True, kw_only=True)
 class RateCase:
-    """Claimed exponents of one method, with the problems and sizes of the fits.
+    """Claimed exponents of one method's calls, with the problems and sizes for the fits.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class RateCase:
 
     @property
     def slope_instance(self) -> Instance:
-        """Instance of the long slopes of the fits in 1/epsilon.
+        """Instance of long slopes, on which the exponents of 1/epsilon are fitted.
 
         In the fit in n, Delta does not shrink with epsilon.
         """
@@ -185,7 +185,7 @@ class RateCase:
 
     @property
     def instances(self) -> tuple[Instance, ...]:
-        """Instances of the fits, the slopes first.
+        """Instances on which the exponents are fitted, long slopes first.
 
         Robust regression and the finite-sum chain are used with full effort only.
         """
@@ -208,7 +208,7 @@ _FACTORS = (1.0, 2.0, 4.0)
 
 
 def check_rates(trial: Trial, cases: Sequence[RateCase]) -> Evidence:
-    """Test the exponents of the calls until |G| <= epsilon.
+    """Test the exponents of the calls until |G| <= epsilon, in 1/epsilon and in n.
 
     Slopes and the turning bowl are used with each effort, and other families with full effort. The
     verdict on an exponent is *attained* if the exponent is near its bound on at least one family.
@@ -245,7 +245,7 @@ _Family = Callable[[Trial, RateCase], _FitsAndRunCount]
 
 
 def _list_family_fits(trial: Trial, case: RateCase) -> list[_Family]:
-    """Return the functions that fit the exponents of a case, one for each problem family."""
+    """Return one function for each problem family, which fits the exponents of a case on it."""
     families: list[_Family] = [_fit_exponents_on_slopes]
     if case.curvature:
         families.append(_fit_exponents_on_bowl)
@@ -259,7 +259,7 @@ def _list_family_fits(trial: Trial, case: RateCase) -> list[_Family]:
 
 
 def _fit_exponents_on_bowl(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit the exponent in n on the turning bowl, with the cheapest batch and epoch length.
+    """Fit the exponent of n on the turning bowl, with the cheapest batch and epoch length.
 
     No exponent is fitted for a method whose schedule takes neither batch nor epoch length.
     """
@@ -271,7 +271,7 @@ def _fit_exponents_on_bowl(trial: Trial, case: RateCase) -> _FitsAndRunCount:
 
 
 def _fit_exponents_on_slopes(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit the exponents on slopes: in 1/epsilon at one n, and in n at one epsilon."""
+    """Fit the exponent of 1/epsilon at one n, and that of n at one epsilon, on long slopes."""
     seeds = trial.seeds(MOST_SEEDS, f"slopes {case.sfo} {case.n}")
     rows = SeedRows(
         lambda s: [_sfo_and_po_on_slope(trial, case, e, case.n, s) for e in case.epsilons], seeds
@@ -307,7 +307,7 @@ def _sfo_and_po_on_slope(
 def _fit_in_epsilon(
     case: RateCase, calls_of_seeds: Callable[[int], Any], shrink: float = 0.0
 ) -> _Fits:
-    """Fit the exponents of 1/epsilon in the component gradients and in the proximal calls.
+    """Fit the exponents of 1/epsilon in component gradients and in proximal calls.
 
     `calls_of_seeds` returns both numbers of calls, shape (seeds, epsilons, 2).
     """
@@ -325,10 +325,10 @@ def _fit_in_epsilon(
 
 
 def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit the exponents on robust regression, with the theorem's step and with a tuned step."""
+    """Fit the exponents on robust regression, with the theorem's and with a tuned step size."""
 
     def row(seed: int) -> Floats:
-        """Return both numbers of calls for one seed, shape (epsilons, factors, 2)."""
+        """Return a seed's component gradients and proximal calls, shape (epsilons, factors, 2)."""
         problem = _ROBUST(seed)
         first = 0.5 * math.sqrt(mapping_sq_function(problem)(problem.start()))
         calls = np.empty((len(case.epsilons), len(_FACTORS), 2))
@@ -342,7 +342,7 @@ def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCou
     rows = SeedRows(row, trial.seeds(MOST_SEEDS, "robust regression"))
 
     def best(seeds: int) -> Floats:
-        """Return the calls with the factor that is the best on average for the first seeds."""
+        """Return the calls with that factor of the step which is best on average over the seeds."""
         result, first = np.array(rows(seeds)), np.array(rows(SEEDS))
         chosen = first[..., 0].mean(axis=0).argmin(axis=1)
         return result[:, np.arange(len(chosen)), chosen]
@@ -355,7 +355,7 @@ def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCou
 
 
 def _fit_exponents_on_finite_sum_chain(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit the exponent in n on the finite-sum chain; the epsilon of each chain is divided out.
+    """Fit the exponent of n on the finite-sum chain, with the effect of epsilon divided out.
 
     The batches hardly matter here. Seeds give nearly equal counts, so a few seeds are enough.
     """
@@ -383,7 +383,7 @@ def _sfo_and_po_to_target(
     factor: float = 1.0,
     upper: float = math.inf,
 ) -> tuple[float, float]:
-    """Return the component gradients and proximal calls until |G| <= epsilon.
+    """Return the component gradients and proximal calls of a run until |G| <= epsilon.
 
     G is taken at the points among which the output is drawn. Both numbers of calls are infinite if
     the run never reaches the target.

@@ -1,4 +1,4 @@
-"""Tests of theorems 1 and 2 of wang2019: E|G(x_xi)|^2 as a mean over runs of K steps."""
+"""Tests of theorems 1 and 2 of wang2019: bounds of the mean of E|G(x_t)|^2 over K steps."""
 
 import itertools
 import math
@@ -61,7 +61,7 @@ def check_mean_mapping(
 def _decide_on_problem(
     trial: Trial, name: str, problem: Problem, K: int, bound: Bound, calls: list[float]
 ) -> tuple[Decision, int]:
-    """Return the decision on the mean of |G|^2 on one problem, and the number of runs.
+    """Return the decision on the bound of the mean |G|^2 for one problem, and the number of runs.
 
     The ratios of the counts to the claimed counts are appended to `calls`.
     """
@@ -88,7 +88,7 @@ def _decide_on_problem(
 
 
 def _ratios_to_claimed_calls(problem: Problem, counts: Counts, K: int) -> list[float]:
-    """Return the ratios of the counts to the claimed counts, which must not exceed 1.
+    """Return the oracle counts of a run divided by the claimed ones; no ratio may exceed 1.
 
     Claimed are n ceil(K/q) + 2S(K - ceil(K/q)) component gradients, and K proximal calls. For
     proximal calls, the inverse ratio is returned too, so that they must be equal.
@@ -98,7 +98,7 @@ def _ratios_to_claimed_calls(problem: Problem, counts: Counts, K: int) -> list[f
 
 
 def _sfo_ratio(problem: Problem, counts: Counts, K: int) -> float:
-    """Return the component gradients divided by those claimed for K steps."""
+    """Return a run's component gradients divided by those claimed for K steps."""
     n, root = problem.n, math.sqrt(problem.n)
     epochs = -(-K // math.floor(root))
     return counts.sfo / (n * epochs + 2 * math.ceil(root) * (K - epochs))

@@ -48,7 +48,7 @@ def noiseless_model(
 
 
 def draw_instance(trial: Trial, model: Instance) -> Any:
-    """Return the problem of an instance; a seed of the trial determines random rows."""
+    """Return the problem of an instance; its rows, if random, are drawn by a seed of the trial."""
     if model.build is not noiseless_model:
         return model()
     parameters = model.parameters
@@ -58,7 +58,7 @@ def draw_instance(trial: Trial, model: Instance) -> Any:
 
 
 def chain(n: int, links: int) -> FiniteSumChain:
-    """Return the finite-sum chain with `links` links on each of n blocks; L = 1, Delta <= 1.
+    """Return the finite-sum chain with n blocks of `links` links each; L = 1 and Delta <= 1.
 
     No method is fast on it: a call reveals one more link of one block, and |grad f| stays above
     the chain's epsilon until half of the links are known.
@@ -86,7 +86,7 @@ def make_scheduled_algorithm(
 
 
 def mapping_sq_function(problem: Problem) -> Callable[[Any], float]:
-    """Return the function x -> |G(x)|^2 of a problem, for the gradient mapping with 1/(2L)."""
+    """Return the function x -> |G(x)|^2 of a problem, G the gradient mapping at 1/(2L)."""
     lam = 1.0 / (2.0 * problem.constants(problem.start()).L)
 
     def square(x: Any) -> float:
@@ -97,7 +97,7 @@ def mapping_sq_function(problem: Problem) -> Callable[[Any], float]:
 
 
 def output_point(state: State) -> Any:
-    """Return the point of an iteration that is drawn if the output is drawn there."""
+    """Return the point of a state that would be the output if it were drawn in this iteration."""
     if state.output is not None:
         return state.output
     return state.x if state.at is None else state.at

@@ -32,7 +32,7 @@ _PATIENCE = 100
 
 
 def regression(seed: int = 0, *, kind: type[LinearModel]) -> LinearModel:
-    """Return a regression on 64 rows in 6 variables, with new data for each pair of runs.
+    """Return a regression problem on 64 random rows in 6 variables, with small residuals.
 
     The residuals are small, so f is steep near its minimum. Steps that do not shrink with the
     gradient never come near it.
@@ -47,7 +47,7 @@ _REGRESSIONS = {
 
 
 def check(trial: Trial) -> Evidence:
-    """Test that SpiderBoost needs no more calls than SPIDER, and converges far below epsilon.
+    """Test that SpiderBoost needs no more calls than SPIDER to epsilon, and converges far below it.
 
     The calls are component gradients in paired runs. At epsilon, SPIDER is the better form of its
     source (option 2, which shortens its steps where the estimate is small). Below epsilon it is
@@ -86,7 +86,9 @@ def check(trial: Trial) -> Evidence:
 def _sfo_ratios_and_spider_success(
     trial: Trial, problem: Problem, seed: int
 ) -> tuple[float, float, float]:
-    """Return two ratios of component gradients, and 1 if SPIDER reached epsilon/`_BELOW`.
+    """Return two ratios of SpiderBoost's to SPIDER's calls, and whether SPIDER gets below epsilon.
+
+    The third number is 1 if SPIDER reached epsilon/`_BELOW`, else 0.
 
     The ratios are those of SpiderBoost to SPIDER, to epsilon and to epsilon/`_BELOW`. A ratio is
     infinite if SpiderBoost fails. If SPIDER fails, the second ratio is an upper bound, with all

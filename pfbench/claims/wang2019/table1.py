@@ -14,7 +14,7 @@ from pfbench.verification import Claim
 def _row_claim(
     name: str, rate: str, *cases: RateCase, expected_seconds: tuple[float | None, float]
 ) -> Claim:
-    """Return the claim of one row of the table; the case of finite sums is the first.
+    """Return the claim about one row of table 1; the first case is the one of finite sums.
 
     `expected_seconds` are the quick and the full duration in seconds.
     """
@@ -41,7 +41,7 @@ def _row_claim(
 
 
 def best_batch_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return the batch b = n^(2/3), which the rate requires.
+    """Return the batch b = n^(2/3) that the rate needs, in place of the schedule's batch.
 
     The batch of the catalogue's schedule is at most epsilon^(-4/3).
     """
@@ -49,18 +49,18 @@ def best_batch_parameters(epsilon: float, constants: Constants) -> Mapping[str, 
 
 
 def online_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return the parameters that select the online form of a method."""
+    """Return the parameters that select a method's online form, with B in place of n."""
     return {"online": True}
 
 
 def online_spider_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return the parameters B = 16 sigma^2/epsilon^2 in place of n, and S = q = sqrt B."""
+    """Return the parameters of the online form: B = 16 sigma^2/epsilon^2 and S = q = sqrt B."""
     root = round(4.0 * math.sqrt(constants.sigma2) / epsilon)
     return {"snapshot": root * root, "batch": root, "period": root}
 
 
 def sigma_parameter_from_L_max(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return the parameter sigma = L_max."""
+    """Return the parameter sigma, set to the largest smoothness L_max of a component."""
     return {"sigma": constants.L_max}
 
 

@@ -12,7 +12,7 @@ from pfbench.verification.units import SQUARE, formula
 
 
 def bound(L: float, Delta: float, K: int) -> float:
-    """Return 20 L Delta/K, the bound of E|G(x_xi)|^2; the paper states it in O(.).
+    """Return 20 L Delta/K, the bound of Prox-SpiderBoost's E|G(x_xi)|^2, printed as O(.).
 
     The smaller constant 18 can be proved, too.
     """

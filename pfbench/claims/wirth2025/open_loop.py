@@ -36,13 +36,13 @@ STEPS = {
 
 
 def open_loop_step(step: str, offset: float, t: int) -> float:
-    """Return the step size eta_t = g(t)/(t + g(t)) of a step rule, t = 0, 1, ..."""
+    """Return the step size eta_t = g(t)/(t + g(t)) of an open-loop step rule in step t."""
     g = 2.0 + math.log(t + 1.0) if step == "log-adaptive" else offset
     return g / (t + g)
 
 
 def suboptimality_bound(c: Any, a: Any, t: int) -> float:
-    """Return L D^2 eta_{t-1}, the bound of f(x_t) - min f for t >= 1."""
+    """Return L D^2 eta_{t-1}, the bound of f(x_t) - min f for t >= 1, on any set."""
     return float(c.L_f * c.D**2 * open_loop_step(a.step, a.offset, t - 1))
 
 
@@ -66,7 +66,7 @@ class GrowthConstants:
 
 
 def make_half_square_outside(length: float) -> IndefiniteQuadratic:
-    """Return |x - z|^2/2 on the unit ball of R^3, with |z| = 1 + lambda = `length`.
+    """Return |x - z|^2/2 on the unit ball of R^3, with z outside it: |z| = 1 + lambda = `length`.
 
     The start is a point of the sphere.
     """
@@ -77,13 +77,15 @@ def make_half_square_outside(length: float) -> IndefiniteQuadratic:
 
 
 def growth_constants(problem: IndefiniteQuadratic) -> GrowthConstants:
-    """Return the exact h_0 = f(x_0) - min f, and kappa = 1/lambda, as L = r = 1."""
+    """Return h_0 = f(x_0) - min f and kappa = 1/lambda of a problem, both exact."""
     slack = float(np.linalg.norm(problem.b)) - 1.0
     return GrowthConstants(suboptimality(problem, problem.start_point), 1.0 / slack)
 
 
 def growth_bound(c: GrowthConstants, a: Any, t: int) -> float:
-    """Return h_0 times the product of 1 - eta_s + kappa eta_s^2 over s < t.
+    """Return the bound of f(x_t) - min f on a ball: h_0 times the product of its factors.
+
+    The factors are 1 - eta_s + kappa eta_s^2 for s < t.
 
     The product is a bound of h_t = f(x_t) - min f.
     """
@@ -92,7 +94,7 @@ def growth_bound(c: GrowthConstants, a: Any, t: int) -> float:
 
 
 def settings(iterations: int) -> dict[str, dict[str, Any]]:
-    """Return the parameters of each step rule by label, with a number of iterations."""
+    """Return the parameters of a run for each step rule, by label, with `iterations` iterations."""
     return {label: rule | {"iterations": iterations} for label, rule in STEPS.items()}
 
 
