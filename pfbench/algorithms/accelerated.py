@@ -62,9 +62,8 @@ class ProxASVRG(AcceleratedMethod):
     def first_weight(self, n: int) -> float:
         """Return w_0, the weight of the first epoch, from n, batch, step and smoothness.
 
-        w_0 = 1 - tau L eta/(1 - L eta), where tau = (n-b)/(b(n-1)).
-
-        L is the smoothness, but at most 1/(3 eta).
+        w_0 = 1 - tau L eta/(1 - L eta), where tau = (n-b)/(b(n-1)). L is the smoothness, but at
+        most 1/(3 eta).
         """
         product = min((self.smoothness or math.inf) * self.step, 1.0 / 3.0)
         tau = max(n - self.batch, 0) / (self.batch * max(n - 1, 1))

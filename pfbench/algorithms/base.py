@@ -264,11 +264,9 @@ class SamplingAlgorithm(Algorithm):
     def schedule_smoothness(cls, constants: Constants, parameters: Mapping[str, Any]) -> float:
         """Return the smoothness constant of a schedule: L_mean for importance sampling, else L.
 
-        Uniform sampling needs L = max(L_f, L_ms).
-
-        It is L_mean for importance sampling, and max(L_f, L_ms) for uniform sampling. Importance
-        sampling draws component i with probability q_i = L_i/(n L_mean). Then (grad f_i(x) - grad
-        f_i(y))/(n q_i) has a mean square of at most L_mean^2 |x - y|^2.
+        L is max(L_f, L_ms). Importance sampling draws component i with probability q_i = L_i/(n
+        L_mean). Then (grad f_i(x) - grad f_i(y))/(n q_i) has a mean square of at most L_mean^2 |x -
+        y|^2.
         """
         return cls.schedule_constants(
             constants, "L_mean" if parameters.get("sampling") == "importance" else "L"

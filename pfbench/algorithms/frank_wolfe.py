@@ -151,10 +151,9 @@ class FrankWolfe(Algorithm):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Return the method with the least T for which max{2 h0, C}/sqrt(T+1) <= epsilon.
 
-        The left side is the bound (6) of lacoste2016 on the smallest gap.
-
-        With backtracking C = max(2 L_f, M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1}).
-        With the short step C = L D^2, as that step decreases f at least as much as the step g/C.
+        The left side is the bound (6) of lacoste2016 on the smallest gap. With backtracking C =
+        max(2 L_f, M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1}). With the short step C
+        = L D^2, as that step decreases f at least as much as the step g/C.
         """
         cls._check_zero_constants(constants, overrides)
         (h0,) = cls.schedule_constants(constants, "delta")
@@ -268,9 +267,6 @@ class BacktrackingState:
         """Return the state of the search at the start x, after querying the function value there.
 
         Without an initial M, one more gradient is queried, near x.
-
-        The function value is queried there. Without an initial M, so is one more gradient, near
-        x_0.
         """
         value = _replace_nan(ask.value(x))
         if M is None:

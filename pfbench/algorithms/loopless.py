@@ -57,10 +57,8 @@ def page_error_constant(batch: int, refresh: float) -> float:
 def lsvrg_error_constant(batch: int, refresh: float) -> float:
     """Return 2(1-p)(2-p)/(p^2 b), the constant in the bound of L-SVRG's squared errors.
 
-    The probability p is `refresh`. The module docstring calls the constant c^2.
-
-    It follows from E y_t <= (1 - p/2) y_{t-1} + ((1-p)(2-p)/p) |x_t - x_{t-1}|^2 for y_t = |x_t -
-    w|^2.
+    The probability p is `refresh`. The module docstring calls the constant c^2. It follows from E
+    y_t <= (1 - p/2) y_{t-1} + ((1-p)(2-p)/p) |x_t - x_{t-1}|^2 for y_t = |x_t - w|^2.
     """
     return 2.0 * (1.0 - refresh) * (2.0 - refresh) / (refresh**2 * batch)
 
@@ -73,10 +71,8 @@ def table_entry_refresh_probability(n: int, batch: int) -> float:
 def zerosarah_error_constant(n: int, batch: int, lam: float) -> float:
     """Return the constant in the bound of ZeroSARAH's squared errors, for a full table.
 
-    The module docstring calls the constant c^2.
-
-    c^2 = (2/(ab)) (1 + 2 lam^2 (1-q)(2-q)/q^2) with a = lam (2 - lam). q is the probability that a
-    batch replaces a given table entry.
+    The module docstring calls the constant c^2. c^2 = (2/(ab)) (1 + 2 lam^2 (1-q)(2-q)/q^2) with a
+    = lam (2 - lam). q is the probability that a batch replaces a given table entry.
     """
     q, a = table_entry_refresh_probability(n, batch), lam * (2.0 - lam)
     return 2.0 / (a * batch) * (1.0 + 2.0 * lam**2 * (1.0 - q) * (2.0 - q) / q**2)

@@ -142,9 +142,8 @@ class LSVRGFW(LooplessFW):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Return the method with p = min(1, 2 n^(-1/3)), b = n^(2/3)/2, T and gamma for epsilon.
 
-        The constant is c^2 = (1-p)(2-p)/(p^2 b), at most 1.
-
-        |x_t - w| is at most gamma D times the age of w, whose mean square is (1-p)(2-p)/p^2.
+        The constant is c^2 = (1-p)(2-p)/(p^2 b), at most 1. |x_t - w| is at most gamma D times the
+        age of w, whose mean square is (1-p)(2-p)/p^2.
         """
         L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         n = constants.n
@@ -332,11 +331,9 @@ class MomentumSFW(OneSampleFW):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Return the method with (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1) <= epsilon.
 
-        Here L = L_f.
-
-        The bound follows from E|e_t| <= (sigma + 2.06 L D)/(t+1)^(1/3) for the error e_t of the
-        estimate. Induction gives the noise term sigma. The recursion of the bias takes values
-        below 2.06 for t up to 2 10^6; its limit is 2.
+        Here L = L_f. The bound follows from E|e_t| <= (sigma + 2.06 L D)/(t+1)^(1/3) for the error
+        e_t of the estimate. Induction gives the noise term sigma. The recursion of the bias takes
+        values below 2.06 for t up to 2 10^6; its limit is 2.
         """
         L, D, sigma2 = cls.schedule_constants(constants, "L_f", "D", "sigma2")
         error = 1.2 * D * (math.sqrt(sigma2) + 2.06 * L * D)
@@ -375,10 +372,9 @@ class PAGEConvexFW(ConvexFW):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Return the method with b = sqrt n, p = b/(n + b), s = 5/p and the least T for epsilon.
 
-        Let K = (2-p)/(pb) and C = L D^2 (1/2 + sqrt K).
-
-        E|e_t|^2 <= K (L D gamma_t)^2, as gamma decreases by at most the share p/5 in a step. So
-        f(x_t) - min f <= ((s-1)(s-2) h0 + 4 C t)/((t+s-1)(t+s-2)).
+        Let K = (2-p)/(pb) and C = L D^2 (1/2 + sqrt K). E|e_t|^2 <= K (L D gamma_t)^2, as gamma
+        decreases by at most the share p/5 in a step. So f(x_t) - min f <= ((s-1)(s-2) h0 + 4 C
+        t)/((t+s-1)(t+s-2)).
         """
         L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         sizes = page_parameters(constants.n)

@@ -89,9 +89,8 @@ class NFWU(EstimatorAlgorithm):
     ) -> Iterator[State]:
         """Run the method k times from x0, yield each state, and select the best of the k outputs.
 
-        A state is yielded after each update.
-
-        The output is the sampled iterate with the least Frank-Wolfe gap among all finished runs.
+        A state is yielded after each update. The output is the sampled iterate with the least
+        Frank-Wolfe gap among all finished runs.
         """
         nfwu = replace(self, restarts=None, probability=None)
         start, best, lower = keep(x0), keep(x0), math.inf
@@ -346,10 +345,8 @@ class NFWUSTORM(NFWU):
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
         """Return alpha = min(1, epsilon/sigma), S = 8 sigma/epsilon, b0 = 4 sigma^2/epsilon^2.
 
-        The first batch has the size b0.
-
-        With steps of length epsilon/L, the squared error is at most max(sigma^2/b0, 2 epsilon
-        sigma/S).
+        The first batch has the size b0. With steps of length epsilon/L, the squared error is at
+        most max(sigma^2/b0, 2 epsilon sigma/S).
         """
         (sigma2,) = cls.schedule_constants(constants, "sigma2")
         ratio = math.sqrt(sigma2) / epsilon

@@ -244,12 +244,11 @@ class ProxSVRGPlus(ProxSVRG):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Return the method with step 1/(6L), b = min(n, 1/epsilon)^(2/3), m = sqrt b and T.
 
-        T is the least with 36 L h0/T <= epsilon.
-
-        Online B = min(n, 6 sigma^2/epsilon), where n stands for the full gradient. T and B follow
-        from E|G|^2 <= 18 L h0/T + 3 sigma^2/(2B). One step decreases F by at least |G|^2/(18L) -
-        |e|^2/(12L), where e is the error of the estimate, plus 5L/2 times its squared length. The
-        last term covers the error that the epoch has accumulated if m^2 <= b.
+        T is the least with 36 L h0/T <= epsilon. Online B = min(n, 6 sigma^2/epsilon), where n
+        stands for the full gradient. T and B follow from E|G|^2 <= 18 L h0/T + 3 sigma^2/(2B). One
+        step decreases F by at least |G|^2/(18L) - |e|^2/(12L), where e is the error of the
+        estimate, plus 5L/2 times its squared length. The last term covers the error that the epoch
+        has accumulated if m^2 <= b.
         """
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         best = round_up(min(constants.n, 1.0 / epsilon) ** (2 / 3))

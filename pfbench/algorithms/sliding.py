@@ -273,9 +273,8 @@ class CGS(Algorithm):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Return the method with N = 8 sqrt(L/sigma_hat) and log2(delta0/epsilon) restarts.
 
-        The schedule is that of li2019 theorem 1.
-
-        L, sigma_hat and delta0 are the explicit parameters, or else the problem's constants.
+        The schedule is that of li2019 theorem 1. L, sigma_hat and delta0 are the explicit
+        parameters, or else the problem's constants.
         """
         L = cls.resolve_constant("smoothness", constants, overrides)
         sigma = cls.resolve_constant("curvature", constants, overrides)

@@ -140,11 +140,9 @@ class SAGAFW(StochasticFrankWolfe):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Return the method with b = n^(2/3), or n^(1/3) for option=claimed, and T and gamma.
 
-        The default, with b = n^(2/3), repairs the source: the error is at most sqrt 2 L
-        gamma D n/b^(3/2), with L = L_max.
-
-        A stored gradient is about n/b iterations old. With option=claimed, b = n^(1/3), and the
-        step is that of the source, as for `svfw`.
+        The default, with b = n^(2/3), repairs the source: the error is at most sqrt 2 L gamma D
+        n/b^(3/2), with L = L_max. A stored gradient is about n/b iterations old. With
+        option=claimed, b = n^(1/3), and the step is that of the source, as for `svfw`.
         """
         L, D, h0 = cls.schedule_constants(constants, "L_max", "D", "delta")
         n = constants.n

@@ -14,11 +14,9 @@ FAMILIES = ("finite-sum-chain", "zero-chain")
 def sum_chain(epsilon: float = 0.1, n: int = 16, largest: float = 0.1) -> FiniteSumChain:
     """Return a sum of n zero chains, on which |grad f| stays above epsilon for as long as possible.
 
-    The smoothness is L = 1.
-
-    Every method that queries single components needs sqrt n/epsilon^2 of them, up to a constant.
-    `largest` is the largest epsilon of the family: it determines Delta, and no epsilon above it is
-    used.
+    The smoothness is L = 1. Every method that queries single components needs sqrt n/epsilon^2 of
+    them, up to a constant. `largest` is the largest epsilon of the family: it determines Delta, and
+    no epsilon above it is used.
     """
     epsilon = min(epsilon, largest)
     delta = 24.0 * chain_bounds().smoothness_bound * n**0.5 * largest**2
@@ -28,10 +26,9 @@ def sum_chain(epsilon: float = 0.1, n: int = 16, largest: float = 0.1) -> Finite
 def ball_chain(epsilon: float = 0.1, largest: float = 0.1) -> ZeroChain:
     """Return a zero chain on a ball, whose gap stays above epsilon D for as long as possible.
 
-    The smoothness is L = 1.
-
-    Every method that uses linear minimisation needs 1/epsilon^2 calls, up to a constant. `largest`
-    is the largest epsilon of the family: it determines Delta, and no epsilon above it is used.
+    The smoothness is L = 1. Every method that uses linear minimisation needs 1/epsilon^2 calls, up
+    to a constant. `largest` is the largest epsilon of the family: it determines Delta, and no
+    epsilon above it is used.
     """
     epsilon = min(epsilon, largest)
     delta = 1.001 * DEPTH / GAP**2 * chain_smoothness() * largest**2

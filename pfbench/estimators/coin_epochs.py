@@ -30,9 +30,8 @@ class LooplessEstimator(Estimator):
 class PAGE(LooplessEstimator):
     """PAGE: a full gradient with probability `refresh`, else a recursive estimate as in SPIDER.
 
-    ``g_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] + g_{t-1}``; heads: grad f(x_t).
-
-    It is SPIDERG with epochs of geometric length.
+    ``g_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] + g_{t-1}``; heads: grad f(x_t). It
+    is SPIDERG with epochs of geometric length.
     """
 
     name = "page"

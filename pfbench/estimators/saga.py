@@ -10,11 +10,10 @@ from pfbench.estimators.base import Estimate, Estimator
 class SAGA(Estimator):
     """SAGA: mean over a batch of grad f_i(x_t) - a_i, plus the mean of all stored gradients a_i.
 
-    ``g_t = mean over I of [grad f_i(x_t) - a_i] + mean of all a_i``; then a_j = grad f_j(x_t).
-
-    The a_i are stored gradients. I and J are independent batches of size S, uniform with
-    replacement. a_j is replaced once for each distinct j in J. The table starts with the gradients
-    at the first point.
+    ``g_t = mean over I of [grad f_i(x_t) - a_i] + mean of all a_i``; then a_j = grad f_j(x_t). The
+    a_i are stored gradients. I and J are independent batches of size S, uniform with replacement.
+    a_j is replaced once for each distinct j in J. The table starts with the gradients at the first
+    point.
     """
 
     name = "saga"

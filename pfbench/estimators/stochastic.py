@@ -46,11 +46,9 @@ class SG(Estimator):
 class SVRG(EpochEstimator):
     """SVRG: mean over a batch of [grad f_i(x_t) - grad f_i(s)], plus grad f(s); s is the snapshot.
 
-    It is the estimator GE 2 of shen2019.
-
-    If `at_snapshot` is true, a batch is also drawn and queried at the snapshot itself, as in Reddi
-    et al. 2016 and qu2018 algorithm 4. The estimate at the snapshot is still the reference
-    gradient.
+    It is the estimator GE 2 of shen2019. If `at_snapshot` is true, a batch is also drawn and
+    queried at the snapshot itself, as in Reddi et al. 2016 and qu2018 algorithm 4. The estimate at
+    the snapshot is still the reference gradient.
     """
 
     name = "svrg"
@@ -112,10 +110,8 @@ class DoublingSPIDER(Estimator):
 class SPIDERG(EpochEstimator):
     """SPIDERG: mean over a batch of [grad f_i(x_t) - grad f_i(x_{t-1})], plus g_{t-1}.
 
-    It is the estimator GE 3 of shen2019.
-
-    With sampling=importance, i is drawn with probability q_i = L_i/(sum of L_j), and its difference
-    is divided by n q_i, as in Lan 2020, algorithm 7.12.
+    It is the estimator GE 3 of shen2019. With sampling=importance, i is drawn with probability q_i
+    = L_i/(sum of L_j), and its difference is divided by n q_i, as in Lan 2020, algorithm 7.12.
     """
 
     name = "spiderg"

@@ -246,8 +246,6 @@ class ResistingOracle(CountingBackend):
         """Return w if x = (1 - w) q + w u up to rounding, else None, for the latest q and u.
 
         Here q is the last gradient query, and u is the last output of linear minimisation.
-
-        Here q is the last query, and u is the last output of linear minimisation.
         """
         if self._query is None or self._vertex is None:
             return None

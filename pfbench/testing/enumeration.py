@@ -23,9 +23,8 @@ _POINTS = 3
 class FiniteSum(IndexSampling):
     """Test problem with a finite sum: f is the weighted mean of random quadratics f_i.
 
-    f_i(x) = (x - c_i)' A_i (x - c_i)/2.
-
-    f = sum of w_i f_i / sum of w_i. Oracle calls are not counted.
+    f_i(x) = (x - c_i)' A_i (x - c_i)/2. f = sum of w_i f_i / sum of w_i. Oracle calls are not
+    counted.
 
     Parameters
     ----------

@@ -184,11 +184,9 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
 class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function
     """Inequality for the change of a primal-dual gap in Frank-Wolfe with steps 2/(t+2).
 
-    The gap is G_t below; the steps are those of the open loop.
-
-    For f convex and L-smooth, A_t G_t - A_{t-1} G_{t-1} <= L a_t^2/(2 A_t) |v_t - x_t|^2. Here a_t
-    = 2t+2, A_t = (t+1)(t+2) and G_t = f(x_{t+1}) - L_t. The lower bound L_t satisfies A_t L_t = sum
-    over i <= t of a_i (f(x_i) + <grad f(x_i), v_i - x_i>).
+    For f convex and L-smooth, A_t G_t - A_{t-1} G_{t-1} <= L a_t^2/(2 A_t) |v_t - x_t|^2. Here G_t
+    = f(x_{t+1}) - L_t is the gap, a_t = 2t+2 and A_t = (t+1)(t+2). The lower bound L_t satisfies
+    A_t L_t = sum over i <= t of a_i (f(x_i) + <grad f(x_i), v_i - x_i>).
 
     Parameters
     ----------

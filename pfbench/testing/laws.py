@@ -115,10 +115,8 @@ def _total_variation(
     """Return the total variation distance of two distributions, and the outcome that differs most.
 
     Each distribution is a list of probabilities and outcomes. The result has both probabilities of
-    this outcome.
-
-    Also return the outcome whose probabilities differ most, with both probabilities. Neighbouring
-    values of a coordinate count as equal if they differ only by rounding.
+    this outcome. Neighbouring values of a coordinate count as equal if they differ only by
+    rounding.
     """
     rows = np.array([x for _, x in (*a, *b)])
     names = np.zeros(rows.shape, dtype=np.int64)

@@ -154,8 +154,6 @@ class Stepper:
         """Return the update of an optimiser that has the methods `init` and `update` of optax.
 
         The update maps a gradient to the next iterate.
-
-        Such an optimiser has the methods `init` and `update`.
         """
         optimizer = self.optimizer(**hyper)
         if not (hasattr(optimizer, "init") and hasattr(optimizer, "update")):
@@ -186,8 +184,6 @@ class Stepper:
         """Return the update of an instance of the optimiser's class, `step` or `update` (x, g).
 
         The update maps a gradient to the next iterate.
-
-        These are methods of an instance of the optimiser's class.
         """
         optimizer = self.optimizer(**hyper)
         move = getattr(optimizer, "step", None) or getattr(optimizer, "update", None)

@@ -75,9 +75,8 @@ class InexactQuadratic(ProblemWrapper):
 def make_slope(K: int, errors: float) -> InexactQuadratic:
     """Return a linear function on [0, 1] whose slope is (1 - 1e-9) `errors` times the error delta.
 
-    Runs start at 1, with delta = 0.1 and gamma = 1/2.
-
-    An error of `errors` delta keeps every iterate at 1, where V is the slope.
+    Runs start at 1, with delta = 0.1 and gamma = 1/2. An error of `errors` delta keeps every
+    iterate at 1, where V is the slope.
     """
     ends, slope = ConvexHull(np.array([[0.0], [1.0]])), np.array([0.1 * errors * (1.0 - 1e-9)])
     line = IndefiniteQuadratic(ends, np.zeros((1, 1)), slope, np.ones(1), 0.0, 1.0)

@@ -44,9 +44,8 @@ ROUNDING = 1e-9
 def residual_bound(delta: float, degree: int, steps: int) -> float:
     """Return the bound of the distance between the polar factor and `steps` Newton-Schulz steps.
 
-    It is 1 - sqrt(1 - delta_0^((kappa+1)^q)), the bound of |X_q - polar factor|.
-
-    kappa is `degree`, and q is `steps`.
+    It is 1 - sqrt(1 - delta_0^((kappa+1)^q)), the bound of |X_q - polar factor|. kappa is `degree`,
+    and q is `steps`.
     """
     return float(1.0 - np.sqrt(-np.expm1((degree + 1) ** steps * np.log(delta))))
 
@@ -54,10 +53,9 @@ def residual_bound(delta: float, degree: int, steps: int) -> float:
 def deficit_bound(rank: int, degree: int, steps: int) -> float:
     """Return rank c_q, the bound of 1 - <M, X_q>/|M|_* after q = `steps` Newton-Schulz steps.
 
-    c_q is the largest s (1 - h_q(s)) on [0, 1].
-
-    h_q(s) is the singular value after q Newton-Schulz steps from the singular value s. The maximum
-    is taken over a grid of 200 001 points, so it is not proved between them.
+    c_q is the largest s (1 - h_q(s)) on [0, 1]. h_q(s) is the singular value after q Newton-Schulz
+    steps from the singular value s. The maximum is taken over a grid of 200 001 points, so it is
+    not proved between them.
     """
     _, lost = deficit_by_singular_value(degree, steps)
     return rank * float(lost.max())

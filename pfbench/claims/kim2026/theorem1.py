@@ -34,8 +34,6 @@ def beta_and_eta(K: float, r: float, L: float, sigma: float, delta: float) -> tu
     """Return Muon's momentum beta and step size eta of theorem 1, for one sample in each step.
 
     beta = 1 - min(sqrt(L Delta)/(sigma sqrt(r K)), 1).
-
-    The values are for one sample in each step.
     """
     noise = sigma * math.sqrt(r * K)
     smallest = min(math.sqrt(L * delta) / noise, 1.0) if noise else 1.0
@@ -163,10 +161,8 @@ THEOREM = Claim(
 def examine_noiseless_bound_order(effort: str, seed: int) -> ExaminationEvidence:
     """Compare a Muon run without noise on w^2/2 with the printed bound and with pfbench's.
 
-    Without noise, the formula of beta gives 0.
-
-    The printed bound is too small by a constant factor. The order of the printed bound is that of
-    (8), and is right.
+    Without noise, the formula of beta gives 0. The printed bound is too small by a constant factor.
+    The order of the printed bound is that of (8), and is right.
     """
     problem = parabola(100)
     c = norm_constants(problem)
@@ -186,12 +182,10 @@ def examine_noiseless_bound_order(effort: str, seed: int) -> ExaminationEvidence
 
 
 def theta(beta: float, step_factor: float) -> float:
-    """Return 4 L^2 eta^2 k/(1-beta)^4, the number theta by which theorem 3 of kim2026 divides.
+    """Return theta of theorem 3 of kim2026, whose proof divides by 1 - 4 theta.
 
-    The theorem divides by 1 - 4 theta.
-
-    Here k = beta^2 + (1-beta)^2 and eta = `step_factor` (1-beta)^2/L. The proof divides by 1 - 4
-    theta.
+    theta = 4 L^2 eta^2 k/(1-beta)^4, where k = beta^2 + (1-beta)^2 and eta = `step_factor`
+    (1-beta)^2/L.
     """
     return 4.0 * step_factor**2 * (beta**2 + (1.0 - beta) ** 2)
 

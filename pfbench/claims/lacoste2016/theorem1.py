@@ -38,9 +38,7 @@ def instance_constants(problem: IndefiniteQuadratic) -> CurvatureAndSuboptimalit
 def min_decrease(gap: float, C: float) -> float:
     """Return the lower bound (9) of lacoste2016 on the decrease of f in a step with the given gap.
 
-    It is min{g^2/(2C), g - (C/2) [g > C]}.
-
-    g is `gap`.
+    It is min{g^2/(2C), g - (C/2) [g > C]}. g is `gap`.
     """
     return min(gap * gap / (2.0 * C), gap - (C / 2.0 if gap > C else 0.0))
 

@@ -77,10 +77,8 @@ def smoothness(problem: NormedProblem) -> float:
 def max_increase(L: float, eta: float, lower: float, upper: float, error: float) -> float:
     """Return the bound of a step's increase of f, apart from the term -eta lo |grad f(x)|_*.
 
-    It is eta (lo + hi) |e|_* + L eta^2 hi^2/2.
-
-    The returned number bounds f(x^+) - f(x) + eta lo |grad f(x)|_*. The arguments `lower`, `upper`
-    and `error` are lo, hi and |e|_*.
+    It is eta (lo + hi) |e|_* + L eta^2 hi^2/2. The returned number bounds f(x^+) - f(x) + eta lo
+    |grad f(x)|_*. The arguments `lower`, `upper` and `error` are lo, hi and |e|_*.
     """
     return eta * (lower + upper) * error + L * (eta * upper) ** 2 / 2.0
 

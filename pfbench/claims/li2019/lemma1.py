@@ -138,12 +138,10 @@ class HalfGradient(OverriddenOracles):
 def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> ExaminationEvidence:
     """Compute which constant c lemma 1 needs with a half (printed) and a quarter of lambda_min.
 
-    The loss is (7); `printed` replaces the half.
-
-    In tau = c d/n, the same c must be enough for all n. For the curvature lambda_min/2, the needed
-    c grows by more than a factor 2 from the smallest n/d to the largest. For lambda_min/4 the
-    needed c falls to 0. These statements on c are about the worst rank-one directions that a
-    search finds.
+    The loss is (7); `printed` replaces the half. In tau = c d/n, the same c must be enough for all
+    n. For the curvature lambda_min/2, the needed c grows by more than a factor 2 from the smallest
+    n/d to the largest. For lambda_min/4 the needed c falls to 0. These statements on c are about
+    the worst rank-one directions that a search finds.
     """
     ratios = (10, 40, 160) if effort == "quick" else (10, 40, 160, 640)
 

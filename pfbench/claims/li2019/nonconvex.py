@@ -196,12 +196,11 @@ def examine_missing_convexity(
 ) -> ExaminationEvidence:
     """Examine (45) of li2019, the inequality of convexity between z and y, for a non-convex f.
 
-    (45) is f(z) + <grad f(z), y - z> <= f(y).
-
-    The proof uses it for z = z_k and y = y_{k-1}. The test function has negative curvature along a
-    direction w. So (45) fails between feasible points z and y = z + w. For y = theta_hat it holds,
-    even with (sigma_hat/2)|z - theta_hat|^2 added. Each ratio is 1 plus the violation divided by
-    |y - z|^2, or by delta0 along a run of conditional gradient sliding.
+    (45) is f(z) + <grad f(z), y - z> <= f(y). The proof uses it for z = z_k and y = y_{k-1}. The
+    test function has negative curvature along a direction w. So (45) fails between feasible points
+    z and y = z + w. For y = theta_hat it holds, even with (sigma_hat/2)|z - theta_hat|^2 added.
+    Each ratio is 1 plus the violation divided by |y - z|^2, or by delta0 along a run of conditional
+    gradient sliding.
     """
     rng = stream(seed, "G.1")
     problem = make_restricted_quadratic(rng, 64, 1, 1, excess=1.0)
@@ -243,11 +242,9 @@ def examine_stray_factor(
 ) -> ExaminationEvidence:
     """Examine (74) of li2019, whose right side has a factor L too many: L delta0/2^t.
 
-    (74) is 64 L delta0/(N (N+1) 2^t sigma_hat) <= L delta0/2^t.
-
-    Here N = ceil(8 sqrt(L/sigma_hat)). The factor L on the left is right, but the factor L on the
-    right is not: (74) fails for L below 64 kappa/(N (N+1)). `last_factor` is the factor on the
-    right as a function of L.
+    (74) is 64 L delta0/(N (N+1) 2^t sigma_hat) <= L delta0/2^t. Here N = ceil(8 sqrt(L/sigma_hat)).
+    The factor L on the left is right, but the factor L on the right is not: (74) fails for L below
+    64 kappa/(N (N+1)). `last_factor` is the factor on the right as a function of L.
     """
     rng = stream(seed, "(74)")
     L = 10.0 ** rng.uniform(-4.0, 4.0, size=200)

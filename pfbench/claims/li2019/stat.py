@@ -130,11 +130,9 @@ def _statistical_error_squared_as_printed(share: float) -> float:
 def _make_problem_and_flat_point(share: float, gap: float) -> tuple[KnownQuadratic, Floats]:
     """Return a problem with a flat direction, and a point with a small gap far from its minimiser.
 
-    The problem is `make_biased_minimiser_problem` for s = 1.
-
-    The point has the gap `gap`. From the minimiser, one reaches it by a move along the direction
-    in which f is nearly flat. A second move shrinks the nonzero entry of the true parameter as far
-    as the gap allows.
+    The problem is `make_biased_minimiser_problem` for s = 1. The point has the gap `gap`. From the
+    minimiser, one reaches it by a move along the direction in which f is nearly flat. A second move
+    shrinks the nonzero entry of the true parameter as far as the gap allows.
     """
     problem = make_biased_minimiser_problem(_WIDE, 1, share)
     w = scipy.linalg.hadamard(_WIDE)[-1] / _WIDE
@@ -177,9 +175,7 @@ def examine_squared_norm(
 ) -> ExaminationEvidence:
     """Examine (15) of li2019: |theta - theta_hat|^2 <= eps^2 where the gap is small.
 
-    theta_hat is the minimiser.
-
-    A gap is small if f(theta) - f(theta_hat) <= sigma_hat eps^2.
+    theta_hat is the minimiser. A gap is small if f(theta) - f(theta_hat) <= sigma_hat eps^2.
     """
     share = float(stream(seed, "(15)").uniform(0.2, 0.6))
     problem, printed = (

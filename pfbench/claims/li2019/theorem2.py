@@ -30,8 +30,6 @@ def variance_bound(L: float, squared: float, N: int, k: int) -> float:
     """Return the bound (52) of E|v_k - grad f(z_k)|^2 in inner iteration k: L^2 D_t^2/(N (k+1)^2).
 
     D_t^2 is `squared`, and v_k is the gradient estimate at z_k.
-
-    D_t^2 is `squared`.
     """
     return L**2 * squared / (N * (k + 1.0) ** 2)
 

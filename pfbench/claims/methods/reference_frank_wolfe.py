@@ -205,9 +205,7 @@ def page_batch_probability_and_shift(c: Constants) -> tuple[int, float, int]:
 def page_convex_bound(c: Constants, T: float) -> float:
     """Return the bound on f(x_T) - min f of PAGE-FW for convex f.
 
-    It is ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)).
-
-    Here C = L D^2 (1/2 + sqrt((2-p)/(pb))).
+    It is ((s-1)(s-2) h0 + 4 C T)/((T+s-1)(T+s-2)). Here C = L D^2 (1/2 + sqrt((2-p)/(pb))).
     """
     b, p, s = page_batch_probability_and_shift(c)
     C = max(c.L_f, c.L_ms) * c.D**2 * (0.5 + math.sqrt((2.0 / p - 1.0) / b))

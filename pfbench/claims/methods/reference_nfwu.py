@@ -45,8 +45,6 @@ def accuracies_at_size_switches(c: Constants) -> tuple[float, float]:
     """Return the two accuracies below which table 1 of shen2019 has other formulas for S and p.
 
     The first is for the estimator GE 4, and the second for GE 5.
-
-    Below them, the batch S and the period p have another formula.
     """
     L = max(c.L_f, c.L_ms)
     return L * L / (c.L2_ms * c.n**2), L * L / (c.L2_ms * c.n**1.5)

@@ -69,9 +69,7 @@ def requests_at_jumps(
 ) -> tuple[ScheduleRequest, ...]:
     """Return requests for accuracies just above and below those at which the smallest N changes.
 
-    N is the smallest integer for which the bound is at most the accuracy.
-
-    They are just above and just below the value of a bound at some N. If a term of the bound is
+    N is the smallest integer for which the bound is at most the accuracy. If a term of the bound is
     wrong by a thousandth of the bound, one of these requests gives another N. For each set of
     constants, the passed accuracies come first.
     """

@@ -37,9 +37,7 @@ def constant_alpha_bound_printed(
 ) -> float:
     """Return lemma D.3's bound of the gradient error sqrt(u_k), for constant alpha, as printed.
 
-    The error is that of uSCG.
-
-    The longest step is s = rho_2 gamma.
+    The error is that of uSCG. The longest step is s = rho_2 gamma.
     """
     noise = math.sqrt(alpha) + math.pow(1.0 - alpha / 2.0, k / 2.0)
     return math.sqrt(2.0) * L_f * s / alpha + noise * sigma
@@ -98,8 +96,6 @@ def recursion_bound_printed(u: float, alpha: float, L_f: float, s: float, sigma:
 def recursion_bound_sharper(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
     """Return pfbench's bound of the squared gradient error u_k by the previous one, `u`.
 
-    It follows from Young's inequality.
-
     The weights in Young's inequality are 1/(1-alpha) and 1/alpha. u_(k-1) is `u`, and alpha_k is
     `alpha`.
     """
@@ -113,9 +109,8 @@ def recursion_bound_sharper(u: float, alpha: float, L_f: float, s: float, sigma:
 def mean_squared_errors(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:
     """Return the mean squared errors, over all draws, of the averaged gradients d_1 .. d_K.
 
-    They are u_k = E|d_k - grad f(x_k)|_2^2.
-
-    With one component there are no draws, and one run is enough.
+    They are u_k = E|d_k - grad f(x_k)|_2^2. With one component there are no draws, and one run is
+    enough.
 
     Raises
     ------

@@ -75,8 +75,6 @@ def vanishing_alpha_bound_sharper(
 ) -> float:
     """Return pfbench's bound of SCG's mean Frank-Wolfe gap, for the alpha_k of theorem 5.7.
 
-    It uses a sharper bound of the gradient errors.
-
     The errors satisfy sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1).
     """
     D = 2.0 * rho * zeta

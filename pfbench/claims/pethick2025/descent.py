@@ -15,8 +15,6 @@ def descent_bound(
     """Return lemma D.1's bound of the mean |grad f(x_k)|_* over K iterations, for a gradient error.
 
     It is Delta/(rho gamma K) + L rho gamma/2 + 2 zeta error.
-
-    Lemma D.1 bounds the mean of |grad f(x_k)|_* over K iterations.
     """
     return delta / (rho * gamma * K) + L * rho * gamma / 2.0 + 2.0 * zeta * error
 

@@ -320,8 +320,6 @@ class SignOfZero(FaultyBallProblem):
     """Faulty minimisation that returns a vertex even where the gradient leaves entries open.
 
     It uses sgn(0) = 1 and completed singular vectors.
-
-    So it returns a vertex even for the gradient 0.
     """
 
     def lo(self, g: Gradient) -> Point:

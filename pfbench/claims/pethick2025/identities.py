@@ -129,8 +129,6 @@ def check_distance(trial: Trial, *, is_constrained: bool) -> Evidence:
     """Test SCG's |x_k| <= rho, or uSCG's |x_k - x_1| <= rho gamma (k - 1), in the norm.
 
     The former is tested if `is_constrained`.
-
-    The distances are measured in the norm of the problem.
     """
     parts = {}
     for instance in trial.claim.instances:

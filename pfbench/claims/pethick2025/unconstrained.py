@@ -85,8 +85,6 @@ def vanishing_alpha_bound_sharper(
 ) -> float:
     """Return pfbench's bound of uSCG's mean |grad f(x_k)|_*, for the alpha_k of theorem 5.5.
 
-    It uses a sharper bound of the gradient errors.
-
     The errors satisfy sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1), with gamma =
     K^(-3/4).
     """

@@ -51,8 +51,6 @@ def contraction_factor(
 def suboptimality_bound(spread: float, sigma_hat: float, rho: float) -> float:
     """Return <g, a - w>^2/(2 mu delta^2), an upper bound of f(x) - min f; <g, a - w> is `spread`.
 
-    delta is the pyramidal width.
-
     <g, a - w> is `spread`, the modulus of strong convexity mu is `sigma_hat`, and the pyramidal
     width delta is `rho`.
     """

@@ -26,10 +26,8 @@ TRIANGLE = np.array([[0.0, 1.0], [-1.0, 0.0], [1.0, 0.0]])
 def triangle(along: float, below: float) -> IndefiniteQuadratic:
     """Return |x - z|^2/2 on a triangle, from its tip; z is below the lower edge, on which x* lies.
 
-    The vertices are (0, 1), the tip, (-1, 0) and (1, 0).
-
-    The point z = (along, -below) lies below the lower edge. So the minimiser is (along, 0), and
-    all vertices but the tip are on its face.
+    The vertices are (0, 1), the tip, (-1, 0) and (1, 0). The point z = (along, -below) lies below
+    the lower edge. So the minimiser is (along, 0), and all vertices but the tip are on its face.
     """
     z = np.array([along, -below])
     lower = 0.5 * below**2 - 0.5 * float(z @ z)
@@ -78,11 +76,8 @@ _OPEN = {"step": "open-loop", "offset": 4.0}
 def settling_step(L_f: float, D: float, kappa: float) -> int:
     """Return the step S from which all linear minimisers are vertices of the face with x*.
 
-    S = 16 L^2 D^4/(3 kappa^2), at least 1.
-
-    All linear minimisations from step S on return vertices of the face that contains x*. kappa is
-    the constant of strict complementarity: the least <grad f(x*), v - x*> over vertices v off the
-    face.
+    S = 16 L^2 D^4/(3 kappa^2), at least 1. kappa is the constant of strict complementarity: the
+    least <grad f(x*), v - x*> over vertices v off the face.
     """
     return max(1, math.ceil(16.0 * L_f**2 * D**4 / (3.0 * kappa**2) * (1.0 - 1e-12)))
 
@@ -92,12 +87,10 @@ def face_bound(
 ) -> float:
     """Return the bound of f(x_t) - min f once the linear minimisers stay on a face, at t >= S.
 
-    It is K/((t+2)(t+3)).
-
-    beta is the distance of x* from the boundary of its face, and G the largest |grad f|. The total
-    weight of vertices off the face decreases as t^-4. The gap is V >= h + beta |P grad f|, where P
-    projects onto the directions of the face. So (t+3)(t+2) h_t grows only where h_t <= 32 L^2
-    D^4/(beta^2 mu (t+4)^2).
+    It is K/((t+2)(t+3)). beta is the distance of x* from the boundary of its face, and G the
+    largest |grad f|. The total weight of vertices off the face decreases as t^-4. The gap is V >= h
+    + beta |P grad f|, where P projects onto the directions of the face. So (t+3)(t+2) h_t grows
+    only where h_t <= 32 L^2 D^4/(beta^2 mu (t+4)^2).
     """
     size = L_f * D**2
     early = 8.0 * size * (S + 2.0) / 3.0

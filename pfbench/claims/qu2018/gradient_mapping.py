@@ -273,12 +273,10 @@ def decide_exponents(
 ) -> tuple[Decisions, Decisions, Decisions, int]:
     """Decide the exponents of 1/epsilon in component gradients and in LO calls, and check outputs.
 
-    LO calls are linear minimisations.
-
-    The component gradients to the target must have the exponent `claimed`, on the l1 ball also
-    after tuning. The linear minimisations must have the exponent 2. An output is good if the mean
-    of |G|^2 over it is at most epsilon. The result has the decisions on both kinds of calls and on
-    outputs, each by problem family, and the number of runs.
+    LO calls are linear minimisations. The component gradients to the target must have the exponent
+    `claimed`, on the l1 ball also after tuning. The linear minimisations must have the exponent 2.
+    An output is good if the mean of |G|^2 over it is at most epsilon. The result has the decisions
+    on both kinds of calls and on outputs, each by problem family, and the number of runs.
     """
     sfo, lo, output, runs = Decisions(), Decisions(), Decisions(), 0
     for name, sweep in sweeps.items():

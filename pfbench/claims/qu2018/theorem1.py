@@ -252,10 +252,8 @@ def check_rate(trial: Trial) -> Evidence:
 def _run_to_target(trial: Trial, T: int) -> RunCost:
     """Return the cost of NCGS with option I until |G|^2 <= eps on a chain of T links.
 
-    eps is (mu/l)^2.
-
-    About 80 iterations are needed for each link. A run with more than 1000 + 120 T iterations
-    counts as censored.
+    eps is (mu/l)^2. About 80 iterations are needed for each link. A run with more than 1000 + 120 T
+    iterations counts as censored.
     """
     problem = CHAIN(T=T)
     epsilon = (problem.mu / chain_smoothness()) ** 2

@@ -66,10 +66,7 @@ SMALL_NOISE = make_instance(make_noisy_ball_quadratic, d=3, n=6, radius=4.0, noi
 def check_weighted_mean(trial: Trial) -> Evidence:
     """Test the bound of the weighted mean of E|g|^2, and the number of component gradients.
 
-    g is the stochastic gradient mapping.
-
-    The stochastic gradient mapping is g(theta_md_k, G_k, beta), where G_k is the gradient
-    estimate.
+    The stochastic gradient mapping is g(theta_md_k, G_k, beta), where G_k is the gradient estimate.
     """
     long = trial.choose_by_effort(200, 600)
     samples = {
@@ -110,9 +107,8 @@ def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) ->
 def check_rate(trial: Trial) -> Evidence:
     """Test how component gradients and LO calls grow in 1/eps, and that the mean |G|^2 is <= eps.
 
-    The mean is over the draw of the output. LO calls are linear minimisations.
-
-    The calls are component gradients and linear minimisations, with the schedule for eps.
+    The mean is over the draw of the output. LO calls are linear minimisations. The calls are
+    component gradients and linear minimisations, with the schedule for eps.
     """
 
     def sweep(problem: Instance, first: int) -> ScheduleSweep:

@@ -44,9 +44,7 @@ def uniform_output_bound(L: float, delta: float, T: int) -> float:
 def component_gradient_count(n: int, batch: int, period: int, T: int) -> int:
     """Return (T/m)(n + 2bm), the component gradients in T iterations with period m and batch b.
 
-    m divides T.
-
-    m is `period`, and b is `batch`.
+    m divides T. m is `period`, and b is `batch`.
     """
     return T // period * (n + 2 * batch * period)
 
@@ -68,10 +66,8 @@ def make_spread_ball_quadratic(
 def make_slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
     """Return a linear function on a box whose end is just reached by the last of T steps.
 
-    The components are equal.
-
-    The step size is 1/(3L). Every gradient mapping equals the constant gradient, as the end of the
-    box is just reached.
+    The components are equal. The step size is 1/(3L). Every gradient mapping equals the constant
+    gradient, as the end of the box is just reached.
     """
     return indefinite.make_quadratic_linear_along_box(1.0, T / 3.0, 1000.0, n=8)
 
@@ -79,11 +75,9 @@ def make_slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
 def make_opposed_curvature_problem(T: int, n: int) -> indefinite.IndefiniteQuadratic:
     """Return f(x) = -g x on an interval of T steps, as a mean of components of opposed curvature.
 
-    Each step is g/3 long.
-
-    f is the mean of -g x + x^2/2 and -g x - x^2/2. Everywhere but at the end |G|^2 = g^2 = 3000/T,
-    with L = 1 and Delta = 1000. So only the end has a smaller |G|^2, and errors of the estimate
-    change the lengths of the steps.
+    Each step is g/3 long. f is the mean of -g x + x^2/2 and -g x - x^2/2. Everywhere but at the end
+    |G|^2 = g^2 = 3000/T, with L = 1 and Delta = 1000. So only the end has a smaller |G|^2, and
+    errors of the estimate change the lengths of the steps.
     """
     g = math.sqrt(3000.0 / T)
     length, signs = T * g / 3.0, np.resize([1.0, -1.0], n)

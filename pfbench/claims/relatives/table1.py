@@ -95,10 +95,8 @@ def make_ball_slope_problem(
 def uniform_simplex_problem(epsilon: float = 0.06, n: int = 4) -> SeparableQuadratic:
     """Return |x - 1/d|^2/2 on the simplex of d = 2/epsilon vertices, from a vertex.
 
-    All components are equal.
-
-    After t linear minimisations, at most t + 1 entries are positive. So f(x) - min f >= (1/(t+1) -
-    1/d)/2 for every method.
+    All components are equal. After t linear minimisations, at most t + 1 entries are positive. So
+    f(x) - min f >= (1/(t+1) - 1/d)/2 for every method.
     """
     d = math.ceil(2.0 / epsilon)
     vertex, ones = np.eye(d)[0], np.ones(d)

@@ -217,9 +217,8 @@ def single_draw_variance(
 ) -> float:
     """Return the variance of single draws: of a component gradient, or of a component difference.
 
-    It is E|d_i - E d_i|^2.
-
-    The components of the problem repeat after 2 (d-1), so only these are enumerated.
+    It is E|d_i - E d_i|^2. The components of the problem repeat after 2 (d-1), so only these are
+    enumerated.
 
     Parameters
     ----------

@@ -153,12 +153,10 @@ def examine_missing_increment(
 ) -> ExaminationEvidence:
     """Examine shen2019's mean value formula, from which the factor x - x~ is missing.
 
-    The correct formula is grad f_i(x) - grad f_i(x~) = f_i''(x-bar) (x - x~).
-
-    The formula is tested in one variable. As printed, the factor x - x~ is missing. For each
-    component and two lengths of x - x~, a point x-bar is searched among 1001 points of the
-    segment. The ratio is that of the left side to the nearest right side. In units of length u,
-    the missing factor 1 becomes u.
+    The correct formula is grad f_i(x) - grad f_i(x~) = f_i''(x-bar) (x - x~). The formula is tested
+    in one variable. For each component and two lengths of x - x~, a point x-bar is searched among
+    1001 points of the segment. The ratio is that of the left side to the nearest right side. In
+    units of length u, the missing factor 1 becomes u.
     """
     rng = stream(seed, "mean value")
     problem = LogCosh(rng.uniform(0.5, 1.5, (9, 1)), rng.uniform(-0.3, 0.3, 9), L2Ball(1, 1.0))
@@ -191,9 +189,7 @@ def _second_derivative(problem: LogCosh, item: Any, s: float) -> float:
 def _ratio_to_nearest(number: float, values: Floats) -> float:
     """Return the ratio, at least 1, of a number to the nearest value of a sampled function.
 
-    The function is continuous.
-
-    The function is given by samples, `values`. All numbers are positive.
+    The function is continuous, and `values` are samples of it. All numbers are positive.
     """
     return float(max(1.0, number / values.max(), values.min() / number))
 
@@ -251,10 +247,9 @@ def examine_mean_value(
 def _ratio_to_quarter_law_and_max_deviation() -> tuple[float, float]:
     """Return CASVRG's variance over its law with 1/4, and CASPIDERG's largest relative deviation.
 
-    Both test the integral form on a forced path.
-
-    The two numbers are the variance of CASVRG over its law with 1/4, and the largest relative
-    deviation of CASPIDERG's steps from eta^4 (i-1/2)^2.
+    Both numbers test the integral form of the mean value theorem on a forced path: they are the
+    variance of CASVRG over its law with 1/4, and the largest relative deviation of CASPIDERG's
+    steps from eta^4 (i-1/2)^2.
     """
     problem, eta, p = ForcedPath(2, 2, L=1.0, L2=1.0), 1e-3, 20
     points = [np.array([i * eta, 0.0]) for i in range(p + 1)]

@@ -83,10 +83,8 @@ def check_sagafw_rate(trial: Trial) -> Evidence:
 def _sfo_beyond_table(trial: Trial, problem: LogCosh, share: float, seed: int) -> float:
     """Return a run's component gradients, without the table's, until the gap falls to `share`.
 
-    The gap is in units of the first gap.
-
-    The n component gradients that fill the table are not counted. The result is infinite if the
-    run ends before.
+    The gap is in units of the first gap. The n component gradients that fill the table are not
+    counted. The result is infinite if the run ends before.
     """
     x, constants = problem.start(), problem.constants(problem.start())
     g = problem.gradient(x)

@@ -198,12 +198,10 @@ def examine_sizes_under_scaling_of_f(
 ) -> ExaminationEvidence:
     """Examine whether printed S and p are the same for c f as for f, by the error for several c.
 
-    L, L2 and eps are multiplied by c = 1/16, 1 and 16.
-
-    S and p should be the same for each c. The printed p treats L^-1/2 and the like as pure
-    numbers. So the error is 1/L^2 times what it is for L = 1. As printed, it should be at most
-    eps^2. In matrix recovery L = 1/sqrt n and L2 = 1.38/sqrt n; for these constants, the ratio of
-    the law to eps^2 is reported.
+    L, L2 and eps are multiplied by c = 1/16, 1 and 16. S and p should be the same for each c. The
+    printed p treats L^-1/2 and the like as pure numbers. So the error is 1/L^2 times what it is for
+    L = 1. As printed, it should be at most eps^2. In matrix recovery L = 1/sqrt n and L2 =
+    1.38/sqrt n; for these constants, the ratio of the law to eps^2 is reported.
     """
     created = schedule or partial(compute_printed_sizes, estimator)
     n, rng = 4096, stream(seed, "4")
@@ -240,9 +238,7 @@ def examine_small_epsilon(
 ) -> ExaminationEvidence:
     """Examine section 4.1's S and p for epsilon <= L/(L2 n^2), by the measured error.
 
-    S = 1, L = 1 and L2 = 4.
-
-    For L2 = 1/4, the product p S is below n instead.
+    S = 1, L = 1 and L2 = 4. For L2 = 1/4, the product p S is below n instead.
     """
     created, rng = (schedule or partial(compute_printed_sizes, "casvrg"), stream(seed, "small"))
     problem = ForcedPath(32, 2, length=0.25, L=0.0, L2=4.0)

@@ -123,9 +123,8 @@ class PathCase:
     def sfo_per_iteration(self, p: int, seed: int) -> float:
         """Return the component gradients per iteration for a period, with the least batch for (9).
 
-        (9) is the condition on the error.
-
-        The result is at most n, because a full gradient has no error.
+        (9) is the condition on the error. The result is at most n, because a full gradient has no
+        error.
         """
         return min(self._sfo_per_iteration_without_cap(p, seed), float(self.n))
 

@@ -42,8 +42,6 @@ CHAIN = make_instance(resisting_chain, T=10)
 def check_lower_bound(trial: Trial) -> Evidence:
     """Test the lower bound: certify each method's gap before T calls; count calls to V <= eps D.
 
-    The calls are counted on the rescaled family.
-
     On the rescaled family, the number of calls is compared with the bound T(eps).
     """
     from pfbench.resisting import certify, run_family
@@ -134,11 +132,10 @@ def examine_internal_queries(
 ) -> ExaminationEvidence:
     """Examine theorem 5.1 with queries inside a step: two LO calls reach a stationary point.
 
-    LO calls are linear minimisations.
-
-    The two linear minimisations return u_0 and u_1 with the mean z. The points x_0 = 0, x_1 = u_0
-    and x_2 = (u_0 + u_1)/2 satisfy (14), whatever the hidden directions are. If internal queries
-    are forbidden, Frank-Wolfe against the resisting oracle keeps V >= 0.04 D before T.
+    LO calls are linear minimisations. The two linear minimisations return u_0 and u_1 with the mean
+    z. The points x_0 = 0, x_1 = u_0 and x_2 = (u_0 + u_1)/2 satisfy (14), whatever the hidden
+    directions are. If internal queries are forbidden, Frank-Wolfe against the resisting oracle
+    keeps V >= 0.04 D before T.
     """
     from pfbench.resisting import certify, make_contestant
     from pfbench.resisting.resisting_oracle import make_resisting_chain

@@ -88,11 +88,9 @@ def _sfo_ratios_and_spider_success(
 ) -> tuple[float, float, float]:
     """Return two ratios of SpiderBoost's to SPIDER's calls, and whether SPIDER gets below epsilon.
 
-    The third number is 1 if SPIDER reached epsilon/`_BELOW`, else 0.
-
     The ratios are those of SpiderBoost to SPIDER, to epsilon and to epsilon/`_BELOW`. A ratio is
-    infinite if SpiderBoost fails. If SPIDER fails, the second ratio is an upper bound, with all
-    the calls of SPIDER's run, and the third number is 0.
+    infinite if SpiderBoost fails. If SPIDER fails, the second ratio is an upper bound, with all the
+    calls of SPIDER's run, and the third number is 0, else 1.
     """
     constants = problem.constants(problem.start())
     epsilon = 0.1 * float(np.linalg.norm(problem.gradient(problem.start())))

@@ -86,8 +86,6 @@ def growth_bound(c: GrowthConstants, a: Any, t: int) -> float:
     """Return the bound of f(x_t) - min f on a ball: h_0 times the product of its factors.
 
     The factors are 1 - eta_s + kappa eta_s^2 for s < t.
-
-    The product is a bound of h_t = f(x_t) - min f.
     """
     steps = [open_loop_step(a.step, a.offset, s) for s in range(t)]
     return c.initial * math.prod(1.0 - eta + c.kappa * eta**2 for eta in steps)
