@@ -156,7 +156,7 @@ class KatyushaNS(ProxKatyushaNS):
 
 @dataclass(frozen=True, kw_only=True)
 class ProxRSAG(AcceleratedMethod):
-    """Randomised stochastic accelerated gradient with a constant batch.
+    """Randomised stochastic accelerated gradient (RSAG) with proximal steps and a constant batch.
 
     alpha_k = 2/(k+1)
     x_md = (1 - alpha_k) x_ag + alpha_k x

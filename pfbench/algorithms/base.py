@@ -177,7 +177,7 @@ class Algorithm(ABC):
 
     @classmethod
     def practical(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm with a practical schedule for accuracy `epsilon`.
+        """Return the algorithm with a practical schedule for accuracy `epsilon`, not a theorem's.
 
         The constants of a practical schedule are not those of a theorem.
 
@@ -240,7 +240,7 @@ class Algorithm(ABC):
 
     @classmethod
     def list_required_parameters(cls) -> list[str]:
-        """Return the names of the parameters without a default."""
+        """Return the names of the parameters that have no default."""
         return [f.name for f in fields(cls) if f.default is MISSING]
 
 

@@ -83,12 +83,12 @@ class AlgorithmChoice:
 
     @property
     def assumes(self) -> frozenset[str]:
-        """Names of the assumptions of the algorithm's theorem, as in `ASSUMPTIONS`."""
+        """Names of the assumptions of the algorithm's theorem; they are keys of `ASSUMPTIONS`."""
         return self.algorithm_class.assumes
 
     @property
     def _overridden_parameters(self) -> set[str]:
-        """Names of the explicit parameters that a schedule would otherwise set."""
+        """Names of the given parameters that a schedule would otherwise set."""
         return set(self.algorithm_class.schedule_parameters & set(self.parameters))
 
     def resolve(self, constants: Constants) -> tuple[Algorithm, str]:

@@ -226,7 +226,7 @@ class FrankWolfe(Algorithm):
         return min(max(gap, 0.0) / self.curvature, 1.0)
 
     def _compute_short_step_size(self, gap: float, length: float) -> float:
-        """Return the step in [0, 1] that minimises the quadratic upper bound of f.
+        """Return the short step: it minimises the quadratic upper bound of f along the direction.
 
         It is 0 if the direction is not a descent direction.
         """
@@ -277,7 +277,7 @@ class BacktrackingState:
         return cls(M, value)
 
     def find_step_size(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
-        """Return the step size by backtracking.
+        """Return the step size from x toward v that the search finds; it updates this state.
 
         If v is no descent direction, return 0 without any query.
         """

@@ -61,7 +61,7 @@ class Guarantee:
 
     @property
     def description(self) -> str:
-        """Guarantee as one line of text."""
+        """Guarantee as one line of text: criterion, bound, and for which iterate it holds."""
         return f"{self.criterion} <= {self.bound_text}: {WHERE[self.location]}"
 
 

@@ -262,13 +262,13 @@ class ConvexFW(EstimatorAlgorithm):
         return 2.0 / (t + 2.0) if self.step is None else self.step
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the next iterate, by a Frank-Wolfe step of size gamma_t."""
+        """Return the next iterate: a Frank-Wolfe step of size gamma_t along the estimate g."""
         return combine(x, ask.lo(g), self.gamma(t))
 
 
 @dataclass(frozen=True, kw_only=True)
 class OneSampleFW(ConvexFW):
-    """Base class of Frank-Wolfe methods along averages of gradients, with steps 2/(t+2).
+    """Base class of Frank-Wolfe methods along averages of batch gradients, with steps 2/(t+2).
 
     The weight of the newest gradient in the average decreases.
     """
@@ -295,7 +295,7 @@ class OneSFW(OneSampleFW):
 
     @property
     def estimator(self) -> STORM:
-        """STORM gradient estimator, by default with alpha_t = 1/(t+1)."""
+        """STORM gradient estimator, by default with the weights alpha_t = 1/(t+1)."""
         return STORM(self.batch, self.alpha or VanishingWeights(1.0))
 
     @classmethod
@@ -314,7 +314,7 @@ class OneSFW(OneSampleFW):
 
 
 class MomentumSFW(OneSampleFW):
-    """Frank-Wolfe along a heavy-ball average of gradients, with alpha_t = (t+1)^(-2/3)."""
+    """Frank-Wolfe along a heavy-ball average, whose newest gradient has the weight (t+1)^(-2/3)."""
 
     name = "momentum-sfw"
     summary = "stochastic Frank-Wolfe with momentum for convex f"
@@ -324,7 +324,7 @@ class MomentumSFW(OneSampleFW):
 
     @property
     def estimator(self) -> HeavyBall:
-        """Heavy-ball gradient estimator, by default with alpha_t = (t+1)^(-2/3)."""
+        """Heavy-ball gradient estimator, by default with the weights alpha_t = (t+1)^(-2/3)."""
         return HeavyBall(self.batch, self.alpha or VanishingWeights(2 / 3))
 
     @classmethod

@@ -61,7 +61,7 @@ class Natasha15(Algorithm):
 
     @property
     def period(self) -> int:
-        """Number m = B/(p b) of steps in a sub-epoch, at least 1."""
+        """Number m = B/(p b) of steps in a sub-epoch, but at least 1."""
         return max(1, self.snapshot // (self.subepochs * self.batch))
 
     @classmethod

@@ -150,7 +150,7 @@ class NFWUSG(NFWU):
 
     @property
     def estimator(self) -> SG:
-        """Mini-batch gradient estimator (GE 1 of the paper)."""
+        """Mini-batch gradient estimator (GE 1 of shen2019)."""
         return SG(self.batch)
 
     @classmethod
@@ -172,7 +172,7 @@ class EpochNFWU(NFWU):
 
     @property
     def estimator(self) -> Estimator:
-        """Gradient estimator with the batch and the period of this method."""
+        """Gradient estimator with the batch and the period of full gradients of this method."""
         return self.estimator_class(self.batch, self.period)
 
 

@@ -246,7 +246,7 @@ class MuonNesterov(Muon):
 
 @dataclass(frozen=True, kw_only=True)
 class Signum(Muon):
-    """Signum, which steps by the signs of averaged gradients.
+    """Signum: steps along the signs of averaged gradients.
 
     The step eta of its source is gamma rho.
     """

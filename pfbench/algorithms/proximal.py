@@ -56,7 +56,7 @@ class ProximalMethod(EstimatorAlgorithm):
         return self.asks - {"gradient"} if online else self.asks
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the next iterate, by a proximal step from x."""
+        """Return the next iterate: a proximal step from x along the estimate g."""
         return ask.prox(x, g, self.step)
 
 

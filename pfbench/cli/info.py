@@ -114,7 +114,7 @@ def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Described:
     ]
     schedule = [
         f'To use it, give only the accuracy, as in "{item.name}[epsilon=0.1]":',
-        f"{theory}.",
+        f"This gives {theory}.",
         f"It guarantees {promises}." if promises else "",
         f"It changes with the units of f and x: {scale_dependence}." if scale_dependence else "",
         "An explicit parameter replaces that of the schedule; the schedule is then `explicit`.",

@@ -55,7 +55,7 @@ def latest_coin(estimate_function: Estimate) -> bool | None:
 
 @dataclass(frozen=True)
 class Estimator(ABC):
-    """Base class of gradient estimators with batch size S.
+    """Base class of gradient estimators that draw batches of size `batch`.
 
     By default, batches are drawn uniformly with replacement.
 

@@ -30,7 +30,7 @@ class VanishingWeights:
             check_real(name, getattr(self, name), above=0.0)
 
     def __call__(self, t: int) -> float:
-        """Return the weight alpha_t of iteration t."""
+        """Return the weight alpha_t of the newest gradient in iteration t."""
         return min(1.0, self.scale * math.pow(t + self.offset, -self.power))
 
 
@@ -56,7 +56,7 @@ class AveragingEstimator(Estimator):
         return self.alpha(t) if isinstance(self.alpha, VanishingWeights) else self.alpha
 
     def first_estimate(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Gradient:
-        """Return the first estimate, at x: the mean over a batch of size `snapshot`."""
+        """Return the first estimate: the mean gradient at x over a batch of size `snapshot`."""
         return ask.batch(ask.sample(rng, self.snapshot or self.batch), x)
 
 

@@ -75,7 +75,7 @@ class SVRG(EpochEstimator):
 
 @dataclass(frozen=True)
 class DoublingSPIDER(Estimator):
-    """SPIDER estimator whose epochs double in length.
+    """SPIDER estimator with epochs that double in length.
 
     Epoch s = 0, 1, ... has 2^s iterations, with batches of size 2^s. The field `batch` is not
     used.

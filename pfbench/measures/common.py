@@ -24,7 +24,7 @@ def view_and_gradient(problem: Problem, x: Point) -> tuple[Point, Gradient]:
 
 
 def value(problem: Problem, state: State) -> float:
-    """Return f(x)."""
+    """Return the value f(x) at the state's point x."""
     number: float = unwrap_scalar("value(x)", problem.value(view(state.x)))
     return number
 
@@ -70,7 +70,7 @@ def _gap_rounding_tolerance(problem: Problem, x: Point, g: Gradient) -> float:
 
 
 def gradient_mapping_lambda(problem: Problem, state: State) -> float | None:
-    """Return the problem's lambda = 1/(2 max(L_f, L_ms)), the same for all algorithms.
+    """Return the problem's lambda = 1/(2 max(L_f, L_ms)) of the gradient mapping.
 
     The result is None if the problem does not state L_f or L_ms.
     """
@@ -79,7 +79,9 @@ def gradient_mapping_lambda(problem: Problem, state: State) -> float | None:
 
 
 def gradient_mapping_sq(problem: Problem, state: State, lam: float | None = None) -> float | None:
-    """Return |G_lambda(x)|^2 with G_lambda(x) = (x - proj(x - lambda grad f(x)))/lambda.
+    """Return the squared norm of the gradient mapping G_lambda at the state's point x.
+
+    G_lambda(x) = (x - proj(x - lambda grad f(x)))/lambda.
 
     By default, lambda is the problem's. The result is None if the problem has no lambda, or refuses
     the projection of a matrix with more than 4 000 000 entries.

@@ -82,7 +82,7 @@ class Oracles:
         raise AttributeError(f"'Oracles' object has no attribute '{name}'")
 
     def sample(self, rng: np.random.Generator, size: int) -> Indices:
-        """Return `size` independent draws of xi; for a finite sum, indices. No call is counted.
+        """Return `size` samples; of a finite sum, these are component indices. No call is counted.
 
         Draws are values: `batch` and `difference` may take the same draws at several points.
         """
@@ -115,7 +115,7 @@ class Oracles:
         return checks.check_gradient_answer("batch", g)
 
     def difference(self, sample: Indices, x: Point, y: Point) -> Gradient:
-        """Return the mean of grad f_i(x) - grad f_i(y) over the sample: 2 len(sample) SFO."""
+        """Return the mean of grad f_i(x) - grad f_i(y) over a sample, counted as 2 SFO a draw."""
         if sample.__class__ is not _ARRAY or sample.dtype is not _INDEX or sample.ndim != 1:
             sample = as_indices(sample)
         checks = self._checks
@@ -153,7 +153,7 @@ class Oracles:
         return number
 
     def prox(self, x: Point, g: Any, lam: float) -> Point:
-        """Return the proximal map (for a set, the projection) of x - lam g: 1 PO.
+        """Return the proximal map (for a set, the projection) of x - lam g, counted as 1 PO.
 
         Without a set and a penalty, the result is x - lam g and no call is counted.
         """
@@ -245,11 +245,11 @@ class CountedTable:
         return self._table.mean
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
-        """Return the mean of grad f_i(x) - a_i over the sample: len(sample) SFO."""
+        """Return the mean over the sample of grad f_i(x) - a_i, counted as len(sample) SFO."""
         return self._count_and_query("table difference", self._table.difference, sample, x)
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
-        """Return the `difference`, then store grad f_i(x) as the new a_i: len(sample) SFO."""
+        """Return the `difference`, then store grad f_i(x) as a_i; counted as len(sample) SFO."""
         return self._count_and_query("table replacement", self._table.replace, sample, x)
 
     def _count_and_query(

@@ -39,7 +39,7 @@ ORTHONORMAL = 1e-10
 
 @dataclass(frozen=True)
 class Certificate:
-    """Measured results of one algorithm; `certified` states whether they prove the bound.
+    """Results of one algorithm against the resisting oracle; `certified`: they prove its bound.
 
     Attributes
     ----------

@@ -75,7 +75,7 @@ def max_epsilon(T: int) -> float:
 def run_family(
     algorithms: Sequence[str], epsilons: Sequence[float], *, limit: int = MOST, seed: int = 0
 ) -> list[FamilyRun]:
-    """Return the number of calls of each algorithm until V <= epsilon D, for each epsilon.
+    """Run each algorithm for each epsilon; return its LO calls until V <= epsilon D and the bound.
 
     Parameters
     ----------

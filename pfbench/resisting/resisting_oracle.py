@@ -88,7 +88,7 @@ class CountingBackend(ABC):
         """Return the gradient at x, shape (d,), without counting it."""
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x, shape (d,)."""
+        """Return the gradient at x, shape (d,), and count one query."""
         self.count(fo=1, sfo=1)
         return self._gradient(x)
 
@@ -109,7 +109,7 @@ class CountingBackend(ABC):
         return Counts(**self._tally)
 
     def count(self, **amounts: int) -> None:
-        """Add numbers of calls, by kind, to the counts."""
+        """Add the given numbers of calls, by kind, to the counts."""
         for name, amount in amounts.items():
             self._tally[name] += amount
 
@@ -274,7 +274,7 @@ class ResistingOracle(CountingBackend):
     def _record(
         self, kind: str, *, number: float = 0.0, weight: float = 0.0, **vectors: Floats
     ) -> None:
-        """Add an event to the transcript, if one is recorded."""
+        """Add an event to the transcript, unless the oracle records none."""
         if self._recorder is not None:
             rows = {
                 name: self._recorder.find_or_add_row(vector) for name, vector in vectors.items()

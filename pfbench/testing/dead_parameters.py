@@ -28,7 +28,7 @@ _LONGER = 10
 def no_dead_parameter(
     make: Stepper, *, alternatives: Mapping[str, Any] = MappingProxyType({}), **hyper: Any
 ) -> None:
-    """Check that each parameter of an optimiser has an effect on its iterates.
+    """Check that each given parameter of an optimiser has an effect on its iterates.
 
     Each parameter is halved, doubled, increased by one or flipped, while the others are fixed. A
     parameter is dead if no such change affects any bit of the iterates in double precision. The

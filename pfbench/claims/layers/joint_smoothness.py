@@ -323,14 +323,14 @@ class FirstLayerAlone(OverriddenOracles):
     """Faulty linear minimisation that moves only the first layer."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> with zeros in all layers but the first."""
+        """Return the minimiser of <g, v>, with all layers but the first set to 0."""
         v = np.array(self._original.lo(g))
         v[self._original.norm.balls[0].shape[0] :] = 0.0
         return v
 
 
 class HalfAsFar(OverriddenOracles):
-    """Faulty linear minimisation that moves each layer half as far."""
+    """Faulty linear minimisation that moves each layer only half as far as its radius."""
 
     def lo(self, g: Gradient) -> Point:
         """Return half of the minimiser of <g, v>."""

@@ -251,7 +251,7 @@ def examine_stray_factor(
     kappa = 10.0 ** rng.uniform(0.0, 4.0, size=200)
 
     def max_ratio(L: Floats, N: Floats) -> float:
-        """Return the largest ratio of the left side of (74) to its right side."""
+        """Return the largest ratio of (74)'s left side to its right side, over several L and N."""
         return float(
             np.max(64.0 * kappa / (N * (N + 1.0)) / np.array([last_factor(item) for item in L]))
         )

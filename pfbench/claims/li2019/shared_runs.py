@@ -105,7 +105,7 @@ class SolvedProblem:
 
     @property
     def N(self) -> int:
-        """Number N_t of inner iterations in each outer iteration."""
+        """Number N_t of inner iterations in each outer iteration, by li2019's schedule."""
         return inner_iteration_count(self.constants.L_f, self.constants.sigma_hat)
 
     def compute_squared_distance_bound(self, t: int) -> float:
@@ -201,7 +201,7 @@ def bound_ratio(measured: float, bound: float) -> float:
 
 
 def decide_exact_count(measured: int, claimed: int) -> Decision:
-    """Decide whether a count equals the claimed count."""
+    """Decide whether a measured count equals the claimed count."""
     ratios = [measured / claimed, claimed / measured if measured else math.inf]
     return decide_inequality(ratios, rounding=0.0)
 

@@ -67,7 +67,7 @@ def make_matrix_problem(norm: str) -> NormedProblem:
 
 
 def blocks() -> NormedProblem:
-    """Return |x|^2/2 in a product norm of three balls with different radii.
+    """Return |x|^2/2 in a product of the norms of three balls with different radii.
 
     The three blocks of x have the spectral norm, the largest column norm, and the l-infinity norm.
     """
@@ -290,7 +290,7 @@ class ZetaOne(FaultyBallProblem):
 
 
 class DiameterForRadius(FaultyBallProblem):
-    """Faulty constant zeta from the Euclidean diameter D_2, not the radius rho_2."""
+    """Faulty constant zeta, computed from the Euclidean diameter D_2, not the radius rho_2."""
 
     class Ball(FaultyBallProblem.Ball):
         """Faulty ball that states twice the true zeta."""
@@ -302,7 +302,7 @@ class DiameterForRadius(FaultyBallProblem):
 
 
 class JointlyScaledRows(FaultyBallProblem):
-    """Faulty minimisation that divides the whole gradient by its length.
+    """Faulty minimisation that divides the whole gradient by one length, not each row by its own.
 
     The right minimisation divides each row or singular value by its own length.
     """
@@ -311,7 +311,7 @@ class JointlyScaledRows(FaultyBallProblem):
         """Faulty ball whose minimiser is the gradient divided by its Euclidean length."""
 
         def lo_zero_if_undetermined(self, g: Gradient) -> Point:
-            """Return -radius g/|g|_2, and 0 for g = 0."""
+            """Return the faulty minimiser -radius g/|g|_2, and 0 for g = 0."""
             size = float(np.linalg.norm(g))
             return -self.radius * g / size if size else 0.0 * g
 

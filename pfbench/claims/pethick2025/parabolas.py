@@ -76,7 +76,7 @@ def line_instance(K: int) -> HorizonProblem:
 
 
 def noisy_cube_instance(K: int) -> HorizonProblem:
-    """Return a quadratic on a cube in R^4 with normal noise, whose centre is outside the cube."""
+    """Return a quadratic on a cube in R^4, with its centre outside the cube, and normal noise."""
     noise = make_noise("normal", 0.5, (4,), 16, np.random.default_rng(3))
     weights, centre = np.array([0.1, 0.4, 0.7, 1.0]), np.array([0.5, -0.2, 1.5, 2.0])
     return _cube_quadratic(K, weights, centre, noise)
@@ -151,7 +151,7 @@ class RotatedQuadratic(FiniteSum):
         return norm_ball("spectral", (len(self.weights),) * 2)
 
     def rotate_back(self, W: Floats) -> Floats:
-        """Return Q'WP for one matrix W, or for each matrix of a stack."""
+        """Return Q'WP for a matrix W, or for each matrix of a stack W."""
         return np.asarray(self._Q.T @ W @ self._P)
 
     def start(self) -> Floats:
@@ -159,7 +159,7 @@ class RotatedQuadratic(FiniteSum):
         return np.asarray(self._Q @ np.diag(self.start_point) @ self._P.T)
 
     def value(self, x: Floats) -> float:
-        """Return the sum of h_j t_j^2/2 at the matrix x."""
+        """Return the value of f at the matrix x: the sum of h_j t_j^2/2."""
         t = np.diag(self.rotate_back(x))
         return 0.5 * float(np.asarray(self.weights) @ (t * t))
 

@@ -30,7 +30,7 @@ from pfbench.verification.statistics import (
 
 
 def mapping_sq(problem: Problem, x: Floats, g: Floats, lam: float) -> float:
-    """Return |G|^2 for the gradient mapping G = (x - prox(x - lam g))/lam."""
+    """Return |G|^2 for the gradient mapping G = (x - prox(x - lam g))/lam at x, with gradient g."""
     return float(np.sum((x - problem.prox(x, g, lam)) ** 2)) / lam**2
 
 

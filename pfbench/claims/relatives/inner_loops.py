@@ -33,7 +33,7 @@ MORE_WORK = "Not the source's count: more work, same guarantee"
 
 
 def iterate_convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
-    """Yield the condg calls of `cgs-convex`, each with its number of linear minimisations.
+    """Yield the condg calls in a run of `cgs-convex`, each with its number of linear minimisations.
 
     The result x+ of condg is recovered from the next iterate y+ = (1 - gamma) y + gamma x+.
     """
@@ -49,7 +49,7 @@ def iterate_convex_calls(trial: Trial, problem: Any) -> Iterator[Call]:
 
 
 def iterate_recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
-    """Yield the condg calls of `ncgs-spider`, each with its number of linear minimisations.
+    """Yield the condg calls in a run of `ncgs-spider`, with their linear minimisations.
 
     Each call is x+ = condg(G, x, 1/L, eta).
     """

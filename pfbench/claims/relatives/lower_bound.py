@@ -43,7 +43,7 @@ def gradient_norm_floor(L: float, delta: float, n: int, k: int) -> float:
 
 
 def count_seen_components(problem: IndefiniteQuadratic, x: Floats) -> int:
-    """Return the number of slopes b_i along which a point has a nonzero component."""
+    """Return the number of components along whose orthogonal slopes x has a nonzero part."""
     slopes = problem.noise + problem.b
     path = slopes @ x / (slopes * slopes).sum(axis=1)
     size = 1.0 / (problem.n * problem.A[0, 0])  # the minimiser has -1/(n L) of each

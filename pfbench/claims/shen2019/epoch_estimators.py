@@ -57,7 +57,7 @@ def error_law(
 
 
 def log_cosh(n: int, d: int, seed: int = 0) -> LogCosh:
-    """Return the loss log cosh of a linear model on a ball, with random rows.
+    """Return the log-cosh loss of a linear model with random rows, on a ball.
 
     All constants in the schedules are known. The initial gap V is not far below the schedules'
     bounds of V.

@@ -270,7 +270,7 @@ TABLE = {
 
 @dataclass(frozen=True)
 class Crossover:
-    """Accuracy factor (L^2/L2) n^power below which an estimator costs less than SPIDERG.
+    """Crossover of costs: an estimator is cheaper than SPIDERG below factor (L^2/L2) n^power.
 
     The cost is counted in component gradients.
     """

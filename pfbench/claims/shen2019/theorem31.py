@@ -65,7 +65,7 @@ VALLEYS = {name: make_instance(valley, estimator=name) for name in METHODS}
 
 
 def make_nearly_straight_path(estimator: str) -> ForcedPath:
-    """Return a forced path so long that the steps of a few epochs hardly shrink.
+    """Return a forced path so long that the steps of a few epochs have nearly equal lengths.
 
     Each component attains L, and nearly L2, along the path. So at the end of an epoch the error is
     nearly what the law allows, and (9) is nearly an equality.

@@ -194,7 +194,7 @@ class RateCase:
         return (self.slope_instance, *bowl, *rest, *((_CHAIN,) if self.chain else ()))
 
     def complexity(self, method: str) -> Complexity:
-        """Return the claimed exponents as the `Complexity` of a method."""
+        """Return the claimed exponents of this case as the `Complexity` of a method."""
         return complexity(method, MAPPING, SFO=(self.sfo, self.size), PO=self.po)
 
 

@@ -118,7 +118,7 @@ def _run_to_gradient_norm(
     seed: int,
     budget: Budget | None = None,
 ) -> Run:
-    """Return the run of an algorithm, stopped when |grad f(x_t)| <= target."""
+    """Return a run of an algorithm that is stopped when |grad f(x_t)| <= target."""
 
     def measure(_: Problem, state: State) -> float:
         g = problem.gradient(state.x)
