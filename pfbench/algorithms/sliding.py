@@ -32,8 +32,8 @@ _MOVES = 1e-15
 def condg(ask: AlgorithmOracles, l: Any, u: Point, lam: float, eta: float) -> Point:  # noqa: E741
     """Minimise <l, x> + |x - u|^2/(2 lam) over C by Frank-Wolfe until its gap is at most eta.
 
-    phi is <l, x> + |x - u|^2/(2 lam) as a function of x. The result is a new point, which equals u
-    if the gap at u is at most eta; u is unchanged.
+    This is algorithm 1 of qu2018. phi is <l, x> + |x - u|^2/(2 lam) as a function of x. The result
+    is a new point, which equals u if the gap at u is at most eta; u is unchanged.
 
     Raises
     ------

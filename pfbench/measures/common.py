@@ -38,7 +38,8 @@ def objective(problem: Problem, state: State) -> float:
 def fw_gap(problem: Problem, state: State) -> IntervalMeasure | None:
     """Return bounds of the Frank-Wolfe gap V(x) = max over u in the set of <grad f(x), x - u>.
 
-    The bounds are equal if the gap is computed exactly. The result is None without a feasible set.
+    The gap is that of Jaggi 2013. The bounds are equal if the gap is computed exactly. The result
+    is None without a feasible set.
 
     Raises
     ------

@@ -57,7 +57,10 @@ def make_sum(p: int) -> NormedProblem:
 
 
 def make_product() -> NormedProblem:
-    """Return f = x y with two layers, whose own smoothness constants are 0, while L = 2."""
+    """Return f = x y with two layers, whose own smoothness constants are 0, while L = 2.
+
+    The radii of the layers are 0.5 and 2.
+    """
     return _make_quadratic(
         np.array([[0.0, 1.0], [1.0, 0.0]]), (1, 1), "linf[radius=0.5]*linf[radius=2]"
     )

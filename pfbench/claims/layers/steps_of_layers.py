@@ -84,7 +84,10 @@ def max_increase(L: float, eta: float, lower: float, upper: float, error: float)
 
 
 def check_descent(trial: Trial, *, parameters: dict[str, Any]) -> Evidence:
-    """Test the bound on the decrease of f in each step of each run."""
+    """Test the bound on the decrease of f in each step of each run.
+
+    It bounds f(x^+) - f(x) + eta lo |grad f(x)|_*.
+    """
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()

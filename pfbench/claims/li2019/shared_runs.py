@@ -46,7 +46,10 @@ def compute_halved_gap_bound(delta0: float, t: int) -> float:
 
 
 def compute_squared_distance_bound(delta0: float, sigma_hat: float, t: int) -> float:
-    """Return 4 delta0 2^-t/sigma_hat, a bound of |theta_{t-1} - theta_hat|^2 before iteration t."""
+    """Return 4 delta0 2^-t/sigma_hat, a bound of |theta_{t-1} - theta_hat|^2 before iteration t.
+
+    The paper calls the bound D_t^2.
+    """
     return 4.0 * delta0 * 2.0**-t / sigma_hat
 
 

@@ -96,7 +96,8 @@ def check_decay_is_scg(trial: Trial) -> Evidence:
 def check_signum_on_diagonals(trial: Trial) -> Evidence:
     """Test that Muon's rotated iterates are diagonal matrices, with Signum's iterates as diagonals.
 
-    Signum runs on the sum of h_j x_j^2/2, with the weights h_j of the matrix problem.
+    Q'W_k P must be the diagonal matrix of x_k. Signum runs on the sum of h_j x_j^2/2, with the
+    weights h_j of the matrix problem.
     """
     parts = {}
     for instance in trial.claim.instances:

@@ -39,7 +39,8 @@ def make_centred_simplex_quadratic(d: int) -> IndefiniteQuadratic:
 def make_tilted_simplex_quadratic(d: int, offset: float) -> IndefiniteQuadratic:
     """Return a quadratic on the simplex whose first prox is far from the start, the vertex e_0.
 
-    The prox is a mean of all other vertices, so it is far from u.
+    It is |x - c|^2/2 plus `offset` x_0. The prox is a mean of all other vertices, so it is far from
+    u.
     """
     return spread_on_simplex(d, offset)
 

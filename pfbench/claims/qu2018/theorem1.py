@@ -65,7 +65,7 @@ def option2_min_bound(L: float, ell: float, first: float, norm: float, M: float,
 def option2_mean_bound(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
     """Return the bound of the weighted mean of |G|^2 over N iterations of NCGS with option II.
 
-    The weights are proportional to k (k+1).
+    The tolerances are eta = chi = 1/N. The weights are proportional to k (k+1).
     """
     return (
         192.0 * L * L * first**2 / (N * (N + 1.0) * (N + 2.0))

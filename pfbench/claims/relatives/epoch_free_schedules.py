@@ -126,7 +126,10 @@ UPDATES = (
 
 
 def compute_squared_error_limit(epsilon: float) -> float:
-    """Return epsilon^2/4, the largest allowed mean squared error of the gradient estimates."""
+    """Return epsilon^2/4, the largest allowed mean squared error of the gradient estimates.
+
+    The error is E|g_t - grad f(x_t)|^2.
+    """
     return epsilon**2 / 4.0
 
 

@@ -60,7 +60,7 @@ FEW = (
 def variance_bound(L: float, distance: float, batch: int) -> float:
     """Return L^2 |x - y|^2/b, the bound of the variance of an estimate of grad f(x) - grad f(y).
 
-    |x - y| is `distance`.
+    It bounds E|g_t - g_{t-1} - (grad f(x) - grad f(y))|^2. |x - y| is `distance`.
     """
     return (L * distance) ** 2 / batch
 
@@ -125,7 +125,7 @@ def sliding_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
 def sharper_mapping_bound(c: Constants, parameters: Any) -> float:
     """Return pfbench's bound of ncgs-spider's mean |G|^2, sharper than the source's.
 
-    The bound is (1+s)^2/(1/2 - s) L (h0/N + eta) + 2 (1 + 1/s) L eta.
+    Here s = sqrt(T/b) < 1/2. The bound is (1+s)^2/(1/2 - s) L (h0/N + eta) + 2 (1 + 1/s) L eta.
     """
     s, eta = math.sqrt(parameters.period / parameters.batch), parameters.tolerance
     moves = (1.0 + s) ** 2 / (0.5 - s) * (c.delta / parameters.iterations + eta)

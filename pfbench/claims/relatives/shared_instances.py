@@ -21,9 +21,9 @@ PAGED = {"batch": BATCH, "refresh": BATCH / (N + BATCH)}
 def make_signed_curvature_problem(radius: float = 0.0, spread: float = 1.0) -> IndefiniteQuadratic:
     """Return the mean of f_i = x'(A + t_i I)x/2, whose large curvatures t_i = +-spread cancel.
 
-    With spread = 1, L_f = 0.3 is far below L_ms = 1.04, because the component gradients nearly
-    cancel. So the estimates err by a third of the distance moved. With a positive radius the set
-    is the l2 ball, and the start is on its boundary.
+    A is diagonal, with entries from 0.05 to 0.3. With spread = 1, L_f = 0.3 is far below L_ms =
+    1.04, because the component gradients nearly cancel. So the estimates err by a third of the
+    distance moved. With a positive radius the set is the l2 ball, and the start is on its boundary.
     """
     d = 4
     A = np.diag(np.linspace(0.05, 0.3, d))
@@ -38,10 +38,10 @@ def make_unequal_smoothness_problem(
 ) -> IndefiniteQuadratic:
     """Return a quadratic on the unit ball of R^4 of which one component has a large constant L_i.
 
-    The large L_i is `ratio` times the least. For the other components t_i = +-1, as in
-    `make_signed_curvature_problem`; the large one adds to A. With n = 256 the mean of the L_i is
-    4.8, and their root mean square 59. With `opposed`, a second large component has the opposite
-    t_i, so that f is nearly flat.
+    The components are f_i(x) = x'(A + t_i I)x/2. The large L_i is `ratio` times the least. For the
+    other components t_i = +-1, as in `make_signed_curvature_problem`; the large one adds to A. With
+    n = 256 the mean of the L_i is 4.8, and their root mean square 59. With `opposed`, a second
+    large component has the opposite t_i, so that f is nearly flat.
     """
     a = np.linspace(0.05, 0.3, 4)
     t = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
@@ -78,7 +78,10 @@ def suboptimality(problem: Any, x: Any) -> float:
 
 
 def gradient_mapping_sq_with_multiple(problem: Any, x: Any, *, smoothness_multiple: float) -> float:
-    """Return the squared gradient mapping |G|^2 at x with the constant smoothness_multiple L_ms."""
+    """Return the squared gradient mapping |G|^2 at x with the constant smoothness_multiple L_ms.
+
+    G = L' (x - P(x - grad f(x)/L')), where L' = smoothness_multiple L_ms.
+    """
     return compute_squared_gradient_mapping(
         problem, x, smoothness_multiple * problem.constants(problem.start()).L_ms
     )

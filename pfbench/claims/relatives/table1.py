@@ -81,9 +81,9 @@ def make_ball_slope_problem(
 ) -> IndefiniteQuadratic:
     """Return a linear function of slope 2 epsilon on a unit ball, from its maximum, with noise.
 
-    Each component gradient differs from the mean by a vector of length `noise`, each pair of
-    components along an axis of its own. So an estimate shows the direction of descent only once
-    its error is about epsilon.
+    The ball is in R^(n/2). Each component gradient differs from the mean by a vector of length
+    `noise`, each pair of components along an axis of its own. So an estimate shows the direction of
+    descent only once its error is about epsilon.
     """
     d = n // 2
     problem = noisy_ball(d, n, 1.0, noise)

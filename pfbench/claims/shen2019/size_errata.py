@@ -45,7 +45,10 @@ def compute_corrected_sizes(estimator: str, epsilon: float, constants: Constants
 
 
 def compute_printed_sizes(estimator: str, epsilon: float, constants: Constants) -> BatchAndPeriod:
-    """Return the batch S and period p as shen2019 prints them, with sigma^2 for G^2."""
+    """Return the batch S and period p as shen2019 prints them, with sigma^2 for G^2.
+
+    They are those of sections 3.1, 3.2 and 4.
+    """
     n, L, L2 = constants.n, constants.smoothness("a schedule"), float(constants.L2_ms)
     if estimator == "sg":
         return BatchAndPeriod(math.ceil(constants.sigma2 / epsilon**2), 1)

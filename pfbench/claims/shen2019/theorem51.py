@@ -183,9 +183,10 @@ def _gap_after_two_steps(
 def examine_shifted_indices(effort: str, seed: int, *, shift: int = 0) -> ExaminationEvidence:
     """Examine the indices in section 7.1 of shen2019, by the inner products <v_k, x_t> in a run.
 
-    The run is Frank-Wolfe with weights 2/(k + 3) from 0; x_k is its point after k linear
-    minimisations. As corrected, v_k is orthogonal to x_0 .. x_{k-1}, and t < T. `shift` is
-    subtracted from the printed last index.
+    Printed are: v_k is orthogonal to x_0 .. x_k, and <x_t, v_T> = 0 for t <= T. The run is
+    Frank-Wolfe with weights 2/(k + 3) from 0; x_k is its point after k linear minimisations. As
+    corrected, v_k is orthogonal to x_0 .. x_{k-1}, and t < T. `shift` is subtracted from the
+    printed last index.
     """
     T = 6
     V = random_directions(2 * T + 1, T, seed)
