@@ -38,17 +38,17 @@ def chunk_slices(n: int) -> Iterator[slice]:
 
 
 def as_read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a read-only view of an array."""
+    """Return a view of an array through which the array cannot be changed."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 class VectorPool:
-    """Pool of vectors of one length, which reuses the memory of released vectors.
+    """Pool of vectors of one length, which reuses the memory of a released vector.
 
     The first access to newly allocated memory costs a third of a pass over the vector. For short
-    vectors, the allocator itself reuses memory. The pool keeps the memory of one released vector.
+    vectors, the allocator itself reuses memory. The pool keeps the memory of one vector.
     """
 
     def __init__(self, size: int) -> None:

@@ -46,7 +46,7 @@ def parse_bibtex(text: str) -> Mapping[str, Publication]:
         publications[key] = Publication(kind, MappingProxyType(dict(fields)))
     if text.count("@") != len(publications):
         raise ValueError(
-            f"{text.count('@')} entries begin, and {len(publications)} can be read: write each field on a "  # noqa: E501
+            f"{text.count('@')} entries begin, but only {len(publications)} can be read: write each field on a "  # noqa: E501
             "line of its own, as in `  year = {2020},`."
         )
     return MappingProxyType(publications)
@@ -81,8 +81,8 @@ _ACCENTS: Mapping[str, str] = MappingProxyType(
 def find_cited_paper_keys(source: str) -> tuple[str, ...]:
     """Return the keys of the papers that a text cites, by key or by authors and year.
 
-    In ``Reddi, Sra, Poczos, Smola 2016 (NIPS)`` the word in brackets is the end of the key, which
-    distinguishes papers of the same authors and year. ``et al.`` stands for all authors but the
+    In ``Reddi, Sra, Poczos, Smola 2016 (NIPS)``, the word in brackets is the end of the key, which
+    distinguishes papers with the same authors and year. ``et al.`` stands for all authors but the
     first.
     """
     keys = (

@@ -91,7 +91,7 @@ def check_file_name(name: str, value: str) -> str:
 def check_finite_array(
     name: str, value: npt.ArrayLike, *, shape: tuple[int, ...] | None = None
 ) -> Floats:
-    """Return `value` as a float64 array; raise unless it is numeric, finite and of `shape`."""
+    """Return `value` as a float64 array; raise unless it is finite, numeric and of this shape."""
     try:
         array = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:

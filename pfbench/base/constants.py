@@ -82,7 +82,7 @@ class Constants:
 
     @classmethod
     def from_derivations(cls, **statement: tuple[float, str]) -> Self:
-        """Return constants from pairs of value and derivation; infinite values are left out."""
+        """Return constants from (value, derivation) pairs; infinite values are left out."""
         scalars = {
             name: unwrap_scalar(name, statement[name][0]) for name in MEANING if name in statement
         }
@@ -134,7 +134,7 @@ _OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], float]] = MappingP
 
 
 def is_constant_formula(value: Any) -> bool:
-    """Return whether a value is a formula with a constant, an operator and allowed parts only."""
+    """Return whether a value is a formula of allowed parts, with a constant and an operation."""
     if not isinstance(value, str) or len(value) > LONGEST:
         return False
     formula = _TOKENS.fullmatch(value) and _CONSTANT.search(value)

@@ -134,7 +134,7 @@ class TimeLimitReached(BaseException):
 
 
 LONGEST = 500
-"""Maximum number of characters of an error's text in a reason."""
+"""Maximum number of characters of an error's text when another message quotes it."""
 
 _OURS = str(Path(__file__).resolve().parents[1])
 _METHODS = (f"{_OURS}/algorithms", f"{_OURS}/estimators")
@@ -164,7 +164,7 @@ class SourceLocation(NamedTuple):
 
 
 def locate_error(error: BaseException) -> SourceLocation | None:
-    """Return the location of the innermost line, outside of libraries, that led to an error.
+    """Return the location of the innermost line, outside of libraries, that raised an error.
 
     Return None if the traceback has neither user code nor a built-in method.
     """
@@ -206,7 +206,7 @@ def _text_or_error_text(text: object) -> str:
 
 
 def end_sentence(text: object) -> str:
-    """Return a text with a final punctuation mark: its own one, or else a full stop."""
+    """Return a text that ends with a punctuation mark: its own one, or else a full stop."""
     words = _text_or_error_text(text).rstrip(". ")
     return words if words.endswith(("?", "!")) else f"{words}."
 

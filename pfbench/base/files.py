@@ -220,7 +220,7 @@ def process_file_watch() -> FileWatch:
 
 @contextmanager
 def record_opened_files() -> Iterator[dict[str, str]]:
-    """Yield a dict that, after the block, has the digests of the files opened in the block."""
+    """Yield a dict that is filled after the block: digests of the files opened in the block."""
     existing, digests = process_file_watch(), dict[str, str]()
     opened, created = existing.opened, existing.created
     existing.opened, existing.created = {}, set()
@@ -234,7 +234,7 @@ def record_opened_files() -> Iterator[dict[str, str]]:
 def call_and_record_files(
     function: Callable[..., Any], *arguments: Any
 ) -> tuple[Any, dict[str, str]]:
-    """Call a function; return its value and digests of files that user-defined code has read.
+    """Call a function; return its value, and digests of the files that user-defined code read.
 
     In a worker process, these are all files read since its start, because the code may keep their
     content.
@@ -280,7 +280,7 @@ def is_user_file(path: str) -> bool:
 
 
 def _is_opened_by_user_code() -> bool:
-    """Return whether user-defined code opens a file; imports of libraries do not count."""
+    """Return whether user-defined code opens the file now; imports of libraries do not count."""
     frame = sys._getframe(2)
     while frame:
         name = frame.f_code.co_filename

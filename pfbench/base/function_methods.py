@@ -30,13 +30,13 @@ _ROLES: Mapping[str, str] = MappingProxyType(
         **{"x0": "x0", "rng": "rng", "n": "n", "callback": "callback"},
     }
 )
-"""Role of a solver's argument, by its name."""
+"""Role of a solver's argument, by the names that the argument may have."""
 
 _QUERIES = frozenset({"value", "gradient", "batch", "lo", "prox"})
 
 
 class _FunctionMethodType(type):
-    """Metaclass of method classes derived from functions, which are pickled by their functions."""
+    """Metaclass of methods made from functions; pickle stores such a class as its function."""
 
 
 class FunctionMethod(metaclass=_FunctionMethodType):
@@ -65,7 +65,10 @@ class FunctionMethod(metaclass=_FunctionMethodType):
         return islice(self._call_back(ask, x, rng, hyper), iterations)
 
     def _call_back(self, ask: Any, x: Any, rng: Any, hyper: Any) -> Iterator[State]:
-        """Yield a state for each iterate that a solver passes to callback, yields, or queries."""
+        """Yield a state for each iterate of a solver.
+
+        An iterate is a point that the solver passes to `callback`, yields, or queries.
+        """
         if not isinstance(x, np.ndarray):
             raise InputError(f"{self.name} takes arrays: choose a problem whose points are arrays.")
         function, roles = type(self).function, set(self.arguments.values())
@@ -137,7 +140,7 @@ def _make_method_class(
     unknown = [reference for reference in back if reference not in signature]
     if unknown:
         raise InputError(
-            f"{function.__name__} has no parameter {unknown[0]}, which `names` maps: map one of "
+            f"`names` maps {unknown[0]}, but {function.__name__} has no such parameter: map one of "
             f"{', '.join(signature)}."
         )
     selected = arguments or dict.fromkeys([*signature][:3])

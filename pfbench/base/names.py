@@ -65,6 +65,6 @@ def unknown_name_error(kind: str, name: Any, existing: Iterable[str]) -> InputEr
     if near:
         return InputError(f"unknown {kind} {name!r}: did you mean {near[0]!r}?")
     if not names:
-        return InputError(f"unknown {kind} {name!r}: it takes none.")
+        return InputError(f"unknown {kind} {name!r}: no names are allowed here.")
     listed = names if len(names) <= _MOST_LISTED else [*names[:10], f"{len(names) - 10} others"]
     return InputError(f"unknown {kind} {name!r}: choose one of {', '.join(listed)}.")

@@ -77,7 +77,7 @@ def nonnegative(default: Any, description: str, upper: float = math.inf) -> Any:
 
 
 def one_of_values(default: Any, description: str, allowed: tuple[Any, ...]) -> Any:
-    """Return the dataclass field of a parameter whose value is one of a list."""
+    """Return the dataclass field of a parameter with a list of allowed values."""
 
     def check(name: str, value: Any) -> None:
         if isinstance(default, str):
@@ -146,7 +146,7 @@ def check_parameter_names(kind: str, names: Iterable[str], existing: Collection[
 def check_string_parameter_values(
     parameters: Mapping[str, Any], existing: Mapping[str, Parameter]
 ) -> None:
-    """Raise if a parameter that must be a string has a value that no string can express."""
+    """Raise for a parameter that must be a string if its value is no string or number."""
     for name, value in parameters.items():
         if existing[name].text and value is not None and not isinstance(value, (str, int, float)):
             check_text(name, value)
@@ -162,9 +162,9 @@ def check_required_parameters(
 
 
 def merge_parameters(alternatives: Mapping[str, Mapping[str, Parameter]]) -> dict[str, Parameter]:
-    """Return all parameters of several alternatives; each lists the alternatives that have it.
+    """Return the parameters of several alternatives in one dict, with the alternatives of each.
 
-    Defaults that differ are listed one by one.
+    If the defaults of a parameter differ, its default in words lists them one by one.
     """
     parameters: dict[str, dict[str, Parameter]] = {}
     for alternative, existing in alternatives.items():

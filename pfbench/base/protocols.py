@@ -80,7 +80,7 @@ class OracleProtocol(Protocol):
 
 
 class Backend(OracleProtocol, Protocol):
-    """Interface of the uncounted oracles of one run, which are independent of the caller."""
+    """Interface of the uncounted oracles that one run uses behind the counting ones."""
 
     @property
     def n(self) -> int:
@@ -106,7 +106,7 @@ class PointFormat(Protocol):
         """Return whether x is a point of the problem."""
 
     def is_gradient(self, g: Any) -> bool:
-        """Return whether g is a gradient of the problem, possibly tilted by c (x - u)."""
+        """Return whether g is a gradient of the problem, perhaps plus c (x - u) for points x, u."""
 
     def is_vertex(self, v: Any) -> bool:
         """Return whether linear minimisation may return v."""
@@ -115,7 +115,7 @@ class PointFormat(Protocol):
         """Return a description of an object in words, for an error message."""
 
     def present(self, backend: Any) -> Any:
-        """Return a backend whose answers have the format of the points."""
+        """Return a backend whose answers are converted to the format of the points."""
 
 
 class FeasibleSet(Protocol):
@@ -163,7 +163,7 @@ class Penalty(Protocol):
 
 
 class Problem(Protocol):
-    """Finite sum over a feasible set, with its constants; all runs share the object.
+    """Finite sum over a feasible set, with its constants; several runs may share one object.
 
     The base class of all problems is `pfbench.problems.base.FiniteSum`.
     """
@@ -206,7 +206,7 @@ class Problem(Protocol):
 
     @property
     def lacks(self) -> Mapping[str, str]:
-        """Reason why the problem cannot meet a requirement of algorithms, by requirement."""
+        """Reasons why the problem cannot meet requirements of algorithms, by requirement."""
 
     @property
     def unconstrained(self) -> bool:
@@ -241,11 +241,11 @@ IntervalMeasure = tuple[float, float]
 """Certified interval [lower, upper] of a measure that is not computed exactly."""
 
 Measure = Callable[[Problem, State], float | IntervalMeasure | None]
-"""Uncounted function of problem and state; None where it is not defined."""
+"""Function of problem and state whose work is not counted; None where it is not defined."""
 
 
 class AlgorithmOracles(OracleProtocol, Protocol):
-    """Interface of the oracles that an algorithm sees."""
+    """Interface of the oracles that an algorithm can query."""
 
     n: int
     D: float

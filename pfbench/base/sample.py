@@ -10,7 +10,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
 
 MOST_COUNTED = 2**53 - 1
-"""Maximum count: a float represents every integer up to it."""
+"""Maximum number of draws: a float represents every integer up to this one."""
 
 _INDEX = np.dtype(np.int64)
 
@@ -115,7 +115,7 @@ def index_array(value: Any, name: str = "a sample") -> Integers:
 
 
 def as_indices(sample: Any) -> Indices:
-    """Return a sample as the oracles take it: `Sample`, `Draws` or an int64 index array."""
+    """Return a sample in the form that oracles take: `Sample`, `Draws` or an int64 index array."""
     return sample if isinstance(sample, Sample | Draws) else index_array(sample)
 
 
@@ -124,9 +124,9 @@ _ONCE.setflags(write=False)
 
 
 def count_indices(sample: Indices) -> tuple[Integers, Integers, int]:
-    """Return indices (k,), the number of draws of each index, and the total number of draws.
+    """Return the indices of a sample (k,), the draws of each index, and the total number of draws.
 
-    The numbers have shape (k,), or (0,) if each index is one draw.
+    The numbers of draws have shape (k,), or (0,) if each index is drawn once.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def count_indices(sample: Indices) -> tuple[Integers, Integers, int]:
 
 
 def weight_indices(sample: Indices) -> tuple[Integers, Floats]:
-    """Return indices (k,) and weights (k,), with which a weighted sum is the sample mean.
+    """Return indices (k,) and weights (k,): the sample mean is the sum with these weights.
 
     Raises
     ------

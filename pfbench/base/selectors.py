@@ -124,7 +124,7 @@ def _name_of_non_ascii_character(text: str) -> str:
 
 
 def selector_or_name_equals(selector: str, requested: str) -> bool:
-    """Return whether a selector, or its name alone, equals the requested one."""
+    """Return whether a selector equals the requested text, with or without its parameters."""
     return requested in (selector, selector.partition("[")[0])
 
 

@@ -81,13 +81,13 @@ class Verdict(StrEnum):
 
 
 NEAR = (Verdict.WITHIN_10, Verdict.ATTAINED)
-"""Verdicts on a bound that could not be much smaller."""
+"""Verdicts on a bound of which at least a tenth was measured."""
 
 _FORMER_NAMES: dict[Any, str] = {"tight": "within-10"}
-"""Names in older stores and archives."""
+"""Present names of verdicts, by their names in older stores and archives."""
 
 VERDICT_NAMES = (*Verdict, *_FORMER_NAMES)
-"""Names accepted as input, former ones included."""
+"""Names of verdicts that are accepted as input, including former names."""
 
 _WORST_FIRST = (
     *(Verdict.VIOLATED, Verdict.FAILED, Verdict.INCONCLUSIVE, Verdict.DISPUTED),

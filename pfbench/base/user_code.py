@@ -165,7 +165,7 @@ def instantiate_class(
     defaults: Mapping[str, Any] = MappingProxyType({}),
     remedy: str = "",
 ) -> Any:
-    """Call a class or function with a selector's parameters, as `instantiate` does.
+    """Call a class or function with the parameters of a selector; see `instantiate`.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def blame_user_code(subject: str, remedy: str = "") -> Iterator[None]:
 def _check_arguments(
     function: Any, selector: Selector, defaults: Mapping[str, Any], remedy: str
 ) -> dict[str, Any]:
-    """Return the arguments for a class or function by name; see `instantiate_class`.
+    """Return the named arguments with which to call a class or function; see `instantiate_class`.
 
     Raises
     ------

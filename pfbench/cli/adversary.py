@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
 
 ALL = "all"
-"""Replacement of a selector for all catalogue algorithms that the theorem covers."""
+"""Word that stands for all catalogue algorithms that the theorem covers."""
 
 _ALGORITHM = (
     'As in "frank-wolfe[step=open-loop]", or FILE.py:NAME; may be repeated; '
@@ -48,9 +48,11 @@ def adversary(
     context: typer.Context,
     algorithm: list[str] | None = option("ALGORITHM", _ALGORITHM, "--algorithm", "-a"),
     horizon: int | None = option(
-        "T", "Number of calls before which the bound must hold.", minimum=1
+        "T", "Number T of calls; before T calls, the gap must stay above the bound.", minimum=1
     ),
-    dimension: int | None = option("D", "Length of a point, above 2T.", show_default="2T + 1"),
+    dimension: int | None = option(
+        "D", "Number of entries of a point, above 2T.", show_default="2T + 1"
+    ),
     iterations: int | None = option("N", "Iterations of a run.", show_default="T"),
     seed: int = option("N", "Seed of the hidden directions.", default=0, minimum=0),
     fixed_seed: int | None = option(
@@ -108,19 +110,23 @@ def _refuse_combinations(parameters: Mapping[str, object]) -> None:
             raise InputError("--horizon needs --algorithm.")
         return
     if parameters["algorithm"]:
-        raise InputError("--check takes no --algorithm: leave it out.")
+        raise InputError("--check takes no --algorithm: leave --algorithm out.")
     for name in _NOT_WITH_CHECK:
         if parameters[name] is not None:
             name = name.replace("_", "-")
-            raise InputError(f"--{name} cannot be combined with --check: remove it.")
+            raise InputError(f"--{name} cannot be combined with --check: leave out one of the two.")
 
 
 def _check_certificate_path(output: Path, algorithm_count: int) -> None:
-    """Raise an error if the path of the certificate is invalid or not writable."""
+    """Raise an error if the path of the certificate is invalid or cannot be written."""
     if algorithm_count > 1:
-        raise InputError(f"--output needs a single algorithm, not {algorithm_count}: remove it.")
+        raise InputError(
+            f"--output needs a single algorithm, not {algorithm_count}: leave --output out."
+        )
     if output.suffix == ".npz":
-        raise InputError(f"--output {output} is the certificate: name a file .json, not .npz.")
+        raise InputError(
+            f"--output {output} is the path of the certificate: name a .json file, not .npz."
+        )
     check_writable(output, f"--output {output}")
 
 

@@ -66,10 +66,12 @@ def make(
     options.check_engine_options(jobs, scheduler)
     check_writable(output, f"--output {output}", error=StorageError)
     if suite is None and price is not None:
-        raise InputError("--price needs --suite: give both.")
+        raise InputError("--price applies only to a comparison: name a suite with --suite.")
     if subject.endswith(".toml") or suite is not None:
         if full or faults is not None or seed:
-            raise InputError("--full, --faults and --seed need claims: remove them.")
+            raise InputError(
+                "--full, --faults and --seed apply only to claims: leave these options out."
+            )
         spec = load_spec(Path(subject)) if suite is None else None
         with closing(options.make_engine(jobs, scheduler)) as engine:
             writer = _writer(output, store, engine)
@@ -281,7 +283,9 @@ def _check_theorem(archive: "Archive", theorem: str) -> None:
         or name not in archive.names
         or archive.read(name) != Path(home).read_bytes()
     ):
-        terminal.exit_with_error(f"{archive.path} has another version of {home}: make it again.")
+        terminal.exit_with_error(
+            f"{archive.path} was made with another version of {home}: make the archive again."
+        )
 
 
 def check_archive(
@@ -332,7 +336,7 @@ def check_archive(
 
 
 def _describe_confined_results(counts: Mapping[str, int]) -> str:
-    """Return text on how many results of each kind the code in the archive computed."""
+    """Describe how many results of each kind the code in the archive computed."""
     return ", ".join(f"{name} ({number})" for name, number in sorted(counts.items())) or "nothing"
 
 

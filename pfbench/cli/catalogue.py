@@ -43,7 +43,7 @@ PAPER = "paper"
 
 @dataclass(frozen=True)
 class CatalogueItem:
-    """Item that pfbench can list: its name, kind, source, one-line description and object."""
+    """Item that pfbench can list: its name, kind, source, one-line description, and object."""
 
     name: str
     kind: str
@@ -182,9 +182,10 @@ def list_items(plural_kind: str) -> list[CatalogueItem]:
 
 
 def find_item(name: str) -> CatalogueItem:
-    """Return the item with a name; ``KIND:NAME`` selects one of two kinds with equal names.
+    """Return the item with a name; `KIND:NAME` selects an item if several kinds have this name.
 
-    A set takes precedence over a penalty of the same name, and an algorithm over an estimator.
+    Without a kind, a set takes precedence over a penalty of the same name, and an algorithm over an
+    estimator.
 
     Raises
     ------
@@ -215,7 +216,7 @@ def find_item(name: str) -> CatalogueItem:
     results = [item for item in results if NAMESAKES.get(item.kind) not in kinds]
     if len(results) > 1:
         choices = " or ".join(f"{item.kind}:{item.name}" for item in results)
-        raise InputError(f"{name} names several things: write {choices}.")
+        raise InputError(f"several items have the name {name}: write {choices}.")
     (item,) = results
     if item.kind in _SPEC_PATHS:
         return _make_spec_item(item.kind, item.name, Path(item.source))
@@ -312,7 +313,7 @@ def describe_source(obj: Any) -> tuple[str, str]:
 
 
 def get_parameters(obj: Any) -> "dict[str, Parameter]":
-    """Return the parameters by name: those that a class declares, else those of the signature."""
+    """Return the parameters by name: those a class declares, or those of the signature."""
     from pfbench.base.parameters import Parameter, format_value
 
     if isinstance(obj, type) and callable(getattr(obj, "parameters", None)):

@@ -137,7 +137,8 @@ def units(
 def compute_worst_cases(
     claims: list[str] | None = argument("CASE"),
     function_class: str | None = option(
-        "TEXT", "With FILE.py:NAME: other functions, as in n=4,L=2,delta=1,convex=true."
+        "TEXT",
+        "With FILE.py:NAME: constants of the function class, as in n=4,L=2,delta=1,convex=true.",
     ),
     listing: bool = flag("List the cases and the expected time.", "--list"),
     seed: int = options.SEED,
@@ -160,7 +161,7 @@ def compute_worst_cases(
     with open_job(claims, as_json, table, seed=seed, **output) as work:
         if function_class or any(map(is_user_defined, work.names)):
             if len(work.names) != 1 or not is_user_defined(work.names[0]):
-                raise InputError("worst-case needs a single FILE.py:NAME, or names of cases.")
+                raise InputError("give a single FILE.py:NAME, or names of built-in cases.")
             worst_case.check_installed()
             _show_worst_cases(work, work.names[0], function_class or "")
             return
@@ -203,7 +204,7 @@ def _render_worst_cases(
     if any(check.is_violated for check in checks):
         yield Text("the worst case exceeds the bound: the claim is violated", "bold red")
     if worst.steps < checks[-1].worst_case.steps < QUICK:
-        yield "more steps are left out: they have too many unknowns"
+        yield "larger numbers of steps are left out: their problems have too many unknowns"
     if file:
         location = "pfbench.verification.worst_case.worst_function:WorstFunction"
         example = f'pfbench solve -p "{location}[file={file},steps={worst.steps}]" -a ...'
@@ -211,7 +212,7 @@ def _render_worst_cases(
 
 
 def _describe_function_class(worst: "ComputedWorstCase") -> str:
-    """Return text on the function class and the feasible sets of a worst-case computation."""
+    """Describe the function class and the feasible sets of a worst-case computation."""
     function_class = worst.function_class
     sums = f"means of {function_class.n} " if function_class.n > 1 else ""
     kind = "convex functions" if function_class.convex else "functions"

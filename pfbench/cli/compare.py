@@ -52,7 +52,7 @@ def compare(
     text: bool = flag("Write no file.", "--text"),
     problem: str | None = option(
         "PROBLEM",
-        "Your problem instead of the suite's: every suitable method of the suite is run here.",
+        "Compare on this problem, not the suite's: every suitable method of the suite is run here.",
         "--problem",
         "-p",
     ),
@@ -99,8 +99,8 @@ def compare(
 def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spec, Path]":
     """Return a suite and the path of its file.
 
-    If `problem` is given, the suite is restricted to this problem. If `price` is given, methods
-    are ranked by their total cost at this price of oracle calls. User-defined code in the suite is
+    If `problem` is given, the suite is restricted to this problem. If `price` is given, methods are
+    ranked by their total cost at these prices of oracle calls. User-defined code in the suite is
     announced, then imported.
     """
     from pfbench.runs.planning.name_resolution import check_selector, select_problem
@@ -113,7 +113,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
         announce_imports(spec.user_selectors, path)
     elif suite not in suite_spec_paths():
         raise InputError(
-            f"--problem needs a suite of pfbench ({', '.join(suite_spec_paths())}): remove it, and "
+            f"--problem needs a built-in suite ({', '.join(suite_spec_paths())}): remove it, and "
             f"add the problem to {suite}."
         )
     else:
@@ -141,7 +141,10 @@ def _set_price(spec: "Spec", price: str) -> "Spec":
 def run_source(
     shipped: Path | None, store: "Store", engine: "Engine", *, quiet: bool = False
 ) -> ComparisonRunSource:
-    """Return the source of a comparison's runs: those next to the file `shipped`, or none."""
+    """Return the source of a comparison's runs: the suite's archive, a store, and an engine.
+
+    The archive is next to `shipped`, the file of the suite; None stands for no archive.
+    """
     archive = None if shipped is None else _load_suite_archive(shipped)
     return ComparisonRunSource(archive, store, engine, quiet)
 
@@ -149,9 +152,10 @@ def run_source(
 def compare_on_suite(
     spec: "Spec", method: str, candidate: "tuple[Spec, tuple[str, ...]]", runs: ComparisonRunSource
 ) -> "SuiteComparison":
-    """Compare a method on a suite; without shipped runs all methods are run here.
+    """Compare a method on a suite; without shipped runs, all methods are run here.
 
-    `candidate` is the suite with the method added, and its labels; see `add_candidate`.
+    `candidate` is the suite with the method added, and the labels of the method in it; see
+    `add_candidate`.
     """
     from pfbench.reporting.report import compare_on_suite
 
@@ -247,7 +251,7 @@ def write_comparison(
 # --- grids ----------------------------------------------------------------------------------------
 
 _OFTEN = ("step", "batch")
-"""Tuned parameters that have a column of their own in the printed table."""
+"""Parameters with a column of their own in the table that lists the tuned parameters."""
 
 
 def _show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:

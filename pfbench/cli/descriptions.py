@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pfbench.verification.instances import Instance
 
 Record = dict[str, Any]
-"""Description of a part of an item as printed by ``--json``."""
+"""JSON object with which ``--json`` describes a part of an item, such as a parameter."""
 
 
 # --- parameters and constants ---------------------------------------------------------------------
@@ -119,7 +119,7 @@ def _dossier_facts(dossier: "Dossier") -> list[Fact]:
 
 
 def describe_claim(claim: "Claim") -> tuple[list[Fact], list[RenderableType]]:
-    """Return the facts about a claim, and the descriptions of the instances that test it."""
+    """Return the facts about a claim, and descriptions of the instances on which it is tested."""
     from pfbench.claims.catalogue import find_paper
     from pfbench.verification.claim import KINDS
     from pfbench.verification.homogeneity import check_claim
@@ -170,10 +170,10 @@ def _describe_instance(instance: "Instance") -> Record:
 
 
 def _render_instance(item: Record, first: Record) -> RenderableType:
-    """Return the text on a test instance.
+    """Return the printed description of a test instance.
 
-    `first` is the first instance of the same family; the others list only the constants that
-    differ from it.
+    `first` is the first instance of the same family. For another one, only the constants that
+    differ from those of `first` are listed.
     """
     text = ", ".join(f"{name}={value}" for name, value in item["parameters"].items())
     title, constants = f"tested on {item['name']}({text})", item["constants"]

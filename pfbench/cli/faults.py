@@ -49,7 +49,9 @@ def faults(
     from pfbench.runs.planning.name_resolution import check_selector
 
     if planted_only and (max_faults, late_faults, algorithm) != (None, None, None):
-        raise InputError("--planted-only excludes options for generated faults: remove them.")
+        raise InputError(
+            "--planted-only cannot be combined with options for generated faults: leave these out."
+        )
     algorithm = algorithm and check_selector("algorithm", algorithm)
     limit = max_faults or (10**9 if full else MAX_FAULTS)
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
@@ -106,7 +108,9 @@ def _report_user_faults(work: VerificationJob, algorithm: str, limit: int, late_
     Subject(tested).check_importable()
     candidates = generate_faults(tested)
     if not candidates:
-        raise InputError(f"no faults can be generated in {algorithm}: its modules lack its code.")
+        raise InputError(
+            f"no faults can be generated in {algorithm}: the method's code is not in its modules."
+        )
     late = generate_faults(tested, late=True) if late_limit else []
     chosen = [*sample_faults(candidates, limit), *sample_faults(late, late_limit)]
     sample = f"{len(chosen)} of {len(candidates) + len(late)}"
@@ -119,7 +123,7 @@ def _report_user_faults(work: VerificationJob, algorithm: str, limit: int, late_
 def generate_faults(
     work: VerificationJob, limit: int, late_limit: int = 0
 ) -> "tuple[list[Fault], list[Claim], str]":
-    """Return generated faults, the claims to test against them, and text on the sample.
+    """Return generated faults, the claims to test against them, and a description of the sample.
 
     The faults are in the methods that the named claims are about, or in all methods if no claim is
     named. `limit` and `late_limit` are the maximum numbers of faults and of late faults for each
@@ -145,7 +149,10 @@ def generate_faults(
 def study_faults(
     work: VerificationJob, faults: "Sequence[Fault]", claims: "Sequence[Claim]"
 ) -> "list[StudiedFault]":
-    """Test each fault against the claims about its method, or against all claims if none is."""
+    """Test each fault against the claims about its method.
+
+    A fault whose method no claim is about is tested against all claims.
+    """
     from pfbench.claims.admissible import ADMISSIBLE
     from pfbench.verification.mutation_study import run_mutation_study
     from pfbench.verification.trial import claim_method
@@ -221,7 +228,7 @@ def _mutant_row(outcome: "MutantOutcome") -> tuple[str, Text]:
 
 
 def _explain_why_fault_was_missed(outcome: "MutantOutcome") -> str:
-    """Return text on why no claim caught a fault, and on the kinds of claims that could."""
+    """Explain why no claim caught a fault, and which kinds of claims could catch it."""
     from pfbench.verification.summaries import slack_factor
 
     why = []

@@ -156,7 +156,7 @@ def show_sweep_forecast(
 
 
 def format_origins(origins: Mapping[str, int], words: Mapping[str, str]) -> str:
-    """Return text on how many runs have each origin, such as "2 cached"."""
+    """Return the number of runs of each origin in words, such as "2 cached"."""
     return ", ".join(f"{origins[name]:,} {word}" for name, word in words.items() if origins[name])
 
 
@@ -184,7 +184,7 @@ def _try_settings(
 
 
 def _trial_record(result: "TaskResult") -> dict[str, Any]:
-    """Return the estimates that a trial run gives, or the reason why the trial failed."""
+    """Return the estimates from a trial run, or the reason why the trial failed."""
     if result.value is None:
         return {"failed": result.reason}
     value = dict(result.value)

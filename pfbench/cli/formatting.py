@@ -52,12 +52,12 @@ def format_parameters(parameters: Any) -> str:
 
 
 def format_unmet(unmet: Sequence[str]) -> str:
-    """Return text on the assumptions that a problem may not satisfy; empty if there are none."""
+    """Return a sentence on the assumptions that a problem may not satisfy; "" if there are none."""
     return f"the theory assumes {', '.join(unmet)}: not known for this problem" if unmet else ""
 
 
 def format_if_known(value: Any, words: Callable[[Any], str]) -> str:
-    """Return the value formatted by `words`, or "not known" if the value is None."""
+    """Return a value formatted by the function `words`, or "not known" if the value is None."""
     return "not known" if value is None else words(value)
 
 

@@ -58,7 +58,7 @@ _PROBLEMS: Mapping[str, str] = MappingProxyType(
         "norm": "a problem with a norm in place of a set",
     }
 )
-"""Requirements of an algorithm in addition to oracles."""
+"""Kinds of problems that an algorithm may require, in words."""
 
 
 def info(name: str = argument("NAME", default=...), as_json: bool = AS_JSON) -> None:
@@ -127,7 +127,7 @@ def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Described:
 
 
 def _describe_theory(cls: Any) -> str | None:
-    """Return text on the parameter schedule of a method's theorem; None if there is no theorem."""
+    """Describe the parameter schedule of a method's theorem; None if there is no theorem."""
     from pfbench.algorithms import Algorithm
 
     if getdoc(getattr(cls, "theory", None)) in (None, getdoc(Algorithm.theory)):
@@ -260,7 +260,7 @@ def _describe_set(selector: Selector, item: CatalogueItem) -> Described:
 
 
 def _find_users(item: CatalogueItem) -> Iterator[tuple[str, str]]:
-    """Yield the problems that accept a set or penalty, with the text that selects it."""
+    """Yield the problems that accept a set or penalty, each with the parameter that selects it."""
     from pfbench.problems import PROBLEMS
 
     kind, cls = item.kind, item.object

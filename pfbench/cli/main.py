@@ -68,7 +68,9 @@ class CommandGroup(TyperGroup):
             return status if isinstance(status, int) else 0
         except BrokenPipeError:
             if not _is_output_closed():
-                print_error("another program ended a worker process: run the command again.")
+                print_error(
+                    "another program, or the system, ended a worker process: run the command again."
+                )
             _forget_output()
             return FAILED
         except Exception as error:
@@ -92,7 +94,7 @@ def _is_output_closed() -> bool:
 
 
 def _forget_output() -> None:
-    """Discard output that could not be written, so that Python does not write it again at exit."""
+    """Discard buffered output that could not be written, so that Python does not retry at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

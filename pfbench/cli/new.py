@@ -178,7 +178,7 @@ def _write_folder(
 
 
 def _write_from_template(path: Path, template: str, names: Mapping[str, str]) -> None:
-    """Create a file from a template, with placeholders replaced by the names of the new item."""
+    """Create a file from a template, in which the names of the new item replace placeholders."""
     path_of = files("pfbench.cli") / "templates" / f"{template}.txt"
     text = _suite_template() if template == "suite" else path_of.read_text("utf-8")
     with translate_os_errors(str(path)), atomic_write(path) as target:
@@ -190,7 +190,7 @@ def _substitute_names(text: str, names: Mapping[str, str]) -> str:
 
 
 def _check_not_existing(*paths: Path) -> None:
-    """Raise an error if one of the paths exists already."""
+    """Raise an error if one of the paths to be written exists already."""
     for path in paths:
         if path.exists() or path.is_symlink():
-            raise InputError(f"{path} exists, and is not overwritten: choose another NAME.")
+            raise InputError(f"{path} exists already: choose another NAME, or move the file away.")

@@ -97,7 +97,7 @@ def check_engine_options(jobs: int | None, scheduler: str | None) -> None:
     if jobs is not None:
         check_integer("--jobs", jobs, minimum=0)
     if jobs is not None and scheduler is not None:
-        raise InputError("--jobs and --scheduler are mutually exclusive: remove one.")
+        raise InputError("--jobs and --scheduler cannot be combined: leave out one of the two.")
 
 
 def make_untrusted_engine(jobs: int | None) -> "Engine":

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _REFRESH = 0.1
 
 FIRST_LINE, BETWEEN_LINES = 5.0, 60.0
-"""Seconds before the first plain line and before an estimate, and between two lines."""
+"""Seconds before the first line of progress, between two lines, and before an estimate."""
 
 SHARE = 0.1
 """Fraction of the steps that must be finished before the remaining time is estimated."""
@@ -80,7 +80,10 @@ class StepProgress:
         self._bar.stop()
 
     def start_clock(self) -> None:
-        """Restart the clock of the estimates; to be called when the first step is executed."""
+        """Restart the clock from which the remaining time is estimated.
+
+        Call it when the first step is executed.
+        """
         self._reported, self._first = time.monotonic(), None
 
     def set_done(self, done: int, total: int | None = None) -> None:
@@ -102,7 +105,7 @@ class StepProgress:
             self._console.print(f"{self._title}: {self._format_steps()}{self._format_remaining()}")
 
     def _is_line_due(self, now: float) -> bool:
-        """Return whether a new line of progress should be printed now."""
+        """Return whether a plain line of progress should be printed now, where there is no bar."""
         since = now - self._reported
         if since < FIRST_LINE or self._has_estimate:
             return since >= BETWEEN_LINES
@@ -146,7 +149,7 @@ class StepProgress:
         self.count(outcome.plan, outcome.origin != "stored")
 
     def format_step_counts(self) -> str:
-        """Return text on the number of steps, and on how many were executed or cached."""
+        """Return the number of finished steps in words, with how many were executed or cached."""
         number = self.done_count if self._total is None else self._total
         steps = format_plural(number, self._unit.removesuffix("s"))
         return f"{steps} ({self.run_count:,} run, {self._cached:,} cached)"
@@ -159,7 +162,7 @@ class StepProgress:
         return f"{show(self.done_count)}{total}{'' if is_bytes else f' {self._unit}'}{failed}"
 
     def _format_remaining(self) -> str:
-        """Return text on the remaining seconds; empty if less than one second remains."""
+        """Return the estimated remaining time in words; empty if less than one second remains."""
         left = self.seconds_left()
         if left is None:
             return ", estimating the time left" if self._total else ""

@@ -77,7 +77,7 @@ def report(
     output: str | Path | None = None,
     jobs: int | None = None,
 ) -> ReportSummary:
-    """Execute runs of sweeps that a store lacks, and report all, as ``pfbench report`` does.
+    """Execute the runs of sweeps that a store lacks, and write reports on all their runs.
 
     Parameters
     ----------
@@ -100,7 +100,9 @@ def report(
     check_engine_options(jobs, None)
     listed = [spec] if isinstance(spec, str | Path) else spec
     if not isinstance(listed, Sequence):
-        raise InputError(f"spec={brief_repr(spec)} must be the file of a sweep, or a list.")
+        raise InputError(
+            f"spec={brief_repr(spec)} must be the path of a sweep's file, or a list of such paths."
+        )
     names = [str(_check_path("spec", item)) for item in listed]
     folder = None if output is None else _check_path("output", output)
     if folder is not None:
@@ -168,7 +170,9 @@ def falsify(
     if not isinstance(claim, Claim):
         claims = load_named_claims([check_text("claim", claim, "FILE.py:NAME")])
         if len(claims) != 1:
-            raise InputError(f"{claim} has {len(claims)} claims: name one, as in FILE.py:NAME.")
+            raise InputError(
+                f"{claim} has {len(claims)} claims: name a single claim, as in FILE.py:NAME."
+            )
         claim = claims[0]
     for name, value in (("families", families), ("allow", allow)):
         if isinstance(value, str) or not (value is None or isinstance(value, Sequence)):

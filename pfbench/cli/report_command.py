@@ -63,7 +63,7 @@ def report(
         "NAME", "Draw stored runs of this algorithm: a name, or a selector. May be repeated."
     ),
     everything: bool = flag("Draw all reports at quick scale.", "--all"),
-    combine: str | None = option("NAME", "Draw all reports on one page, NAME.html."),
+    combine: str | None = option("NAME", "Write all reports to one page, NAME.html."),
     text: bool = flag("Print the reports, and write no file.", "--text"),
     output: Path = option("DIR", "Folder of the reports.", "--output", "-o", default=OUTPUT),
     jobs: int | None = options.JOBS,
@@ -90,7 +90,7 @@ def report(
 
     if compare is not None:
         if spec:
-            raise InputError("--compare needs two stores and no SPEC.toml: leave SPEC.toml out.")
+            raise InputError("--compare compares two stores: leave SPEC.toml out.")
         _show_changes(*compare, as_json=as_json)
         return
     options.check_engine_options(jobs, scheduler)
@@ -102,11 +102,13 @@ def report(
     outcomes: list[PlanOutcome] = []
     is_selection = bool(problem or algorithm or len(folders) > 1)
     if everything and (spec or is_selection):
-        raise InputError("--all allows no SPEC.toml, no names and one --store: leave them out.")
+        raise InputError(
+            "--all draws all reports: leave out SPEC.toml, names, --problem, --algorithm, and all "
+            "--store but one."
+        )
     if spec and is_selection:
         raise InputError(
-            "--problem, --algorithm and several --store choose among stored runs: leave "
-            "SPEC.toml out."
+            "--problem, --algorithm and several --store select stored runs: leave out SPEC.toml."
         )
     if not (spec or everything) and (store or is_selection):
         reports = read_stores(folders, problem or [], algorithm or [])
@@ -179,10 +181,7 @@ def _report_record(report: "Report", files: Sequence[Path]) -> dict[str, Any]:
 
 
 def result_tables(report: "Report") -> Iterator[RenderableType]:
-    """Yield a table of results for each study.
-
-    If there are too many algorithms to compare, yield only a remark that says this.
-    """
+    """Yield a table of results for each study; if it has too many algorithms, a remark instead."""
     from pfbench.reporting import ranking
 
     if _is_large(report):
@@ -267,7 +266,9 @@ def _show_changes(old_store: Path, new_store: Path, *, as_json: bool) -> None:
     from pfbench.runs.storage.store import Store
 
     if old_store.resolve() == new_store.resolve():
-        raise InputError(f"--compare {old_store} {new_store} names one store twice: name two.")
+        raise InputError(
+            f"--compare {old_store} {new_store} names the same store twice: name two stores."
+        )
     diff = compare_stores(*(Store(folder, make=False) for folder in (old_store, new_store)))
     changes = [dataclass_as_dict(change) | {"factor": change.factor} for change in diff.changes]
     facts = [

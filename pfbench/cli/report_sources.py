@@ -66,7 +66,7 @@ def make_runs(
 ) -> "list[PlanOutcome]":
     """Execute the runs that a store lacks, show progress, and return the outcomes of all runs.
 
-    `next_phase` is text on what follows these runs. For `recomputed_statuses`, see `execute`.
+    `next_phase` is a phrase on what follows these runs. For `recomputed_statuses`, see `execute`.
     """
     from pfbench.runs.execute import execute
 
@@ -113,7 +113,9 @@ def make_reports(
     errors.raise_collected()
     for name, times in Counter(spec.name for spec in specs).items():
         if times > 1:
-            raise InputError(f"two specs have the name {name}: rename one, or leave it out.")
+            raise InputError(
+                f"two specs have the name {name}: rename one of them, or leave one out."
+            )
     store = Store(folder)
     for spec in specs:
         announce_imports(spec.user_selectors, spec.path)
@@ -223,7 +225,7 @@ class ComparisonRunSource:
     def provenance(
         self, spec: "Spec", outcomes: "Sequence[PlanOutcome]", left_out: Sequence[str]
     ) -> list[str]:
-        """Return sentences that say where the runs come from."""
+        """Return sentences that state where a comparison's runs come from: the archive, or here."""
         from pfbench.runs.planning.suite import suite_labels, suite_runs
 
         away = {outcome.plan for outcome in outcomes if outcome.origin == "shipped"}
@@ -254,7 +256,7 @@ _MEASURES = {
     "|G| <= eps": ("gradient_mapping_sq", 2.0),
     "f - min f <= eps": ("suboptimality", 1.0),
 }
-"""Measure of the trace and power of eps, by criterion."""
+"""For each criterion: its measure in the trace, and p if the criterion is measure <= eps^p."""
 
 
 def add_theory(report: "Report", stores: "Sequence[Store]") -> "Report":

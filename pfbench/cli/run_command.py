@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from pfbench.runs.planning.study import Spec
 
 _SHOWN = 12
-"""Maximum number of failed runs that are printed; --json and --log have them all."""
+"""Maximum number of printed failed runs; the output of --json and --log has all of them."""
 
 _DONE = {"made": "executed", "stored": "cached", "cut": "cut from longer stored runs"}
 

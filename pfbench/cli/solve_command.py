@@ -80,7 +80,7 @@ def solve(
     ),
     trace: Path | None = option("FILE", "Write the trace to this .csv or .parquet file."),
     yes: bool = flag(
-        f"Start a schedule of more than {_LONG:.0e} iterations without a limit.", "--yes"
+        f"Confirm a run of more than {_LONG:.0e} iterations without a limit.", "--yes"
     ),
     dry_run: bool = DRY_RUN,
     as_json: bool = AS_JSON,
@@ -144,7 +144,7 @@ def _parse_names(text: str | None, default: str) -> list[str]:
     if text is not None and not all(names):
         raise InputError(f"cannot read --measure {text!r}: write NAME or NAME,NAME.")
     if len(set(names)) < len(names):
-        raise InputError(f"--measure {text!r} names a measure twice: name it once.")
+        raise InputError(f"--measure {text!r} names a measure twice: remove one of the two.")
     return [name for name in names if name]
 
 
@@ -270,7 +270,7 @@ def _guarantee_record(resolved_run: "ResolvedRun", runs: "Sequence[Run]") -> dic
 
 
 def _guarantee_lines(record: dict[str, Any] | None, runs: int) -> list[Line]:
-    """Return the text on a guarantee as lines for the terminal."""
+    """Return lines for the terminal on a theorem's guarantee, and on the measured values."""
     if record is None:
         return []
     from pfbench.algorithms.guarantee import WHERE
@@ -392,8 +392,7 @@ def _final_measures(run: "Run") -> RenderableType:
 def _list_displayed_measures(runs: "Sequence[Run]") -> list[str]:
     """Return the names of the final measures to print.
 
-    A measure that is an interval has a lower end, which is left out if the interval is exact in
-    all runs.
+    The lower end of an interval measure is left out if the interval is a single number in all runs.
     """
     from pfbench.runs.loop.run import lower_end_names
 

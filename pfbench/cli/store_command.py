@@ -198,7 +198,9 @@ def forget(
     A key may be shortened to 8 characters or more. With several options, all must apply.
     """
     if not (keys or kind or problem or algorithm or status):
-        raise InputError("give keys of entries, --problem, --algorithm, --status or --kind.")
+        raise InputError(
+            "no entry is selected: give keys, --problem, --algorithm, --status or --kind."
+        )
     keys = keys or []
     if short := next((key for key in keys if len(key) < 8), ""):
         raise InputError(f"the key {short!r} is too short: give 8 characters or more.")
@@ -229,7 +231,9 @@ def export(
     problem: str | None = PROBLEM,
     algorithm: str | None = ALGORITHM,
     status: str | None = STATUS,
-    raw: bool = flag("CSV for programs: no text is quoted for spreadsheets.", "--raw"),
+    raw: bool = flag(
+        "CSV for programs: leave texts that a spreadsheet would evaluate as they are.", "--raw"
+    ),
     spec: Path | None = option("SPEC.toml", "Only runs of this spec, with its names."),
 ) -> None:
     """Write stored runs as tables.
@@ -270,7 +274,7 @@ def _select_rows(
 ) -> "tuple[Listing, list[Row]]":
     """Return the listing of a store, and its rows that match all given filters, sorted.
 
-    An unknown kind or status is an error.
+    Raises an error for an unknown kind or status.
     """
     from pfbench.base.checks import check_choice
     from pfbench.runs.loop.run import STATUSES

@@ -43,7 +43,7 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C, as in shells."""
 
 FAILURES = (Status.DIVERGED, Status.ERROR, Status.KILLED)
-"""Statuses of a run with which the command fails."""
+"""Statuses of a run that make the command exit with the status of a failure."""
 
 
 def console(*, error: bool = False) -> Console:
@@ -121,7 +121,7 @@ def exit_with_error(message: str, status: int = 1) -> NoReturn:
 
 
 def exit_if(failed: object, status: int = 1) -> None:
-    """Exit with the status of a failure if `failed` is true."""
+    """Exit with the status of a failed command if `failed` is true."""
     if failed:
         raise typer.Exit(status)
 
@@ -242,7 +242,7 @@ def section_with_title(title: str, *parts: RenderableType) -> RenderableType:
 
 
 def multiline_cell(*texts: str) -> Text:
-    """Return a table cell with one line for each text; newlines inside a text are escaped."""
+    """Return a table cell with one line for each given text; newlines inside a text are escaped."""
     return Text("\n".join(map(escape_text, texts)))
 
 

@@ -27,7 +27,7 @@ INTERIM_SECONDS = 20.0
 """Seconds after which the verdicts so far are summarised."""
 
 _NAMED = 3
-"""Maximum number of remaining claims that are named."""
+"""Maximum number of remaining claims whose names the summary lists."""
 
 
 @dataclass
@@ -181,7 +181,7 @@ class InterimSummary:
         self._steps.count(row, created)
 
     def format(self) -> str:
-        """Return text on the verdicts so far and the remaining claims."""
+        """Return the summary: the verdicts so far, and the names of the remaining claims."""
         from pfbench.verification.outcomes import Verification
         from pfbench.verification.summaries import format_summary
 

@@ -64,11 +64,11 @@ def verify(
     from pfbench.runs.planning.name_resolution import check_selector
 
     if quick and full:
-        raise InputError("--quick and --full are mutually exclusive: give one.")
+        raise InputError("--quick and --full cannot be combined: leave out one of the two.")
     if harder_instances and (algorithm or repeat > 1):
         raise InputError(
             "--harder-instances cannot be combined with --algorithm or --repeat: "
-            "remove one of them."
+            "leave one of them out."
         )
     algorithm = algorithm and check_selector("algorithm", algorithm)
     if listing:
@@ -258,7 +258,7 @@ def _render_verdicts(done: "Verification") -> RenderableType:
 
 
 def _describe_evidence_needed_to_decide(row: "Verdict") -> str:
-    """Return text on the evidence that would decide an inconclusive user-defined bound.
+    """Describe the evidence that would decide an inconclusive user-defined bound.
 
     The text is empty for every other verdict.
     """
@@ -308,7 +308,7 @@ def render_claim_list(claims: "Sequence[Claim]", effort: str, errata: Sized = ()
 
 
 def report_unit_dependence(claims: "Sequence[Claim]", work: VerificationJob) -> None:
-    """Print whether bounds and schedules of user-defined theorems have consistent units."""
+    """Print whether the bounds and schedules of user-defined theorems have consistent units."""
     if user_defined := [claim for claim in claims if claim.user_source]:
         checked = check_homogeneity(user_defined)
         work.print(multiline_cell(*(f"units of {c.name}: {c.sentence}" for c in checked)))
@@ -378,10 +378,9 @@ def _search_harder_instances(
 def _render_harder_instances(
     instances: "Sequence[HardestInstance]", rows: "Sequence[Verdict]"
 ) -> RenderableType | None:
-    """Return text on harder instances, None if there is nothing to print.
+    """Return the part of the report on harder instances; None if there is nothing to print.
 
-    The text also names user-defined bounds that hold and for which no harder instance was
-    searched.
+    It also names user-defined bounds that hold and for which no harder instance was searched.
     """
     from pfbench.claims.harder_instances import bounds_quantity_other_than_calls
 

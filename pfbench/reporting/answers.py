@@ -51,7 +51,7 @@ class _TargetRow:
 
     @property
     def cheapest_methods(self) -> str:
-        """Label of the method with the fewest calls; several labels if methods are tied."""
+        """Label of the method with the fewest calls to the target; several labels after a tie."""
         labels = [method.group.label for calls, method in self.order if calls == self.order[0][0]]
         return labels[0] if len(labels) == 1 else f"{join_items(labels)} alike"
 
@@ -222,7 +222,7 @@ def _format_hits(algorithm: ScoredAlgorithm) -> str:
 
 
 def _count_wins(winners: Sequence[str]) -> str:
-    """Return text such as ``a on 3 and b on 2`` on how often each method wins."""
+    """Return the number of wins of each method as text such as ``a on 3 and b on 2``."""
     wins = Counter(winners).most_common()
     return _join_some([f"{name} on {format_integer(number)}" for name, number in wins], "method")
 
@@ -230,8 +230,8 @@ def _count_wins(winners: Sequence[str]) -> str:
 def _join_some(names: Sequence[str], noun: str) -> str:
     """Join names to a list in words.
 
-    If there are more than `_MOST_NAMED` names, only the first ones are listed, with the number of
-    the others.
+    If there are more than `_MOST_NAMED` names, only the first ones are listed, followed by the
+    number of the rest.
     """
     if len(names) <= _MOST_NAMED:
         return join_items(names)
@@ -240,14 +240,14 @@ def _join_some(names: Sequence[str], noun: str) -> str:
 
 
 def truncation_and_decrease_sentences(results: StudyResults) -> list[str]:
-    """Return sentences on truncated runs, and on whether each measure ends below its start."""
+    """Return sentences on truncated runs, and on measures that do not decrease during the runs."""
     equal = truncate_study(results)
     falls = (_decrease_sentence(equal, measure) for measure in equal.study.measures)
     return [*_truncation_sentences(results), *filter(None, falls)]
 
 
 def _truncation_sentences(results: StudyResults) -> Iterator[str]:
-    """Yield, for each panel with truncated runs, a sentence on the common budget.
+    """Yield, for each panel with truncated runs, a sentence on the budget that its runs share.
 
     A panel is one problem at one setting.
     """
@@ -268,7 +268,7 @@ def _truncation_sentences(results: StudyResults) -> Iterator[str]:
 
 
 def _decrease_sentence(results: StudyResults, measure: str) -> str:
-    """Return a sentence on whether the median of a measure ends below its start.
+    """Return a sentence on whether the median of a measure ends lower than it starts.
 
     It names the methods for which the median does not. The sentence is empty if the measure is not
     recorded.

@@ -93,7 +93,7 @@ class Duel:
 
     @property
     def cells(self) -> list[Cell]:
-        """Table cells: expected calls of the method, best other method, its calls, ratio."""
+        """Table cells: the method's expected calls, best other method, its calls, the ratio."""
         both = (self.candidate, self.best_other)
         calls, its = (
             _drop_interval(each.calls_until_targets[self.target_index]) if each else None
@@ -107,7 +107,7 @@ def _drop_interval(expected: ExpectedCalls | None) -> ExpectedCalls | None:
 
 
 def list_duels(comparison: Comparison, label: str, candidates: Collection[str]) -> list[Duel]:
-    """Return the comparisons of a method with the best other method, by panel and target.
+    """Return the comparisons of a method with the best other method, for each panel and target.
 
     A panel is one problem at one setting. Panels on which all runs of the method were refused are
     left out.
@@ -208,10 +208,10 @@ class CandidateAgainstRivals:
 
     @cached_property
     def outcome_counts(self) -> tuple[int, int, int, int]:
-        """Numbers of pairs on which the candidate is first, near the first, slower, or misses.
+        """Numbers of pairs on which the candidate is first, near the first, slower, or fails.
 
-        A pair is one panel with one target; on a missed pair, the candidate does not reach the
-        target. Pairs are not counted if the runs begin within the target, or if no method reaches
+        A pair is one panel with one target; the candidate fails on a pair whose target it does not
+        reach. A pair is not counted if the runs begin within the target, or if no method reaches
         it.
         """
         duels = [d for d in self.duels if not (d.starts_within_target or d.is_missed_by_all)]
@@ -328,10 +328,11 @@ class CandidateAgainstRivals:
         )
 
     def _dominating_rival_or_word_none(self, duel: Duel) -> str | None:
-        """Return the label of a rival that needs at most the calls of the candidate, of any kind.
+        """Return the label of a rival that dominates the candidate for one target.
 
-        Of one kind, it needs fewer calls. Return "none" if there is no such rival. Return None if
-        the candidate misses the target, or if runs begin within it.
+        Such a rival needs at most the candidate's calls of every kind, and fewer of one kind.
+        Return "none" if there is no such rival. Return None if the candidate misses the target, or
+        if runs begin within it.
         """
         if duel.rank is None or duel.starts_within_target:
             return None
@@ -385,8 +386,8 @@ def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
     """Return the mean of log(budget/calls) over all panels and targets, by method.
 
     The mean is the area under the method's profile up to the budget, on a logarithmic axis. A
-    target that is never reached counts as 0. The mean of a method does not depend on the other
-    methods.
+    target that the method never reaches counts as 0. The mean of a method does not depend on the
+    other methods.
     """
     means: dict[str, float] = {}
     pairs = len(comparison.panels) * max(1, len(comparison.targets))
@@ -417,7 +418,7 @@ def make_candidate_front(
 def duels_as_json(
     comparison: Comparison, label: str, candidates: Collection[str]
 ) -> list[dict[str, Any]]:
-    """Return JSON records that compare a method with the best other one; infinity becomes None."""
+    """Return the comparisons with the best other method as JSON records; infinity becomes None."""
     return [
         {
             "problem": duel.title,

@@ -92,7 +92,7 @@ class ScoredAlgorithm:
         return math.inf if calls.needs_none else ert(calls)
 
     def sample(self, target: int) -> SeedSample:
-        """Return the calls to one target by seed, for a significance test.
+        """Return the calls to one target, one number a seed, for a significance test.
 
         The sample is empty if the target needs no calls of this kind.
         """
@@ -101,7 +101,7 @@ class ScoredAlgorithm:
         return SeedSample(sample, self.groups_by_target[target].is_deterministic)
 
     def sample_last_values(self, measure: str, target: float = -math.inf) -> SeedSample:
-        """Return the final values of a measure by seed, for a significance test.
+        """Return the final values of a measure, one a seed, for a significance test.
 
         Values below the target are replaced by the target.
         """
@@ -169,7 +169,7 @@ class Comparison:
 
 
 Equal = Sequence[tuple[Limits, SettingResults]]
-"""For each panel of a study, its common budget and the panel truncated to this budget."""
+"""For each panel of a study: the budget common to its runs, and the panel truncated to it."""
 
 
 def compare_algorithms(
@@ -208,7 +208,7 @@ def compare_algorithms(
 
 
 def list_compared_measures(results: StudyResults) -> tuple[str, ...]:
-    """Return the measures of a study.
+    """Return the measures whose final values the tables of a study compare.
 
     The suboptimality is added if the objective is measured and the best value of each problem is
     known.
@@ -251,7 +251,7 @@ def _make_calls_column(algorithms: Sequence[ScoredAlgorithm], target: int) -> _C
 def _make_values_column(
     algorithms: Sequence[ScoredAlgorithm], measure: str, stop: Stop | None
 ) -> _Column:
-    """Return the final values of a measure by algorithm, as samples and as medians.
+    """Return a table column of final values: by algorithm, the values by seed and the median.
 
     Values at or below the target count as equal to it.
     """

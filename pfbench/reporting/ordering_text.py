@@ -31,14 +31,14 @@ PAPER_MARK = " (the paper's)"
 """Mark of the unit that the paper states for an order."""
 
 START = " (its start)"
-"""Mark of a value that is still the one at the start of the run."""
+"""Mark of a final value that equals the value at the start of the run."""
 
 
 def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
-    """Return sentences on which published rankings are reversed in the runs.
+    """Return sentences on the published rankings that the runs reverse.
 
-    If a paper states its unit of cost, its rankings are judged in that unit. Further sentences
-    then list the rankings that differ in the counts of pfbench. Without a stated unit, a reversed
+    If a paper states its unit of cost, its rankings are judged in that unit. Further sentences then
+    list the rankings that differ in the counts of pfbench. Without a stated unit, a reversed
     ranking is called "the other way round". There are no sentences if the study has no published
     rankings.
     """
@@ -80,7 +80,7 @@ _VERDICT_VERBS = {
 
 
 def _unit_flip_sentences(published: Sequence[OrderingResult]) -> list[str]:
-    """Return sentences on rankings that are reversed between the paper's unit and a count."""
+    """Return sentences on rankings with opposite results in the paper's unit and in a count."""
     sentences = []
     for source in _group(published, "ordering"):
         panels = _group(source, "panel")
@@ -103,9 +103,9 @@ def _unit_flip_sentences(published: Sequence[OrderingResult]) -> list[str]:
 def _opposite_results(
     results: Sequence[OrderingResult], title: str
 ) -> tuple[OrderingResult, OrderingResult] | None:
-    """Return a ranking's results in the paper's unit and in a count, if these are opposite.
+    """Return a ranking's results in the paper's unit and in a count if they are opposite.
 
-    Return None if they are not opposite, or if one is missing.
+    Return None if they are not, or if one of the two is missing.
     """
     own = next((result for result in results if result.uses_paper_unit), None)
     counted = next((result for result in results if result.cost_unit.title == title), None)
@@ -116,9 +116,9 @@ def _opposite_results(
 
 
 def _group(results: Sequence[OrderingResult], part: str) -> list[list[OrderingResult]]:
-    """Return lists of results with the same ranking, or with the same panel.
+    """Group results by ranking, or by panel.
 
-    `part` is "ordering" or "panel". The lists are in the order of their first result.
+    `part` is "ordering" or "panel". The groups are in the order of their first result.
     """
     groups: dict[int, list[OrderingResult]] = {}
     for result in results:
@@ -239,7 +239,7 @@ def table_heading(results: Sequence[OrderingResult]) -> str:
 
 
 def _describe_charges(study: Study, unit: CostUnit) -> str:
-    """Return text on the cost of oracle calls of each algorithm in a unit.
+    """Describe what an oracle call of each algorithm costs in a unit.
 
     The text lists several costs if the cost depends on the setting.
     """
@@ -259,7 +259,7 @@ def _describe_charges(study: Study, unit: CostUnit) -> str:
 
 
 def _describe_ordering(ordering: PublishedOrdering, study: Study) -> str:
-    """Return text on a ranking: its methods, compared quantity, source and method variants."""
+    """Describe a ranking: its methods, compared quantity, source and variants of the methods."""
     statement = f"“{ordering.quotation}”" if ordering.is_published else ordering.quotation
     source = ", ".join(filter(None, (ordering.source, ordering.location)))
     text = ": ".join(filter(None, (source, statement)))
@@ -270,7 +270,7 @@ def _describe_ordering(ordering: PublishedOrdering, study: Study) -> str:
 
 
 def _describe_forms(ordering: PublishedOrdering, study: Study) -> str:
-    """Return text on which variants of the methods a ranking is tested with."""
+    """Describe with which variants of its methods a ranking is tested."""
     if ordering.stated_settings:
         return f"in the form that the paper states, “{ordering.stated_settings}”"
     group = [name for name in dict.fromkeys(ordering.names) if len(study.expand_form(name)) > 1]

@@ -182,9 +182,9 @@ class _StudyData:
         }
 
     def _is_counted(self, group: RunGroup, axis: str) -> bool:
-        """Return whether the algorithm makes oracle calls of the kind on an axis.
+        """Return whether the algorithm makes oracle calls of the kind on an x-axis.
 
-        If it makes none, it has no line on this axis.
+        An algorithm that makes none has no line on this axis.
         """
         if axis == PRICE and self._cost is not None:
             return any(map(self._cost.total_cost, group.runs))
@@ -228,7 +228,7 @@ class _StudyData:
         """Return the JSON record of one algorithm on one problem: bands and single runs.
 
         If all runs have made equal numbers of calls at each iteration, `bands` applies to all
-        axes, and `x` has these numbers. Otherwise, `other` has separate bands for the axis.
+        x-axes, and `x` has these numbers. Otherwise, `other` has separate bands for each x-axis.
         """
         grid = sorted({step for run in group.runs for step in trace_column(run, "iteration")})
         shared: dict[str, Any] = {}
@@ -279,7 +279,7 @@ def _scale_record(scale: AxisScale | None) -> list[Any] | None:
 
 
 def _pad_band(band: MedianBand, grid: Sequence[float]) -> MedianBand:
-    """Return a band on a finer grid, with NaN at the added grid points."""
+    """Return a band on a finer grid; at the added grid points its values are NaN."""
     columns = np.full((4, len(grid)), np.nan)
     columns[:, np.searchsorted(grid, band.x)] = band.median, band.low, band.high, band.runs
     median, low, high, runs = columns
@@ -334,7 +334,7 @@ def _thin_and_price_runs(
 
 
 def list_displayed_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> frozenset[float]:
-    """Return the recorded iterations that the page displays, for all runs of one algorithm.
+    """Return the recorded iterations of one algorithm's runs that the page displays.
 
     They include the last iteration of each run, and the first at which a run reaches a target.
     """

@@ -12,7 +12,7 @@ from pfbench.reporting.seed_curves import Array, MedianBand, RunEnding, early_en
 from pfbench.reporting.wording import AXES, power_of_ten
 
 WIDE = 30.0
-"""Ratio of the largest to the smallest end of lines above which the x-axis is logarithmic."""
+"""The x-axis is logarithmic if the last x of two lines differ by more than this factor."""
 
 BEYOND = 3.0, 0.5
 """Diverging runs extend a y-axis by at most 3 decades, or by half of its length if linear."""
@@ -21,7 +21,7 @@ GROWTH = 1e3
 """A line diverges if it ends above this multiple of its first and of its middle value."""
 
 _LEAST, _DECADES = 1e-300, 307.0
-"""The least positive number that an axis resolves, and the largest exponent of its ends."""
+"""Least positive number that an axis shows, and largest exponent of ten of its ends."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class PanelLine:
 
     @property
     def all_plotted_y_values(self) -> Array:
-        """All y-values that are drawn: the band, the median and the ends of runs."""
+        """All y-values that are drawn: those of the band, of the median, and at the runs' ends."""
         ends = np.array([end.y for end in self.endings])
         return np.concatenate([self.band.low, self.band.median, self.band.high, ends])
 
@@ -61,7 +61,7 @@ class PanelLine:
 
     @property
     def values_for_axis_range(self) -> Array:
-        """Values that the y-axis must show: all, or only the first if the line diverges."""
+        """Values that the y-axis must show: all values, or only the first if the line diverges."""
         return (
             self.band.median[:1] if self.has_diverged_or_still_grows else self.all_plotted_y_values
         )
@@ -166,7 +166,7 @@ def _positive_x_range(lines: Sequence[PanelLine]) -> tuple[float, float]:
 
 
 def _spans_widely(lines: Sequence[PanelLine]) -> bool:
-    """Return whether the lines of a panel end at such different x that a linear axis hides one."""
+    """Return whether the lines of a panel end so far apart that a linear x-axis would hide one."""
     ends = [line.max_x for line in lines if line.max_x > 0]
     return bool(ends) and max(ends) > WIDE * min(ends)
 
@@ -174,7 +174,7 @@ def _spans_widely(lines: Sequence[PanelLine]) -> bool:
 def make_axis_scale(
     lines: Sequence[PanelLine], *, log: bool | None = None, levels: Sequence[float] = ()
 ) -> AxisScale:
-    """Return the y-axis for lines; lines that diverge may leave its range.
+    """Return the y-axis for lines; a line that diverges may leave the range of the axis.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ class RankedAlgorithm:
 
     @property
     def statuses(self) -> str:
-        """Text on how many runs ended with each status."""
+        """Number of runs that ended with each status, as text."""
         statuses = Counter(run.status for run in self.group.runs)
         return ", ".join(f"{number} {status}" for status, number in statuses.most_common())
 
@@ -184,7 +184,7 @@ def list_counted_kinds(results: StudyResults) -> list[str]:
 
 
 def find_compared_measure(results: StudyResults) -> str:
-    """Return the measure whose final values are compared: that of the targets, else the first."""
+    """Return the measure whose final values are compared: that of the targets, or the first."""
     stop = results.study.final_target
     return stop.measure if stop else results.study.measures[0]
 
@@ -260,7 +260,7 @@ def _rank_among_scores(score: Score | None, scores: Sequence[Score | None]) -> i
 
 
 def _score_samples(row: Sequence[ScoredAlgorithm], measure: str) -> list[SeedSample]:
-    """Return the scores of each algorithm's runs as numbers in the same order, for a rank test."""
+    """Return the scores of each algorithm's runs as numbers of the same order, for a rank test."""
     scores = [
         [_score_run(scored, k, measure) for k in range(len(scored.group.runs))] for scored in row
     ]
@@ -317,7 +317,7 @@ def _format_calls(ranked: RankedAlgorithm, kind: str) -> str:
 
 
 def ranking_basis_sentence(results: StudyResults, price: Cost | None = None) -> str:
-    """Return a sentence that says by which calls or final values the algorithms are ranked."""
+    """Return a sentence that states by which calls or final values the algorithms are ranked."""
     study, price = results.study, price or ranking_price(results)
     if study.final_target is None:
         last = name_within_sentence(find_compared_measure(results))

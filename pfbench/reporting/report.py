@@ -195,7 +195,7 @@ def _list_environments(
 
 
 class RunSource(Protocol):
-    """Protocol for sources of the runs of a comparison: cached or executed."""
+    """Protocol for sources of a comparison's runs, which are cached or executed."""
 
     def find_cached(self, plans: Sequence[PlannedRun]) -> Collection[PlannedRun]:
         """Return the planned runs whose results are cached."""
@@ -208,7 +208,7 @@ class RunSource(Protocol):
     def provenance(
         self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
     ) -> list[str]:
-        """Return sentences that say where the runs come from."""
+        """Return sentences that state where the runs come from."""
 
 
 @dataclass(frozen=True)
@@ -294,7 +294,7 @@ def compare_on_suite(
 def remove_fully_refused_methods(
     suite: Spec, protected_labels: Collection[str], outcomes: Sequence[PlanOutcome]
 ) -> tuple[Spec, list[str]]:
-    """Return a suite without methods that were refused on all problems, and their labels.
+    """Return a suite without the methods that every problem refuses, and their labels.
 
     The methods with `protected_labels` are never removed.
     """

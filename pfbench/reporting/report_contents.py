@@ -68,12 +68,12 @@ class ReportPart:
 
     @cached_property
     def truncation_and_decrease_sentences(self) -> list[str]:
-        """Sentences on truncated runs, and on whether each measure ends below its start."""
+        """Sentences on truncated runs, and on measures that do not decrease during the runs."""
         return truncation_and_decrease_sentences(self.results)
 
     @property
     def all_sentences(self) -> list[str]:
-        """All sentences on the study; if there is a candidate, only those on it."""
+        """All sentences on the study; in a report with a candidate, only the sentences on it."""
         if self.front is not None:
             return self.candidate_sentences
         return [
@@ -108,7 +108,7 @@ class ReportPart:
 
     @cached_property
     def results_of_listed_runs(self) -> StudyResults:
-        """Results whose runs are listed: those of the candidate if there is one, else all."""
+        """Results whose runs the report lists: those of the candidate if there is one, else all."""
         if self.front is None:
             return self.results
         return self.results.restrict_algorithms(self.front.candidate_labels)
@@ -133,7 +133,7 @@ class ReportPart:
 
     @property
     def interval_certificate_sentence(self) -> str:
-        """Sentence on the measures that are shown as certified intervals; or ''."""
+        """Sentence on the measures that are shown as certified intervals; "" if there are none."""
         names = [name for name in self.study.measures if _is_interval(self.results, name)]
         text = join_items([measure_label(name) for name in names])
         return f" For {text}, the upper end of the certified interval is shown." if names else ""
@@ -167,7 +167,7 @@ class ReportContents:
         return self.created.strftime("%Y-%m-%d %H:%M UTC")
 
     def provenance(self) -> list[tuple[str, str]]:
-        """Return (name, text) pairs that say how the report was made.
+        """Return (name, text) pairs that state how the report was made.
 
         They have the command, version, commit, date, seeds and machine.
         """
@@ -277,7 +277,7 @@ def interval_failure_sentence(results: StudyResults) -> str:
 
 
 def describe_machine() -> str:
-    """Return text on the processor of this machine and its number of logical processors."""
+    """Describe this machine: its processor and the number of its logical processors."""
     model = platform.processor() or platform.machine()
     with suppress(OSError, StopIteration):
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

@@ -27,9 +27,9 @@ CSV_HEAD = "problem,setting,algorithm,price,measure,target,expected,low,high,hit
 def compare_by_each_price(results: StudyResults) -> list[Comparison]:
     """Return the comparisons of a study by each cost of oracle calls.
 
-    The first one is by the price of the study, if stated; the others are by each kind of calls.
-    Full gradients (FO) are compared only if no run counts component gradients (SFO). If
-    lmo_products is measured, the last comparison is by products of matrices. A study without
+    The first one is by the price that the study states, if any; the others are by each kind of
+    calls. Full gradients (FO) are compared only if no run counts component gradients (SFO). If
+    `lmo_products` is measured, the last comparison is by products of matrices. A study without
     targets has only the first comparison.
     """
     study = results.study

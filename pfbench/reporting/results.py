@@ -74,12 +74,12 @@ class RunGroup:
         return is_deterministic(self.runs)
 
     def select_tuned_runs(self, target: Stop) -> "RunGroup":
-        """Return the runs that were tuned for a target, or this group if there are none."""
+        """Return the runs that were tuned for a target; this group if there are none."""
         return next((part for stop, part in self.groups_by_target if stop == target), self)
 
     @property
     def groups_by_tuning(self) -> "list[RunGroup]":
-        """Groups of runs tuned for easier targets, followed by this group."""
+        """Groups of runs that were tuned for easier targets, followed by this group."""
         groups = {part.plans: part for _, part in self.groups_by_target if part.plans != self.plans}
         return [*groups.values(), self]
 
@@ -110,7 +110,7 @@ class SettingResults:
 
     @property
     def best_known(self) -> float | None:
-        """Least known objective value of the problem; None if it is unknown or not unique."""
+        """Least known objective value of the problem; None if none is known or sources differ."""
         values = {value for group in self.groups for value in group.best_known}
         return values.pop() if len(values) == 1 else None
 
@@ -284,8 +284,7 @@ def truncate_run(run: Run, limits: Limits) -> Run:
     """Return a run truncated to limits on its counts, or the run itself if it is within them.
 
     The trace ends at the last recorded row within all limits. The counts of the truncated run are
-    those of the next row, but no more than the limits. So a run with a larger budget has no
-    advantage.
+    those of the next row, but at most the limits. So a run with a larger budget has no advantage.
     """
     further = {**run.counts.as_dict(), "iteration": run.iterations, "seconds": run.seconds}
     if all(further[name] <= limit for name, limit in limits.items()):

@@ -57,7 +57,7 @@ class Cost:
             check_real(f"the price of {name}", weight, minimum=0.0)
         result = tuple((name, float(weight)) for name, weight in parameters.items() if weight)
         if not result:
-            raise InputError("the price charges no count: give a weight, as in sfo=1,lo=50.")
+            raise InputError("the price has no weight above 0: give a weight, as in sfo=1,lo=50.")
         return cls(result)
 
     @classmethod
@@ -85,11 +85,11 @@ class Cost:
 
     @property
     def description(self) -> str:
-        """Text that names the counted quantity."""
+        """Name of the counted quantity in sentences."""
         return "products of matrices" if self == PRODUCTS else f"{self} calls"
 
     def column_costs(self, run: Run) -> list[tuple[str, float]]:
-        """Return pairs of a trace column and the cost of one unit of it, for a run."""
+        """Return pairs of a trace column and the cost of one unit of this column, for a run."""
         return [
             ("lo", weight * _matrix_products_per_lmo(run)) if name == "products" else (name, weight)
             for name, weight in self.weights
@@ -153,7 +153,7 @@ class Runtimes:
 
     @property
     def needs_none(self) -> bool:
-        """Whether some run reaches the target, and the charged cost of every run is 0."""
+        """Whether some run reaches the target and no run is charged any cost."""
         return bool(self.hits) and not self.calls_charged.any()
 
     @property

@@ -41,7 +41,7 @@ class MedianBand:
     runs: npt.NDArray[np.int64]
 
     def thin(self, limit: int, *, log: bool = False) -> "MedianBand":
-        """Return a band with at most `limit` points of this one, including the first and the last.
+        """Return a band with at most `limit` of this one's points, with the first and the last.
 
         For a logarithmic axis, the points are evenly spaced in the logarithm of x, from the first
         positive x on.
@@ -186,7 +186,7 @@ def median_start_value(runs: Sequence[Run], measure: str) -> float:
 
 
 def is_deterministic(runs: Sequence[Run]) -> bool:
-    """Return whether several runs are equal in everything but their seconds.
+    """Return whether several runs of one method differ in nothing but their seconds.
 
     Return False for a single run, and for runs without a recorded row.
     """

@@ -27,7 +27,7 @@ _EXACT = 100
 class SeedSample(NamedTuple):
     """Values of a method over the seeds, and whether the method is deterministic.
 
-    Smaller values are better. Values of a deterministic method on the same data count as one
+    Smaller values are better. The values of a deterministic method on the same data count as one
     number, not as a sample.
     """
 
@@ -39,7 +39,7 @@ Pair = tuple[SeedSample, SeedSample]
 
 
 def compare_pairs(pairs: Sequence[Pair]) -> list[int]:
-    """Return, for each pair of samples, which one is significantly smaller.
+    """Return, for each pair of samples, which of the two is significantly smaller.
 
     The result is -1 for the first, 1 for the second, and 0 for neither. Holm's correction is over
     all tested pairs. Two deterministic samples are compared as numbers, without a test.

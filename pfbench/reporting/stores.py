@@ -116,7 +116,7 @@ def matches_selection(name: str, request: Sequence[str]) -> bool:
 
 
 def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
-    """Return, by selector, the template with ``{seed}`` that it shares with other selectors.
+    """Return a dict from each selector to a template with ``{seed}`` that several selectors share.
 
     These selectors differ only in their seed, which is the seed of the run.
     """
@@ -175,7 +175,7 @@ def _parse_interned(text: str) -> Any:
 
 
 def _read_plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
-    """Return the stored plan of a run, or else a plan that is made from the run itself."""
+    """Return the stored plan of a run; without a readable one, a plan made from the run itself."""
     planned = PlannedRun(run.problem, run.algorithm, run.seed, (), 1)
     if plan is None:
         return PlannedRun.from_json(planned.as_json())
@@ -298,9 +298,9 @@ class StoreDiff:
 def compare_stores(old_store: Store, new_store: Store) -> StoreDiff:
     """Compare the planned runs in two stores.
 
-    Two runs are compared if their plans are equal: problem, algorithm, seed, measures, limits.
-    Their source code and environment may differ. If a store has several runs of one plan, the run
-    stored last is used. No code that a store names is imported.
+    Two runs are compared if their plans are equal: problem, algorithm, seed, measures, limits. The
+    source code and the environment of the two may differ. If a store has several runs of one plan,
+    the run stored last is used. No code that a store names is imported.
 
     Raises
     ------

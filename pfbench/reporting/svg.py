@@ -205,7 +205,7 @@ def curves_drawing(
 
 
 def new_figure(width: PrintWidth, rows: int, columns: int) -> "tuple[Canvas, Any]":
-    """Return an empty figure and its grid of axes, all of which are invisible."""
+    """Return an empty figure and the grid of its axes, each of which is invisible at first."""
     from matplotlib.figure import Figure as Canvas
 
     canvas = Canvas(figsize=(width.inches, 0.7 + width.row * rows), layout="constrained")

@@ -282,7 +282,7 @@ def format_cell(cell: Cell) -> str:
 
 
 def format_expected(cell: ExpectedCalls) -> str:
-    """Return text on expected calls, their interval, and how many runs reached the target."""
+    """Return the expected calls, their interval, and the number of hits, as text."""
     interval = ""
     if cell.interval is not None and cell.interval.low < cell.interval.high:
         interval = f" ({' to '.join(map(format_calls, cell.interval))})"
@@ -290,7 +290,7 @@ def format_expected(cell: ExpectedCalls) -> str:
 
 
 def format_ratio(cell: CallRatio) -> str:
-    """Return text on a ratio and its interval, with a mark if the methods are equivalent."""
+    """Return a ratio and its interval as text, with a mark if the two methods are equivalent."""
     if cell.interval is None:
         return format_significant(cell.value)
     ends = [NEVER_REACHED if math.isinf(end) else format_significant(end) for end in cell.interval]

@@ -99,7 +99,7 @@ def _draw_shares(
 
 
 def layout_share_axes(axes: "Axes", low: float, high: float, title: str) -> None:
-    """Set up axes for shares from 0 to 1 against calls on a logarithmic scale."""
+    """Set up axes that show shares from 0 to 1 against calls, on a logarithmic scale of calls."""
     axes.set_xscale("log")
     axes.set_xlim(low, high)
     axes.set_ylim(-0.02, 1.02)

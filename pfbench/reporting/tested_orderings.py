@@ -86,7 +86,7 @@ class OrderingPair:
     is_at_start: tuple[bool, bool] = (False, False)
 
     def p_value_for_side(self, side: int) -> float:
-        """Return the p-value if the pair favours the given side, otherwise 2 minus the p-value."""
+        """Return the p-value if the pair favours the given side, otherwise 2 minus it."""
         return self.p_value if self.better_side == side else 2.0 - self.p_value
 
     @property
@@ -125,7 +125,7 @@ class OrderingUnit:
         return any(name == "seconds" for price in self.prices.values() for name, _ in price.weights)
 
     def charges(self, group: RunGroup) -> bool:
-        """Return whether any run of a group has a positive cost, or the cost includes seconds."""
+        """Return whether a group's runs have a positive cost, or the cost includes seconds."""
         price = self.prices[group.label]
         return self.is_timed or any(price.total_cost(run) > 0.0 for run in group.runs)
 
@@ -253,10 +253,10 @@ def _decide_pair(
     """Compare the best forms of two methods; return the pair with the better side and p-values.
 
     A form is a variant of a method. The first method is ahead if one of its forms is ahead of each
-    form of the second. Its p-value is the largest of these tests, times the number of forms tried.
-    The second is ahead if one of its forms is ahead of each form of the first. The authors may
-    have run any form of the second. So the largest p-value of all pairs tells whether every form
-    is ahead.
+    form of the second method. Its p-value is the largest of these tests, times the number of forms
+    tried. In the same way, the second method is ahead if one of its forms is ahead of each form of
+    the first. As the authors may have run any form of the second method, the largest p-value of all
+    pairs tells whether every form is ahead.
     """
     by_first = [
         [_test_pair(ordering, group, other, cost_unit) for other in second_forms]
@@ -310,7 +310,7 @@ def _test_pair(
 
 
 def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) -> bool:
-    """Return whether a group's median value is still the one at the start."""
+    """Return whether the final median of a group equals its median at the start of the runs."""
     columns = [trace_column(run, ordering.measure) for run in group.runs]
     starts = [column[0] for column in columns if column.size]
     return ordering.target is None and bool(starts) and math.isclose(value, median(starts))

@@ -13,11 +13,11 @@ from pfbench.runs.planning.tune import TunedMethod, TuningChoice, TuningPlan, ch
 
 
 class _Search(NamedTuple):
-    """Tuning of one method's parameters on one problem."""
+    """Tuning of one method on one problem at one setting, with the chosen parameters."""
 
     problem: str
     title: str
-    """The problem and its setting."""
+    """Title of the problem and its setting."""
     method: TunedMethod
     choice: TuningChoice
 
@@ -69,7 +69,7 @@ def tuning_sentences(study: Study) -> list[str]:
 
 
 def _describe_targets(tune: TuningPlan) -> str:
-    """Return the targets for which methods are tuned, as text."""
+    """Return the targets for which methods are tuned, as a phrase."""
     levels = [f"{name_within_sentence(stop.measure)} ≤ {stop.target:g}" for stop in tune.targets]
     return levels[0] if len(levels) == 1 else f"{join_items(levels)}, separately for each,"
 

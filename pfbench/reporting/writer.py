@@ -195,7 +195,7 @@ def write_report(
 
 
 def write_contents(everything: ReportContents, folder: Path) -> list[Path]:
-    """Write the files of a report from its computed contents; return the paths of the files.
+    """Write the files of a report from its computed contents, and return their paths.
 
     The files are those of `write_report`.
     """

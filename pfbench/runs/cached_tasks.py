@@ -118,7 +118,7 @@ def run_cached_tasks(
 def _content_keys(
     cached_tasks: Sequence[CachedTask], notes: Sequence[Mapping[str, Any]], engine: Engine
 ) -> dict[int, str]:
-    """Return a dict from a task's position to its content key, for tasks that can be stored."""
+    """Return a dict from a task's position to its content key, for the tasks with stored rows."""
     environment = engine.environment()
     return {
         index: content_keys.content_key(
@@ -143,7 +143,7 @@ def _has_no_user_code(note: Mapping[str, Any]) -> bool:
 
 
 def _with_source_check(task: Task, note: Mapping[str, Any]) -> Task:
-    """Return a task that first raises if the worker's user-defined modules differ from `note`."""
+    """Return the task, after a check that the worker's user-defined modules agree with `note`."""
     if _has_no_user_code(note):
         return task
     code = " ".join(name for name in note["modules"] if not is_builtin(name))

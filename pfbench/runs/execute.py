@@ -208,8 +208,8 @@ def predict_origins(
 ) -> dict[PlannedRun, str]:
     """Return the origin that each planned run would have: "stored", "made" or "cut".
 
-    The origins are those of `PlanOutcome`. No run is executed, and the store is not changed, except
-    that damaged entries are quarantined.
+    These words are those of `PlanOutcome.origin`. No run is executed, and the store is not changed,
+    except that damaged entries are quarantined.
 
     Raises
     ------
@@ -240,7 +240,7 @@ def _get_reusable(store: Store, key: str, recomputed_statuses: Collection[str]) 
 
 
 def _make_run(plan: PlannedRun, keys: RunKeys, result: TaskResult) -> tuple[Run, dict[str, str]]:
-    """Return the run of a finished or failed task, and digests of the files that it read."""
+    """Return the run of a finished or failed task, and the digests of the files that it read."""
     value: tuple[Run | None, dict[str, str]] = result.value or (None, {})
     executed_run, files = value
     run = run_from_result(plan, replace(result, value=executed_run))
@@ -277,7 +277,7 @@ _keys = use_single_thread()(
 
 
 def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: str) -> PlanOutcome:
-    """Return the outcome of a planned run from a stored run with other limits or selectors."""
+    """Return the outcome of a planned run, given a stored run with other limits or selectors."""
     run = replace(
         entry.run,
         problem=plan.problem,
@@ -289,11 +289,11 @@ def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: st
 
 
 def _run_order_key(plan: PlannedRun) -> tuple[str, ...]:
-    """Return the sort key of a run, by which problems are in the order of a hash.
+    """Return a sort key by which runs on one problem, and runs of one user code, stay together.
 
-    Among the runs of a problem, those with only built-in code come first. The names of problems
-    often are in the order of their sizes. In the order of a hash, the finished runs tell how long
-    the others take.
+    Runs with only built-in code come first among those on a problem. Problems are in the order of a
+    hash of their names: unlike the names themselves, this order does not follow their sizes, so the
+    first finished runs tell how long the others will take.
     """
     return sha256(plan.problem.encode()).hexdigest(), plan.problem, plan.user_code_name
 
@@ -301,7 +301,7 @@ def _run_order_key(plan: PlannedRun) -> tuple[str, ...]:
 def _split_by_containment(
     plans: Sequence[PlannedRun], keys: Mapping[PlannedRun, RunKeys]
 ) -> tuple[list[PlannedRun], list[PlannedRun]]:
-    """Split runs into those that none of the others contains, and those that another one contains.
+    """Split runs into two lists: those that no other run contains, and the contained ones.
 
     A run contains another if they differ only in their limits and its limits are larger.
     """
@@ -340,7 +340,7 @@ def resolve_tuning(spec: Spec, execute_search: Make) -> Spec:
 
 
 def _extend_grids(study: Study, choices: Sequence[TuningChoice]) -> Study:
-    """Return a study with these choices; grids are extended where a choice is at an edge."""
+    """Return a study with these choices; a grid is extended if a chosen value lies at its edge."""
     if study.tune and study.tune.extends_grid:
         choices = [
             replace(choice, points_beyond=tuple(choice.points_beyond_ends())) for choice in choices
@@ -349,7 +349,7 @@ def _extend_grids(study: Study, choices: Sequence[TuningChoice]) -> Study:
 
 
 def _choose_parameters(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[TuningChoice, ...]:
-    """Return the parameters chosen for each tuned method, problem and setting from trial runs."""
+    """Return the parameters that the trials choose for each tuned method, problem and setting."""
     if study.tune is None:
         return ()
     points_beyonds = {choice.key: choice.points_beyond for choice in study.choices}
@@ -375,7 +375,7 @@ def _add_tuned_algorithms(study: Study, choices: tuple[TuningChoice, ...]) -> St
 def summarise_trial(
     tune: TuningPlan, values: Mapping[str, Any], runs: Sequence[Run]
 ) -> TuningTrial:
-    """Return a summary of the runs at one grid point: hits and expected calls for each target."""
+    """Return a summary of the runs at one grid point: hits, calls and last value by target."""
     complete = [run.counts.as_dict()[tune.count] for run in runs]
     firsts = [first_rows_reaching(tune.targets, run) for run in runs]
     hits, expected, last = [], [], []

@@ -196,7 +196,7 @@ def _parse(data: bytes) -> SuiteArchive:
     if not table(obj) or obj.get("schema") != SCHEMA:
         raise DamagedFileError("wrong schema version", f"not {SCHEMA}")
     if not (text(obj["made"]) and list_type(table)(obj["runs"])):
-        raise DamagedFileError("incomplete", "its fields made and runs")
+        raise DamagedFileError("incomplete", "the field made or runs is invalid")
     if len(obj["runs"]) > MOST_RUNS:
         raise DamagedFileError("too large", f"{len(obj['runs']):,} runs")
     tables = list(_read_tables(obj["tables"], body))
@@ -204,7 +204,7 @@ def _parse(data: bytes) -> SuiteArchive:
     runs = {}
     for run in obj["runs"]:
         if not (count(run["environment"]) and count(run["table"]) and count(run["rows"])):
-            raise DamagedFileError("incomplete", "the environment or table of a run")
+            raise DamagedFileError("incomplete", "a run has no valid environment or table")
         environment = obj["environments"][run["environment"]]
         plan = PlannedRun.from_json(run["notes"]["plan"])
         check_content("run", {**run, "environment": environment})
@@ -212,7 +212,7 @@ def _parse(data: bytes) -> SuiteArchive:
         start = starts[run["table"]]
         end = starts[run["table"]] = start + run["rows"]
         if end > floats.shape[1]:
-            raise DamagedFileError("truncated", "there are fewer rows than its runs have")
+            raise DamagedFileError("truncated", "the tables have fewer rows than the runs")
         rows = rows_of_blocks(integers[:, start:end], floats[:, start:end])
         restored = make_run(run["run"], names, rows)
         runs[plan] = StoredRun(str(run["key"]), restored, environment, run["notes"])
@@ -225,24 +225,24 @@ _Table = tuple[list[str], "np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]
 def _read_tables(shapes: Any, body: bytes) -> Iterator[_Table]:
     """Yield the column names, the integer columns and the float columns of each table."""
     if not list_type(table)(shapes):
-        raise DamagedFileError("incomplete", "its field tables")
+        raise DamagedFileError("incomplete", "the field tables is no list of tables")
     integer_count = len(TRACE_COLUMNS) - 1  # seconds, the last of them, is a float
     start = 0
     for shape in shapes:
         names, rows = shape["columns"], shape["rows"]
         if not (list_type(text)(names) and count(rows)):
-            raise DamagedFileError("incomplete", "a table")
+            raise DamagedFileError("incomplete", "a table has invalid columns or rows")
         if tuple(names[: len(TRACE_COLUMNS)]) != TRACE_COLUMNS:
-            raise DamagedFileError("incomplete", "its table has other columns than a trace")
+            raise DamagedFileError("incomplete", "a table has other columns than a trace")
         if len(names) > MOST_COLUMNS or len(set(names)) < len(names):
-            raise DamagedFileError("too large", f"{len(names):,} columns of a trace")
+            raise DamagedFileError("too large", f"a trace has {len(names):,} columns")
         middle = start + _WIDTH * rows * integer_count
         end = start + _WIDTH * rows * len(names)
         if end > len(body):
-            raise DamagedFileError("truncated", f"{len(body):,} bytes of at least {end:,}")
+            raise DamagedFileError("truncated", f"{len(body):,} bytes, at least {end:,} expected")
         integers = _decode_columns(body[start:middle], "i", integer_count, rows)
         floats = _decode_columns(body[middle:end], "f", len(names) - integer_count, rows)
         yield names, integers, floats
         start = end
     if start != len(body):
-        raise DamagedFileError("unreadable", "something follows its tables")
+        raise DamagedFileError("unreadable", "data follow the tables")

@@ -125,8 +125,8 @@ def test_entries_are_read_as_they_are_written():
             lambda text: text.replace("  year", "  title"),
             "qu2018 is repeated, or has a repeated field",
         ),
-        (lambda text: text.replace("},\n  year", "}\n  year"), "1 entries begin, and 0"),
-        (lambda text: text.rstrip("}\n"), "1 entries begin, and 0 can be read"),
+        (lambda text: text.replace("},\n  year", "}\n  year"), "1 entries begin, but only 0"),
+        (lambda text: text.rstrip("}\n"), "1 entries begin, but only 0 can be read"),
     ],
 )
 def test_an_entry_that_is_spoilt_is_refused(spoil, words):

@@ -96,7 +96,7 @@ def test_bad_arrays_are_refused_in_one_sentence(value, words):
     [
         ("frank-wolf", ["frank-wolfe", "nfwu"], ["did you mean 'frank-wolfe'"]),
         ("zzz", ["b", "a"], ["choose one of a, b"]),
-        ("x", [], ["takes none"]),
+        ("x", [], ["no names are allowed"]),
     ],
 )
 def test_unknown_names(name, known, words):

@@ -87,7 +87,7 @@ def test_parameters_are_mapped_by_name():
     assert pickle.loads(pickle.dumps(cls)) is cls
     run = pf.solve(ON, pickle.loads(pickle.dumps(cls(iterations=7, batch=3))))
     assert (run.counts.sfo, run.counts.lo, run.iterations) == (21, 7, 7)
-    with pytest.raises(InputError, match="mini_batch has no parameter size, which `names` maps"):
+    with pytest.raises(InputError, match="`names` maps size, but mini_batch has no such parameter"):
         method_class(mini_batch, {"batch": "size"})
     with pytest.raises(InputError, match="mini_batch needs iterations, batch"):
         pf.solve(ON, mini_batch)

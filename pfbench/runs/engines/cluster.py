@@ -1,7 +1,7 @@
-"""Engine of a Dask cluster.
+"""Engine that executes tasks on a Dask cluster.
 
-Each thread of a Dask worker executes its tasks in a separate process, which can be killed, as
-`MultiProcessEngine` does. If a worker dies, Dask moves its tasks to another worker.
+Each thread of a Dask worker executes its tasks in a separate process, as `MultiProcessEngine` does,
+so that a task can be killed. If a worker dies, Dask moves its tasks to another worker.
 """
 
 import logging
@@ -61,8 +61,8 @@ def _check_reachable(address: str, dask: Any) -> None:
         )
     if scheme == "tls" and not dask.Security().tls_ca_file:
         raise InputError(
-            f"--scheduler {address} needs certificates: name them to Dask, as docs/clusters.md "
-            "shows (DASK_DISTRIBUTED__COMM__TLS__CA_FILE and so on)."
+            f"--scheduler {address} needs certificates: state them in Dask's configuration, "
+            "as docs/clusters.md shows (DASK_DISTRIBUTED__COMM__TLS__CA_FILE and so on)."
         )
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=REACH).close()
@@ -101,7 +101,7 @@ class DaskEngine:
         except (OSError, ValueError, TypeError) as error:
             raise InputError(
                 f"{address} does not answer like a Dask scheduler, or refuses this machine: "
-                "start one, or fix the certificates."
+                "start a scheduler there, or fix the certificates."
             ) from error
         self.slots = sum(self._thread_counts().values())
         if not self.slots:
@@ -141,7 +141,7 @@ class DaskEngine:
                 if values.get(name) != rest.get(name):
                     raise InputError(
                         f"the Dask workers differ: {name} is {values.get(name)!r} on {first}, "
-                        f"{rest.get(name)!r} on {address}; use equal workers."
+                        f"{rest.get(name)!r} on {address}; use workers with equal environments."
                     )
         self._worker_count = values, own
         return values
@@ -265,7 +265,7 @@ def _read_future(index: int, future: Any, retries: int) -> TaskResult:
 
 
 def _describe_error(error: BaseException) -> str:
-    """Return the type and the message of an error of Dask, on one line."""
+    """Return the type and the message of an error that Dask raised, on one line."""
     rstrip = " ".join(brief_error_text(error).split()).rstrip(".")
     return f"{type(error).__name__}: {rstrip}"
 
@@ -297,11 +297,11 @@ def _environment_and_source_digest() -> tuple[dict[str, str], str]:
 def _do_with_restarts_in_worker(
     index: int, task: Task, *, expected: tuple[Mapping[str, str], str] | None, folder: str
 ) -> TaskResult:
-    """Execute a task in the process of this Dask thread; restart a task whose process was killed.
+    """Execute a task in the process of this Dask thread; restart it if the process was killed.
 
-    A worker whose environment or source differs from that of the others raises `WorkerDied`.
-    Relative paths are resolved in the folder where the command was started, if the worker's machine
-    has this folder.
+    If this worker's environment or source differs from `expected`, `WorkerDied` is raised. Relative
+    paths are resolved in the folder where the command was started, if the worker's machine has this
+    folder.
     """
     if expected is not None and getattr(_local, "checked", None) != expected:
         if _query_process_environment() != expected:

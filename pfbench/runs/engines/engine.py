@@ -49,7 +49,7 @@ class _LocalEngine:
     """Base class of the engines on this machine."""
 
     def environment(self) -> Mapping[str, str]:
-        """Return the environment of this process with a single thread, which all tasks share."""
+        """Return the environment that all tasks share: that of this process with one thread."""
         with use_single_thread():
             return environment()
 
@@ -95,7 +95,7 @@ class MultiProcessEngine(_LocalEngine):
 
 @contextmanager
 def use_single_thread() -> Iterator[None]:
-    """Use one thread in the block, so that a run gives bitwise the same results as in a worker."""
+    """Compute with one thread in the block, so that results have the same bits as in a worker."""
     before = thread_count()
     set_threads(1)
     try:

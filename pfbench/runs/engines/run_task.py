@@ -27,7 +27,7 @@ from pfbench.runs.planning.plan import PlannedRun, resolve, resolve_with_problem
 from pfbench.runs.storage.content_keys import check_source
 
 GRACE = 0.4
-"""Seconds that a run may exceed its limit, beyond a twentieth of it, before it is killed."""
+"""A run is killed when it exceeds its time limit by 5 % plus this number of seconds."""
 
 
 def execute_plan(
@@ -162,7 +162,7 @@ def run_from_result(plan: PlannedRun, result: TaskResult) -> Run:
         planned, identity = _run_key(plan), _run_key(run)
         if planned == identity:
             return run
-        reason = f"its worker made another run: {identity} in place of {planned}"
+        reason = f"its worker executed the run {identity} in place of the planned {planned}"
         return make_unfinished_run(plan, Status.KILLED, reason)
     status, reason = Status.ERROR, result.reason
     if result.status == Status.TIMEOUT:
@@ -180,7 +180,7 @@ def _run_key(run: PlannedRun | Run) -> tuple[str, str, int]:
 
 @contextmanager
 def limit_memory(max_growth_bytes: float | None) -> Iterator[None]:
-    """Limit the growth of this process's memory in the block (Linux only); None sets no limit."""
+    """Limit how much this process's memory grows in the block (Linux only); None: no limit."""
     if max_growth_bytes is None or sys.platform != "linux":
         yield
         return
@@ -257,7 +257,7 @@ def _run_first_sufficient_trial(
 
 
 def run_trial(plan: PlannedRun) -> dict[str, Any]:
-    """Run a short trial of a planned run in a worker; return the run's forecast as JSON data."""
+    """Run a short trial of a planned run in a worker process; return the forecast as JSON data."""
     resolved = resolve(plan)
     if resolved.resolved_run_or_none is None:
         return {"refused": resolved.refusal, "seconds": 0.0}
@@ -295,7 +295,8 @@ def _count_expected_iterations(run: ResolvedRun, budget: Budget | None, trial: R
 def _estimate_seconds(algorithm: Any, iterations: int | None, trial: Run) -> float | None:
     """Return the estimated time of all iterations in seconds; None if their number is unknown.
 
-    The estimate allows for a first iteration of an epoch that takes longer than the others.
+    The estimate takes into account that the first iteration of an epoch may take longer than
+    others.
     """
     if iterations is None:
         return None
@@ -312,9 +313,10 @@ def _estimate_seconds(algorithm: Any, iterations: int | None, trial: Run) -> flo
 
 
 def _estimate_memory(shape: Sequence[int], iterations: int | None) -> int | None:
-    """Return the peak memory in bytes: that of this process so far, plus that of matrix atoms.
+    """Return the estimated peak memory in bytes; None if the system reports no memory of a process.
 
-    The result is None if the system does not report the memory of a process.
+    The estimate is the peak of this process so far, plus the memory of the atoms (terms of rank
+    one) that a matrix iterate may have.
     """
     try:
         import resource

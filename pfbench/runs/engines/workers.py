@@ -194,7 +194,7 @@ class Worker:
         return {self.pipe, self._process.sentinel}
 
     def start_task(self, index: int, task: Task) -> None:
-        """Send a task to the process; replace the process if it ran other code or has died."""
+        """Send a task to the process; first replace a process that ran other code or has died."""
         if (
             self._code not in ("", task.user_code_name)
             or self._folder != task.untrusted_code_folder
@@ -217,11 +217,11 @@ class Worker:
         self.pipe.send((task.function, task.arguments))
 
     def next_check_time(self) -> float:
-        """Return when to check `is_late` again, as a time on the clock `time.monotonic`."""
+        """Return the next time, on the clock `time.monotonic`, at which to check `is_late`."""
         return min(self._started + self._limit, monotonic() + _POLL)
 
     def is_late(self) -> bool:
-        """Return whether the task has exceeded its time limit, or the deadline that it shared."""
+        """Return whether the task has exceeded its time limit, or the deadline it shared."""
         now = monotonic()
         return now >= self._started + self._limit or now >= (self._notes[0] or inf)
 
@@ -244,7 +244,7 @@ class Worker:
         return result
 
     def _receive_answer(self) -> tuple[int, str, Any, str]:
-        """Return the answer of the process: task number, status, value, reason of a failure."""
+        """Return the process's answer: task number, status, value, reason if the task failed."""
         try:
             if not self.pipe.poll():  # the process is gone, and something that it started is not
                 raise EOFError

@@ -202,8 +202,8 @@ class _Driver:
         undefined = self.trace.undefined & _DEFINED_ONCE if not ended else set()
         if self.stop is not None and self.stop.measure in undefined:
             raise InputError(
-                f"{self.stop.measure} is not defined on this {self.run.problem.name}: choose "
-                "another measure as the target."
+                f"the measure {self.stop.measure} is not defined on {self.run.problem.name}: "
+                "choose another measure as the target."
             )
         try:
             ended = ended or self._follow_states(states, rng)
@@ -258,7 +258,7 @@ class _Driver:
                     return ended
 
     def _pause(self) -> None:
-        """Stop the clock of the run during a compilation."""
+        """Stop the clock of the run while code is compiled."""
         self.deadline = self.ledger.deadline
         self.ledger.stop_clock()
 
@@ -304,7 +304,7 @@ class _Driver:
         return state
 
     def _raise_if_not_started(self, error: BaseException) -> None:
-        """Raise `FailedBeforeFirstQuery`, unless an invalid oracle call raised the error."""
+        """Raise `FailedBeforeFirstQuery`, unless the error is from an invalid oracle call."""
         if not is_raised_within(error, "oracles"):
             words = add_location(format_error(error), self.error_location)
             name = self.run.algorithm.name
@@ -313,10 +313,10 @@ class _Driver:
             ) from error
 
     def _copy_if_mutated(self, new: State) -> State:
-        """Return the new state, with a copy of x if the method changes yielded arrays.
+        """Return the new state, with a copy of x if the method overwrites yielded arrays.
 
-        The method changes yielded arrays if a state has the same array as the state before it, but
-        with other entries. From then on, each x is copied.
+        The method overwrites arrays if a state has the same array as the state before it, but with
+        other entries. From then on, each x is copied.
         """
         x = new.x
         if self.progress.iterations == 1 and isinstance(x, np.ndarray):
@@ -354,7 +354,7 @@ class _Driver:
     def _update_output(self, state: State, rng: np.random.Generator) -> None:
         """Update the output: the point that the state yields, a random iterate, or None.
 
-        None stands for the last iterate.
+        None means that the output is the last iterate.
         """
         point = self.progress
         if state.output is not None:
@@ -385,9 +385,9 @@ class _Driver:
 
 
 def _output_weight_function(algorithm: Any) -> Callable[[int], float] | None:
-    """Return a function from an iteration to its weight in a randomly drawn output, or None.
+    """Return the weight of an iteration in the random choice of the output, as a function of it.
 
-    The result is None if the output is not drawn.
+    The result is None if the output is not chosen at random.
     """
     if algorithm.output == "weighted":
         weight: Callable[[int], float] | None = getattr(algorithm, "output_weight", None)

@@ -41,7 +41,7 @@ _STOP_SECONDS = 5.0
 """Seconds within which a method must end a run that was stopped."""
 
 _ROUNDING = 1e-6
-"""Largest difference of a point's entries from those of its factors, relative to the largest."""
+"""Largest difference of a point's entries from its factors, relative to the largest entry."""
 
 
 class RemoteMethod:
@@ -75,7 +75,7 @@ class RemoteMethod:
         described, self.plain_parameters, self.schedule, weights = description
         for name, value in described.items():
             if name not in DESCRIBED:
-                raise InputError("the process of the method describes it in an invalid way.")
+                raise InputError("the method's process sends an invalid description of the method.")
             listed = name in ("requires", "asks", "assumes")
             setattr(self, name, frozenset(value) if listed else value)
         if weights is not None:
@@ -105,7 +105,8 @@ class RemoteMethod:
         """
         if ask._backend.n is None:
             raise RefusedError(
-                "a method in a process of its own cannot draw from a sampler: leave isolated out."
+                "a method in a process of its own cannot draw from a sampler: leave out "
+                "isolated=True."
             )
         if self._run is not None:  # the states of the run before were not taken to their end
             self._stop_run()
@@ -157,7 +158,7 @@ class RemoteMethod:
 
 
 def isolate(algorithm: Any) -> Any:
-    """Return a method that another process builds from its class and parameters, and runs.
+    """Return a stand-in for a method: another process builds it from its class, and runs it.
 
     Raises
     ------
@@ -182,7 +183,7 @@ def isolate(algorithm: Any) -> Any:
 def _receive_next(
     link: ProblemEnd, process: Any, ledger: Ledger, seconds: float = float("inf")
 ) -> Any:
-    """Return a method's next message; raise if it exceeds a time limit or its process ends."""
+    """Return the next message of a method; raise if it is late or the method's process ended."""
     ends = perf_counter() + seconds
     while not link.pipe.poll(_POLL):
         if perf_counter() > ledger.deadline:
@@ -272,7 +273,7 @@ PARTS = ("mean", "product", "batch", "difference", "replace")
 
 
 class _RunStopped(BaseException):
-    """Exception in the method's process after the problem's process has ended the run.
+    """Raised in the method's process after the problem's process has ended the run.
 
     The class does not derive from `Exception`, so that the method does not catch it.
     """
@@ -385,7 +386,7 @@ def as_json_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _weights(algorithm: Any) -> list[float] | None:
-    """Return the weight of each iteration in a weighted output; None for another output."""
+    """Return the weights of the iterations for a weighted output; None for another output."""
     weight = getattr(algorithm, "output_weight", None)
     if getattr(algorithm, "output", "") != "weighted" or weight is None:
         return None

@@ -109,16 +109,16 @@ def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
         nonlocal offset
         if not isinstance(value, dict):
             if isinstance(value, list):
-                raise ValueError("a bare list")
+                raise ValueError("a list that names no type")
             return value
         ((kind, content),) = value.items()
         if kind == "array":
             text, shape, order = content
             dtype = np.dtype(text)
             if dtype.kind not in _KINDS or order not in ("C", "F"):
-                raise ValueError("an array of another type")
+                raise ValueError(f"an array of type {text!r}, order {order!r}")
             if not all(type(size) is int and 0 <= size < 2**40 for size in shape):
-                raise ValueError("an array of another shape")
+                raise ValueError(f"an array of the invalid shape {shape}")
             size = dtype.itemsize * int(np.prod(shape, dtype=object))
             part = rest[offset : offset + size]
             offset += size
@@ -130,7 +130,7 @@ def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
         if kind == "shared":
             return shared(*content)
         if kind != "object":
-            raise ValueError(f"no {kind} is known")
+            raise ValueError(f"an object of the unknown kind {kind!r}")
         name, fields = content
         restored = {field: restore(item) for field, item in fields.items()}
         return _make(_CLASSES[name], restored)
@@ -140,7 +140,7 @@ def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
 
 def _make(kind: Any, fields: dict[str, Any]) -> Any:
     if not set(fields) <= set(_FIELDS[kind]):
-        raise ValueError(f"a {kind.__name__} of other fields")
+        raise ValueError(f"a {kind.__name__} with fields that it cannot have")
     if kind in (State, Factors, Sample, Layers):
         instance = kind(**fields)
     else:
@@ -154,7 +154,7 @@ def _make(kind: Any, fields: dict[str, Any]) -> Any:
 
 
 def _check_parts_fit(instance: Any) -> None:
-    """Raise if the attributes of a decoded object have inconsistent types or shapes."""
+    """Raise if the attributes of a decoded object do not fit together in type or shape."""
     if isinstance(instance, RankOne):
         _expect(_is_vector(instance.u), _is_vector(instance.v), type(instance.scale) is float)
         _expect(instance.pattern is None or isinstance(instance.pattern, Pattern))
@@ -190,7 +190,7 @@ def _check_parts_fit(instance: Any) -> None:
 
 
 def check_iterate_storage(parts: Mapping[str, Any]) -> None:
-    """Raise if the parts of an `IterateStorage` have inconsistent types or shapes.
+    """Raise if the parts of an `IterateStorage` do not fit together in type or shape.
 
     Raises
     ------
@@ -266,7 +266,7 @@ class _End:
             self._register(number, object.__new__(kind))
         obj = self._things[number]
         if type(obj) is not kind:
-            raise ValueError("a number of another object")
+            raise ValueError(f"the number {number} does not name a {kind.__name__}")
         if isinstance(obj, IterateStorage):
             self._modified[number] = obj
         return obj
@@ -346,7 +346,7 @@ class ProblemEnd(_End):
         if kind == "Pattern":
             pattern = self._things[number]
             if not isinstance(pattern, Pattern):
-                raise ValueError("a number does not name a Pattern")
+                raise ValueError(f"the number {number} does not name a Pattern")
             return pattern
         return self._remote(IterateStorage if kind == "IterateStorage" else object, number)
 

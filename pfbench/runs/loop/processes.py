@@ -164,13 +164,13 @@ def _end_with_parent() -> None:
 
 
 MEMORY, PROCESSES, FILE = 16 * 2**30, 4096, 2**30
-"""Maximum bytes of memory of a process, processes of the user, and bytes of a written file."""
+"""Limits of a confined process: bytes of memory, processes of its user, and bytes of a file."""
 
 _KEPT = ("PATH", "LANG", "LC_ALL", "TMPDIR", "PFBENCH_DATA")
-"""Environment variables that the process keeps, besides those of `_ARITHMETIC`."""
+"""Environment variables that a confined process keeps, besides those of `_ARITHMETIC`."""
 
 _ARITHMETIC = ("OPENBLAS_", "MKL_", "OMP_", "NUMBA_")
-"""Prefixes of environment variables that choose threads and kernels, and so may affect bits."""
+"""Prefixes of environment variables that affect the bits of results: threads and kernels."""
 
 _NEW_NAMESPACES = 0x10000000 | 0x40000000 | 0x20000000 | 0x00020000 | 0x08000000
 """Flags of new user, network, process, mount and IPC namespaces."""
@@ -180,7 +180,7 @@ _SET_ATTRIBUTES, _CURRENT, _RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 0x1
 _DEATH_SIGNAL, _SUBREAPER, _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 1, 36, 38, 22, 2
 _SET_CAPABILITIES, _CAPABILITIES_VERSION = {"x86_64": 126, "aarch64": 91}, 0x20080522
 _SOCKET_CALLS = {"x86_64": (0xC000003E, 41, 425), "aarch64": (0xC00000B7, 198, 425)}
-"""For each machine: its number, and those of the system calls socket and io_uring_setup."""
+"""For each architecture: its audit number, and the numbers of the calls socket, io_uring_setup."""
 
 _POLL = 0.05
 """Seconds between two checks of a supervisor on its processes."""
@@ -189,7 +189,7 @@ _KILL_SECONDS = 5.0
 """Maximum number of seconds to wait for killed processes to end."""
 
 _separated: list[str] = []
-"""Phrases on what this process can and cannot do, set by `confine`."""
+"""Phrases on what this process can and cannot access; `confine` appends them."""
 
 
 def confinement_sentence() -> str:

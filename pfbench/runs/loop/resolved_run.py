@@ -38,7 +38,7 @@ PROBLEM_ORACLES: Mapping[str, str] = MappingProxyType(
         **{f"norm {kind}": f"is for the norm {kind}" for kind in KINDS},
     }
 )
-"""Requirements on a problem in addition to its oracles, with the text of a refusal."""
+"""Kinds of problems that an algorithm may require, with words for the message of a refusal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class ResolvedRun:
 
     @property
     def guarantee(self) -> tuple[Guarantee, float] | None:
-        """Guarantee of this schedule's theorem, and the value of its bound.
+        """Guarantee of the schedule's theorem, and its bound for the given epsilon.
 
         The value is None unless the parameters follow from epsilon by a theorem with a guarantee.
         """
@@ -105,7 +105,7 @@ class ResolvedRun:
     def check_termination(
         self, budget: Budget | None, stop: Stop | None, time_limit: float | None
     ) -> None:
-        """Raise if nothing would ever end the run.
+        """Raise if neither the algorithm nor any limit would end the run.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class ResolvedRun:
         """
         if budget is not None and not isinstance(budget, Budget):
             raise InputError(
-                f"budget={brief_repr(budget)} does not name the calls: write pf.Budget(sfo=100), or "  # noqa: E501
+                f"budget={brief_repr(budget)} does not name oracle calls: write pf.Budget(sfo=100), or "  # noqa: E501
                 '{"sfo": 100}.'
             )
         limited = (budget is not None and bool(budget.limits)) or stop is not None

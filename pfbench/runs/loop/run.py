@@ -111,9 +111,10 @@ class Run:
         return pd.DataFrame.from_records(self.rows, columns=list(self.columns))
 
     def final_value(self, measure: str) -> float:
-        """Return the last recorded value of a measure; infinity if it has none or the run failed.
+        """Return the last recorded value of a measure.
 
-        The result is also infinity for any other run that is not completed.
+        The value is infinity if the run failed or is not completed for another reason, or if it has
+        no value of the measure.
         """
         if (
             self.status not in COMPLETED
@@ -308,7 +309,7 @@ def trace_name(measure: str) -> str:
 def list_recorded_measures(
     measures: Sequence[str], stop: Stop | None
 ) -> tuple[tuple[str, ...], Stop | None]:
-    """Return the measures to record, and the target with its measure's name in the trace.
+    """Return the measures to record, and the target with its measure named as in the trace.
 
     If the target's measure is user-defined, MODULE:NAME, it is recorded, too.
     """
@@ -321,7 +322,7 @@ def list_recorded_measures(
 def first_rows_reaching(targets: Sequence[Stop], run: Run) -> list[dict[str, Any]]:
     """Return, for each target, the oracle calls up to the first recorded row that reaches it.
 
-    If no row reaches a target, the calls are None: the run then counts as censored.
+    If no row reaches a target, the calls are None, and the run counts as censored.
     """
     first_rows_reaching = []
     indices = {name: run.columns.index(name) for name in COUNTED}

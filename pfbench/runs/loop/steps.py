@@ -238,17 +238,17 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
 
 
 def hide_seed(seed: Any) -> list[list[int]]:
-    """Return the state words of a stream and of those it can spawn, without the seed."""
+    """Return the state words of a stream, and of those it can spawn; they hide the seed."""
     parts = [seed, *np.random.SeedSequence(seed.entropy).spawn(MOST_SPAWNED)]
     return [part.generate_state(8).tolist() for part in parts]
 
 
 class PrefetchingGenerator(np.random.Generator):
-    """NumPy generator that draws several batches of indices ahead.
+    """NumPy generator that draws several batches of indices ahead; its results are NumPy's.
 
-    Its results are bitwise those of NumPy's generator. It rewinds indices drawn ahead before its
-    state is read, and before it draws anything but indices below the same bound. In NumPy, one call
-    costs as much as drawing a thousand indices, so small batches become much faster.
+    It rewinds the indices drawn ahead before its state is read, and before it draws anything but
+    indices below the same bound. In NumPy, one call costs as much as drawing a thousand indices, so
+    small batches become much faster.
     """
 
     _prefetch_limit = _MOST_AHEAD
@@ -295,7 +295,10 @@ class PrefetchingGenerator(np.random.Generator):
         return super().__reduce__()
 
     def _prefetch(self, bound: int, size: int) -> None:
-        """Draw a batch and further ones ahead; for the same bound, twice as many as last time."""
+        """Draw a batch of indices, and further ones ahead.
+
+        If the bound is that of the last call, twice as many are drawn ahead as then.
+        """
         batches = (
             min(2 * self._batches, self._prefetch_limit // size) if bound == self._bound else 1
         )
@@ -306,7 +309,7 @@ class PrefetchingGenerator(np.random.Generator):
         self._bound, self._batches, self._end = bound, batches, batches * size
 
     def _rewind(self) -> None:
-        """Rewind the stream to the state without indices drawn ahead."""
+        """Rewind the stream to its state before the indices that are drawn ahead but unused."""
         if self._position < self._end:
             super().bit_generator.state = self._state
             super().integers(self._bound, size=self._position)

@@ -17,7 +17,7 @@ from pfbench.measures.user_measure import UserMeasure
 from pfbench.runs.loop.run import TRACE_COLUMNS
 
 STEP_MEASURES = frozenset({"estimator_error", "coin"})
-"""Measures of a step; they are not measured at the output."""
+"""Measures of one step of a method; they have no value at the output."""
 
 POINT_MEASURES = frozenset({"objective", "value", "fw_gap", "gradient_mapping_sq"})
 """Measures that read only the point of a state."""
@@ -81,7 +81,7 @@ class Trace:
         return row
 
     def final_measures(self, state: State) -> dict[str, float | None]:
-        """Return the measures at the output: all of the problem, and others that are recorded.
+        """Return the output's measures: those of the problem, and others in the trace.
 
         All values are None if the output is outside the feasible set.
         """
@@ -130,7 +130,7 @@ class Trace:
     def _evaluate_lower_and_value(
         self, name: str, measure: Measure, state: State
     ) -> tuple[float | None, float | None]:
-        """Return the lower end of a measure, None if it is no interval, and its value.
+        """Return the lower end of an interval measure (else None), and the measure's value.
 
         Both are None where the measure is undefined. If the measure fails, both are None and the
         run ends.

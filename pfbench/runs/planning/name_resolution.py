@@ -48,7 +48,7 @@ _BUILTIN: Mapping[str, Collection[str]] = MappingProxyType(
 """Built-in names, by kind."""
 
 _TAKEN = frozenset({*TRACE_COLUMNS, *MEANING, "key", "seed"})
-"""Names that columns of a trace or of tables already have."""
+"""Names that a measure cannot have, as columns of traces or tables have them."""
 
 
 @lru_cache(maxsize=4096)
@@ -256,7 +256,7 @@ def _check_at_start(problem: FiniteSum) -> None:
     x, recomputed = part("start()", lambda: (problem.start(), problem.start()))
     _check_start(name, x, recomputed)
     if not part("set.contains(start)", lambda: problem.set.contains(x)):
-        raise InputError(f"start() of {name} is outside its set: project it first.")
+        raise InputError(f"start() of {name} is outside its feasible set: project the point first.")
     check_real(f"value(start) of {name}", part("value(start)", lambda: problem.value(x)))
     gradient = part("gradient(start)", lambda: problem.gradient(x))
     shape = x.shape if isinstance(x, np.ndarray) else None
@@ -287,7 +287,7 @@ def _check_at_start(problem: FiniteSum) -> None:
     if not isinstance(statement, str) or not statement:
         raise InputError(f"digest of {name} must be a string that changes with its data.")
     if problem.penalty is not None and "lo" not in lacks:
-        raise InputError(f"{name} has a feasible set and a penalty: leave one of them out.")
+        raise InputError(f"{name} has both a feasible set and a penalty: leave one of the two out.")
 
 
 def _check_start(name: str, x: Any, recomputed: Any) -> None:

@@ -161,7 +161,7 @@ def _join_and_abbreviate_values(values: Sequence[str]) -> str:
 
 
 def check_run_count(location: str, factors: Mapping[str, int]) -> int:
-    """Return the number of runs in a product of factors; raise if it exceeds `MOST_RUNS`.
+    """Return the number of runs, a product of factors; raise if it exceeds `MOST_RUNS`.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def check_run_count(location: str, factors: Mapping[str, int]) -> int:
     if number > MOST_RUNS:
         product = " x ".join(f"{many:,} {name}" for name, many in factors.items())
         raise InputError(
-            f"{location} plans {number:,} runs ({product}), at most {MOST_RUNS:,} are allowed: split it."  # noqa: E501
+            f"{location} plans {number:,} runs ({product}), but at most {MOST_RUNS:,} are allowed: split it."  # noqa: E501
         )
     return number
 
@@ -322,7 +322,7 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Reso
 
 
 def resolve_with_problem_copy(plan: PlannedRun, code_folder: str = "") -> ResolvedPlan:
-    """Resolve a run; copy its problem if user-defined code might change a shared one.
+    """Resolve a run; copy its problem if user-defined code might change the shared one.
 
     If `code_folder` is given, a confined process builds and runs the algorithm from the code in
     this folder.

@@ -21,10 +21,10 @@ from pfbench.runs.planning.spec_fields import (
 from pfbench.runs.planning.spec_text import abbreviate
 
 CHARGED = (*COUNTED, "iteration", "seconds")
-"""Quantities that a unit may count: columns of every trace."""
+"""Quantities that a cost unit may count: columns of every trace."""
 
 OWN_COUNTS = "ours"
-"""Source of a ranking that no paper states."""
+"""Source that a spec gives for a ranking that no paper states."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class CostUnit:
     location: str = ""
 
     def covers_ordering(self, ordering: PublishedOrdering) -> bool:
-        """Return whether the paper states the unit for a ranking, in its section or its figure.
+        """Return whether the paper states the unit for a ranking: in the same section or figure.
 
         A quotation from another location is about another experiment. A unit without quotation is
         pfbench's.
@@ -187,7 +187,7 @@ def parse_orderings(field: str, value: Any) -> tuple[PublishedOrdering, ...]:
 
 
 def parse_forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
-    """Return a dict from a method to the labels of its forms, unchecked against the study."""
+    """Return a dict from a method to the labels of its variants, unchecked against the study."""
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {abbreviate(value)} must be a table of labels by method.")
     forms = {name: parse_texts(f"{field}.{name}", source) for name, source in value.items()}
@@ -228,8 +228,8 @@ def _parse_ranked_labels(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
     """Return the labels of each rank; the spec has a label or a list of labels for a rank."""
     if not isinstance(value, list) or len(value) < 2:
         raise InputError(
-            f"{field} = {abbreviate(value)} must list two labels or more, the best first; a list "
-            "within it is one rank."
+            f"{field} = {abbreviate(value)} must list two labels or more, the best first; write "
+            "labels of equal rank as a list."
         )
     ranks = tuple(parse_texts(f"{field}[{k}]", item) for k, item in enumerate(value))
     labels = [label for rank in ranks for label in rank]

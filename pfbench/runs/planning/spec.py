@@ -245,7 +245,9 @@ def _with_tuning(location: str, study: Study, fields: Mapping[str, Any]) -> Stud
     location = f"{location}: tune"
     for name in {name for setting in study.settings for name in setting.values}:
         if any(name in method.grid for method in arguments["methods"]):
-            raise InputError(f"{location}.methods: {name} is also a name of the study: rename one.")
+            raise InputError(
+                f"{location}.methods: {name} is also a name in the study's settings: rename one."
+            )
     both = sorted({*arguments["seeds"]} & {*study.seeds})
     if both:
         raise InputError(
@@ -254,7 +256,9 @@ def _with_tuning(location: str, study: Study, fields: Mapping[str, Any]) -> Stud
         )
     targets = (arguments["target"],) if "target" in arguments else study.targets
     if not targets:
-        raise InputError(f"{location}.target is missing, and the study has no targets: give one.")
+        raise InputError(
+            f"{location}.target is missing, and the study has no targets: give a target."
+        )
     targets = tuple(replace(target, measure=trace_name(target.measure)) for target in targets)
     existing = (*study.measures, *(target.measure for target in study.targets))
     for target in targets:
@@ -272,7 +276,9 @@ def _with_tuning(location: str, study: Study, fields: Mapping[str, Any]) -> Stud
     )
     study = replace(study, tune=tune)
     if len(set(study.all_labels)) < len(study.all_labels):
-        raise InputError(f"{location}.methods: two methods have one label: rename one.")
+        raise InputError(
+            f"{location}.methods: two methods have the same label: rename one of them."
+        )
     return study
 
 
@@ -344,7 +350,7 @@ def _count_runs(study: Study) -> int:
 
 
 def _check_forms_and_units(location: str, study: Study) -> None:
-    """Raise if forms or units name algorithms that the study lacks, or weights are invalid.
+    """Raise if forms or units name unknown algorithms, or the weights of a unit are invalid.
 
     Raises
     ------
@@ -368,7 +374,7 @@ def _check_forms_and_units(location: str, study: Study) -> None:
 def _check_ordering_and_set_measure(
     location: str, ordering: PublishedOrdering, study: Study
 ) -> PublishedOrdering:
-    """Check a published ranking against its study; return it with its measure.
+    """Check a published ranking against its study; return it with the measure that it is about.
 
     The default is the measure of the hardest target, or the first measure of a study without
     targets.

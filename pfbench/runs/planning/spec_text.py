@@ -247,7 +247,7 @@ _NAMING = ("problems", "algorithms", "measures", "targets", "grid", "setting", "
 def resolve_files(path: Path, table: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a spec, with paths of FILE.py relative to the current folder.
 
-    In the spec itself, they are relative to the folder of the spec.
+    In the spec itself, these paths are relative to the folder of the spec.
     """
 
     def resolve_relative(value: Any) -> Any:

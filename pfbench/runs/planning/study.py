@@ -119,7 +119,7 @@ class Study:
         return (*self.labels, *(method.tuned_label for method in self.tuned_methods))
 
     def expand_form(self, name: str) -> tuple[str, ...]:
-        """Return the labels of all forms of a method; for any other name, only the name itself."""
+        """Return the labels of all variants of a method; for another name, only this name."""
         return self.forms.get(name, (name,))
 
     @property
@@ -166,7 +166,7 @@ class Study:
     def plans_by_target(
         self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
     ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
-        """Return, for each target, the runs that judge an algorithm, in the order of the seeds.
+        """Return, for each target, the planned runs by which an algorithm is judged, by seed.
 
         Without targets, the only key is None. A run with tuned parameters stops at the hardest
         target for which its parameters were chosen.
@@ -361,7 +361,7 @@ def canonical_selector(selector: str) -> str:
 
 
 def resolve_frequency(location: str, every: str) -> int:
-    """Return the number of iterations between two rows of a trace, given as text.
+    """Return, as an integer, the number of iterations between two rows of a trace.
 
     Raises
     ------

@@ -52,7 +52,7 @@ def suite_runs(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
 
 
 def search_trials(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
-    """Return the runs of the search for the methods that have these labels after tuning."""
+    """Return the trial runs by which the methods with these labels are tuned."""
     study = suite.study
     return {
         plan
@@ -166,7 +166,9 @@ def add_candidate(
         If there is no such method, or the suite has several studies.
     """
     if len(suite.studies) != 1:
-        raise InputError(f"the suite {suite.name} has several studies: name one with one study.")
+        raise InputError(
+            f"the suite {suite.name} has several studies: name a suite with one study."
+        )
     study, selector = suite.study, Selector.parse(text)
     own = ":" in selector.name
     if not own and selector.name not in ALGORITHMS:
@@ -188,7 +190,9 @@ def add_candidate(
         )
         return suite.map_studies(lambda study: replace(study, algorithms=methods)), (label,)
     if study.tune is None:
-        raise InputError(f"the suite {suite.name} has lists in [candidate]: add a [tune].")
+        raise InputError(
+            f"the suite {suite.name} has lists of values in [candidate]: add a table [tune]."
+        )
     label = _make_unused_label(label, [method.label for method in study.tune.methods])
     braces = fill_templates | {name: f"{{{name}}}" for name in tried}
     tuned = TunedMethod(label, _with_parameters(selector, braces), tried)
@@ -246,7 +250,7 @@ def _make_unused_label(label: str, used: list[str] | tuple[str, ...]) -> str:
 
 
 SHARES = (0.3, 0.1, 0.03)
-"""Targets, as shares of the measure at the start of the problem."""
+"""Targets on another problem, as shares of the measure at its start."""
 
 PASSES = 20
 """Minimum budget of component gradients, in passes over the data."""
@@ -255,7 +259,7 @@ SAMPLES = 20_000
 """Minimum budget of component gradients of a sampler."""
 
 _MEASURES = ("fw_gap", "dual_norm", "gradient_mapping_sq")
-"""Candidates for the measure of the targets: the first that is positive at the start."""
+"""Measures for the targets on another problem; the first that is positive at its start is used."""
 
 _EPSILON = re.compile(r"(?<![\w.])epsilon( ?= ?)[0-9.]+")
 

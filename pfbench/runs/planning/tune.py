@@ -108,10 +108,10 @@ class TuningPlan:
     extends_grid: bool = True
 
     def target_index(self, target: Stop | None) -> int:
-        """Return the index of the tuning target whose parameters are used to reach a target.
+        """Return the index of the tuning target whose parameters are used for a target.
 
-        It is the index of the target itself, or of the hardest one if the target is not a tuning
-        target.
+        It is the index of the target itself, or of the hardest target if the method was not tuned
+        for this one.
         """
         stops = self.targets
         return stops.index(target) if target in stops else len(stops) - 1
@@ -191,7 +191,7 @@ class TuningChoice:
         return [point for point in new if point not in tried]
 
     def _values_beyond_ends(self, index: int) -> dict[str, int | float | str]:
-        """Return the next value of each parameter whose best value lies at an edge, by name.
+        """Return, by name, the next value of each parameter whose best value lies at an edge.
 
         A parameter is left out if another of its values is equally good.
         """
