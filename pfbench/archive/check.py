@@ -47,13 +47,13 @@ AT_ONCE = 5
 """Number of runs that one task recomputes."""
 
 NEW = 20
-"""Number of runs with new seeds for each cell."""
+"""Number of runs with new seeds for each cell, i.e. for the runs that differ only in seeds."""
 
 FAULTS = 4
 """Number of faults that are examined again, among those caught and those found equivalent."""
 
 MOST_REQUIRED = 50
-"""Number of cells of which a run must be recomputed; in further cells this is optional."""
+"""Number of cells in which a run must be recomputed; in further cells this is optional."""
 
 
 @dataclass
@@ -359,7 +359,7 @@ def make_plan(entry: StoredRun, archived_file_names: Collection[str] = ()) -> Pl
     """
     plan = replace_files_by_modules(PlannedRun.from_json(entry.notes.get("plan", {})))
     if portable_identity(plan) != portable_identity(entry.run):
-        raise InputError(f"the run {entry.key} is stored with the plan of another run.")
+        raise InputError(f"the run {entry.key} is stored together with the plan of another run.")
     for name in [*list_file_names(plan.problem), *list_file_names(plan.algorithm)]:
         if PurePath(name).as_posix() not in archived_file_names:
             raise InputError(f"the run {entry.key} names the file {name}, which it does not have.")
@@ -367,7 +367,7 @@ def make_plan(entry: StoredRun, archived_file_names: Collection[str] = ()) -> Pl
 
 
 def describe_confinement(engine: Engine) -> str:
-    """Return a text on what archived code cannot do on this machine, from a trial process."""
+    """Describe what archived code cannot do on this machine, as a trial process finds it."""
     with TemporaryDirectory(prefix="pfbench-archive-") as folder:
         (result,) = engine.do([Task(confinement_sentence, (), 60.0, "archive", folder)])
     return str(result.value) if result.status == "done" else f"nothing: {result.reason}"

@@ -184,7 +184,7 @@ def recompute_verdict(
 
 
 def describe_failure_with_other_data(theorem: str, name: str, effort: str, seed: int) -> str:
-    """Judge a claim on instances with new names and other data; return a failure or ""."""
+    """Judge a claim on renamed instances with other data; return a sentence if it fails, or ""."""
     claim = _claim(theorem, name)
     called = f"problem-{seed:x}"
     instances = tuple(with_other_data_seed(instance, seed, called) for instance in claim.instances)

@@ -109,7 +109,7 @@ def pages(fields: Mapping[str, Any], table: Sequence[Sequence[str]] = ()) -> dic
 
 
 def describe_violation(record: Mapping[str, Any]) -> str:
-    """Return a text with measured value, bound, iteration and arithmetic of a counterexample."""
+    """Describe a counterexample: its measured value, bound, iteration and arithmetic."""
     arithmetic = record["arithmetic"]
     if arithmetic == "e-process":
         arithmetic = f"e-value {record['e_value']:.3g}, {record['runs']} runs"

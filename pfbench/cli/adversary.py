@@ -50,9 +50,7 @@ def adversary(
     horizon: int | None = option(
         "T", "Number T of calls; before T calls, the gap must stay above the bound.", minimum=1
     ),
-    dimension: int | None = option(
-        "D", "Number of entries of a point, above 2T.", show_default="2T + 1"
-    ),
+    dimension: int | None = option("D", "Entries of a point, above 2T.", show_default="2T + 1"),
     iterations: int | None = option("N", "Iterations of a run.", show_default="T"),
     seed: int = option("N", "Seed of the hidden directions.", default=0, minimum=0),
     fixed_seed: int | None = option(
@@ -120,13 +118,9 @@ def _refuse_combinations(parameters: Mapping[str, object]) -> None:
 def _check_certificate_path(output: Path, algorithm_count: int) -> None:
     """Raise an error if the path of the certificate is invalid or cannot be written."""
     if algorithm_count > 1:
-        raise InputError(
-            f"--output needs a single algorithm, not {algorithm_count}: leave --output out."
-        )
+        raise InputError(f"--output needs one algorithm, not {algorithm_count}: omit --output.")
     if output.suffix == ".npz":
-        raise InputError(
-            f"--output {output} is the path of the certificate: name a .json file, not .npz."
-        )
+        raise InputError(f"--output {output}: the certificate needs a name in .json, not .npz.")
     check_writable(output, f"--output {output}")
 
 

@@ -69,9 +69,7 @@ def make(
         raise InputError("--price applies only to a comparison: name a suite with --suite.")
     if subject.endswith(".toml") or suite is not None:
         if full or faults is not None or seed:
-            raise InputError(
-                "--full, --faults and --seed apply only to claims: leave these options out."
-            )
+            raise InputError("--full, --faults, --seed are for claims: leave these options out.")
         spec = load_spec(Path(subject)) if suite is None else None
         with closing(options.make_engine(jobs, scheduler)) as engine:
             writer = _writer(output, store, engine)
@@ -283,9 +281,7 @@ def _check_theorem(archive: "Archive", theorem: str) -> None:
         or name not in archive.names
         or archive.read(name) != Path(home).read_bytes()
     ):
-        terminal.exit_with_error(
-            f"{archive.path} was made with another version of {home}: make the archive again."
-        )
+        terminal.exit_with_error(f"{archive.path} has another version of {home}: make a new one.")
 
 
 def check_archive(

@@ -61,9 +61,7 @@ def check(
         print_parts(render_report(report))
         if files:
             statement = ", ".join(map(str, files))
-            terminal.print_note(
-                f"reads {statement}: its stored runs are reused only for this content."
-            )
+            terminal.print_note(f"reads {statement}: stored runs are reused only for this content.")
     terminal.exit_if(not report.is_passed)
 
 

@@ -137,8 +137,7 @@ def units(
 def compute_worst_cases(
     claims: list[str] | None = argument("CASE"),
     function_class: str | None = option(
-        "TEXT",
-        "With FILE.py:NAME: constants of the function class, as in n=4,L=2,delta=1,convex=true.",
+        "TEXT", "With FILE.py:NAME: function class, as in n=4,L=2,delta=1,convex=true."
     ),
     listing: bool = flag("List the cases and the expected time.", "--list"),
     seed: int = options.SEED,

@@ -22,16 +22,10 @@ def falsify(
     horizon: int = option("T", "Largest number of iterations.", default=8192),
     size: int = option("D", "Largest dimension.", default=200),
     family: str | None = option("NAME,...", "Only these sets: none, box, hull, ball."),
-    allow: list[str] | None = option(
-        "TEXT", "Words of an assumption that the search takes as satisfied."
-    ),
-    script: Path | None = option(
-        "DIR", "Folder for scripts that reproduce counterexamples (default: next to the file)."
-    ),
+    allow: list[str] | None = option("TEXT", "Words of an assumption taken as satisfied."),
+    script: Path | None = option("DIR", "Folder of counterexample scripts (default: the file's)."),
     store: Path = options.STORE,
-    resume: bool = flag(
-        "Continue the search with the same options where it was stopped.", "--resume"
-    ),
+    resume: bool = flag("Continue the same search where it was stopped.", "--resume"),
     replay: Path | None = option("FILE.json", "Confirm stored counterexamples again."),
     as_json: Path | None = option("FILE", "Write all as JSON; - to print.", "--json"),
     quiet: bool = flag("Suppress progress and summary.", "--quiet"),
@@ -56,9 +50,7 @@ def falsify(
         check_writable(as_json, f"--json {as_json}", error=StorageError)
     names = announce_claims(claims, as_json)
     if not names:
-        raise InputError(
-            "no claim is named: give FILE.py, FILE.py:NAME or a claim of the catalogue."
-        )
+        raise InputError("no claim named: give FILE.py, FILE.py:NAME or one of the catalogue.")
     loaded = load_named_claims(names)
     is_quiet = quiet or as_json == terminal.STANDARD_OUTPUT
     if replay is not None:
@@ -107,9 +99,7 @@ def _replay_and_exit_if_confirmed(claims: list[Any], path: Path, is_quiet: bool)
         raise InputError(f"--replay {path} cannot be read ({reason}).") from error
     results = [replay_counterexample(c, records[c.name]) for c in claims if c.name in records]
     if not results:
-        raise InputError(
-            f"--replay {path} has no counterexample to these claims: name other claims."
-        )
+        raise InputError(f"--replay {path} contradicts none of these claims: name other ones.")
     for result in results if not is_quiet else ():
         text = f"not confirmed: {result.reason}"
         if isinstance(result, Counterexample):

@@ -49,9 +49,7 @@ def faults(
     from pfbench.runs.planning.name_resolution import check_selector
 
     if planted_only and (max_faults, late_faults, algorithm) != (None, None, None):
-        raise InputError(
-            "--planted-only cannot be combined with options for generated faults: leave these out."
-        )
+        raise InputError("--planted-only generates no faults: leave out options for these.")
     algorithm = algorithm and check_selector("algorithm", algorithm)
     limit = max_faults or (10**9 if full else MAX_FAULTS)
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
@@ -108,9 +106,7 @@ def _report_user_faults(work: VerificationJob, algorithm: str, limit: int, late_
     Subject(tested).check_importable()
     candidates = generate_faults(tested)
     if not candidates:
-        raise InputError(
-            f"no faults can be generated in {algorithm}: the method's code is not in its modules."
-        )
+        raise InputError(f"no faults can be generated in {algorithm}: its modules lack its code.")
     late = generate_faults(tested, late=True) if late_limit else []
     chosen = [*sample_faults(candidates, limit), *sample_faults(late, late_limit)]
     sample = f"{len(chosen)} of {len(candidates) + len(late)}"

@@ -68,9 +68,7 @@ class CommandGroup(TyperGroup):
             return status if isinstance(status, int) else 0
         except BrokenPipeError:
             if not _is_output_closed():
-                print_error(
-                    "another program, or the system, ended a worker process: run the command again."
-                )
+                print_error("another program ended a worker process: run the command again.")
             _forget_output()
             return FAILED
         except Exception as error:

@@ -100,9 +100,7 @@ def report(
     check_engine_options(jobs, None)
     listed = [spec] if isinstance(spec, str | Path) else spec
     if not isinstance(listed, Sequence):
-        raise InputError(
-            f"spec={brief_repr(spec)} must be the path of a sweep's file, or a list of such paths."
-        )
+        raise InputError(f"spec={brief_repr(spec)} must be a sweep's path, or a list of paths.")
     names = [str(_check_path("spec", item)) for item in listed]
     folder = None if output is None else _check_path("output", output)
     if folder is not None:
@@ -170,9 +168,7 @@ def falsify(
     if not isinstance(claim, Claim):
         claims = load_named_claims([check_text("claim", claim, "FILE.py:NAME")])
         if len(claims) != 1:
-            raise InputError(
-                f"{claim} has {len(claims)} claims: name a single claim, as in FILE.py:NAME."
-            )
+            raise InputError(f"{claim} has {len(claims)} claims: name one, as in FILE.py:NAME.")
         claim = claims[0]
     for name, value in (("families", families), ("allow", allow)):
         if isinstance(value, str) or not (value is None or isinstance(value, Sequence)):

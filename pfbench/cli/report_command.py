@@ -102,10 +102,7 @@ def report(
     outcomes: list[PlanOutcome] = []
     is_selection = bool(problem or algorithm or len(folders) > 1)
     if everything and (spec or is_selection):
-        raise InputError(
-            "--all draws all reports: leave out SPEC.toml, names, --problem, --algorithm, and all "
-            "--store but one."
-        )
+        raise InputError("--all draws all reports: leave out names, filters and a second --store.")
     if spec and is_selection:
         raise InputError(
             "--problem, --algorithm and several --store select stored runs: leave out SPEC.toml."
@@ -266,9 +263,7 @@ def _show_changes(old_store: Path, new_store: Path, *, as_json: bool) -> None:
     from pfbench.runs.storage.store import Store
 
     if old_store.resolve() == new_store.resolve():
-        raise InputError(
-            f"--compare {old_store} {new_store} names the same store twice: name two stores."
-        )
+        raise InputError(f"--compare {old_store} {new_store} names one store twice: name two.")
     diff = compare_stores(*(Store(folder, make=False) for folder in (old_store, new_store)))
     changes = [dataclass_as_dict(change) | {"factor": change.factor} for change in diff.changes]
     facts = [

@@ -113,9 +113,7 @@ def make_reports(
     errors.raise_collected()
     for name, times in Counter(spec.name for spec in specs).items():
         if times > 1:
-            raise InputError(
-                f"two specs have the name {name}: rename one of them, or leave one out."
-            )
+            raise InputError(f"two specs have the name {name}: rename or leave out one.")
     store = Store(folder)
     for spec in specs:
         announce_imports(spec.user_selectors, spec.path)

@@ -198,9 +198,7 @@ def forget(
     A key may be shortened to 8 characters or more. With several options, all must apply.
     """
     if not (keys or kind or problem or algorithm or status):
-        raise InputError(
-            "no entry is selected: give keys, --problem, --algorithm, --status or --kind."
-        )
+        raise InputError("select entries by keys, --problem, --algorithm, --status or --kind.")
     keys = keys or []
     if short := next((key for key in keys if len(key) < 8), ""):
         raise InputError(f"the key {short!r} is too short: give 8 characters or more.")
@@ -231,9 +229,7 @@ def export(
     problem: str | None = PROBLEM,
     algorithm: str | None = ALGORITHM,
     status: str | None = STATUS,
-    raw: bool = flag(
-        "CSV for programs: leave texts that a spreadsheet would evaluate as they are.", "--raw"
-    ),
+    raw: bool = flag("CSV for programs: no text is quoted for spreadsheets.", "--raw"),
     spec: Path | None = option("SPEC.toml", "Only runs of this spec, with its names."),
 ) -> None:
     """Write stored runs as tables.

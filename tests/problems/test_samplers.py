@@ -383,4 +383,4 @@ def test_a_method_in_its_own_process_is_refused():
     method = pf.algorithm("sfw", iterations=2, step=0.1, batch=1)
     run = pf.solve(pf.problem("glm"), method, isolated=True)
     assert run.status == "error"
-    assert "leave out isolated=True" in run.stop_reason
+    assert "omit isolated=True" in run.stop_reason

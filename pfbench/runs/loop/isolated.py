@@ -105,8 +105,7 @@ class RemoteMethod:
         """
         if ask._backend.n is None:
             raise RefusedError(
-                "a method in a process of its own cannot draw from a sampler: leave out "
-                "isolated=True."
+                "a method in a separate process cannot draw from a sampler: omit isolated=True."
             )
         if self._run is not None:  # the states of the run before were not taken to their end
             self._stop_run()

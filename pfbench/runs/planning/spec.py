@@ -245,9 +245,7 @@ def _with_tuning(location: str, study: Study, fields: Mapping[str, Any]) -> Stud
     location = f"{location}: tune"
     for name in {name for setting in study.settings for name in setting.values}:
         if any(name in method.grid for method in arguments["methods"]):
-            raise InputError(
-                f"{location}.methods: {name} is also a name in the study's settings: rename one."
-            )
+            raise InputError(f"{location}.methods: {name} is also a name in a setting: rename one.")
     both = sorted({*arguments["seeds"]} & {*study.seeds})
     if both:
         raise InputError(
@@ -256,9 +254,7 @@ def _with_tuning(location: str, study: Study, fields: Mapping[str, Any]) -> Stud
         )
     targets = (arguments["target"],) if "target" in arguments else study.targets
     if not targets:
-        raise InputError(
-            f"{location}.target is missing, and the study has no targets: give a target."
-        )
+        raise InputError(f"{location}.target is missing, and the study has no targets: give one.")
     targets = tuple(replace(target, measure=trace_name(target.measure)) for target in targets)
     existing = (*study.measures, *(target.measure for target in study.targets))
     for target in targets:
@@ -276,9 +272,7 @@ def _with_tuning(location: str, study: Study, fields: Mapping[str, Any]) -> Stud
     )
     study = replace(study, tune=tune)
     if len(set(study.all_labels)) < len(study.all_labels):
-        raise InputError(
-            f"{location}.methods: two methods have the same label: rename one of them."
-        )
+        raise InputError(f"{location}.methods: two methods have the same label: rename one.")
     return study
 
 

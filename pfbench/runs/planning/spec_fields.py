@@ -71,9 +71,7 @@ def parse_path_safe_name(field: str, value: Any) -> str:
 def parse_tables(field: str, value: Any) -> Sequence[Mapping[str, Any]]:
     """Return the value of a field that must be a list of at least one table."""
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
-        raise InputError(
-            f"{field} = {abbreviate(value)} must be a list of tables, each under [[...]]."
-        )
+        raise InputError(f"{field} = {abbreviate(value)} must be tables, each under [[...]].")
     if not value:
         raise InputError(f"{field} is empty.")
     return value
@@ -213,9 +211,7 @@ def parse_targets(field: str, value: Any) -> tuple[Stop, ...]:
             stops.append(_parse_target(entry.field, entry.text))
     noting.raise_collected()
     if len({target.measure for target in stops}) > 1:
-        raise InputError(
-            f"{field} must all be of one measure, because a run stops at the hardest target."
-        )
+        raise InputError(f"{field} must all be of one measure: runs stop at the hardest target.")
     return tuple(sorted(stops, key=lambda target: -target.target))
 
 
@@ -260,9 +256,7 @@ def parse_price(field: str, value: Any) -> Mapping[str, float]:
     for key, weight in value.items():
         check_real(f"{field}.{key}", weight, minimum=0.0)
     if not any(value.values()):
-        raise InputError(
-            f"{field} = {abbreviate(value)}: give at least one kind of call a positive cost."
-        )
+        raise InputError(f"{field} = {abbreviate(value)}: give some oracle call a cost above 0.")
     return {source: float(weight) for source, weight in value.items()}
 
 
@@ -307,9 +301,7 @@ def _parse_tuned_methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
         with noting():
             location = f"{field}.{parse_text(f'{field}: a label', label)}"
             if not isinstance(table, Mapping) or "selector" not in table:
-                raise InputError(
-                    f"{location} must be a table with a selector and lists of the values to try."
-                )
+                raise InputError(f"{location} needs a selector, and lists of values to try.")
             selector = parse_text(f"{location}.selector", table["selector"])
             if selector in methods:
                 raise InputError(f"{location}.selector = {abbreviate(selector)} appears twice.")

@@ -166,9 +166,7 @@ def add_candidate(
         If there is no such method, or the suite has several studies.
     """
     if len(suite.studies) != 1:
-        raise InputError(
-            f"the suite {suite.name} has several studies: name a suite with one study."
-        )
+        raise InputError(f"the suite {suite.name} has several studies: name a suite with one.")
     study, selector = suite.study, Selector.parse(text)
     own = ":" in selector.name
     if not own and selector.name not in ALGORITHMS:
@@ -190,9 +188,7 @@ def add_candidate(
         )
         return suite.map_studies(lambda study: replace(study, algorithms=methods)), (label,)
     if study.tune is None:
-        raise InputError(
-            f"the suite {suite.name} has lists of values in [candidate]: add a table [tune]."
-        )
+        raise InputError(f"the suite {suite.name} has lists in [candidate]: add a table [tune].")
     label = _make_unused_label(label, [method.label for method in study.tune.methods])
     braces = fill_templates | {name: f"{{{name}}}" for name in tried}
     tuned = TunedMethod(label, _with_parameters(selector, braces), tried)

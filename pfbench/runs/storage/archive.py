@@ -96,7 +96,7 @@ _DAMAGES = (
     *(EOFError, KeyError, NotImplementedError, RuntimeError),
 )
 _END, _END_OF_LARGE = b"PK\x05\x06", b"PK\x06\x07"
-"""Start of the last 22 bytes of a zip file without a comment; of the 20 before in a larger one."""
+"""Signatures of the last 22 bytes of a zip file, and of the 20 bytes before them in a large one."""
 
 _MOST_LISTED = 2**24
 """Maximum size in bytes of the list of files in an archive."""
@@ -160,7 +160,7 @@ class Archive:
                 raise DamagedFileError("too large", f"{len(entries):,} files")
             self._entries = {entry.filename: entry for entry in entries}
             if len({name.lower() for name in self._entries}) < len(entries):
-                raise DamagedFileError("unreadable", "two files in it have the same name")
+                raise DamagedFileError("unreadable", "two of its files have the same name")
             if min(entry.header_offset for entry in entries):
                 raise DamagedFileError("unreadable", _MORE)
             if {"pack.json", "receipt.json", "comparison.json"} & self._entries.keys():
@@ -177,7 +177,9 @@ class Archive:
             self.manifest = _read_manifest(self._read(MANIFEST))
             self.names = tuple(name for name in self._entries if name != MANIFEST)
             if set(self.names) != set(self.manifest["files"]):
-                raise DamagedFileError("incomplete", f"{MANIFEST} names other files than it has")
+                raise DamagedFileError(
+                    "incomplete", f"its files are not those that {MANIFEST} names"
+                )
 
     @property
     def sha256(self) -> str:

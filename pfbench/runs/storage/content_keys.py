@@ -37,7 +37,7 @@ _HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
 def environment() -> dict[str, str]:
-    """Return the properties of machine and libraries that can change the bits of a result."""
+    """Return the properties of the machine and of the libraries that can change bits of results."""
     # Its BLAS counts whether or not somebody has used it yet.
     import scipy.linalg  # noqa: F401
 
@@ -90,7 +90,7 @@ def content_key(content: Mapping[str, Any], source: str, environment: Mapping[st
 
 
 def source_digest(modules: frozenset[str]) -> str:
-    """Return a hash of the source of all modules that some modules can reach by imports."""
+    """Return a hash of the source of all modules that the given modules can reach by imports."""
     digest = hashlib.sha256()
     for name, path in sorted(find_reachable_files(modules).items()):
         digest.update(f"{name}\n".encode())
@@ -124,7 +124,7 @@ def check_source(note: Mapping[str, Any]) -> None:
     if _loaded(modules) != note["digest"]:
         own = ", ".join(sorted(name for name in modules if not is_builtin(name)))
         raise WorkerDied(
-            f"its worker has another version of {own}, or of a module that it imports, than its "
+            f"a worker has another version of {own}, or of a module that it imports, than its "
             "parent: install the same version for both, and restart them"
         )
 

@@ -18,7 +18,7 @@ DAMAGES: Mapping[str, str] = {
     "not a file": "a folder, a link, a pipe or a device is in its place",
     "too large": "it is larger than anything that pfbench writes",
     "truncated": "its end is missing",
-    "unreadable": "it cannot be read as what its name says",
+    "unreadable": "its content is not of the type that its name states",
     "wrong key": "it is the file of another key",
     "wrong schema version": "another version of pfbench has written it",
     "wrong content": "it does not match its hash",

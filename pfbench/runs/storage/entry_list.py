@@ -79,7 +79,7 @@ class _ListedRow(Row):
 
 
 def check_and_list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
-    """Return a listing, in which checksums separate valid rows from damaged ones."""
+    """Return a listing of rows; a row with a wrong checksum or type is listed as damaged."""
     damaged, valid = [], []
     shared: dict[Any, Any] = {}
     share = shared.setdefault

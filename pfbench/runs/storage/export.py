@@ -73,7 +73,7 @@ Planned = tuple[str, str, int]
 
 
 def run_names(spec: Spec) -> Mapping[Planned, RunNaming]:
-    """Return the naming of each run of a spec; equal runs have that of the first.
+    """Return the naming of each run of a spec; equal runs share the naming of the first one.
 
     The result of tuning is not known here. A method at any point of its grid therefore counts as
     tuned on the seeds of the study, and as a trial on those of the search.

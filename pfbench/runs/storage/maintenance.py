@@ -228,7 +228,7 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
         If a file cannot be read or written; entries copied before remain.
     """
     if store.folder.resolve() == other.folder.resolve():
-        raise InputError(f"{other.folder} is the store itself: name another one to merge.")
+        raise InputError(f"{other.folder} is the store itself: name another store to merge.")
     return merge_entries(store, other.records(), progress=progress)
 
 

@@ -222,13 +222,13 @@ def _went_beyond(run: Row, limits: Mapping[str, float]) -> bool:
 
 
 def _has_ended_at_iteration_limit(run: Row) -> bool:
-    """Return whether the limit "iterations" ended a stored run."""
+    """Return whether a stored run ended because it reached its limit of iterations."""
     last = run["limits"].get("iterations")
     return bool(run["status"] == Status.FINISHED and last == run["iterations"])
 
 
 def _ends_equally(run: Row, limits: Mapping[str, float], frequency: int) -> bool:
-    """Return whether a stored run within these limits would end in the same way under them."""
+    """Return whether a stored run within the given limits would end in the same way under them."""
     if run["status"] == Status.BUDGET:
         ending = set(run["limits"]) - {"iterations"}
     elif _has_ended_at_iteration_limit(run):
@@ -242,7 +242,7 @@ def _ends_equally(run: Row, limits: Mapping[str, float], frequency: int) -> bool
 
 
 def is_within(limits: Mapping[str, float], other_limits: Mapping[str, float]) -> bool:
-    """Return whether `limits` are nowhere above `other_limits`, and not equal to them."""
+    """Return whether no limit is above the corresponding other one, and some limit is below."""
     smaller = all(limits.get(name, math.inf) <= other_limits[name] for name in other_limits)
     return smaller and limits != other_limits
 

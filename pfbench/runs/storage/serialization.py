@@ -258,7 +258,7 @@ def encode_for_checksum(listed: Sequence[Any]) -> bytes:
 
 
 def decode(record: Record) -> tuple[Any, Mapping[str, Any]]:
-    """Return the content of a row, i.e. a `StoredRun` or a JSON object, and its metadata.
+    """Return the content of a row, i.e. a `StoredRun` or a JSON object, and the row's metadata.
 
     Raises
     ------
@@ -294,7 +294,7 @@ _COMPARED = ("problem", "algorithm", "seed", "status", "iterations")
 
 
 def _read_trace(shape: Any, packed: bytes) -> tuple[Sequence[str], Sequence[tuple[Any, ...]]]:
-    """Return the column names of a trace, and its rows; a count that is not stored is 0."""
+    """Return the column names and the rows of a trace; counts that are not stored are 0."""
     if not isinstance(shape, dict) or not count(shape.get("rows")):
         raise DamagedFileError("incomplete", "its field trace is missing or of a wrong type")
     names: list[str] = shape.get("columns", [])

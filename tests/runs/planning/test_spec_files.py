@@ -100,7 +100,7 @@ def test_a_price(tmp_path):
     [
         ("lo = 50", "la = 50", "unknown field of"),
         ("lo = 50", "lo = -1", "price.lo"),
-        ("sfo = 1\nlo = 50", "sfo = 0", "give at least one kind of call a positive cost"),
+        ("sfo = 1\nlo = 50", "sfo = 0", "give some oracle call a cost above 0"),
     ],
 )
 def test_a_price_that_is_none(tmp_path, old, new, says):
