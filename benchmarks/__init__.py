@@ -1,4 +1,4 @@
-"""What asv measures for every commit: a thin adapter over pfbench, without logic of its own.
+"""Benchmarks that asv runs for every commit: a thin adapter over pfbench, without own logic.
 
 ``counts.py`` has exact oracle counts (``track_*``): any change is a change of behaviour, so compare
 them with ``asv compare -f 1``. ``times.py`` has times (``time_*``). CONTRIBUTING.md says how to run

@@ -1,4 +1,4 @@
-"""The dense sums by array libraries, beside our compiled loops and the bandwidth of the memory.
+"""Times of dense gradients by array libraries, next to pfbench's loops and memory bandwidth.
 
     python -m benchmarks.arrays torch torch:cuda
 
@@ -25,7 +25,7 @@ REPEATS = 9
 
 
 def seconds(work) -> float:
-    """Return the median time of some work, after a first time that is not counted."""
+    """Return the median time of calls of `work`, after a first call that is not counted."""
     work()
     times = []
     for _ in range(REPEATS):
@@ -36,14 +36,14 @@ def seconds(work) -> float:
 
 
 def reading(library: ArrayLibrary, entries: int) -> float:
-    """Return the time in which so many numbers are read."""
+    """Return the time in which a library reads `entries` numbers."""
     given = library.as_floats(np.ones(entries))
     # What is asked for on a device is only waited for where something comes back.
     return seconds(lambda: float(library.xp.sum(given)))
 
 
 def main() -> None:
-    """Print a line for each problem and library."""
+    """Print a table row for each problem and library."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("libraries", nargs="+", help="as in torch, torch:cuda, cupy")
     names = parser.parse_args().libraries

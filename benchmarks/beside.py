@@ -1,4 +1,4 @@
-"""What checking and counting cost on a9a, by checkout: ``python -m benchmarks.beside DIR ...``.
+"""Cost of checking and counting on a9a, by checkout: ``python -m benchmarks.beside DIR ...``.
 
     git worktree add ../before COMMIT
     python -m benchmarks.beside ../before .
@@ -25,7 +25,7 @@ PROBLEM = {"source": "a9a", "penalty": "l1", "weight": 0.001}
 
 
 class Checkout:
-    """The package of one folder; inside ``with`` it is the one that is imported."""
+    """Package pfbench of one folder; inside a ``with`` block, this package is the imported one."""
 
     def __init__(self, folder):
         self.folder, self._modules = Path(folder).resolve(), {}
@@ -47,13 +47,13 @@ class Checkout:
         sys.path.remove(str(self.folder))
 
     def algorithm(self, name, given):
-        """Return an algorithm of the catalogue."""
+        """Return a catalogue algorithm, resolved for the problem of this checkout."""
         import pfbench as pf
 
         return pf.algorithm(name, **given).resolve(self.problem.constants(self.problem.start()))[0]
 
     def asked(self, counted, backend):
-        """Return the bundle of this checkout, or the problem's own oracles."""
+        """Return the counting oracles of this checkout, or the problem's own oracles."""
         from pfbench.oracles import Ledger, Oracles
 
         if not counted:
@@ -65,7 +65,7 @@ class Checkout:
         return make_oracles(self.problem, backend, Ledger())
 
     def by_hand(self, counted, algorithm, clock):
-        """Return the seconds of a run that nobody drives but this loop."""
+        """Return the seconds of a run whose states a bare loop consumes."""
         from pfbench.kernels.libraries import single_blas_thread
         from pfbench.points import keep
         from pfbench.runs.loop.steps import random_stream
@@ -88,7 +88,7 @@ class Checkout:
 
 
 class _Direct:
-    """The oracles of a problem with a penalty, asked without counting."""
+    """Oracles of a problem with a penalty, queried without counting."""
 
     def __init__(self, backend, diameter):
         self.n, self.D = backend.n, diameter
@@ -108,7 +108,7 @@ WAYS = {
 
 
 def measured(checkouts, run, seconds, clock):
-    """Return the least seconds of a run in each way, by checkout: all in turn."""
+    """Return the least seconds of a run in each way, by checkout; the ways take turns."""
     name, given = run
     least = [dict.fromkeys(WAYS, float("inf")) for _ in checkouts]
     turns, until = 0, perf_counter() + seconds

@@ -1,4 +1,4 @@
-"""One short run to a target for each algorithm: what its exact counts are taken from.
+"""Cases: one short run to a target for each algorithm, from which exact counts are taken.
 
 The problems are made, small, and one that suits each family. Schedules do not divide one another,
 so that every rounding shows; a target is met before its schedule ends. Counted are the calls up to
@@ -33,7 +33,7 @@ _RESTARTED = "restarts=3,period=6,smoothness=98.0,curvature=20.0,delta=1330.0"
 
 @dataclass(frozen=True)
 class Case:
-    """An algorithm with its schedule on a problem, and the target to which calls are counted."""
+    """Algorithm with its schedule on a problem, and the target up to which calls are counted."""
 
     problem: str
     algorithm: str
@@ -45,7 +45,7 @@ class Case:
         return Selector.parse(self.algorithm).name
 
     def run(self) -> "pf.Run":
-        """Run the algorithm until its target is met or its schedule ends."""
+        """Run the algorithm until its target is reached or its schedule ends."""
         problem, algorithm = Selector.parse(self.problem), Selector.parse(self.algorithm)
         return pf.solve(
             pf.problem(problem.name, **problem.parameters),
@@ -137,7 +137,7 @@ _ALL = (
 )
 
 CASES = {case.name: case for case in _ALL}
-"""The cases by the names of their algorithms: every one that the catalogue has."""
+"""The cases by the names of their algorithms, which are all algorithms of the catalogue."""
 
 
 def counted(case: Case) -> dict[str, int]:

@@ -24,7 +24,7 @@ setup_cache.timeout = 300
 
 
 def track_missed(found):
-    """Cases that end before their target."""
+    """Return the number of cases that end before they reach their target."""
     return sum(counts["missed"] for counts in found.values())
 
 
@@ -32,7 +32,7 @@ track_missed.unit, track_missed.version = "cases", "1"
 
 
 def track_lacking(found):
-    """Algorithms of today that this commit lacks, or cannot run."""
+    """Return the number of today's algorithms that this commit lacks or cannot run."""
     return len(CASES) - len(found)
 
 

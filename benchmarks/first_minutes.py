@@ -1,4 +1,4 @@
-"""Follow the README's five minutes literally, in a fresh clone with an empty home, by the clock.
+"""Follow the README's five minutes literally, in a fresh clone with an empty home, and time them.
 
 python -m benchmarks.first_minutes [--installed] [-o FILE.md]
 
@@ -23,7 +23,7 @@ PART = "## A method of your own"
 
 
 def told(readme: str) -> tuple[list[str], str]:
-    """Return the commands of the README's part, and the line for `sweep.toml`."""
+    """Return the commands in the README's section `PART`, and its line for `sweep.toml`."""
     part = readme.partition(PART)[2].partition("\n## ")[0]
     commands = re.search(r"^```\n(.*?)^```", part, re.M | re.S)
     line = re.search(r"^```toml\n(.*?)^```", part, re.M | re.S)
@@ -33,7 +33,7 @@ def told(readme: str) -> tuple[list[str], str]:
 
 
 def timed(command: str, folder: Path, env: dict[str, str]) -> tuple[float, float]:
-    """Run a command; return seconds by the clock and of processor."""
+    """Run a command; return its wall-clock seconds and its processor seconds."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(shlex.split(command), cwd=folder, env=env, check=True, capture_output=True)
     after, clock = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - begin
@@ -41,7 +41,7 @@ def timed(command: str, folder: Path, env: dict[str, str]) -> tuple[float, float
 
 
 def steps(folder: Path, *, installed: bool) -> list[tuple[str, float, float]]:
-    """Do all that the README says in a folder; return each step with its seconds."""
+    """Execute all steps of the README in a folder; return each step with its seconds."""
     home, clone, made = folder / "home", folder / "pfbench", folder / "environment"
     home.mkdir()
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PFBENCH", "PYTHON"))}
@@ -71,7 +71,7 @@ def steps(folder: Path, *, installed: bool) -> list[tuple[str, float, float]]:
 
 
 def main() -> None:
-    """Print the table, or write it."""
+    """Print the table of steps, or write it to a file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("-o", "--output", type=Path)
     parser.add_argument("--installed", action="store_true")

@@ -1,4 +1,4 @@
-"""Stores of very many runs, made by a generator: ``python -m benchmarks.many DIR --runs 100000``.
+"""Times of stores with very many generated runs: ``python -m benchmarks.many DIR --runs 100000``.
 
     git worktree add ../before COMMIT
     python -m benchmarks.many DIR --runs 100000 --before ../before
@@ -39,7 +39,7 @@ COMMANDS = {
 
 
 def runs(number):
-    """Yield key, run and notes of so many runs, by method, problem and seed."""
+    """Yield key, run and notes of `number` runs, by method, problem and seed."""
     from pfbench.base.counts import Counts
     from pfbench.runs.loop.run import TRACE_COLUMNS, Run, Stop
     from pfbench.runs.planning.plan import PlannedRun
@@ -81,7 +81,7 @@ def runs(number):
 
 
 def make(folder, number):
-    """Write the runs, 500 at a time; a package of before puts each, and packs them down."""
+    """Write the runs, 500 at a time; an older package writes single runs, then compacts them."""
     from pfbench.runs.storage.content_keys import environment
     from pfbench.runs.storage.store import Store
 
@@ -132,7 +132,7 @@ def timed(package, store, out, chosen, number):
 
 
 def inside(words):
-    """Give a command, and say the peak memory of this process."""
+    """Run a pfbench command in this process, and print the process's peak memory."""
     from pfbench.cli.main import main
 
     sys.argv = ["pfbench", *words]

@@ -1,4 +1,4 @@
-"""SPIDER as somebody else would write it, for `benchmarks.strangers`."""
+"""SPIDER methods as a user would write them, for `benchmarks.strangers`."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class OwnProximal:
 
     @classmethod
     def theory(cls, epsilon, constants, **given):
-        """Return the theorem's schedule."""
+        """Return the parameters of the theorem's schedule."""
         root = np.sqrt(constants.n)
         steps = int(np.ceil(20.0 * constants.L * constants.delta / epsilon**2 * (1 - 1e-12)))
         schedule = {"iterations": max(1, steps), "step": 0.5 / constants.L}
@@ -33,7 +33,7 @@ class OwnProximal:
         return cls(**schedule | given)
 
     def run(self, ask, x, rng):
-        """See algorithm 2."""
+        """Yield the states of algorithm 2."""
         g = before = None
         for t in range(self.iterations):
             if t % self.period:
@@ -67,12 +67,12 @@ class OwnFrankWolfe:
 
     @classmethod
     def theory(cls, epsilon, constants, **given):
-        """Return the schedule of theorem 3.1."""
+        """Return the parameters of the schedule of theorem 3.1."""
         algorithm = pf.algorithms.ALGORITHMS["nfwu-spiderg"].theory(epsilon, constants, **given)
         return cls(algorithm.batch, algorithm.period, algorithm.iterations, algorithm.step)
 
     def run(self, ask, x, rng):
-        """See algorithm 1."""
+        """Yield the states of algorithm 1."""
         g = before = None
         for t in range(self.iterations):
             if t % self.period:

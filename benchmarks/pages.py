@@ -1,4 +1,4 @@
-"""How long a page of `pfbench compare` takes, nothing left to run: ``python -m benchmarks.pages``.
+"""Time of a page of `pfbench compare` whose runs are all stored: ``python -m benchmarks.pages``.
 
     git worktree add ../before COMMIT
     python -m benchmarks.pages --suite quick --method frank-wolfe --before ../before
@@ -19,7 +19,7 @@ from time import perf_counter
 
 
 def timed(checkout, suite, method, folder):
-    """Return the seconds of the processor and on the wall of a second comparison."""
+    """Return the processor seconds and wall-clock seconds of a second, fully stored comparison."""
     command = [sys.executable, "-m", "pfbench", "compare", method, "--suite", suite]
     command += ["--jobs", "0", "--store", str(folder / "store"), "-o", str(folder / "out")]
     environment = {**os.environ, "PYTHONPATH": str(checkout)}

@@ -1,4 +1,4 @@
-"""Where the time of a run goes, for each family: ``python -m benchmarks.profile [NAME ...]``.
+"""Where the time of a run goes, for each family of methods: ``python -m benchmarks.profile``.
 
 The same run is made in turn in four ways: the method asks the backend itself and nobody counts; it
 asks the backend through a clock; it asks the bundle that checks and counts; and by `solve`. Of each
@@ -58,17 +58,17 @@ FAMILIES = {
     "svrg-multiclass": (DENSE["multiclass"], f"svfw[step=0.01,{EPOCHS}]"),
     "svrg-sensing": (DENSE["sensing"], f"svfw[step=0.01,{EPOCHS}]"),
 }
-"""A method of each family on a problem that it is used for; every run asks for what it is given."""
+"""A typical problem and a method of each family."""
 
 SLIDING = ("ncgs", "storc", "cgs")
 """Methods whose linear minimisations are inner steps."""
 
 Clocks = dict[str, list[float]]
-"""Seconds, calls and components, by verb."""
+"""Seconds, calls and queried components, by the name of the oracle."""
 
 
 class Direct(IndexSampling):
-    """The oracles of a backend, asked without counting; with `clocks`, through a clock."""
+    """Oracles of a backend, queried without counting; with `clocks`, each call is timed."""
 
     def __init__(self, problem, backend, clocks: Clocks | None = None, clock=perf_counter):
         self._clock = clock
@@ -99,7 +99,7 @@ class Direct(IndexSampling):
 
 
 class Clocked:
-    """A table, or Hessians, asked through a clock."""
+    """Gradient table or Hessians, each call of which is timed."""
 
     def __init__(self, inner, name, direct, clocks):
         self._inner = inner
@@ -114,7 +114,7 @@ class Clocked:
 
 
 def seconds_by_hand(problem, algorithm, clock, asked):
-    """Make a run without the loop; `asked` makes what answers of the problem's backend."""
+    """Return the seconds of a run outside `solve`; `asked` makes the oracles from a backend."""
     with single_blas_thread():
         ask = asked(problem.open(random_stream(0, "oracles")))
         states = algorithm.run(ask, keep(problem.start()), random_stream(0, "algorithm"))
@@ -125,11 +125,11 @@ def seconds_by_hand(problem, algorithm, clock, asked):
 
 
 def seconds_by_solve(problem, algorithm, clock):
-    """Make a run by `solve`, nothing recorded in between; return the time and the run."""
+    """Run a method by `solve` without recorded rows in between; return the seconds and the run."""
     taken = []
 
     class Watched(type(algorithm)):
-        """The same method; notes how long its states take to be wanted."""
+        """The same method, which also stores the time until its last state was requested."""
 
         def run(self, ask, x, rng):
             started = clock()
@@ -146,7 +146,7 @@ def seconds_by_solve(problem, algorithm, clock):
 
 @dataclass(frozen=True)
 class Profile:
-    """Microseconds an iteration: without counting, of counting, of the loop, of each verb."""
+    """Microseconds an iteration: without counting, for counting, for the loop, and by oracle."""
 
     iterations: int
     counts: dict[str, int]
@@ -161,7 +161,7 @@ class Profile:
 
     @property
     def rest(self):
-        """Draws, and the arithmetic of the method itself."""
+        """Microseconds an iteration for random draws and the method's own arithmetic."""
         return self.bare - sum(self.each(verb) for verb in self.clocks)
 
     def each(self, verb):
@@ -169,13 +169,13 @@ class Profile:
 
     @property
     def inner_step(self):
-        """One inner step of a sliding method, in units of its linear minimisation."""
+        """Time of one inner step of a sliding method, relative to its linear minimisation."""
         others = sum(self.each(verb) for verb in self.clocks if verb != "lo")
         return (self.bare - others) / self.each("lo")
 
 
 def profiled(problem, algorithm, seconds, clock):
-    """Return the least times of as many turns as fit into so many seconds, at least three."""
+    """Return the profile with the least times of all turns; the turns last `seconds` or more."""
     least = [math.inf] * 3
     verbs: Clocks = {}
     turns, until = 0, perf_counter() + seconds
@@ -200,7 +200,7 @@ def profiled(problem, algorithm, seconds, clock):
 
 
 def bytes_of(problem):
-    """Return the bytes of one component that an oracle has to read, or None where nobody knows."""
+    """Return the bytes of one component that an oracle must read; None if they are unknown."""
     data = getattr(problem, "data", None)
     if hasattr(data, "indptr"):
         return sum(part.nbytes for part in data if isinstance(part, np.ndarray)) / problem.n
@@ -214,7 +214,7 @@ def bytes_of(problem):
 
 
 def copy_bandwidth():
-    """Return the bytes a second that a copy reads and writes."""
+    """Return the number of bytes a second that copying an array reads and writes."""
     source = np.ones(1 << 23)
     target = np.empty_like(source)
     times = []
@@ -268,7 +268,7 @@ SUMMARY = (
 
 
 def summary(name, profile):
-    """Return a line with the shares of all oracles together, and of what is around them."""
+    """Return a table row: the shares of oracles, method, counting and loop in the time of a run."""
     asked = sum(profile.each(verb) for verb in profile.clocks)
     parts = asked, profile.rest, profile.counting, profile.loop
     shares = " | ".join(f"{part / profile.whole:.0%}" for part in parts)

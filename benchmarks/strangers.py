@@ -1,4 +1,4 @@
-"""How soon somebody knows of his own method: ``python -m benchmarks.strangers [--jobs 2]``.
+"""Time until a user knows the verdicts on a method: ``python -m benchmarks.strangers [--jobs 2]``.
 
 Two SPIDERs of `own_spider` are held by quick effort to all claims that name one, as `pfbench verify
 --algorithm` does, with an empty store: seconds until the first verdict and until the last. With
@@ -21,7 +21,7 @@ from pfbench.verification.subject import Subject  # noqa: E402
 
 
 def held(name, jobs, chosen=()):
-    """Hold a method to its claims, or to some; return when verdicts came, and which they were."""
+    """Verify the claims on a user-defined method; return the times and the counts of verdicts."""
     algorithm, claims = algorithm_and_claims(f"benchmarks.own_spider:{name}", chosen)
     began, came, verdicts = perf_counter(), [], Counter()
 

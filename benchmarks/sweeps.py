@@ -1,4 +1,4 @@
-"""Sweeps: what a run costs beside its own time, and what a second process is worth."""
+"""Sweeps: the overhead of a run, and the gain from a second process."""
 
 import shutil
 import tempfile
@@ -15,7 +15,7 @@ LONG = "nonconvex-logistic[source=synthetic,rows=20000,columns=200,set=l1,radius
 
 
 def seconds(plans, jobs, folder):
-    """Make all runs for a store; return the time that it takes."""
+    """Execute all runs and store them; return the seconds."""
     started = perf_counter()
     for _ in iterate_plan_outcomes(plans, Store(folder), MultiProcessEngine(jobs)):
         pass
@@ -43,7 +43,10 @@ class Sweeps:
     track_overhead.unit = "ms"
 
     def track_speedup(self):
-        """Time of one job over that of two, eight runs of some seconds each."""
+        """Return the ratio of the time with one job to the time with two.
+
+        There are eight runs of some seconds each.
+        """
         plans = [
             PlannedRun(LONG, "prox-gd[iterations=1200,step=0.1]", seed, ("value",), 1200)
             for seed in range(8)
@@ -54,7 +57,7 @@ class Sweeps:
     track_speedup.unit = "x"
 
     def track_second_call(self):
-        """Seconds of a sweep of 1000 runs that the store has."""
+        """Return the seconds of a sweep of 1000 runs that are all stored."""
         plans = [
             PlannedRun(SHORT, "prox-gd[iterations=3,step=0.1]", seed, ("objective",), 1)
             for seed in range(1000)

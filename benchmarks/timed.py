@@ -1,11 +1,11 @@
-"""What benchmarks of times share; nothing is measured here."""
+"""Helpers that benchmarks of times share."""
 
 import pfbench as pf
 from pfbench.base.selectors import Selector
 
 
 class Timed:
-    """So many samples that the least of them says something, in about a second."""
+    """Base class of time benchmarks: samples of about a second, so that the least is reliable."""
 
     rounds = 1
     repeat = (3, 9, 1.0)
@@ -15,13 +15,13 @@ class Timed:
 
 
 def problem_of(text):
-    """Return the problem of a selector."""
+    """Return the problem that a selector describes."""
     chosen = Selector.parse(text)
     return pf.problem(chosen.name, **chosen.parameters)
 
 
 def run_of(problem, algorithm, **given):
-    """Return the run of an algorithm, a selector, on a problem; no row but the first and last."""
+    """Return a run of a selector's algorithm on a problem, with only the first and last row."""
     chosen = Selector.parse(algorithm)
     given = {"every": 10**6, "seed": 0} | given
     return pf.solve(problem, pf.algorithm(chosen.name, **chosen.parameters), **given)

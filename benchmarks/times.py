@@ -1,4 +1,4 @@
-"""Times and memory of what runs are made of: oracles, linear minimisation, iterations, counting."""
+"""Times and memory of the parts of a run: oracles, linear minimisation, iterations, counting."""
 
 import math
 import os
@@ -40,11 +40,11 @@ FAMILIES = {
         "natasha15[step=0.1,sigma=0.2,snapshot=180,subepochs=3,batch=20,iterations=20]",
     ),
 }
-"""A method of each family, on a problem that it is used for."""
+"""A typical problem and a method of each family."""
 
 
 class Machine:
-    """What else the machine does."""
+    """Load of the machine by other programs."""
 
     version = "1"
     unit = "processes"
@@ -54,12 +54,12 @@ class Machine:
             raise NotImplementedError  # Windows
 
     def track_load(self):
-        """How many processes wanted a core in the last minute, on average."""
+        """Return the mean number of processes that wanted a core during the last minute."""
         return os.getloadavg()[0]
 
 
 class Iterations:
-    """An iteration of a method of each family, by the clock that leaves out measures."""
+    """Time of an iteration of a method of each family, without measures."""
 
     params = (tuple(FAMILIES),)
     param_names = ("algorithm",)
@@ -72,13 +72,13 @@ class Iterations:
         self.problem = problem_of(problem)
 
     def track_iteration(self, name):
-        """The best of three runs."""
+        """Return the milliseconds of an iteration in the fastest of three runs."""
         runs = [run_of(self.problem, self.algorithm) for _ in range(3)]
         return min(1e3 * run.seconds / run.iterations for run in runs)
 
 
 class Minimisations:
-    """Lanczos steps of a linear minimisation in a whole run of open-loop Frank-Wolfe."""
+    """Number of Lanczos steps of the linear minimisations in a run of open-loop Frank-Wolfe."""
 
     params = (("1 to 60", "41 to 60"),)
     param_names = ("iterations",)
@@ -87,11 +87,11 @@ class Minimisations:
     timeout = 300
 
     def track_steps(self, window):
-        """The mean over iterations, at 100 000 entries and a residual of 3e-2."""
+        """Return the mean number over iterations, at 100 000 entries and a residual of 3e-2."""
         return self._mean(window)
 
     def track_steps_by_share(self, window):
-        """The same where a quarter of the gap may be missed."""
+        """Return the mean number if a minimisation may miss a quarter of the Frank-Wolfe gap."""
         return self._mean(window, gap_share=0.25)
 
     def _mean(self, window, **given):
@@ -115,7 +115,7 @@ class Minimisations:
 
 
 class Memory:
-    """Peak memory of some iterations, the problem's making included."""
+    """Peak memory of a problem and of some iterations on it."""
 
     params = (("frank-wolfe", "nfwu-casvrg", "prox-saga"),)
     param_names = ("algorithm",)
@@ -127,7 +127,7 @@ class Memory:
 
 
 class Oracles(Timed):
-    """One call of a problem's own oracles: its kernels, without the bundle that counts."""
+    """Time of one call of a problem's own oracles, whose kernels run without counting."""
 
     params = (
         ("recovery", "sparse", *DENSE),
@@ -163,7 +163,7 @@ class Oracles(Timed):
 
 
 class Overhead(Timed):
-    """What `solve` costs beside its oracles: 1000 iterations on 60 rows."""
+    """Time that `solve` adds to the oracles: 1000 iterations on 60 rows."""
 
     version = "1"
 
@@ -183,7 +183,7 @@ class Overhead(Timed):
 
 
 class Silent:
-    """A backend that answers at once, with what it is handed or has."""
+    """Backend that answers at once, with an array that it has or is passed."""
 
     unconstrained = False
 
@@ -204,7 +204,7 @@ class Silent:
 
 
 class Counting:
-    """What checking and counting cost, with samples of sqrt(n) components of a9a (as synthetic)."""
+    """Cost of checking and counting calls with samples of sqrt(n) components, n as in a9a."""
 
     version = "3"
     params = ("batch", "difference", "lo", "prox")
@@ -218,7 +218,7 @@ class Counting:
         self.given = given.get(verb, (x, x, 0.1))
 
     def calls(self, verb, backend):
-        """Return the time of a call beside the backend and through the bundle, in seconds."""
+        """Return the seconds of a call to the backend, and of one to the counting oracles."""
         from pfbench.runs.loop.steps import make_oracles  # elsewhere in older commits
 
         bundle = make_oracles(self.problem, backend)
@@ -228,14 +228,14 @@ class Counting:
         ]
 
     def track_one_call(self, verb):
-        """Microseconds that the bundle adds to a call."""
+        """Return the microseconds that the counting oracles add to a call."""
         bare, counted = self.calls(verb, Silent(self.problem))
         return 1e6 * (counted - bare)
 
     track_one_call.unit = "us"
 
     def track_share(self, verb):
-        """Percent of the problem's own call."""
+        """Return the added time in percent of the time of the problem's own oracle."""
         added = self.track_one_call(verb)
         bare, _ = self.calls(verb, self.problem.open(np.random.default_rng(0)))
         return 1e2 * added / (1e6 * bare)

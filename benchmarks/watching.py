@@ -1,4 +1,4 @@
-"""What Watch costs: a step of a network of 10^6 parameters with it and without it, in turns.
+"""Cost of `Watch`: steps of a network of 10^6 parameters with it and without it, in turns.
 
     python -m benchmarks.watching [rounds]
 
@@ -32,7 +32,7 @@ def network() -> "torch.nn.Module":
 
 
 class Loop:
-    """A loop on fixed batches, and the seconds that its steps took."""
+    """Training loop on fixed batches, which sums the seconds of its steps."""
 
     def __init__(self, make, watched: bool) -> None:
         import torch
@@ -46,7 +46,7 @@ class Loop:
         self.seconds = 0.0
 
     def turn(self) -> None:
-        """Make some steps."""
+        """Make the steps of one turn."""
         begin = time.process_time()
         for _ in range(TURN):
             self.optimizer.zero_grad()
@@ -56,7 +56,7 @@ class Loop:
 
 
 def main(rounds: int) -> None:
-    """Print the seconds of a step with Watch and without it."""
+    """Print the time of a step with `Watch` and without it."""
     import torch
 
     count = sum(p.numel() for p in network().parameters())

@@ -1,4 +1,4 @@
-"""What a user waits for: the command, a store of many runs, a verdict, a report."""
+"""Times for which a user waits: the command, a store of many runs, a verdict, a report."""
 
 import shutil
 import subprocess
@@ -29,7 +29,7 @@ sampled = "prox-sgd[iterations=30,step=1.0,batch=5]"
 
 
 class InFolder:
-    """Works in a folder of its own, which is gone afterwards."""
+    """Base class of benchmarks that work in a temporary folder."""
 
     def setup(self, *_):
         self.folder = Path(tempfile.mkdtemp())
@@ -38,7 +38,7 @@ class InFolder:
         shutil.rmtree(self.folder)
 
     def pfbench(self, *arguments):
-        """Run the command; a failure of it is one of the benchmark."""
+        """Run the command pfbench; if it fails, the benchmark fails."""
         subprocess.run(
             [sys.executable, "-m", "pfbench", *map(str, arguments)],
             cwd=self.folder,
@@ -48,7 +48,7 @@ class InFolder:
 
 
 class Command(InFolder, Timed):
-    """From the start of the process to its end."""
+    """Times of whole commands, from the start of the process to its end."""
 
     version = "1"
 
@@ -65,13 +65,13 @@ class Command(InFolder, Timed):
         self.pfbench("solve", "-p", LOGISTIC, "-a", "prox-gd[iterations=3,step=0.1]")
 
     def time_verify(self):
-        """A claim whose check itself takes a fifth of a second."""
+        """Time the verification of a claim whose check itself takes a fifth of a second."""
         self.pfbench("verify", "qu2018-condg-distance", "--quick", "--store", self.folder / "new")
         shutil.rmtree(self.folder / "new")
 
 
 class Report(InFolder, Timed):
-    """A report of six small runs, which the store has."""
+    """Time of a report on six small runs that are all stored."""
 
     version = "1"
     repeat = (2, 3, 1.0)
@@ -86,7 +86,7 @@ class Report(InFolder, Timed):
 
 
 class Stored(InFolder, Timed):
-    """A store of 500 small runs."""
+    """Times of a store with 500 small runs."""
 
     version = "1"
     repeat = (2, 3, 1.0)
@@ -132,7 +132,7 @@ def exported(store, form, folder):
 
 
 class Packed(InFolder, Timed):
-    """A store of 2000 runs, of ten problems and ten methods."""
+    """Times of a store with 2000 runs: ten problems, ten methods."""
 
     version = "1"
     repeat = (2, 3, 1.0)
@@ -160,14 +160,14 @@ class Packed(InFolder, Timed):
 
 
 class Strangers:
-    """What somebody waits for who holds his own SPIDER to its source, in this process."""
+    """Time until a user's own SPIDER is compared with its source, in this process."""
 
     unit = "s"
     version = "1"
     timeout = 300
 
     def track_verdicts(self):
-        """Seconds of the processor until the claims of `methods` are decided."""
+        """Return the processor seconds until the claims in `methods` on it are decided."""
         from benchmarks.strangers import held
 
         began = process_time()

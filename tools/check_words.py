@@ -51,7 +51,7 @@ class Fault(NamedTuple):
 
 
 def is_allowed(file: str, name: str) -> bool:
-    """Return whether the allowed list has a name for a file."""
+    """Return whether the vocabulary allows a name in a file."""
     return any(name.strip("_") in names and fnmatch(file, files) for files, names in IN_PLACE)
 
 
@@ -65,7 +65,7 @@ def is_bad_function(name: str) -> bool:
 
 
 def bad_summary(node: ast.AST, text: str) -> str:
-    """Return the rule that a summary breaks, or an empty string."""
+    """Return the rule that the summary of a docstring breaks, or an empty string."""
     first, second, *_ = [*text.split()[:2], "", ""]
     decorators = [ast.unparse(part) for part in getattr(node, "decorator_list", [])]
     if isinstance(node, ast.FunctionDef) and not any(d.endswith(PROPERTIES) for d in decorators):

@@ -59,7 +59,7 @@ def markdown_document(report: ReportContents) -> str:
 
 
 def _study_blocks(part: ReportPart, *, alone: bool) -> list[str]:
-    """Return the blocks of a study; the title of the report is enough for one that has it alone."""
+    """Return the blocks of a study; a study that is `alone` has no heading of its own."""
     results, study = part.results, part.study
     blocks = [] if alone else [f"## {markdown_text(study.title)}"]
     blocks += map(markdown_text, paragraphs(study.introduction))
@@ -95,11 +95,11 @@ def _study_blocks(part: ReportPart, *, alone: bool) -> list[str]:
 
 
 _IN_ALT = str.maketrans("[]", "()")
-"""Brackets would end the text in place of a picture."""
+"""Replacement of brackets, which would end the alternative text of a picture."""
 
 
 def _describe_panel(figure: FigureData, measure: str, index: int) -> str:
-    """Return what a panel shows, for those who cannot see it."""
+    """Describe what a panel shows, for readers who cannot see it."""
     panel = figure.results.panels[index]
     ends = [
         f"{group.label} ends at {_format_final(final_summary(group.runs, measure))}"
@@ -113,7 +113,7 @@ def _format_final(value: FinalSummary) -> str:
 
 
 def _abbreviate_caption(table: Table, study: Study) -> str:
-    """Return the caption of a table below the heading of its study."""
+    """Return the caption of a table without the title of its study, which is in the heading."""
     caption = table.caption.removeprefix(f"{study.title}: ")
     return caption[0].upper() + caption[1:]
 

@@ -1,4 +1,4 @@
-"""The history of counts and times: what is expected, what past commits gave, and its page.
+"""History of counts and times: expected counts, results at past commits, and their page.
 
 ``python -m benchmarks.history --help`` says what it does.
 """

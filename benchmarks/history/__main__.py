@@ -12,7 +12,7 @@ from benchmarks.history.recording import ROOT
 
 
 def check(given: argparse.Namespace) -> int:
-    """Run all cases, and compare their counts with those of their versions."""
+    """Run all cases, and compare their counts with those stored for their versions."""
     expected = stored.read()
     found, versions = _counts()
     wrong = [*_without_case(found), *stored.complaints(found, versions, expected)]
@@ -25,7 +25,7 @@ def check(given: argparse.Namespace) -> int:
 
 
 def _counts() -> tuple[dict[str, dict[str, int]], dict[str, int]]:
-    """Return the counts of now and the stated version of each case."""
+    """Return the present counts and the stated version of each case."""
     from benchmarks.cases import CASES, counted
 
     return (
@@ -43,7 +43,7 @@ def _without_case(names: Collection[str]) -> Iterator[str]:
 
 
 def _at(commit: str) -> stored.Expected:
-    """Return what a commit expected; nothing, if it has no such file."""
+    """Return the counts that a commit expected; empty if it has no file of expected counts."""
     name = stored.FILE.relative_to(ROOT).as_posix()
     shown = subprocess.run(
         ["git", "show", f"{commit}:{name}"], cwd=ROOT, capture_output=True, text=True
@@ -52,7 +52,7 @@ def _at(commit: str) -> stored.Expected:
 
 
 def accept(given: argparse.Namespace) -> int:
-    """Write the counts of raised versions; others stay as they are."""
+    """Write the counts of cases with a raised version; other counts remain unchanged."""
     found, versions = _counts()
     expected = stored.accepted(found, versions, stored.read())
     stored.write(expected)
@@ -63,7 +63,7 @@ def accept(given: argparse.Namespace) -> int:
 
 
 def record(given: argparse.Namespace) -> int:
-    """Put past commits through the benchmarks, then draw the page."""
+    """Run the benchmarks on past commits, then write the page of the history."""
     commits = recording.spread(recording.past(given.since), given.commits)
     # The newest first: it is the one that knows all benchmarks.
     recording.record(commits[::-1], given.machine, given.bench, quick=given.quick)
@@ -71,7 +71,7 @@ def record(given: argparse.Namespace) -> int:
 
 
 def publish(given: argparse.Namespace) -> int:
-    """Draw the page of what was recorded."""
+    """Write the page of the recorded history."""
     from benchmarks.history import page, results
 
     try:
@@ -87,7 +87,7 @@ def publish(given: argparse.Namespace) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what is asked; return the exit status."""
+    """Run the requested subcommand, and return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.history")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
     added = {}
@@ -95,12 +95,18 @@ def main(arguments: list[str] | None = None) -> int:
         added[verb] = verbs.add_parser(verb.__name__, help=verb.__doc__, description=verb.__doc__)
         added[verb].set_defaults(verb=verb)
     added[check].add_argument(
-        "--since", metavar="COMMIT", help="also see that no old version was written anew"
+        "--since",
+        metavar="COMMIT",
+        help="also check that the counts of no old version were changed since this commit",
     )
     option = added[record].add_argument
-    option("--commits", type=int, default=14, metavar="N", help="so many (14), evenly spread")
     option(
-        "--since", metavar="COMMIT", help="from this one on; else from where it could be installed"
+        "--commits", type=int, default=14, metavar="N", help="number of commits (14), evenly spread"
+    )
+    option(
+        "--since",
+        metavar="COMMIT",
+        help="first commit (default: the first one that can be installed)",
     )
     option("--machine", default="machine", metavar="NAME", help="what asv calls this machine")
     option("--bench", default=recording.SHORT, metavar="REGEX", help="these benchmarks")

@@ -1,4 +1,4 @@
-"""The page of a history: one file without scripts or styles of others, so that it opens offline."""
+"""Page of a history: one file without external scripts or styles, so that it opens offline."""
 
 import itertools
 import json
@@ -16,7 +16,7 @@ UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 
 
 def page(history: History, command: str) -> str:
-    """Return the page."""
+    """Return the HTML page of a history."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
@@ -43,14 +43,14 @@ def page(history: History, command: str) -> str:
 
 
 def described(machine: Mapping[str, str]) -> str:
-    """Return what asv knows of a machine; anything may be lacking."""
+    """Describe a machine by what asv recorded of it; every field may be missing."""
     units = {"cpu": "{}", "num_cpu": "{} cores", "ram": "{} kB", "os": "{}"}
     known = [text.format(machine[name]) for name, text in units.items() if machine.get(name)]
     return ", ".join(known) or "unknown"
 
 
 def changed(history: History, series: Sequence[Series]) -> Iterator[tuple[int, list[str]]]:
-    """Yield, for each commit at which an exact value changed, its place and what changed."""
+    """Yield, for each commit at which an exact value changed, its index and the changes."""
     for place in range(len(history.commits)):
         told = [
             f"{named(one)}: {shown(_before(one, place), one)} → {shown(one.values[place], one)}"
@@ -66,7 +66,7 @@ def _before(series: Series, place: int) -> Value:
 
 
 def named(series: Series) -> str:
-    """Return a series' name as a reader says it."""
+    """Return the name of a series for readers."""
     module, _, rest = series.benchmark.partition(".")
     words = rest.replace("track_", "").replace("time_", "").replace("peakmem_", "")
     if module == "counts":
@@ -77,7 +77,7 @@ def named(series: Series) -> str:
 
 
 def shown(value: Value, series: Series) -> str:
-    """Return a value with its unit."""
+    """Return a value with its unit, as text."""
     if value is None:
         return "–"
     if series.exact:
@@ -91,7 +91,7 @@ def shown(value: Value, series: Series) -> str:
 
 
 def ratio(series: Series) -> str:
-    """Return the last value over the median of all."""
+    """Return the ratio of the last value to the median of all values, as text."""
     known = sorted(value for value in series.values if value is not None)
     middle = known[len(known) // 2]
     last = series.values[-1]
@@ -99,7 +99,7 @@ def ratio(series: Series) -> str:
 
 
 def chart(series: Series, history: History) -> str:
-    """Return the values over the commits as an SVG element; a value that changed is marked.
+    """Return the values over the commits as an SVG element, in which changes are marked.
 
     The scale goes from 0 to the largest value. Commits without a value are gaps.
     """
@@ -136,7 +136,7 @@ def _at(place: tuple[float, float]) -> str:
 
 
 def embedded(history: History) -> str:
-    """Return all values as JSON that may stand in a script element."""
+    """Return all values as JSON that can be embedded in a script element."""
     data = {
         "commits": [[one.hash[:8], one.date, one.subject] for one in history.commits],
         "series": [

@@ -1,4 +1,4 @@
-"""Past commits put through today's benchmarks, by asv: each is installed in an environment.
+"""Recording of past commits: asv installs each one, and runs today's benchmarks on it.
 
 A commit that lacks what a benchmark asks for has no value there.
 """
@@ -15,11 +15,11 @@ SHORT = (
     r"^counts|^times\.(Machine|Memory|Iterations)|^times\.Oracles.*\('(recovery|sparse)'"
     r"|^whole\.Command\.time_(import|help|solve)|^whole\.(Packed|Strangers)|^times\.Minimisations"
 )
-"""The benchmarks that are recorded of past commits: about two minutes each on an idle core."""
+"""Benchmarks that are run on past commits; they take about two minutes a commit on an idle core."""
 
 
 def spread(commits: Sequence[str], number: int) -> list[str]:
-    """Return so many of the commits, at even distances, the first and last among them."""
+    """Return `number` of the commits, evenly spaced, with the first and the last."""
     number = min(number, len(commits))
     if number < 2:
         return list(commits[-number:]) if number else []
@@ -30,7 +30,7 @@ def spread(commits: Sequence[str], number: int) -> list[str]:
 def past(since: str | None) -> list[str]:
     """Return the commits of the main line that changed the package, the oldest first.
 
-    They begin at `since`; without it, where the package could first be installed.
+    They begin at `since`, or by default where the package could first be installed.
     """
     commits = _git("log", "--first-parent", "--reverse", "--format=%H", "HEAD", "--", "pfbench")
     if since is None:
@@ -49,7 +49,7 @@ def _git(*arguments: str) -> list[str]:
 
 
 def record(commits: Sequence[str], machine: str, bench: str, *, quick: bool) -> int:
-    """Run asv on the commits that it has no results of; return its exit status."""
+    """Run asv on those commits for which it has no results; return its exit status."""
     file = RESULTS.parent / "commits"
     file.parent.mkdir(exist_ok=True)
     file.write_text("\n".join(commits) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What asv recorded, as series of values over commits."""
+"""Results that asv recorded, as series of values over commits."""
 
 import json
 import math
@@ -14,7 +14,7 @@ Value = float | None
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit, and how many of today's benchmarks gave no value there."""
+    """Commit, with the number of today's benchmarks that gave no value at it."""
 
     hash: str
     date: str
@@ -24,7 +24,7 @@ class Commit:
 
 @dataclass(frozen=True)
 class Series:
-    """The values of one benchmark, with one choice of its parameters, over the commits."""
+    """Values of one benchmark over the commits, for one choice of its parameters."""
 
     benchmark: str
     chosen: tuple[str, ...]
@@ -38,7 +38,7 @@ class Series:
 
     @property
     def changes(self) -> tuple[int, ...]:
-        """The commits at which the value is not that of the one recorded before."""
+        """Indices of the commits whose value differs from that of the commit recorded before."""
         found, before = [], None
         for place, value in enumerate(self.values):
             if value is not None:
@@ -50,7 +50,7 @@ class Series:
 
 @dataclass(frozen=True)
 class History:
-    """What one machine recorded; the commits in their order."""
+    """Results that one machine recorded, and the commits in their order."""
 
     machine: Mapping[str, str]
     python: str
@@ -59,9 +59,9 @@ class History:
 
 
 def read(folder: Path, repository: Path) -> History:
-    """Return the history in a folder of asv's results, that of one machine.
+    """Return the history in a folder of asv's results, which must be of one machine.
 
-    Values that another version of a benchmark gave are left out.
+    Values from another version of a benchmark are left out.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def _json(file: Path) -> dict[str, Any]:
 
 
 def _told(commit: str, repository: Path) -> tuple[int, str, str]:
-    """Return the place of a commit in its history, its date and its subject."""
+    """Return the index of a commit in the history of the repository, its date and its subject."""
     form = ["--no-patch", "--date=format:%Y-%m-%d %H:%M", "--format=%cd%n%s"]
     shown = _git(repository, "show", *form, commit).splitlines()
     return int(_git(repository, "rev-list", "--count", commit)), shown[0], shown[1]

@@ -1,4 +1,4 @@
-"""The counts that are expected of each case, by its version: ``benchmarks/counts.json``.
+"""Expected counts of each case, by the version of the case: ``benchmarks/counts.json``.
 
 A version keeps its counts for ever. So a count that changes needs a new version, and the reader of
 a change sees the new counts beside the old ones.
@@ -17,12 +17,12 @@ _ALWAYS = ("iterations",)
 
 
 def read(file: Path = FILE) -> Expected:
-    """Return what is expected; nothing, if there is no such file."""
+    """Return the expected counts in a file; empty if the file does not exist."""
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
 def write(expected: Expected, file: Path = FILE) -> None:
-    """Write what is expected, a version in a line."""
+    """Write the expected counts, one line for each version."""
     cases = []
     for name, versions in sorted(expected.items()):
         lines = [f"    {json.dumps(version)}: {json.dumps(c)}" for version, c in versions.items()]
@@ -31,7 +31,7 @@ def write(expected: Expected, file: Path = FILE) -> None:
 
 
 def calls_of(name: str) -> tuple[str, ...]:
-    """Return the kinds of calls that a case makes, as its last version has them."""
+    """Return the kinds of oracle calls that a case makes, according to its last version."""
     versions = read().get(name, {})
     counts = list(versions.values())[-1] if versions else {}
     made = tuple(kind for kind, number in counts.items() if number and kind not in _ALWAYS)
@@ -41,7 +41,7 @@ def calls_of(name: str) -> tuple[str, ...]:
 def complaints(
     found: Mapping[str, Mapping[str, int]], versions: Mapping[str, int], expected: Expected
 ) -> Iterator[str]:
-    """Yield a sentence for each case whose counts are not those of its version.
+    """Yield a sentence for each case whose counts differ from those stored for its version.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def complaints(
 def accepted(
     found: Mapping[str, Mapping[str, int]], versions: Mapping[str, int], expected: Expected
 ) -> Expected:
-    """Return what is expected with the counts of new versions; those of old ones stay."""
+    """Return the expected counts with those of new versions added; older versions stay."""
     result = {name: dict(known) for name, known in expected.items() if name in found}
     for name, counts in found.items():
         known = result.setdefault(name, {})
@@ -84,7 +84,7 @@ def accepted(
 
 
 def rewritten(before: Expected, now: Expected) -> Iterator[str]:
-    """Yield a sentence for each version whose counts are not what they were."""
+    """Yield a sentence for each version whose stored counts have changed."""
     for name, versions in before.items():
         for version, counts in versions.items():
             given = now.get(name, {}).get(version, counts)

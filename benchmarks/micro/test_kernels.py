@@ -1,4 +1,4 @@
-"""Compiled loops by themselves: ``pytest benchmarks/micro --benchmark-only``."""
+"""Times of single compiled loops: ``pytest benchmarks/micro --benchmark-only``."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from pfbench.points.operators import SparseOperator
 from pfbench.runs.loop.steps import random_stream
 
 ROWS, COLUMNS, NONZERO = 32_561, 123, 14
-"""The shape of a9a, whose values are ones; `dense` has the same shape, and no zeros."""
+"""Data in the shape of a9a, whose nonzero entries are ones; `dense` has no zeros."""
 
 FORMS = ("ones", "sparse", "dense")
 NO_COUNTS = np.empty(0, dtype=np.int64)
@@ -40,7 +40,7 @@ def rng():
 
 @pytest.fixture
 def sampled(rng):
-    """Rows drawn once each, two points and room for a gradient."""
+    """Return indices of distinct rows, two points, and an array for a gradient."""
     rows = rng.integers(ROWS, size=180)
     x, y = rng.standard_normal((2, COLUMNS))
     return (rows, NO_COUNTS, rows.size), x, y, np.zeros(COLUMNS)
@@ -84,13 +84,13 @@ def test_dense_moves(benchmark, rng):
 
 
 def test_draws(benchmark):
-    """180 indices below n, as a run draws them."""
+    """Time drawing 180 indices below n, as a run draws them."""
     rng = random_stream(0, "algorithm")
     benchmark(rng.integers, ROWS, size=180)
 
 
 def test_observed_normal_step(benchmark, recovery, rng):
-    """One step of Golub-Kahan-Lanczos on 100,000 entries."""
+    """Time one step of Golub-Kahan-Lanczos on 100,000 entries."""
     x = recovery.start()
     operator = SparseOperator(x.pattern, recovery.gradient(x))
     height, width = operator.shape
@@ -99,6 +99,6 @@ def test_observed_normal_step(benchmark, recovery, rng):
 
 
 def test_observed_copy(benchmark, recovery):
-    """Two vectors of the same size moved: what memory alone would take."""
+    """Time moving two vectors of that size: the time that memory alone takes."""
     values = np.ones(recovery.n)
     benchmark(np.copyto, np.empty_like(values), values)

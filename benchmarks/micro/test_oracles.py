@@ -1,4 +1,4 @@
-"""Oracles of each problem, and of each set: ``pytest benchmarks/micro --benchmark-only``."""
+"""Times of the oracles of each problem and set: ``pytest benchmarks/micro --benchmark-only``."""
 
 import math
 
@@ -16,7 +16,7 @@ SETS = ("l1", "l2", "linf", "simplex", "k-sparse", "permutahedron")
 
 @pytest.fixture(scope="module", params=PROBLEMS)
 def asked(request):
-    """A problem's backend, a point inside the set, the start, the gradient, a sample."""
+    """Return a problem's backend, a point inside the set, the start, the gradient, and a sample."""
     problem = problem_of(PROBLEMS[request.param])
     backend = problem.open(np.random.default_rng(0))
     start = problem.start()
@@ -46,7 +46,7 @@ def test_difference(benchmark, asked):
 
 
 def test_linear_minimisation(benchmark, asked):
-    """Of gradients that differ, so that none begins where the one before ended."""
+    """Time linear minimisations for gradients that differ, so that no warm start is exact."""
     backend, _, _, g, _ = asked
     noise = np.random.default_rng(2).standard_normal((8, *g.shape)) * 0.1 * g.std()
     others = [g + one for one in noise]
@@ -56,7 +56,7 @@ def test_linear_minimisation(benchmark, asked):
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("verb", ["lo", "prox"])
 def test_set(benchmark, name, verb):
-    """Over sets of vectors of 1000 entries."""
+    """Time a function of each set of vectors with 1000 entries."""
     more = ",k=10" if name == "k-sparse" else ""
     problem = problem_of(f"quadratic[rows=50,columns=1000,set={name},radius=5{more}]")
     backend, x = problem.open(np.random.default_rng(0)), problem.start()

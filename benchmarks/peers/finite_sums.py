@@ -42,7 +42,7 @@ def data(rows=N):
 
 
 def of_ours(problem, name, **more):
-    """Return the seconds and the point of one of our methods after so many epochs."""
+    """Return a function from epochs to seconds and final point of a pfbench method."""
 
     def solve(epochs):
         given = {key: value(epochs) for key, value in more.items()}
@@ -70,7 +70,10 @@ def of_scikit_learn(features, labels):
 
 
 def of_copt(minimise, features, labels, step):
-    """Its loops are compiled in every call, so an epoch's time is the median of theirs."""
+    """Return a function from epochs to seconds and final point of a method of copt.
+
+    As copt compiles its loops in every call, the seconds follow from the median time of an epoch.
+    """
     matrix, zero_one = scipy.sparse.csr_matrix(features), (labels + 1.0) / 2.0
     loss = copt.loss.LogLoss(matrix, zero_one)
 
@@ -144,7 +147,7 @@ def comparisons(quick):
 
 
 def each(quick):
-    """Compare the time of one component gradient, whole iterations included, on a9a itself."""
+    """Compare the time for one component gradient on a9a, whole iterations included."""
     problem = pf.problem("nonconvex-logistic", source="a9a", alpha=0.0, penalty="l1", weight=WEIGHT)
     data = load_classification("a9a")
     root, epochs = int(problem.n**0.5), 2 if quick else 10

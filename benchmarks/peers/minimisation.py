@@ -1,4 +1,4 @@
-"""Linear minimisation over the nuclear ball: the leading singular pair of a sparse gradient.
+"""Peers on linear minimisation over the nuclear ball: leading singular pair of a sparse gradient.
 
 Each peer is given the loosest of its settings at which the residual |G'u - sigma v| / sigma of what
 it returns, taken by us, is at most 1e-4; that setting is then timed.
@@ -22,7 +22,7 @@ POWERS = [2**k for k in range(1, 8)]
 
 
 def gradient(size, observed):
-    """Return the operator of a gradient on the way, after some steps, and the same for scipy."""
+    """Return a gradient after some steps, as an operator of pfbench and as a matrix of scipy."""
     density = observed / size**2
     problem = pf.problem("robust-matrix-recovery", rows=size, columns=size, density=density)
     run = pf.solve(problem, pf.algorithm("frank-wolfe", step="open-loop", iterations=10), every=10)
@@ -33,14 +33,14 @@ def gradient(size, observed):
 
 
 def residual(matrix, u, v):
-    """Return |G'u - sigma v| / sigma for unit vectors, or of the other side if that is larger."""
+    """Return |G'u - sigma v| / sigma for unit vectors, or |Gv - sigma u| / sigma if larger."""
     sigma = float(u @ (matrix @ v))
     sides = np.linalg.norm(matrix.T @ u - sigma * v), np.linalg.norm(matrix @ v - sigma * u)
     return float(max(sides)) / sigma
 
 
 def peers(operator, matrix):
-    """Return, by name, a function of a setting that returns u and v, and the settings to try."""
+    """Return, by name, a function from a setting to u and v, and the settings to try."""
 
     def ours(tolerance):
         found = leading_singular_triple(operator, np.random.default_rng(0), tolerance=tolerance)

@@ -18,7 +18,7 @@ RANK, NOISE = 10, 0.05
 
 
 def matrix(size):
-    """Return the matrix, and the radius of a ball that keeps its leading values."""
+    """Return the matrix, and the radius of the ball that keeps its leading singular values."""
     rng = np.random.default_rng(0)
     left, right = rng.standard_normal((2, size, RANK))
     leading = left @ right.T / size
@@ -27,12 +27,12 @@ def matrix(size):
 
 
 def lowered(u, s, v, radius):
-    """Return the matrix whose singular values are projected onto the simplex."""
+    """Return the matrix with its singular values s projected onto the simplex of this radius."""
     return (u * project_simplex(s, radius)) @ v
 
 
 def peers(y, radius):
-    """Return, by name, a function that projects y."""
+    """Return, by name, a function that projects y onto the nuclear ball."""
 
     def full():
         return lowered(*np.linalg.svd(y, full_matrices=False), radius)

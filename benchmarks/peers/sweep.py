@@ -1,4 +1,4 @@
-"""Many runs on two processes: pfbench's sweep with its store, and joblib's bare loop."""
+"""Peers on many runs in two processes: pfbench's sweep with its store, and a plain joblib loop."""
 
 import tempfile
 from pathlib import Path
@@ -19,7 +19,7 @@ STEP = 0.1
 
 
 def one(problem, iterations, seed):
-    """Make a run as somebody would who writes the loop himself."""
+    """Make a run as a user's own loop would."""
     import numba
 
     numba.set_num_threads(1)

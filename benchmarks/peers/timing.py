@@ -10,7 +10,7 @@ OURS = "pfbench"
 
 @dataclass(frozen=True)
 class Row:
-    """The median seconds of one function, in units of ours, and what was verified of its result."""
+    """Median seconds of one function, their ratio to pfbench's, and the verified accuracy."""
 
     name: str
     seconds: float
@@ -20,7 +20,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rows of the same problem; `about` says what is timed and how the accuracy was verified."""
+    """Rows of one problem; `about` says what is timed and how the accuracy was verified."""
 
     title: str
     about: str
@@ -29,7 +29,7 @@ class Comparison:
 
 
 def timed_from_outside(function: Callable[..., object], *given: object) -> Callable[[], None]:
-    """Return a call of a function that does not time itself."""
+    """Return a call, to be timed from outside, of a function that does not time itself."""
 
     def call() -> None:
         function(*given)
@@ -45,10 +45,10 @@ def compare(
     repeats: int = 3,
     left_out: Sequence[str] = (),
 ) -> Comparison:
-    """Call each function once to warm up, then all of them in turn.
+    """Call each function once to warm up, then all of them in turns; return the times.
 
-    A function that returns a number of seconds has timed itself (to leave out measures). The ratio
-    is the median over the turns of its time to that of ours, the first.
+    A function that returns a number has timed itself, in order to leave out measures. The ratio is
+    the median over the turns of a function's time to the time of pfbench, the first function.
     """
     times: dict[str, list[float]] = {name: [] for name in functions}
     for function in functions.values():

@@ -1,4 +1,4 @@
-"""Measure by size and write a page: ``python -m benchmarks.scale -o reports/scale.md``."""
+"""Measure time and memory by size, and write a page: ``python -m benchmarks.scale -o FILE.md``."""
 
 import argparse
 import json
@@ -20,7 +20,7 @@ PARTS = {
     "memory": recovery.memory,
     "store": lambda runs: stores.store(int(runs)),
 }
-"""What is measured at one size, in a process of its own."""
+"""Functions that measure at one size, each in a separate process."""
 
 TARGETS = {
     "iteration, pairs": "at most 4.1, 2.2, 2.5, 3.3",
@@ -38,7 +38,7 @@ TARGETS = {
 
 
 def measured(part, size):
-    """Return what a process of its own measures."""
+    """Run the measurement `part` at a size in a new process, and return its numbers."""
     command = [sys.executable, "-m", "benchmarks.scale", "--only", part, size]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
@@ -53,7 +53,7 @@ def processor():
 
 
 def exponent(sizes, found):
-    """Return the slope of log found over log size, by least squares."""
+    """Return the least-squares slope of log(found) against log(size)."""
     x, y = ([math.log(each) for each in values] for values in (sizes, found))
     middle = sum(x) / len(x)
     return sum((a - middle) * b for a, b in zip(x, y, strict=True)) / sum(
@@ -66,7 +66,7 @@ def shown(number):
 
 
 def table(found, numbers, from_size=0):
-    """Return a table of what was found by size, with exponents from a size on."""
+    """Return a table of the numbers found at each size, with exponents fitted from a size on."""
     sizes = list(found)
     names = list(dict.fromkeys(name for each in found.values() for name in each))
     fitted = [size for size in sizes if numbers[size] >= from_size]
@@ -84,7 +84,7 @@ def table(found, numbers, from_size=0):
 
 
 def page(recoveries, kept):
-    """Return the page as Markdown."""
+    """Yield the lines of the page in Markdown, from measured recoveries and stores."""
     busy = f", load {os.getloadavg()[0]:.1f} at the end" if hasattr(os, "getloadavg") else ""
     yield from (
         "# Time and memory by size",
@@ -109,7 +109,7 @@ def page(recoveries, kept):
 
 
 class Measured:
-    """What is measured so far, by part and size; kept in a file, if there is one, to go on with."""
+    """Numbers measured so far, by part and size; a file, if given, keeps them between runs."""
 
     def __init__(self, path):
         self.path = path

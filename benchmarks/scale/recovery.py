@@ -1,4 +1,4 @@
-"""Matrix recovery at one size: the peak memory of a run, and its times in units of a pair.
+"""Matrix recovery at one size: peak memory of a run, and times in units of a pair of products.
 
 A pair is scipy's CSR product ``A @ v`` and the same with the transposed copy, one thread each, on
 the observed entries of the same problem, timed in turn with what it is compared with.
@@ -33,7 +33,7 @@ SIZES = {
 
 
 def made(size, **given):
-    """Return the problem of a size: rank 10, a tenth of the entries changed by noise."""
+    """Return the problem of a size: rank 10, where noise changes a tenth of the entries."""
     M, N, n = SIZES[size]
     return pf.problem(
         "robust-matrix-recovery",
@@ -47,7 +47,7 @@ def open_loop(iterations):
 
 
 def peak():
-    """Return the most memory that this process has had, in MB; Windows does not say."""
+    """Return the peak memory of this process in MB; not available on Windows."""
     import resource
 
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -75,13 +75,13 @@ def memory(size):
 
 @compile_parallel
 def copied(a, b):
-    """Copy a to b, each thread its half."""
+    """Copy a to b in parallel, each thread a part."""
     for k in prange(a.size):
         b[k] = a[k]
 
 
 class Pair:
-    """The entries of a problem as scipy has them."""
+    """Pair of matrix products by scipy, on the observed entries of a problem."""
 
     def __init__(self, problem):
         import scipy.sparse
@@ -106,7 +106,7 @@ def timed(call, *given):
 
 
 def least(call, *given, calls=5):
-    """Return the median of some calls after one."""
+    """Return the median time of some calls, after a first call that is not counted."""
     call(*given)
     return median(timed(call, *given) for _ in range(calls))
 
@@ -149,16 +149,16 @@ class InTurn:
 
 
 def clocks():
-    """Return the time on the wall and of the processor, in seconds."""
+    """Return the present wall-clock and processor times, in seconds."""
     return np.array([perf_counter(), process_time()])
 
 
 class Over(Exception):
-    """All iterations are made; what `solve` measures at the end is not wanted."""
+    """Raised after the last iteration, to skip what `solve` measures at the end."""
 
 
 def watched(problem, algorithm, told, *, measures, every):
-    """Run an algorithm as `solve` does; `told` gets the number of iterations after each."""
+    """Run an algorithm as `solve` does; after each iteration, call `told` with their number."""
     run = resolve_run(problem, algorithm, measures)
 
     def watch(at):
@@ -171,14 +171,17 @@ def watched(problem, algorithm, told, *, measures, every):
 
 
 def in_turn(problem, algorithm, pair, **given):
-    """Run an algorithm without rows between the first and the last; return its times in pairs."""
+    """Run an algorithm that records only its first and last row; return its times in pairs."""
     turn = InTurn(pair, **given)
     watched(problem, algorithm, turn, measures=("objective",), every=10**6)
     return turn
 
 
 def certified_in_pairs(problem, pair, iterations=20):
-    """Return the pairs of an iteration whose every minimisation is certified to 1e-2, 1e-6."""
+    """Return the time, in pairs, of an iteration whose linear minimisation is certified.
+
+    The relative error is at most 1e-2, except with probability 1e-6.
+    """
     turn, rng, warm = InTurn(pair), np.random.default_rng(0), None
     x = problem.start()
     for t in range(iterations):
@@ -192,7 +195,7 @@ def certified_in_pairs(problem, pair, iterations=20):
 
 
 def sweeps(problem):
-    """Return the shares of copy bandwidth of a gradient with its move, and of a value."""
+    """Return the speed of a move with its gradient, and of a value, as shares of copy bandwidth."""
     n, calls = problem.n, max(5, 20_000_000 // problem.n)
     x, rng = problem.start(), np.random.default_rng(0)
     vertex = problem.set.random_vertex(rng, problem.pattern)
@@ -217,7 +220,10 @@ def sweeps(problem):
 
 
 def against_arpack(problem, pair):
-    """Return how many times longer ARPACK takes for a leading pair to 1e-4, from scratch."""
+    """Return the ratio of ARPACK's time to pfbench's for a leading singular pair to 1e-4.
+
+    Both start without a guess.
+    """
     from scipy.sparse.linalg import svds
 
     run = pf.solve(problem, open_loop(10), every=10)
@@ -237,7 +243,7 @@ def against_arpack(problem, pair):
 
 
 def speed(size):
-    """Return what an iteration and its parts take."""
+    """Return the times of an iteration, of its parts, and of other libraries."""
     problem = made(size)
     pair = Pair(problem)
     with single_blas_thread():
@@ -270,7 +276,7 @@ def speed(size):
 
 
 def against_svds(problem, pair):
-    """Return how many times longer NumPy and svds take for an iteration, both to 1e-4."""
+    """Return the ratio of the time of an iteration by NumPy and svds to pfbench's, at 1e-4."""
     from scipy.sparse.linalg import svds
 
     problem = dataclasses.replace(problem, tolerance=1e-4)
@@ -288,7 +294,7 @@ def against_svds(problem, pair):
             x = (1.0 - step) * x - step * problem.radius * u[rows, 0] * v[0, columns]
 
     def ours():
-        """Return the seconds without those of measures, which theirs does not take."""
+        """Return the seconds of pfbench without measures, which the other loop does not compute."""
         run = pf.solve(problem, open_loop(iterations), every=10**6, measures=("objective",))
         return run.seconds
 
@@ -297,7 +303,7 @@ def against_svds(problem, pair):
 
 
 def recorded(size):
-    """Return the pairs of an iteration of which every tenth has its certified gap recorded."""
+    """Return the time of an iteration, in pairs, if every tenth has its certified gap recorded."""
     problem, times = made(size), []
     pair = Pair(problem)
 

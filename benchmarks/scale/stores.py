@@ -1,4 +1,4 @@
-"""A store of many runs with a few rows each: what putting, listing and exporting them takes."""
+"""A store of many runs with few rows each: times of writing, listing and exporting them."""
 
 import shutil
 import tempfile
@@ -22,7 +22,7 @@ MOST_TIMED = 500
 
 
 def store(runs):
-    """Return seconds and peak memory at so many runs of three iterations."""
+    """Return the seconds and peak memory of a store with `runs` runs of three iterations."""
     from pfbench.runs.storage.content_keys import environment
     from pfbench.runs.storage.export import export
     from pfbench.runs.storage.serialization import run_record

@@ -160,7 +160,7 @@ class Archive:
                 raise DamagedFileError("too large", f"{len(entries):,} files")
             self._entries = {entry.filename: entry for entry in entries}
             if len({name.lower() for name in self._entries}) < len(entries):
-                raise DamagedFileError("unreadable", "two of its files have the same name")
+                raise DamagedFileError("unreadable", "two of its files share a name")
             if min(entry.header_offset for entry in entries):
                 raise DamagedFileError("unreadable", _MORE)
             if {"pack.json", "receipt.json", "comparison.json"} & self._entries.keys():
@@ -177,9 +177,7 @@ class Archive:
             self.manifest = _read_manifest(self._read(MANIFEST))
             self.names = tuple(name for name in self._entries if name != MANIFEST)
             if set(self.names) != set(self.manifest["files"]):
-                raise DamagedFileError(
-                    "incomplete", f"its files are not those that {MANIFEST} names"
-                )
+                raise DamagedFileError("incomplete", f"{MANIFEST} names other files")
 
     @property
     def sha256(self) -> str:
