@@ -33,7 +33,7 @@ class Sweeps:
         shutil.rmtree(self.folder)
 
     def track_overhead(self):
-        """Milliseconds of one process for each of 1000 runs of three iterations, 2 jobs."""
+        """Return the milliseconds of a process for each of 1000 runs of three iterations."""
         plans = [
             PlannedRun(SHORT, "prox-gd[iterations=3,step=0.1]", seed, ("objective",), 1)
             for seed in range(1000)

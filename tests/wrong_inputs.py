@@ -255,7 +255,7 @@ OWN = {
     "verify shen2019-count-sg --store file/store": "the store file/store cannot be created",
     "verify shen2019-count-sg --seed 1e9": "--seed",
     "explain '*'": "unknown claim '*'",
-    "falsify": "name the claims",
+    "falsify": "no claim named",
     "falsify no-claim": "unknown claim 'no-claim'",
     "falsify --seconds 0 no-claim": "--seconds=0.0 must be greater than 0",
     "falsify --family cube no-claim": "choose one of",
