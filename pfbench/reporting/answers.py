@@ -240,7 +240,7 @@ def _join_some(names: Sequence[str], noun: str) -> str:
 
 
 def truncation_and_decrease_sentences(results: StudyResults) -> list[str]:
-    """Return sentences on truncated runs, and on measures that do not decrease during the runs."""
+    """Return sentences on truncated runs, and on whether each measure ends lower than it starts."""
     equal = truncate_study(results)
     falls = (_decrease_sentence(equal, measure) for measure in equal.study.measures)
     return [*_truncation_sentences(results), *filter(None, falls)]

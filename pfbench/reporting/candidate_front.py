@@ -208,10 +208,10 @@ class CandidateAgainstRivals:
 
     @cached_property
     def outcome_counts(self) -> tuple[int, int, int, int]:
-        """Numbers of pairs on which the candidate is first, near the first, slower, or fails.
+        """Numbers of pairs on which the candidate is first, near the first, slower, or misses.
 
-        A pair is one panel with one target; the candidate fails on a pair whose target it does not
-        reach. A pair is not counted if the runs begin within the target, or if no method reaches
+        A pair is one panel with one target; the candidate misses a pair if it does not reach the
+        target. A pair is not counted if the runs begin within the target, or if no method reaches
         it.
         """
         duels = [d for d in self.duels if not (d.starts_within_target or d.is_missed_by_all)]

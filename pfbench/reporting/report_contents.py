@@ -68,7 +68,7 @@ class ReportPart:
 
     @cached_property
     def truncation_and_decrease_sentences(self) -> list[str]:
-        """Sentences on truncated runs, and on measures that do not decrease during the runs."""
+        """Sentences on truncated runs, and on whether each measure ends lower than it starts."""
         return truncation_and_decrease_sentences(self.results)
 
     @property

@@ -318,7 +318,7 @@ def _split_by_containment(
 
 
 Make = Callable[[Spec, Sequence[PlannedRun]], Sequence[PlanOutcome]]
-"""Function that executes search runs of a spec, and returns their outcomes."""
+"""Function that executes runs of a parameter search, given its spec; returns their outcomes."""
 
 
 def resolve_tuning(spec: Spec, execute_search: Make) -> Spec:

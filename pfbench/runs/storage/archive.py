@@ -160,7 +160,7 @@ class Archive:
                 raise DamagedFileError("too large", f"{len(entries):,} files")
             self._entries = {entry.filename: entry for entry in entries}
             if len({name.lower() for name in self._entries}) < len(entries):
-                raise DamagedFileError("unreadable", "two of its files share a name")
+                raise DamagedFileError("unreadable", "two files in it have the same name")
             if min(entry.header_offset for entry in entries):
                 raise DamagedFileError("unreadable", _MORE)
             if {"pack.json", "receipt.json", "comparison.json"} & self._entries.keys():
