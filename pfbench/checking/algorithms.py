@@ -107,7 +107,10 @@ def check_algorithm(
 
 
 def with_default_parameters(algorithm: Any) -> Algorithm:
-    """Return an algorithm whose required parameters have default test values."""
+    """Instantiate an algorithm class with test values for its required parameters.
+
+    An object is returned unchanged.
+    """
     if not inspect.isclass(algorithm):
         return algorithm  # type: ignore[no-any-return]
     needed = {"iterations", *getattr(algorithm, "list_required_parameters", lambda: list(USUAL))()}
@@ -118,7 +121,7 @@ def with_default_parameters(algorithm: Any) -> Algorithm:
 
 
 def make_small_problem(algorithm: Algorithm) -> Problem:
-    """Return a small problem that has everything the algorithm requires."""
+    """Return a small test problem that offers all oracles that the algorithm requires."""
     features, labels = draw_synthetic_rows(rows=23, columns=4, seed=1)
     normed = "norm" in algorithm.requires
     is_complete = normed or "smooth" in algorithm.requires
@@ -133,28 +136,28 @@ def make_small_problem(algorithm: Algorithm) -> Problem:
 def _check_declarations(algorithm: Any) -> str:
     for attribute in ("name", "requires", "deterministic", "output", "run"):
         if not hasattr(algorithm, attribute):
-            raise CheckFailed(f"an attribute `{attribute}`", "it is missing")
+            raise CheckFailed(f"algorithms must have the attribute `{attribute}`", "none")
     if isinstance(algorithm.requires, str):
         raise CheckFailed(
-            "`requires` to be a set of names",
-            f"the string {algorithm.requires!r}: write frozenset({{{algorithm.requires!r}}})",
+            "`requires` must be a set of names",
+            f"it is the string {algorithm.requires!r}: write frozenset({{{algorithm.requires!r}}})",
         )
     unknown = set(algorithm.requires) - set(ORACLES) - set(PROBLEM_ORACLES)
     if unknown:
         raise CheckFailed(
-            f"`requires` to name oracles ({', '.join(ORACLES)}), set, norm or smooth",
-            f"{', '.join(sorted(unknown))}, which is not an oracle",
+            f"`requires` may contain only set, norm, smooth and oracles ({', '.join(ORACLES)})",
+            f"it contains {', '.join(sorted(unknown))}",
         )
     output = algorithm.output
     if inspect.isclass(algorithm) and isinstance(output, property):
         output = "last"  # seen once it is made
     if output not in OUTPUT_RULES:
-        raise CheckFailed(f"`output` to be {' or '.join(map(repr, OUTPUT_RULES))}", f"{output!r}")
+        raise CheckFailed(f"`output` must be {' or '.join(map(repr, OUTPUT_RULES))}", f"{output!r}")
     odd = set(getattr(algorithm, "assumes", ())) - set(ASSUMPTIONS)
     if odd:
-        raise CheckFailed(f"`assumes` to name {', '.join(ASSUMPTIONS)}", ", ".join(sorted(odd)))
+        raise CheckFailed(f"`assumes` may contain {', '.join(ASSUMPTIONS)}", ", ".join(sorted(odd)))
     if not isinstance(algorithm.deterministic, bool | property):
-        raise CheckFailed("`deterministic` to be True or False", repr(algorithm.deterministic))
+        raise CheckFailed("`deterministic` must be True or False", repr(algorithm.deterministic))
     return f"requires {', '.join(sorted(algorithm.requires))}; output {output}"
 
 
@@ -175,14 +178,14 @@ class AlgorithmChecks(RunRecords):
             on = resolve_run(self.problem, self.algorithm)
             on.check_requirements(self.problem.open(np.random.default_rng(0)))
         except RefusedError as error:
-            raise CheckFailed("a problem that offers what it requires", str(error)) from error
+            raise CheckFailed("the problem must offer what `requires` names", str(error)) from error
         size = "a sampler" if self.problem.n is None else f"n = {self.problem.n}"
         return f"{self.problem.name}, {size}, points of shape {self.problem.shape}"
 
     def check_run(self) -> str:
         """Check that the algorithm runs and yields at least one state."""
         if not self.seed_zero_run.states:
-            raise CheckFailed("it to yield a state for each iteration", "it yields none")
+            raise CheckFailed("the method must yield a state for each iteration", "it yields none")
         return f"{len(self.seed_zero_run.states)} iterations: {format_counts(self.seed_zero_run.total)}"  # noqa: E501
 
     def check_feasibility(self) -> str:
@@ -199,13 +202,13 @@ class AlgorithmChecks(RunRecords):
                 statement = f"the {name} of iteration {k}"
                 if not form.is_point(x):
                     raise CheckFailed(
-                        f"{statement} to be a point, {form.points_text}", form.describe(x)
+                        f"{statement} must be a point, {form.points_text}", form.describe(x)
                     )
                 if not is_finite(x):
-                    raise CheckFailed(f"{statement} to be finite", "it is not finite", {"x": x})
+                    raise CheckFailed(f"{statement} must be finite", "it is not finite", {"x": x})
                 if not problem.set.contains(x):
                     raise CheckFailed(
-                        f"{statement} in the set {problem.set.name}",
+                        f"{statement} must be in the feasible set {problem.set.name}",
                         "it is outside the set",
                         {"x": x},
                     )
@@ -219,8 +222,8 @@ class AlgorithmChecks(RunRecords):
         extra = tally.calls - allowed
         if extra:
             raise CheckFailed(
-                f"it to query only what `requires` names ({', '.join(sorted(allowed))})",
-                f"it queries {', '.join(sorted(extra))}: add this to `requires`",
+                f"the method may query only what `requires` names ({', '.join(sorted(allowed))})",
+                f"it also queries {', '.join(sorted(extra))}: add this to `requires`",
             )
         return f"it queried {', '.join(sorted(tally.calls))}"
 
@@ -246,11 +249,11 @@ class AlgorithmChecks(RunRecords):
         other = self.record_run(wrap_backend=NegatedBackend)
         start = self.problem.start()
         if not any(distance(state.x, start) for state in self.seed_zero_run.states):
-            raise CheckSkipped("it does not leave the start on this problem")
+            raise CheckSkipped("the method does not leave the start of this problem")
         if self.seed_zero_run.has_same_iterates(other):
             raise CheckFailed(
-                "other iterates if the oracles answer for -f",
-                "identical iterates: its direction does not come from the oracles",
+                "the iterates must change if the oracles answer for -f in place of f",
+                "they are identical: the method's steps do not depend on the oracles",
             )
         return "its iterates differ if the oracles answer for -f"
 
@@ -263,7 +266,7 @@ class AlgorithmChecks(RunRecords):
         first = self.seed_zero_run
         if not first.has_same_iterates(self.record_run()):
             raise CheckFailed(
-                "two runs with the same seed to have equal iterates",
+                "two runs with the same seed must have equal iterates",
                 "they differ: draw from `rng` alone, and keep nothing from run to run",
             )
         records = [self.record_run(seed=seed) for seed in (1, 2, 3)]
@@ -271,7 +274,7 @@ class AlgorithmChecks(RunRecords):
         if self.algorithm.deterministic:
             if not same:
                 raise CheckFailed(
-                    "equal iterates with all seeds, as it is declared deterministic",
+                    "all seeds must give equal iterates, as the method is declared deterministic",
                     "two seeds give different iterates",
                 )
             return "bit for bit, with any seed"
@@ -280,22 +283,22 @@ class AlgorithmChecks(RunRecords):
             return "bit for bit with all seeds: if it draws nothing, set deterministic = True"
         if same and self.problem.n > 1:
             raise CheckFailed(
-                "other iterates with other seeds, as it is not declared deterministic",
-                "identical iterates with four seeds: draw from `rng`, or set deterministic = True",
+                "other seeds must give other iterates, as it is not declared deterministic",
+                "four seeds give equal iterates: draw from `rng`, or set deterministic = True",
             )
         return "bit for bit"
 
     def check_trace_invariance(self) -> str:
-        """Check that recording the objective in a trace does not change the run."""
+        """Check that a run has the same counts and result with and without a recorded objective."""
         # The budget of the iterations that are looked at, for what would run on.
         spent = self.seed_zero_run.total.as_dict()
         enough = Budget(**{name: max(1, number) for name, number in spent.items()})
         plain = solve(self.problem, self.algorithm, budget=enough)
         traced = solve(self.problem, self.algorithm, budget=enough, measures="objective")
         if plain.status == Status.ERROR:
-            raise CheckFailed("a run without an error", plain.stop_reason)
+            raise CheckFailed("a run must end without an error", plain.stop_reason)
         if plain.counts != traced.counts or not points_identical(plain.x, traced.x):
-            raise CheckFailed("a traced run to equal an untraced one", "it differs", {"x": plain.x})
+            raise CheckFailed("a trace must not change the run", "it does", {"x": plain.x})
         return f"{plain.iterations} iterations: {format_counts(plain.counts)}"
 
     def check_budget_stop(self) -> str:
@@ -307,23 +310,23 @@ class AlgorithmChecks(RunRecords):
                 value = getattr(run.total, name)
                 point = {f"budget {name}": limit}
                 if value > limit:
-                    raise CheckFailed(f"at most {limit} {name.upper()}", f"{value}", point)
+                    raise CheckFailed(f"{name} calls must not exceed {limit}", f"{value}", point)
                 if (
                     any(getattr(counts, name) > limit for counts in run.counts)
                     or not run.exhausted_budget
                 ):
-                    raise CheckFailed("its run to end when a budget is spent", "it goes on", point)
+                    raise CheckFailed("a run must end with its budget", "it goes on", point)
                 if len(run.states) > sum(
                     getattr(counts, name) <= limit for counts in self.seed_zero_run.counts
                 ):
                     raise CheckFailed(
-                        "no iterate after a call was refused",
+                        "the method must yield no state after the budget refuses a call",
                         "it catches BudgetExhausted and goes on: do not catch it",
                         point,
                     )
                 if not self.seed_zero_run.has_same_iterates(run, len(run.states)):
                     raise CheckFailed(
-                        "the same iterates as without a budget, up to its end",
+                        "up to its end, a run must be the same with and without a budget",
                         "they differ: an algorithm must not read its budget",
                         point,
                     )
@@ -338,7 +341,7 @@ class AlgorithmChecks(RunRecords):
             x0 = x0 + 0.1  # not 0, which some faults would leave as it is
         before = gradient_entries(x0).copy()
         if not isinstance(x0, np.ndarray):
-            raise CheckSkipped("only arrays can be changed in place, and its points are not arrays")
+            raise CheckSkipped("its points are not arrays, so no method can change them in place")
 
         def begin(ask: Any, x: Any, rng: Any) -> Any:
             return self.algorithm.run(ask, x0, rng)
@@ -347,46 +350,46 @@ class AlgorithmChecks(RunRecords):
             pass
         if not np.array_equal(gradient_entries(x0), before):
             raise CheckFailed(
-                "its start point to stay unchanged",
+                "the method must not change its start point",
                 "it changes its start point in place: move a copy with combine",
                 {"start": before},
             )
         return "unchanged"
 
     def check_keeps_needed_points(self) -> str:
-        """Check that the algorithm copies each point that it still reads after the next step."""
+        """Check that the algorithm copies each point that it still reads after its next step."""
         on = make_expiring_points_problem()
         try:
             resolve_run(on, self.algorithm).check_requirements(on.open(np.random.default_rng(0)))
         except RefusedError as error:
-            raise CheckSkipped(f"it cannot run on factored matrices: {error}") from error
+            raise CheckSkipped(f"the method cannot run on factored matrices: {error}") from error
         with convert_point_errors("move"):
             for step in islice(follow_guarded(on, self.algorithm), self.max_states):
                 keep(step.state.x)
         return "it copies the points that it reads later"
 
     def check_output_weights(self) -> str:
-        """Check that the weights of a weighted output are nonnegative and not all 0."""
+        """Check that the weights of the iterates in a weighted output are >= 0, and not all 0."""
         method, states = self.algorithm, self.seed_zero_run.states
         if method.output == "weighted":
             weights = [float(method.output_weight(k)) for k in range(1, len(states) + 1)]
             if min(weights) < 0.0 or not 0.0 < sum(weights) < np.inf:
                 raise CheckFailed(
-                    "the weights p_k of a weighted output to be at least 0, and not all 0",
+                    "the weights p_k of a weighted output must be at least 0, and not all 0",
                     format_brief(np.array(weights)),
                     {},
                     locate_methods(method, "output_weight"),
                 )
         own = sum(state.output is not None for state in states)
-        return f"{method.output}" + (f"; {own} states have an output of their own" if own else "")
+        return f"{method.output}" + (f"; {own} states set their own `output`" if own else "")
 
     def check_anytime(self) -> str:
         """Check that a shorter run of an anytime algorithm is the start of a longer one."""
         method = self.algorithm
         if not getattr(method, "anytime", False):
-            raise CheckSkipped("it is not declared anytime")
+            raise CheckSkipped("the method is not declared anytime")
         if getattr(method, "iterations", None) is None:
-            raise CheckSkipped("it has no parameter iterations")
+            raise CheckSkipped("the method has no parameter `iterations`")
         runs = [
             self.record_run(
                 algorithm=instantiate_with_accepted_parameters(method, (), iterations=T)
@@ -395,8 +398,8 @@ class AlgorithmChecks(RunRecords):
         ]
         if not runs[0].has_same_iterates(runs[1], min(len(run.states) for run in runs)):
             raise CheckFailed(
-                "the run of 7 iterations to be the start of that of 13, as it is declared anytime",
-                "their iterates differ",
+                "runs of 7 and 13 iterations must start alike, as the method is declared anytime",
+                "the iterates differ",
                 {"iterations": 7},
                 locate_methods(method, "run", "anytime"),
             )
@@ -406,18 +409,18 @@ class AlgorithmChecks(RunRecords):
         """Check that the theorem's number of iterations does not fall as epsilon decreases."""
         kind = type(self.algorithm)
         if not hasattr(kind, "theory"):
-            raise CheckSkipped("it has no theorem's schedule")
+            raise CheckSkipped("the method has no schedule from a theorem")
         constants, reported = self.problem.constants(self.problem.start()), []
         for epsilon in (0.1, 0.05, 0.01):
             try:
                 created = kind.theory(epsilon, constants)
             except (RefusedError, TypeError, OverflowError) as error:
-                raise CheckSkipped(f"its schedule refuses epsilon={epsilon}: {error}") from error
+                raise CheckSkipped(f"the schedule refuses epsilon={epsilon}: {error}") from error
             reported.append(getattr(created, "iterations", None))
         counts = [item for item in reported if item is not None]
         if any(a > b for a, b in pairwise(counts)):
             raise CheckFailed(
-                "no fewer iterations for a smaller epsilon",
+                "a smaller epsilon must not lead to fewer iterations",
                 f"{counts} for epsilon = 0.1, 0.05, 0.01",
                 {},
                 locate_methods(self.algorithm, "theory"),

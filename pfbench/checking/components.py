@@ -28,10 +28,10 @@ _ROUNDING = 1e-9
 """Relative deviation allowed between two ways of computing an array."""
 
 _UNSCALED = 1e6
-"""Ratio between entries of gradients above which a remark is added."""
+"""Ratio of gradient entries from which on the result remarks that they are badly scaled."""
 
 _ALL = 200_000
-"""Maximum number of components that are queried one by one, if time allows."""
+"""Maximum number of components whose gradients are queried one by one, if time allows."""
 
 
 class ComponentChecks(ProblemChecks):
@@ -40,7 +40,7 @@ class ComponentChecks(ProblemChecks):
     def check_mean(self) -> str:
         """Check that the gradient of f is the mean of the component gradients.
 
-        Also check that these are gradients: their Jacobians must be symmetric.
+        Also check that each of them is a gradient, i.e. has a symmetric Jacobian.
         """
         problem, n = self.problem, self.problem.n
         skip_unless_offered(problem, "batch")
@@ -48,7 +48,7 @@ class ComponentChecks(ProblemChecks):
         x = self.space.random_member()
         everyone = np.arange(n)
         check_equal(
-            "batch(0 .. n-1), the mean of all components, to be the gradient",
+            "batch(0 .. n-1), the mean over all components, must be the gradient",
             problem.batch(everyone, keep(x)),
             problem.gradient(keep(x)),
             {"x": x},
@@ -60,7 +60,7 @@ class ComponentChecks(ProblemChecks):
             call_count += 1
         if call_count == n:
             check_equal(
-                "the mean of batch([i]) over all i to be the gradient",
+                "the mean of batch([i]) over all i must be the gradient",
                 np.asarray(total) / n,
                 problem.gradient(keep(x)),
                 {"x": x},
@@ -102,7 +102,7 @@ class ComponentChecks(ProblemChecks):
                 if abs(a - b) <= asymmetry / 2.0:
                     continue
                 raise CheckFailed(
-                    f"the Jacobian of component {i} to be symmetric, as that of any gradient is",
+                    f"component {i} must have a symmetric Jacobian J, as every gradient has",
                     f"<Ju, w> = {format_brief(a)}, <Jw, u> = {format_brief(b)}",
                     {"x": x, "u": first.y - x, "w": second.y - x},
                     locate_methods(problem, "component", "batch"),
@@ -115,7 +115,7 @@ class ComponentChecks(ProblemChecks):
         return float(np.finfo(float).eps) * usual
 
     def _remark_on_gradient_scales(self) -> str:
-        """Return a remark if the entries of the gradient have very different scales, else ""."""
+        """Return a warning if entries of the gradient differ in scale by many orders, else ""."""
         if not self.space.dense:
             return ""
         points = [self.space.start(), *(self.space.random_member() for _ in range(8))]
@@ -126,7 +126,7 @@ class ComponentChecks(ProblemChecks):
         if not ratio > _UNSCALED:
             return ""
         return (
-            f"; entries of the gradient differ by a factor of {ratio:.0e}: scale the columns, or "
+            f"; gradient entries differ by a factor of {ratio:.0e}: scale the columns, or perhaps "
             "the loss is saturated at most points, where a gap of 0 means nothing"
         )
 
@@ -144,14 +144,14 @@ class ComponentChecks(ProblemChecks):
             alone = [problem.batch(np.array([i]), keep(x)) for i in S.tolist()]
             mean = np.mean(alone, axis=0)
             point = {"x": x, "S": S}
-            statement = "batch(S, x), the mean over S with multiplicity"
+            statement = "batch(S, x) must be the mean over S with multiplicity"
             check_equal(statement, problem.batch(S, keep(x)), mean, point, points)
             if not np.array_equal(S, before):
-                raise CheckFailed("batch to leave S unchanged", "it changes S", point, points)
+                raise CheckFailed("batch must not change S", "it changes S", point, points)
             if "difference" not in problem.lacks:
                 other = problem.batch(S, keep(y))
                 check_equal(
-                    "difference(S, x, y) = batch(S, x) - batch(S, y)",
+                    "difference(S, x, y) must be batch(S, x) - batch(S, y)",
                     problem.difference(S, keep(x), keep(y)),
                     mean - other,
                     {"x": x, "y": y, "S": S},
@@ -172,21 +172,21 @@ class ComponentChecks(ProblemChecks):
             batch = problem.batch(sample, keep(x))
         except Exception as error:
             raise CheckSkipped(
-                "batch accepts only arrays of indices, but storc draws a pf.Sample: accept both"
+                "batch refuses a pf.Sample, which storc draws: accept it in place of indices"
             ) from error
         points, point = locate_methods(problem, "batch"), {"x": x, "S": S}
         check_equal(
-            "batch of a Sample to equal batch(S)", batch, problem.batch(S, keep(x)), point, points
+            "batch must treat a Sample like S", batch, problem.batch(S, keep(x)), point, points
         )
         y = space.sample_near(x)
         batch = problem.difference(sample, keep(x), keep(y))
         right = problem.difference(S, keep(x), keep(y))
         points, point = locate_methods(problem, "difference", "batch"), {**point, "y": y}
-        check_equal("difference of a Sample to equal difference(S)", batch, right, point, points)
+        check_equal("difference must treat a Sample like S", batch, right, point, points)
         return "answered like its array of indices"
 
     def check_table(self) -> str:
-        """Check that a table stores the most recently queried gradient of each component."""
+        """Check that a gradient table stores the last gradient computed for each component."""
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "table")
         if n > 5000:
@@ -197,7 +197,7 @@ class ComponentChecks(ProblemChecks):
         points = locate_methods(table, "replace", "difference") + locate_methods(problem, "table")
         point = {"x": x, "y": y}
         check_equal(
-            "the mean of table(x) to equal the gradient",
+            "the mean of table(x) must equal the gradient",
             table.mean,
             problem.gradient(keep(x)),
             point,
@@ -207,18 +207,18 @@ class ComponentChecks(ProblemChecks):
         old, new = problem.batch(S, keep(x)), problem.batch(S, keep(y))
         size = norm(old) + norm(new)
         check_equal(
-            "table.difference(S, y)", table.difference(S, keep(y)), new - old, point, points, size
+            "difference must match", table.difference(S, keep(y)), new - old, point, points, size
         )
         check_equal(
-            "table.replace(S, y)", table.replace(S, keep(y)), new - old, point, points, size
+            "replace(S, y) must match", table.replace(S, keep(y)), new - old, point, points, size
         )
         distinct = np.unique(S)
         moved = problem.batch(distinct, keep(y)) - problem.batch(distinct, keep(x))
         mean = problem.gradient(keep(x)) + moved * (distinct.size / n)
-        check_equal("the mean after table.replace(S, y)", table.mean, mean, point, points, size)
+        check_equal("replace must update the mean", table.mean, mean, point, points, size)
         after = table.difference(S, keep(y))
         check_equal(
-            "table.difference(S, y) = 0 after replace(S, y)", after, 0.0 * new, point, points, size
+            "difference(S, y) must be 0 after replace(S, y)", after, 0.0 * new, point, points, size
         )
         return "its entries, differences and replacements are right"
 
@@ -231,9 +231,10 @@ def check_equal(
     locations: tuple[str, ...],
     scale: float = 0.0,
 ) -> None:
-    """Raise `CheckFailed` if two arrays differ in shape, or by more than rounding errors.
+    """Raise `CheckFailed` if `observed` and `expected` differ by more than rounding errors.
 
-    The tolerance is relative to the larger norm of the two, or to `scale` if that is larger.
+    Different shapes fail, too. The tolerance is relative to the larger norm of the two, or to
+    `scale` if that is larger.
     """
     if np.shape(observed) != np.shape(expected):
         raise CheckFailed(

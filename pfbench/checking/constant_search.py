@@ -50,7 +50,7 @@ _FEWEST = 100
 """Minimum number of components queried at a point (all, if there are fewer), whatever the time."""
 
 _OF_COMPONENTS = frozenset({"L_ms", "L_max", "L_mean", "L2_ms", "sigma2"})
-"""Constants whose definition involves all components."""
+"""Constants that are defined by the component gradients, not by f alone."""
 
 _SIGMAS = 6.0
 """Number of standard errors that are subtracted from a mean over drawn components."""
@@ -58,7 +58,7 @@ _SIGMAS = 6.0
 
 @dataclass(frozen=True)
 class Witness:
-    """Value of a quantity that a constant bounds, and the points that attain it."""
+    """Value of the quantity that a constant bounds, and the points at which it has this value."""
 
     value: float
     arguments: Mapping[str, Any]
@@ -73,26 +73,26 @@ def _select_largest(witnesses: Iterable[Witness]) -> Witness:
 
 
 class ConstantSearch(ProblemChecks):
-    """Search for large values of the quantities that a problem's constants bound.
+    """Search for counterexamples: large values of the quantities that a problem's constants bound.
 
     The searches are listed in `SEARCHES`.
     """
 
     @cached_property
     def constants(self) -> Constants:
-        """Constants that the problem states for its start."""
+        """Constants that the problem states for its start point."""
         constants: Constants = self.problem.constants(self.problem.start())
         return constants
 
     def list_stated_constants(self) -> list[str]:
-        """Return the names of the problem's finite constants that can be tested by a search."""
+        """Return the names of the constants that the problem states and that a search can test."""
         # `SamplerChecks` has the constants of components for a problem without n.
         left_out = _OF_COMPONENTS if self.problem.n is None else ()
         names = (name for name in SEARCHES if name not in left_out)
         return [name for name in names if math.isfinite(getattr(self.constants, name))]
 
     def find_counterexample(self, name: str) -> str:
-        """Return text on the largest value that a search finds for a constant.
+        """Return a text that compares a constant with the largest value that its search finds.
 
         Raise `CheckFailed` if the value exceeds the constant.
         """
@@ -104,7 +104,7 @@ class ConstantSearch(ProblemChecks):
             derivation = self.constants.derivations.get(name, "")
             from_where = f" ({derivation})" if derivation else ""
             raise CheckFailed(
-                f"{meaning} at most {name} = {format_brief(value)}{from_where}",
+                f"{meaning} must not exceed {name} = {format_brief(value)}{from_where}",
                 format_brief(witness.value),
                 witness.arguments,
                 locate_methods(self.problem, "constants"),
@@ -166,7 +166,7 @@ class ConstantSearch(ProblemChecks):
                 if not largest[k] <= statement[k] * (1.0 + _SLACK):
                     brief, (_, meaning) = format_brief(float(statement[k])), SEARCHES["L_max"]
                     raise CheckFailed(
-                        f"{meaning} at most L_{int(indices[0])} = {brief}",
+                        f"{meaning} must not exceed L_{int(indices[0])} = {brief}",
                         format_brief(float(largest[k])),
                         witness.arguments,
                         locate_methods(problem, "component_smoothness"),
@@ -193,7 +193,7 @@ class ConstantSearch(ProblemChecks):
                 y = self.space.sample_member_toward(x, self._power_iteration_step(x, changes, root))
 
     def _power_iteration_step(self, x: Floats, changes: Floats, root: float) -> Floats:
-        """Return sum of H_i w_i with w_i = H_i u, a power iteration on the mean of H_i^2.
+        """Return sum of H_i w_i for w_i = H_i u: one power iteration on the mean of H_i^2.
 
         H_i is the Hessian of component i at x, and `changes` contains multiples of the w_i.
         """
@@ -228,7 +228,7 @@ class ConstantSearch(ProblemChecks):
                 yield Witness(root / scale - noise, {"x": x, "y": y, "u": line.y})
 
     def lower(self) -> Iterator[Witness]:
-        """Yield values of the lower curvature: -2 (f(y) - f(x) - <grad f(x), y - x>)/|y - x|^2."""
+        """Yield the curvature of f from below, -2 (f(y) - f(x) - <grad f(x), y - x>)/|y - x|^2."""
         problem = self.problem
         for x, y in itertools.chain(
             self._downward_pairs(), self._pairs(100, 0.5 * self.seconds_per_check)
@@ -242,7 +242,7 @@ class ConstantSearch(ProblemChecks):
                 yield Witness(2.0 * (fall - noise) / far**2, {"x": x, "y": y})
 
     def _downward_pairs(self) -> Iterator[tuple[Point, Point]]:
-        """Yield pairs of points along which f has the most negative curvature.
+        """Yield pairs of points between which f has a very negative curvature.
 
         Power iterations on L I - H find the direction, where H is the Hessian.
         """
@@ -333,7 +333,7 @@ class ConstantSearch(ProblemChecks):
             yield x
 
     def _frank_wolfe(self, x: Point, g: Any) -> Point:
-        """Return the best point among Frank-Wolfe steps of several sizes from x."""
+        """Take a Frank-Wolfe step from x, and return the best point of several step sizes."""
         v, x = self.space.vertex(g), keep(x)
         steps = (move_point(x, v, 0.5**k) for k in range(12))
         return min(itertools.chain([x], steps), key=partial(evaluate_value, self.problem))
@@ -405,13 +405,13 @@ class ConstantSearch(ProblemChecks):
 def check_convexity(problem: Any, space: PointSampler, seconds: float) -> str:
     """Check that f lies above its tangents, if the problem declares f convex."""
     if "convex" not in problem.properties:
-        raise CheckSkipped("`properties` do not say that it is convex")
+        raise CheckSkipped("the problem's `properties` do not contain convex")
     witness = _select_largest(ConstantSearch(problem, space, seconds).lower())
     allowed = 1e-9 * max(1.0, abs(evaluate_value(problem, problem.start())))
     if witness.value > allowed:
         raise CheckFailed(
-            "f(y) >= f(x) + <gradient(x), y - x>, since `properties` say that f is convex",
-            f"f(y) is lower by {format_brief(0.5 * witness.value)} |y - x|^2",
+            "f(y) must be >= f(x) + <gradient(x), y - x>, as `properties` say that f is convex",
+            f"f(y) is less, by {format_brief(0.5 * witness.value)} |y - x|^2",
             witness.arguments,
             locate_methods(problem, "properties", "gradient"),
         )
@@ -442,11 +442,11 @@ SEARCHES: Mapping[str, tuple[Callable[[ConstantSearch], Iterator[Witness]], str]
             "sigma2": (ConstantSearch.variance, "E_i |grad f_i(x) - grad f(x)|^2"),
             "delta": (
                 ConstantSearch.objective_decreases,
-                "f(start) - f(x), with the penalty if there is one,",
+                "the decrease of f (plus penalty) from the start to x",
             ),
             "M": (ConstantSearch.member_norms, "|x|"),
             "ell": (ConstantSearch.lower, "2 (f(x) + <grad f(x), y - x> - f(y))/|y - x|^2"),
         }
     )
 )
-"""Search for each constant, and the description of the quantity that it bounds."""
+"""For each constant: the search for a counterexample, and the quantity that the constant bounds."""

@@ -1,6 +1,6 @@
 """Checks of a gradient estimator: its mean over all draws, its exact gradients and its counts.
 
-The points are fixed. The mean of an unbiased estimate over all draws is then the gradient. This is
+The points are fixed, so the mean of an unbiased estimate over all draws is the gradient. This is
 true of plain batches, of differences from a snapshot, and also of recursive differences. On a
 problem with three components, all draws are enumerated, so the mean is exact.
 """
@@ -53,10 +53,10 @@ USUAL: Mapping[str, Any] = MappingProxyType(
 """Values for parameters that have no default."""
 
 _STEPS = 7
-"""Number of points of a path."""
+"""Number of fixed points at which gradients are estimated."""
 
 _BRANCHES = 3000
-"""Maximum number of sequences of draws that are enumerated."""
+"""Maximum number of sequences of random draws that are enumerated."""
 
 _SAMPLES = 4000
 _SIGMAS = 7.0
@@ -67,7 +67,7 @@ _CLOSE = 1e-10
 
 @dataclass(frozen=True)
 class WalkResult:
-    """Gradient estimates at fixed points, with the counted and the actual oracle calls."""
+    """Gradient estimates at the fixed points, with the counted and the actual oracle calls."""
 
     estimates: tuple[Floats, ...]
     counts: Counts
@@ -109,7 +109,10 @@ def make_small_problem(n: int = 3) -> Problem:
 
 
 def with_default_parameters(estimator: Any, **requested: Any) -> Any:
-    """Return an estimator whose required parameters have default test values."""
+    """Instantiate an estimator class with test values for its required parameters.
+
+    An object is returned unchanged.
+    """
     if not inspect.isclass(estimator):
         return estimator
     signature = inspect.signature(estimator).parameters.values()
@@ -139,7 +142,7 @@ class EstimatorChecks:
             self.path.append(keep(space.sample_near(self.path[-1])))
 
     def estimate_path(self, rng: Any, steps: int = _STEPS) -> WalkResult:
-        """Return the gradient estimates at the first `steps` of the fixed points."""
+        """Return the gradient estimates at the first `steps` fixed points, and the oracle calls."""
         ledger, backend = Ledger(), OracleTally(self.problem.open(np.random.default_rng(0)))
         ask = guard_oracles(self.problem, backend, ledger)
         self.accessed_privates = ask.accessed_privates
@@ -167,8 +170,8 @@ class EstimatorChecks:
         for t, g in enumerate(walked.estimates):
             if g.shape != right.shape or not np.isfinite(g).all():
                 raise CheckFailed(
-                    f"finite estimates of shape {right.shape}",
-                    f"{format_brief(g)}, of shape {g.shape}, at t = {t}",
+                    f"each estimate must be finite and of shape {right.shape}",
+                    f"{format_brief(g)}, of shape {g.shape}, at step {t}",
                     {"x": self.path[t]},
                 )
         return f"{_STEPS} estimates, {format_counts(walked.counts)}"
@@ -187,7 +190,7 @@ class EstimatorChecks:
         )
         if not _equal_sequences(first, second):
             raise CheckFailed(
-                "the same estimates from the same stream", "two runs differ: draw from `rng` alone"
+                "equal seeds must give equal estimates", "two runs differ: draw from `rng` alone"
             )
         return "bit for bit" + (", with any stream" if _equal_sequences(first, other) else "")
 
@@ -204,31 +207,31 @@ class EstimatorChecks:
             runs[1](y)
         if not _equal_sequences(alone, candidate):
             raise CheckFailed(
-                "each start(ask, rng) to begin an independent run",
+                "each start(ask, rng) must begin an independent run",
                 "two interleaved runs affect each other: keep the state inside start, not in self",
             )
         return "interleaved runs do not affect each other"
 
     def check_inputs_unchanged(self) -> str:
-        """Check that no call changes its point or the preceding estimate in place."""
+        """Check that no call changes its point x or the preceding estimate in place."""
         estimate = self.estimator.start(self._make_guarded_oracles(), np.random.default_rng(0))
         last: tuple[Any, Floats] | None = None
         for t, x in enumerate(self._points(_STEPS)):
             before = gradient_entries(x).copy()
             g = estimate(x)
             if not np.array_equal(before, gradient_entries(x)):
-                raise CheckFailed("x unchanged", f"it is changed at t = {t}", {"x": self.path[t]})
+                raise CheckFailed("x must not change", f"it does at step {t}", {"x": self.path[t]})
             if last is not None and not np.array_equal(last[0], last[1]):
                 raise CheckFailed(
-                    "a returned estimate to stay unchanged",
-                    f"the estimate at t = {t - 1} is changed at t = {t}: return a new array",
+                    "the next call must not change a returned estimate",
+                    f"step {t} changes the estimate of step {t - 1}: return a new array",
                     {"x": self.path[t]},
                 )
             last = g, np.array(g)
         return "nothing is changed in place"
 
     def check_keeps_needed_points(self) -> str:
-        """Check that the estimator copies each point that it still reads after the next step."""
+        """Check that the estimator copies each point that it still reads after the next call."""
         problem = make_expiring_points_problem()
         rng = np.random.default_rng(0)
         # Within a short period, a snapshot may still be the point before.
@@ -247,9 +250,9 @@ class EstimatorChecks:
         """Check that the estimate is the full gradient at the first step of each period."""
         period = self._period
         if period is None:
-            raise CheckSkipped("it has no parameter period")
+            raise CheckSkipped("the estimator has no parameter `period`")
         if getattr(self.estimator, "snapshot", None) not in (None, self.problem.n):
-            raise CheckSkipped("its reference is the gradient of a batch, not the full gradient")
+            raise CheckSkipped("each period starts with a batch, not with the full gradient")
         looked = range(0, _STEPS, period)
         for seed in range(3):
             estimates = self.estimate_path(np.random.default_rng(seed)).estimates
@@ -258,11 +261,11 @@ class EstimatorChecks:
                 deviation = norm(estimates[t] - right)
                 if not deviation <= _CLOSE * max(norm(right), norm(estimates[t])):
                     raise CheckFailed(
-                        f"the estimate at t = {t} to be the gradient, as the period is {period}",
+                        f"the estimate at step {t} must be the gradient, as the period is {period}",
                         f"{format_brief(estimates[t])}, not {format_brief(right)}, off by {format_brief(deviation)}",  # noqa: E501
                         {"x": self.path[t], "seed": seed},
                     )
-        return f"it is the gradient at t = {', '.join(map(str, looked))}"
+        return f"the estimates at steps {', '.join(map(str, looked))} are the gradient"
 
     def check_unbiased(self) -> str:
         """Check that the mean of each estimate over all draws is the gradient."""
@@ -277,16 +280,16 @@ class EstimatorChecks:
         if wrong is None:
             return f"at {len(means)} points, {how}"
         if not claimed:
-            return f"biased from t = {wrong} on, as declared (unbiased = False)"
+            return f"biased from step {wrong} on, as declared (unbiased = False)"
         raise CheckFailed(
-            f"the mean of the estimates at t = {wrong} to be the gradient "
+            f"the mean of the estimates at step {wrong} must be the gradient "
             f"{format_brief(self._exact_gradient(wrong))} ({how}); set unbiased = False if the bias is intended",  # noqa: E501
             f"{format_brief(means[wrong])}, off by {format_brief(norms[wrong])}{self._describe_ratio_to_gradient(means, wrong)}",  # noqa: E501
             {"x": self.path[wrong]},
         )
 
     def _means(self) -> tuple[list[Floats], list[float], str]:
-        """Return the means of the estimates, their tolerances, and text on the averaging."""
+        """Return the mean and tolerance of each estimate, and a text on how means were computed."""
         try:
             return self._enumerate_means()
         except NotEnumerable as why:
@@ -304,14 +307,14 @@ class EstimatorChecks:
         return np.asarray(self.problem.gradient(keep(self.path[t])))
 
     def _describe_ratio_to_gradient(self, means: Sequence[Floats], t: int) -> str:
-        """Return ": C times the gradient" if the mean at step t is that multiple, else ""."""
+        """Return ": C times the gradient" if the mean at point t is that multiple, else ""."""
         right = self._exact_gradient(t)
         ratio = float(np.vdot(means[t], right) / max(norm(right) ** 2, 1e-300))
         straight = norm(means[t] - ratio * right) <= 1e-6 * norm(right)
         return f": {format_brief(ratio)} times the gradient" if straight else ""
 
     def _enumerate_means(self) -> tuple[list[Floats], list[float], str]:
-        """Return the exact means of the estimates, tolerances of 0, and text on the averaging.
+        """Return exact means of the estimates, tolerances 0, and a text on how means were computed.
 
         The number of points is limited by time.
         """
@@ -323,7 +326,7 @@ class EstimatorChecks:
                     break
                 means, number = self._enumerate_first_means(steps)
         if len(means) < min(_STEPS, 3):
-            raise NotEnumerable("too few points can be enumerated")
+            raise NotEnumerable("draws at fewer than 3 points can be enumerated in time")
         return means, [0.0] * len(means), f"over all {number:,} sequences of draws"
 
     def _enumerate_first_means(self, steps: int) -> tuple[list[Floats], int]:
@@ -340,10 +343,9 @@ class EstimatorChecks:
         return list(total), number
 
     def _sample_means(self, reason: str) -> tuple[list[Floats], list[float], str]:
-        """Return the means of the estimates over random runs, and tolerances for these means.
+        """Return means of the estimates over random runs, tolerances, and a text on both.
 
-        Also return text on the averaging, which states `reason`: why the draws cannot be
-        enumerated.
+        The text states `reason`: why the draws cannot be enumerated.
         """
         walks = [
             np.array(

@@ -1,4 +1,4 @@
-"""Small example sets that need a graph or a function, and a problem whose old points expire."""
+"""Example sets that need a graph or a function, and a problem on which old points expire."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ _COVERED = (frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({3}), frozenset({
 
 
 def _count_covered_elements(members: Any) -> float:
-    """Return the size of the union of the sets with these indices, a submodular function."""
+    """Return the number of elements that the given sets cover, a submodular function."""
     return float(len(frozenset().union(*(_COVERED[i] for i in members))))
 
 
@@ -42,21 +42,21 @@ EXAMPLES: Mapping[str, Callable[[], Any]] = MappingProxyType(
         "submodular-base": lambda: SubmodularBasePolytope(4, _count_covered_elements),
     }
 )
-"""Example sets, by name."""
+"""Functions that build the example sets, by name."""
 
 
 @contextmanager
 def convert_point_errors(verb: str) -> Iterator[None]:
-    """Convert exceptions raised in the block to `CheckFailed` or `CheckSkipped`.
+    """Context manager: an expired point that is read in the block fails the check.
 
-    Reading an expired point fails the check. Any other exception skips it.
+    It raises `CheckFailed` for `StalePoint`, and `CheckSkipped` for any other exception.
     """
     try:
         yield
     except StalePoint as error:
         raise CheckFailed(
-            "it to call keep(x) on every point that it still reads after the next step",
-            "it reads a point of a factored matrix that is no longer valid",
+            "code must call keep(x) on each point that it still reads after the next step",
+            "it reads a factored matrix that is no longer valid",
         ) from error
     except Exception as error:
         raise CheckSkipped(
@@ -66,5 +66,5 @@ def convert_point_errors(verb: str) -> Iterator[None]:
 
 @cache
 def make_expiring_points_problem() -> FiniteSum:
-    """Return a small problem in which only the two newest points of a run can be read."""
+    """Return a small problem on which only the two newest points of a run can be read."""
     return problem("robust-matrix-recovery", rows=6, columns=5, rank=1, density=0.5)

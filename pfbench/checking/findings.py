@@ -26,12 +26,12 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class CheckFailed(Exception):
-    """Exception raised by a check if its statement is violated.
+    """Exception raised by a check if the tested object violates a requirement.
 
     Attributes
     ----------
     expected, observed
-        Expectation and observation in words, to follow "expected" and "observed:".
+        The requirement ("x must be ..."), and the observation that violates it.
     arguments
         Arguments that show the violation: arrays, points or numbers by name.
     location
@@ -45,28 +45,28 @@ class CheckFailed(Exception):
         arguments: Mapping[str, Any] = _NOTHING,
         locations: Sequence[str] = (),
     ) -> None:
-        super().__init__(f"expected {expected}; observed: {observed}")
+        super().__init__(f"{expected}; observed: {observed}")
         self.expected, self.observed = expected, observed
         self.arguments, self.location = dict(arguments), tuple(locations)
 
 
 class CheckSkipped(Exception):
-    """Exception raised by a check that does not apply; its text is the reason."""
+    """Exception raised by a check that does not apply; its message states the reason."""
 
 
 def skip_unless_offered(problem: Any, verb: str) -> None:
-    """Raise `CheckSkipped` if a problem lacks an oracle."""
+    """Raise `CheckSkipped` if the problem does not offer the oracle `verb`."""
     if verb in problem.lacks:
         raise CheckSkipped(problem.lacks[verb])
 
 
 def make_with_defaults(make: Callable[[Any], Any], kind: Any) -> Any:
-    """Return an object made with default test parameters; raise `CheckFailed` on failure."""
+    """Instantiate a class with test values of its parameters; raise `CheckFailed` if it refuses."""
     try:
         return make(kind)
     except NotTestable as error:
         raise CheckFailed(
-            "an object with the usual parameters: set others, as in NAME[parameter=value]",
+            "the class must accept the test parameters: else set others, NAME[parameter=value]",
             str(error.__cause__ or error),
         ) from error
 
@@ -84,7 +84,7 @@ class CheckResult:
     observed
         The observation; for a skipped check, the reason.
     expected
-        The expectation, if it failed.
+        The violated requirement, if it failed.
     arguments
         Arguments that show the failure: arrays, points or numbers by name.
     location
@@ -107,9 +107,9 @@ class CheckResult:
 
     @property
     def sentence(self) -> str:
-        """Expected and observed behaviour, arguments and locations, as sentences."""
+        """Requirement, observation, arguments and locations of a failed check, as sentences."""
         end = "" if self.observed.endswith(("?", ".")) else "."
-        text = f"{self.check}: expected {self.expected}; observed: {self.observed}{end}"
+        text = f"{self.check}: {self.expected}; observed: {self.observed}{end}"
         if self.arguments:
             text += f" Example: {self.arguments_text}."
         return text + (f" Look at {', '.join(self.location)}." if self.location else "")
@@ -150,7 +150,7 @@ class CheckReport:
 
     @property
     def is_passed(self) -> bool:
-        """Whether no check of the object failed."""
+        """Whether the object passed or skipped all checks."""
         return not self.failures
 
     @property
@@ -234,7 +234,7 @@ class CheckRunner:
             rstrip = format_error(error).rstrip(".")
             rstrip = rstrip if isinstance(error, PfbenchError) else f"it raised {rstrip}"
             at_fault = _user_locations(error) or tuple(locations)
-            result = CheckResult(check, "failed", rstrip, "an answer", {}, at_fault)
+            result = CheckResult(check, "failed", rstrip, "it must not raise", {}, at_fault)
         self.findings.append(result)
         return result.status != "failed"
 
@@ -245,7 +245,7 @@ class CheckRunner:
 
     @contextmanager
     def prefix_findings(self, subject: str) -> Iterator["CheckRunner"]:
-        """Yield a runner for checks of a part of the object.
+        """Yield a runner for the checks of one component of the object, e.g. its set.
 
         Its results are recorded with `subject` in front of the names of the checks.
         """
@@ -268,7 +268,7 @@ class TimeLimit:
         return thread_time() > self._deadline
 
     def rounds(self, limit: int) -> Any:
-        """Yield 0, 1, ..., limit - 1, but stop early if the time limit has passed."""
+        """Yield 0, 1, ..., limit - 1, but stop as soon as the time limit has passed."""
         for k in range(limit):
             if k and self.is_over:
                 return
@@ -276,7 +276,7 @@ class TimeLimit:
 
 
 def locate_method(source: Any, *names: str) -> str:
-    """Return FILE:LINE and the name of the first of some methods that is written in Python.
+    """Return FILE:LINE and the name of the first named method that is written in Python.
 
     Return "" if there is none.
     """
@@ -299,12 +299,12 @@ def locate_method(source: Any, *names: str) -> str:
 
 
 def locate_methods(source: Any, *names: str) -> tuple[str, ...]:
-    """Return the source locations of several methods."""
+    """Return the source locations of the named methods of an object."""
     return tuple(point for name in names if (point := locate_method(source, name)))
 
 
 def format_brief(value: Any) -> str:
-    """Return a short text on a point, an array or a number."""
+    """Return a short text for a point, an array or a number."""
     if isinstance(value, bool | str | int):
         return str(value)
     if isinstance(value, float | np.floating):
@@ -322,7 +322,7 @@ def format_brief(value: Any) -> str:
 
 
 def _user_locations(error: BaseException) -> tuple[str, ...]:
-    """Return the location in user code at which an error was raised, or an empty tuple."""
+    """Return the location in user code at which an error was raised; () if there is none."""
     libraries = *map(str, Path(__file__).parents[1:2]), *sysconfig.get_paths().values()
     causes = [item for item in (error.__cause__, error) if item is not None]
     frames = [

@@ -35,7 +35,7 @@ from pfbench.checking.traced_runs import gradient_entries
 from pfbench.points import infer_format, inner, keep
 
 _RELATIVE = 1e-7
-"""Relative deviation allowed for a derivative, in addition to the error of the differences."""
+"""Relative deviation allowed for a derivative, in addition to the error of finite differences."""
 
 Derivative = Callable[[Point], Gradient]
 
@@ -46,30 +46,30 @@ class FunctionChecks(ProblemChecks):
     # --- start and values -------------------------------------------------------------------------
 
     def check_start(self) -> str:
-        """Check that the start is in the feasible set, and that each call returns a new copy."""
+        """Check that `start` returns a point of the feasible set, as a new copy in each call."""
         problem = self.problem
         x, start = problem.start(), problem.start()
         points = locate_methods(problem, "start") + locate_methods(problem.set, "start")
         if not problem.set.contains(x):
             points += locate_methods(problem.set, "contains")
-            raise CheckFailed("a start in the set", "it is outside the set", {"start": x}, points)
+            raise CheckFailed("the start must be in the set", "it is not", {"start": x}, points)
         if not isinstance(x, np.ndarray):
             return "in the set"
         copy = x.copy()
         if not np.array_equal(x, start):
-            raise CheckFailed("the same start in each call", "they differ", {"start": x}, points)
+            raise CheckFailed("all starts must be equal", "they differ", {"start": x}, points)
         x += 1.0
         if not np.array_equal(problem.start(), copy):
             raise CheckFailed(
-                "a fresh copy of the start in each call",
-                "changing one start changes the next: return a copy",
+                "each call of start must return a new copy",
+                "a change of one start changes the next: return a copy",
                 {"start": copy},
                 points,
             )
         return "in the set, a fresh copy each time"
 
     def check_pure(self) -> str:
-        """Check that `value` and `gradient` depend on x alone, and do not change x.
+        """Check that `value` and `gradient` depend on x alone, and do not change x in place.
 
         Also check that `gradient` returns a new array in each call.
         """
@@ -80,7 +80,7 @@ class FunctionChecks(ProblemChecks):
         if not np.array_equal(before, gradient_entries(x)):
             verb = "gradient" if self._changes(problem.gradient) else "value"
             raise CheckFailed(
-                f"{verb}(x) to leave x unchanged",
+                f"{verb}(x) must not change x",
                 "it changes x in place",
                 {"x": space.start()},
                 locate_methods(problem, verb),
@@ -89,17 +89,17 @@ class FunctionChecks(ProblemChecks):
         if not form.is_gradient(g):
             points = locate_methods(problem, "gradient")
             raise CheckFailed(
-                f"gradient(x) to be {form.gradients_text}", form.describe(g), {"x": x}, points
+                f"gradient(x) must be {form.gradients_text}", form.describe(g), {"x": x}, points
             )
         if not math.isfinite(value):
             raise CheckFailed(
-                "a finite value", f"{value}", {"x": x}, locate_methods(problem, "value")
+                "value(x) must be finite", f"{value}", {"x": x}, locate_methods(problem, "value")
             )
         retained = np.array(g)
         other = problem.gradient(y)
         if not np.array_equal(retained, g) or np.shares_memory(other, g):
             raise CheckFailed(
-                "a new array in each call of gradient",
+                "each call of gradient must return a new array",
                 "the next call overwrites the last gradient",
                 {"x": x},
                 locate_methods(problem, "gradient"),
@@ -108,7 +108,7 @@ class FunctionChecks(ProblemChecks):
         if recomputed != value or not np.array_equal(repeated, retained):
             verb = "value" if recomputed != value else "gradient"
             raise CheckFailed(
-                f"the same {verb} in each call at x",
+                f"{verb}(x) must be the same in each call",
                 f"it differs after a call at another point, by "
                 f"{format_brief(abs(recomputed - value) if verb == 'value' else norm(repeated - retained))}",  # noqa: E501
                 {"x": x, "the other point": y},
@@ -134,7 +134,7 @@ class FunctionChecks(ProblemChecks):
             line = self.space.random_line(x)
             if math.isnan(value := evaluate_value(self.problem, keep(x))):
                 raise CheckFailed(
-                    "a finite value", "nan", {"x": x}, locate_methods(self.problem, "value")
+                    "f must be finite", "nan", {"x": x}, locate_methods(self.problem, "value")
                 )
             slope, expected, error, how = self._slopes(line)
             sharpest = how if how != "differences" else sharpest or how
@@ -149,11 +149,11 @@ class FunctionChecks(ProblemChecks):
         if wrong is not None:
             self._fail(wrong, visited)
         if not visited:
-            raise CheckSkipped("no numerical derivative of value is accurate enough")
+            raise CheckSkipped("value is too rough: no numerical derivative is accurate enough")
         return f"{len(visited)} directional derivatives, by {sharpest}"
 
     def _slopes(self, line: LineSegment) -> tuple[float, float, float, str]:
-        """Return <gradient, u> and the numerical derivative of f along a line in direction u.
+        """Return <gradient, u> and the numerical derivative of f along a line with direction u.
 
         Also return an error estimate and the name of the numerical method.
         """
@@ -171,7 +171,7 @@ class FunctionChecks(ProblemChecks):
         return slope, expected, error, "differences"
 
     def _fine_difference_deviates(self, line: LineSegment, slope: float, expected: float) -> bool:
-        """Return whether the central difference with the finest step deviates from `slope`."""
+        """Return whether `slope` deviates from a central difference with the finest step, too."""
         deviation = abs(slope - expected)
         if not math.isfinite(deviation):
             return True
@@ -195,14 +195,14 @@ class FunctionChecks(ProblemChecks):
         else:
             point["y"] = line.y
         raise CheckFailed(
-            f"<gradient(x), {u}> = {format_brief(expected)}, the derivative of value at x along {u}",  # noqa: E501
+            f"<gradient(x), {u}> must be {format_brief(expected)}, the derivative of value at x along {u}",  # noqa: E501
             text,
             point,
             locate_methods(self.problem, "gradient", "value"),
         )
 
     def _describe_worst_entry(self, x: Floats) -> str:
-        """Return text on the gradient entry with the largest error, or "" if none stands out."""
+        """Return a text that names the gradient entry with a dominating error, else ""."""
         value, g = partial(evaluate_value, self.problem), np.ravel(self.problem.gradient(x))
         d = x.size
         deviation, patience = np.full(d, -1.0), TimeLimit(1.0)
@@ -217,7 +217,7 @@ class FunctionChecks(ProblemChecks):
         return f"; entry {worst} has the largest error"
 
     def check_hessian(self) -> str:
-        """Check Hessian products against differences of gradients.
+        """Check Hessian-vector products against finite differences of gradients.
 
         Also check that batch products are means of component products.
         """
@@ -251,7 +251,7 @@ class FunctionChecks(ProblemChecks):
                 )
                 if not norm(product - fine) <= deviation / 2.0:
                     raise CheckFailed(
-                        f"{statement} of hessian(s) to be the derivative of the gradient at s along "  # noqa: E501
+                        f"{statement} of hessian(s) must be the derivative of the gradient at s along "  # noqa: E501
                         f"y - s, of norm {format_brief(norm(expected))}",
                         f"an array of norm {format_brief(norm(product))}, off by {format_brief(deviation)}",  # noqa: E501
                         {"s": s, "y": line.y},
@@ -263,7 +263,7 @@ class FunctionChecks(ProblemChecks):
             S = space.rng.integers(n, size=5)
             singles = [H.batch(np.array([j]), line.y, keep(s)) for j in S.tolist()]
             check_equal(
-                "hessian(s).batch(S, y, s), the mean over S",
+                "hessian(s).batch(S, y, s) must be the mean over S",
                 H.batch(S, line.y, keep(s)),
                 np.mean(singles, axis=0),
                 {"s": s, "S": S},
@@ -274,7 +274,7 @@ class FunctionChecks(ProblemChecks):
     # --- what else a problem says -----------------------------------------------------------------
 
     def check_backend_matches_problem(self) -> str:
-        """Check that the object that `open` returns answers the oracles like the problem."""
+        """Check that the backend that `open` returns answers the oracles like the problem."""
         problem, space = self.problem, self.space
         backend = problem.open(np.random.default_rng(0))
         points = locate_methods(problem, "open")
@@ -295,7 +295,7 @@ class FunctionChecks(ProblemChecks):
                 continue
             copies = [keep(item) if item is x or item is y else item for item in call]
             result, right = getattr(backend, verb)(*copies), getattr(problem, verb)(*copies)
-            statement = f"{verb} of open(rng) to answer like the problem"
+            statement = f"{verb} of open(rng) must answer like the problem"
             check_equal(statement, np.asarray(result), np.asarray(right), {"x": x}, points)
             verbs.append(verb)
         return f"it answers like the problem: {', '.join(verbs)}"
@@ -323,7 +323,7 @@ class FunctionChecks(ProblemChecks):
             allowed = tolerance * max(abs(lower), abs(upper)) + 1e-12 * norm(g) * space.scale
             if reached > upper + allowed or reached < lower - allowed:
                 raise CheckFailed(
-                    f"<g, lo(g)> = {format_brief(upper)}, as minimum(g) says",
+                    f"<g, lo(g)> must be {format_brief(upper)}, as minimum(g) says",
                     format_brief(reached),
                     {"g": g},
                     points,
@@ -341,7 +341,7 @@ class FunctionChecks(ProblemChecks):
             value = evaluate_value(self.problem, keep(x)) + (0.0 if h is None else h.value(x))
             if value < best - 1e-9 * max(1.0, abs(best)):
                 raise CheckFailed(
-                    f"no value below best_known = {format_brief(best)}",
+                    f"the objective must be at least best_known = {format_brief(best)}",
                     format_brief(value),
                     {"x": x},
                     locate_methods(self.problem, "best_known", "value"),
@@ -349,7 +349,7 @@ class FunctionChecks(ProblemChecks):
         return f"no value is below {format_brief(best)}"
 
     def check_measures_at_start(self) -> str:
-        """Check that the measures that the problem defines are finite or None at the start."""
+        """Check that each measure of the problem is finite or None at the start point."""
         problem = self.problem
         measures = problem.measures()
         for name, measure in measures.items():
@@ -357,9 +357,9 @@ class FunctionChecks(ProblemChecks):
             parts = reported if isinstance(reported, tuple) else (reported,)
             if not all(part is None or np.isfinite(float(part)) for part in parts):
                 raise CheckFailed(
-                    f"the measure {name} to be a number, an interval or None at the start",
+                    f"the measure {name} must be a number, an interval or None at the start",
                     str(reported),
                     {"x": problem.start()},
                     (locate_method(measure, "__call__"),),
                 )
-        return ", ".join(measures) or "it has no measures of its own"
+        return ", ".join(measures) or "the problem defines no measures"

@@ -1,4 +1,4 @@
-"""Random points of a problem, lines through them, and numerical derivatives along lines."""
+"""Random points of a problem, lines through these points, and numerical derivatives along lines."""
 
 import itertools
 import math
@@ -25,19 +25,19 @@ from pfbench.points import (
 from pfbench.points.atoms import frobenius_norm
 
 _COLUMNS = 8
-"""Maximum number of halvings of the step of a difference."""
+"""Maximum number of times that the step of a finite difference is halved."""
 
 _STEPS = (1.0, 0.07, 0.005)
-"""Initial steps of differences, in units of the line's length."""
+"""Initial steps of finite differences, in units of the line's length."""
 
 _FINEST = 1e-9
-"""Smallest step of a difference, in units of the line's length; below it rounding dominates."""
+"""Smallest step of a difference, in units of the line's length; below, rounding dominates."""
 
 _VERTICES = 300
 """Number of random vertices that determine the centre and the tangent directions of a set."""
 
 _TANGENT = 150
-"""Maximum number of entries of a point for which tangent directions are computed."""
+"""Maximum number of entries of a point for which the tangent space of a set is computed."""
 
 _COMPLEX = 1e-30
 """Length of a complex step, in units of the line's length."""
@@ -54,12 +54,12 @@ def norm(g: Any) -> float:
 
 
 def as_dense_array(v: Any) -> Floats:
-    """Return a vertex as a dense array."""
+    """Return a vertex, which may be a factored matrix, as a dense array."""
     return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
 
 
 def move_point(x: Point, v: Any, w: float) -> Point:
-    """Return (1 - w) x + w v as a new point, which later steps do not change."""
+    """Return (1 - w) x + w v as a new point, which stays valid in later steps."""
     return keep(combine(keep(x), v, w))
 
 
@@ -155,9 +155,9 @@ class PointSampler:
         return self.problem.start()
 
     def random_member(self) -> Point:
-        """Return a random point: a mixture of the start and vertices of the feasible set.
+        """Return a random point of the set: a mixture of its start and vertices.
 
-        If the set is unbounded, the point is normally distributed.
+        If the set is unbounded, the point is normally distributed around the start.
         """
         x = self.problem.start()
         if not self.is_bounded:
@@ -171,7 +171,7 @@ class PointSampler:
         return x
 
     def mean_of_random_vertices(self) -> Floats:
-        """Return the mean of many random vertices of the set, usually an interior point."""
+        """Return the mean of many random vertices, which usually is an interior point."""
         if self._centre is None:
             vertices = [as_dense_array(self.vertex()) for _ in range(_VERTICES)]
             self._centre = np.asarray(np.mean(vertices, axis=0))
@@ -182,9 +182,9 @@ class PointSampler:
         return np.array(self._centre)
 
     def tangential_part(self, u: Floats) -> Floats:
-        """Return the projection of u onto the span of differences of vertices.
+        """Return the projection of u onto the tangent space: the span of differences of vertices.
 
-        Return u itself if points have too many entries.
+        Return u itself if points have too many entries for this.
         """
         self.mean_of_random_vertices()
         if self._tangent is None:
@@ -192,16 +192,16 @@ class PointSampler:
         return np.asarray((self._tangent @ u.ravel()) @ self._tangent).reshape(u.shape)
 
     def sample_near(self, x: Point) -> Point:
-        """Return another point of the set, at a random distance of varying order of magnitude."""
+        """Return a random point of the set near x, at distances of various orders of magnitude."""
         w = 10.0 ** self.rng.uniform(-3.0, 0.0)
         if self.is_bounded:
             return move_point(x, self.random_member(), w)
         return x + w * 10.0 * self.rng.standard_normal(x.shape)
 
     def random_line(self, x: Point) -> LineSegment:
-        """Return a short line through x in a random direction.
+        """Return a short line through x in a random direction, which may leave the set.
 
-        If points are not arrays, the direction leads to a point of the set.
+        If points are not arrays, the line leads from x to a point of the set.
         """
         if not self.dense:
             return LineSegment(x, move_point(x, self.random_member(), 0.1))
@@ -209,13 +209,13 @@ class PointSampler:
         return LineSegment(x, x + (0.05 * self._reach(x) / norm(u)) * u)
 
     def random_inner_line(self, x: Point) -> LineSegment:
-        """Return a line segment that starts at x and stays in the set."""
+        """Return a line segment in the set, with a random direction and x as its first end."""
         return LineSegment(x, combine(x, self.random_member(), 0.1))
 
     def sample_member_toward(self, x: Point, u: Floats) -> Point:
         """Return a point of the set near x in the direction u.
 
-        If the set ends there, return a point towards the vertex lo(-u).
+        If the set ends in this direction, return a point towards the vertex lo(-u).
         """
         if self.dense:
             u = self.tangential_part(u) if self.is_bounded else u
@@ -230,7 +230,7 @@ class PointSampler:
 
 
 def derivative(path: Callable[[float], Any]) -> tuple[Floats, float]:
-    """Return the derivative at 0 of a function of a real variable, and an error estimate.
+    """Return the derivative at 0 of a function of a real variable, and an estimate of its error.
 
     Central differences are extrapolated to step 0 (Ridders 1982) from each of three initial steps.
     The result is one of the two neighbouring extrapolations that agree best, and the error covers
@@ -245,7 +245,7 @@ def derivative(path: Callable[[float], Any]) -> tuple[Floats, float]:
 
 
 def _extrapolate(path: Callable[[float], Any], step: float) -> tuple[Floats, float]:
-    """Return the best extrapolated derivative from one initial step, and its error estimate."""
+    """Return the best derivative extrapolated from an initial step, and its error estimate."""
     best, error = np.zeros(()), math.inf
     last: list[Floats] = []
     for _ in range(_COLUMNS):
@@ -266,7 +266,7 @@ def _extrapolate(path: Callable[[float], Any], step: float) -> tuple[Floats, flo
 def central_difference_at_finest_step(
     path: Callable[[float], Any], rounding_tolerance: float
 ) -> Floats:
-    """Return the central difference at 0 with the smallest step at which rounding is tolerable.
+    """Return the central difference at 0 with the finest step that keeps rounding tolerable.
 
     Extrapolations may agree by chance if a function has a kink within each step. Columns of very
     different scales cause this. Callers therefore report a failure only if this difference, too,
@@ -297,5 +297,5 @@ def complex_step_derivative(value: Callable[[Any], Any], line: LineSegment) -> f
 
 
 def restrict_to_line(function: Callable[[Point], Any], line: LineSegment) -> Callable[[float], Any]:
-    """Return the function of t that evaluates `function` at the point x + t (y - x) of a line."""
+    """Return the function of t that evaluates `function` at x + t (y - x) on the given line."""
     return lambda t: function(line.compute_point(t))

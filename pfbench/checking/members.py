@@ -1,4 +1,4 @@
-"""Points of a feasible set that its own methods return, and quantities computed from them."""
+"""Feasible set with points that its own methods return, and quantities computed from them."""
 
 import math
 from functools import cached_property
@@ -11,14 +11,14 @@ from pfbench.checking.findings import TimeLimit
 from pfbench.checking.lines import as_dense_array
 
 SECONDS = 0.6
-"""Seconds for each check."""
+"""Seconds after which each check of a set starts no further trial."""
 
 MAX_MEMBERS = 400
-"""Maximum number of stored members."""
+"""Maximum number of random vertices of a set that are stored."""
 
 
 class SetSampler:
-    """Feasible set with its known points: answers of `lo`, random vertices, start and mixtures."""
+    """Feasible set with its known points: answers of `lo`, random vertices and the start."""
 
     def __init__(self, body: Any) -> None:
         self.body = body
@@ -39,7 +39,7 @@ class SetSampler:
 
     @cached_property
     def trial_gradients(self) -> list[Floats]:
-        """Test inputs of `lo`: normal, unit, integer, equal-entry and slowly rotating arrays."""
+        """Inputs to test `lo` with: normal, unit, integer, constant and slowly rotating arrays."""
         size = math.prod(self.shape)
         standard_normal = list(self.rng.standard_normal((60, size)))
         units = self.rng.permutation(size)[:20]
@@ -69,7 +69,7 @@ class SetSampler:
 
     @cached_property
     def member_rows(self) -> Floats:
-        """Known points of the set, one in each row: answers of `lo`, random vertices, start."""
+        """Known points of the set as rows: answers of `lo`, random vertices and the start."""
         rng = np.random.default_rng(5)
         rows = [v for _, v in self.answers if self.contains(v)]
         if hasattr(self.body, "random_vertex"):

@@ -39,35 +39,35 @@ class PenaltyChecks:
         self.rng = np.random.default_rng(17)
 
     def random_point(self) -> Floats:
-        """Return a random point, in which entries may be 0 or have equal absolute values."""
+        """Return a random point, whose entries may be 0 or have equal absolute values."""
         rng = self.rng
         if rng.integers(3) == 0:
             return rng.integers(-2, 3, size=self.shape).astype(float)
         return np.asarray(10.0 ** rng.uniform(-2.0, 1.0) * rng.standard_normal(self.shape))
 
     def check_value(self) -> str:
-        """Check that h(x) is finite and at least its lower bound, and that x is unchanged."""
+        """Check that h(x) is finite and >= its lower bound, and that x stays unchanged."""
         lower = getattr(self.penalty, "lower_bound", 0.0)
         for _ in range(50):
             x = self.random_point()
             before, h = x.copy(), float(self.penalty.value(x))
             if not lower <= h < np.inf:
                 raise CheckFailed(
-                    f"h(x) to be finite and at least {format_brief(lower)}", f"{h}", {"x": x}
+                    f"h(x) must be finite and at least {format_brief(lower)}", f"{h}", {"x": x}
                 )
             if not np.array_equal(before, x):
-                raise CheckFailed("value(x) to leave x unchanged", "it changes x", {"x": before})
+                raise CheckFailed("value(x) must not change x", "it changes x", {"x": before})
         return f"finite, at least {format_brief(lower)}"
 
     def check_convexity(self) -> str:
-        """Check that h((1 - w) x + w y) <= (1 - w) h(x) + w h(y)."""
+        """Check that h is convex: h((1 - w) x + w y) <= (1 - w) h(x) + w h(y)."""
         h = self.penalty.value
         for _ in TimeLimit(_SECONDS).rounds(200):
             x, y, w = self.random_point(), self.random_point(), self.rng.uniform(0.1, 0.9)
             chord, middle = (1.0 - w) * h(x) + w * h(y), h((1.0 - w) * x + w * y)
             if not middle <= chord + _RELATIVE * (1.0 + abs(chord)):
                 raise CheckFailed(
-                    f"h((1 - w) x + w y) at most {format_brief(float(chord))}, as h is convex",
+                    f"h((1 - w) x + w y) must be <= {format_brief(float(chord))}, as h is convex",
                     format_brief(float(middle)),
                     {"x": x, "y": y, "w": float(w)},
                 )
@@ -83,14 +83,14 @@ class PenaltyChecks:
             y, t = self.random_point(), float(self.rng.choice([1e-3, 0.3, 1.0, 7.0]))
             p = self.penalty.prox(y.copy(), t)
             if np.shape(p) != self.shape:
-                shapes = f"shape {self.shape}", f"{np.shape(p)}"
+                shapes = f"prox(y, t) must have shape {self.shape}", f"shape {np.shape(p)}"
                 raise CheckFailed(*shapes, {"y": y, "t": t}, locate_methods(self.penalty, "prox"))
             lower = t * h(p) + 0.5 * norm(p - y) ** 2
             for x in self._competing_points(y, p):
                 short = lower + 0.5 * norm(x - p) ** 2 - t * h(x) - 0.5 * norm(x - y) ** 2
                 if not short <= 1e-9 * max(1.0, abs(lower), norm(y) ** 2):
                     raise CheckFailed(
-                        "prox(y, t) to minimise t h(x) + |x - y|^2/2",
+                        "prox(y, t) must minimise t h(x) + |x - y|^2/2",
                         f"{format_brief(p)}; x is better by {format_brief(float(short))} than strong convexity allows",  # noqa: E501
                         {"y": y, "t": t, "x": x},
                     )
@@ -126,22 +126,22 @@ class PenaltyChecks:
             before = y.copy()
             p = self.penalty.prox(y, t)
             if not np.array_equal(before, y):
-                raise CheckFailed("prox to keep y unchanged", "it changes y", {"y": before, "t": t})
+                raise CheckFailed("prox must not change y", "it changes y", {"y": before, "t": t})
             if np.shares_memory(p, y):
-                raise CheckFailed("a new array", "prox returns y itself", {"y": y, "t": t})
+                raise CheckFailed("prox must return a new array", "it is y", {"y": y, "t": t})
             if t == 0.0 and not norm(p - y) <= _RELATIVE * norm(y):
-                raise CheckFailed("prox(y, 0) = y", format_brief(p), {"y": y})
+                raise CheckFailed("prox(y, 0) must be y", format_brief(p), {"y": y})
         return "y stays unchanged; prox(y, 0) = y"
 
     def check_firmly_nonexpansive(self) -> str:
-        """Check that |p - q|^2 <= <p - q, y - z> for the proximal points p of y and q of z."""
+        """Check that |p - q|^2 <= <p - q, y - z> for p = prox(y, t) and q = prox(z, t)."""
         for _ in TimeLimit(_SECONDS).rounds(60):
             y, z = self.random_point(), self.random_point()
             p, q = self.penalty.prox(y.copy(), 0.5), self.penalty.prox(z.copy(), 0.5)
             excess = norm(p - q) ** 2 - float(np.vdot(p - q, y - z))
             if not excess <= _RELATIVE * (1.0 + norm(y) ** 2 + norm(z) ** 2):
                 raise CheckFailed(
-                    "|p - q|^2 <= <p - q, y - z> for p = prox(y, 0.5), q = prox(z, 0.5)",
+                    "|p - q|^2 must be <= <p - q, y - z> for p = prox(y, 0.5), q = prox(z, 0.5)",
                     f"the left side is larger by {format_brief(excess)}",
                     {"y": y, "z": z},
                 )

@@ -20,7 +20,7 @@ from pfbench.checking.lines import PointSampler
 from pfbench.checking.sampler_checks import SamplerChecks
 
 _SECONDS = 0.25
-"""Seconds for each check of the function, and for each constant."""
+"""Seconds for each check of the function; a search for one constant takes twice as long."""
 
 
 def check_problem(problem: Problem, runner: CheckRunner) -> None:
@@ -87,7 +87,7 @@ def _check_members(problem: Problem, space: PointSampler) -> str:
         x = space.random_member()
         if not problem.set.contains(x):
             raise CheckFailed(
-                "mixtures of the start and of vertices that lo returned to be in the set",
+                "mixtures of the start and vertices must be in the set",
                 "one mixture is outside",
                 {"x": x},
                 locate_methods(problem, "lo", "start")
@@ -100,7 +100,7 @@ def _check_declarations(problem: Problem, search: ConstantSearch) -> str:
     constants = search.constants
     if problem.n is not None and constants.n != problem.n:
         raise CheckFailed(
-            f"constants(start).n = n = {problem.n}",
+            f"constants(start).n must equal n = {problem.n}",
             f"{constants.n}",
             {},
             locate_methods(problem, "constants"),
@@ -110,7 +110,7 @@ def _check_declarations(problem: Problem, search: ConstantSearch) -> str:
         if math.isnan(value) or value < 0.0:
             points = locate_methods(problem, "constants")
             raise CheckFailed(
-                f"{name} to be at least 0, or infinite if unknown", f"{value:g}", {}, points
+                f"{name} must be at least 0, or infinite if unknown", f"{value:g}", {}, points
             )
     silent = [
         name for name in search.list_stated_constants() if not constants.derivations.get(name)
@@ -120,7 +120,7 @@ def _check_declarations(problem: Problem, search: ConstantSearch) -> str:
 
 
 def _check_proximal_map(problem: Any, space: PointSampler) -> str:
-    """Check that prox(x, g, lam) is the projection or proximal point of x - lam g."""
+    """Check that prox(x, g, lam) is the proximal point (or projection) of x - lam g."""
     skip_unless_offered(problem, "prox")
     if problem.unconstrained:
         raise CheckSkipped("the problem has neither a set nor a penalty")
@@ -144,8 +144,8 @@ def _check_proximal_map(problem: Any, space: PointSampler) -> str:
             short = lower + 0.5 * float(((z - p) ** 2).sum()) - objective(z)
             if not short <= 1e-8 * max(1.0, abs(lower)):
                 raise CheckFailed(
-                    "prox(x, g, lam) to minimise lam h(z) + |z - (x - lam g)|^2/2 over the set",
-                    f"z is better by {format_brief(short)} than strong convexity allows",
+                    "prox(x, g, lam) must minimise lam h(z) + |z - (x - lam g)|^2/2 over the set",
+                    f"z is better, by {format_brief(short)} more than strong convexity allows",
                     {"x": x, "g": g, "lam": lam, "z": z},
                     locate_methods(problem, "prox")
                     + locate_methods(problem.set if h is None else h, "project", "prox"),

@@ -1,4 +1,4 @@
-"""Selection of the checks for an object or a name, by the kind of the object."""
+"""Selection of the checks that fit an object or a name, by the kind of the object."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -82,9 +82,9 @@ class _ObjectKind(NamedTuple):
     Attributes
     ----------
     catalogue
-        The built-in ones, by name.
+        The built-in objects of the kind, by name.
     load
-        Instantiates a built-in one from a selector.
+        Instantiates a built-in object from a selector.
     run_checks
         Runs the checks; returns the problem or other object that they ran on, if any.
     required_methods
@@ -132,7 +132,7 @@ def _run_problem_checks(result: Any, examination: CheckRunner, on: Any) -> None:
 
 
 def _is_builtin(part: Any) -> bool:
-    """Return whether the class of an object is part of pfbench, whose tests have checked it."""
+    """Return whether the class of an object is part of pfbench, so that its own tests check it."""
     return is_builtin(type(part).__module__)
 
 
@@ -146,12 +146,12 @@ def _run_penalty_checks(result: Any, examination: CheckRunner, on: Any) -> None:
 
 
 def is_imported(text: str) -> bool:
-    """Return whether a text names user-defined code, which must be imported."""
+    """Return whether a text names user-defined code, which must be imported to be checked."""
     return is_user_defined(Selector.parse(text).name, KINDS)
 
 
 def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
-    """Return the name, the object and the kind that a name or an object refers to."""
+    """Return the name, the object and the kind that `subject` refers to."""
     subject = method_class(subject) if is_method(subject) else subject
     if not isinstance(subject, str):
         label = getattr(subject, "__qualname__", type(subject).__qualname__)
@@ -204,13 +204,13 @@ def _load_builtin_estimator(selector: Selector) -> Any:
 
 
 def _load_builtin_set(selector: Selector) -> Any:
-    """Return a built-in set of small dimension; sets that need a graph are examples."""
+    """Return a small built-in set with the selector's name; sets that need a graph are examples."""
     entry = SETS[selector.name]
     if entry.required_arguments:
         if selector.parameters:
             raise InputError(
                 f"the set {selector.name} can only be built in Python, as it needs {entry.required_arguments}: "  # noqa: E501
-                "leave out its parameters to check an example, or check your own MODULE:NAME."
+                "leave out its parameters to check an example, or check your MODULE:NAME."
             )
         return EXAMPLES[selector.name]()
     return feasible_set(selector.name, SHAPES[entry.points], **_default_parameters(entry, selector))
@@ -222,7 +222,7 @@ def _load_builtin_penalty(selector: Selector) -> Any:
 
 
 def _default_parameters(entry: Any, selector: Selector) -> dict[str, Any]:
-    """Return the parameters of a set or penalty, with test values for required ones."""
+    """Return the parameters of a set or penalty: stated ones, and test values of required ones."""
     needed = {name for name, parameter in entry.parameters().items() if parameter.is_required}
     usual = {"k": 2, "groups": 2}
     return {name: usual[name] for name in usual if name in needed} | dict(selector.parameters)
@@ -232,12 +232,12 @@ def _default_parameters(entry: Any, selector: Selector) -> dict[str, Any]:
 
 
 def infer_kind(obj: Any, name: str) -> str:
-    """Return the kind of an object, inferred from the methods that it has.
+    """Infer the kind of an object from the methods that it has.
 
     Raises
     ------
     InputError
-        If it is of no known kind.
+        If the object is of no known kind.
     """
     if isinstance(obj, FiniteSum):
         return "problem"
@@ -261,11 +261,11 @@ def infer_kind(obj: Any, name: str) -> str:
 _USUAL_OF_OWN: Mapping[str, Any] = MappingProxyType(
     {"d": 6, "radius": 1.5, "size": (4, 3), "shape": (6,), "weight": 0.7}
 )
-"""Values of required parameters of a user-defined set or penalty."""
+"""Test values for required parameters of a user-defined set or penalty."""
 
 
 def _instantiate(obj: Any, selector: Selector) -> Any:
-    """Return the object that a class or function makes, or an algorithm class unchanged.
+    """Return the object that calling a class or function gives, or an algorithm class unchanged.
 
     An algorithm class is instantiated only if the selector states parameters.
     """
@@ -294,4 +294,4 @@ _OF_KINDS: Mapping[str, _ObjectKind] = MappingProxyType(
         ),
     }
 )
-"""Kinds, in the order in which an ambiguous name is resolved."""
+"""Kinds of objects, in the order in which an ambiguous name is looked up."""

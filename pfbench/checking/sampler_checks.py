@@ -13,25 +13,25 @@ from pfbench.checking.lines import ProblemChecks, norm
 from pfbench.points import distance, keep
 
 _POINTS = 6
-"""Number of points, or pairs of points, at which a finite distribution is summed exactly."""
+"""Number of points (or pairs of points) at which moments of a finite distribution are summed."""
 
 _GROUP = 50
-"""Number of draws of each group whose mean is tested, where the distribution is not finite."""
+"""Number of draws in each group of a median of means, if the distribution is not finite."""
 
 _FALSE_ALARM = 1e-7
-"""Probability at most with which a right sampler fails the test of its mean."""
+"""Maximum probability with which a correct sampler fails the test of its mean."""
 
 
 class SamplerChecks(ProblemChecks):
     """Checks of a problem's random draws xi and of the gradients grad f(x, xi)."""
 
     def check_draws(self) -> str:
-        """Check that samples drawn with equal seeds give equal batch gradients."""
+        """Check that samples drawn with equal seeds give the same batch gradient."""
         x, points = self.space.random_member(), locate_methods(self.problem, "draw", "sample")
         first, second = (self._batch_gradient(seed, x) for seed in (3, 3))
         if not np.array_equal(first, second):
             raise CheckFailed(
-                "two samples of one seed to give the same batch gradient", "two", {"x": x}, points
+                "equal seeds must give equal batch gradients", "they differ", {"x": x}, points
             )
         return "equal seeds give equal draws"
 
@@ -54,7 +54,7 @@ class SamplerChecks(ProblemChecks):
             problem.batch(problem.sample(rng, 3), keep(y))
             if not np.array_equal(before, problem.batch(S, keep(x))):
                 raise CheckFailed(
-                    "batch(S, x) to depend on S and x alone",
+                    "batch(S, x) must depend on S and x alone",
                     "two calls with the same arguments differ",
                     {"x": x},
                     points,
@@ -62,7 +62,7 @@ class SamplerChecks(ProblemChecks):
             values = {"x": x, "y": y}
             change = problem.difference(S, keep(x), keep(y))
             check_equal(
-                "difference(S, x, y) to be batch(S, x) - batch(S, y)",
+                "difference(S, x, y) must be batch(S, x) - batch(S, y)",
                 np.asarray(change),
                 before - at_y,
                 values,
@@ -71,7 +71,7 @@ class SamplerChecks(ProblemChecks):
         return "samples of 1 and 7 draws, each used several times"
 
     def check_mean(self) -> str:
-        """Check that E grad f(x, xi) is the gradient, by summation or by a median of means."""
+        """Check that E grad f(x, xi) is the gradient: by exact sums, or by a median of means."""
         problem = self.problem
         points = locate_methods(problem, "mean_gradient", "draw", "gradient")
         if problem.atoms is not None:
@@ -81,11 +81,11 @@ class SamplerChecks(ProblemChecks):
                     problem.atoms.probabilities, self._compute_gradients_by_atom(x), axes=1
                 )
                 expected = problem.gradient(keep(x))
-                check_equal("E grad f(x, xi) to be the gradient", total, expected, {"x": x}, points)
+                check_equal("the mean must be the gradient", total, expected, {"x": x}, points)
             return f"the mean over all {len(problem.atoms.probabilities)} values is the gradient"
         sigma2 = problem.constants(problem.start()).sigma2
         if not math.isfinite(sigma2):
-            raise CheckSkipped("neither atoms nor sigma2 are stated")
+            raise CheckSkipped("the problem states neither atoms nor sigma2")
         x, rng = self.space.start(), np.random.default_rng(11)
         expected = np.asarray(problem.gradient(keep(x)))
         groups = math.ceil(8.0 * math.log(expected.size / _FALSE_ALARM))
@@ -95,8 +95,8 @@ class SamplerChecks(ProblemChecks):
         allowed = 2.0 * math.sqrt(sigma2 / _GROUP) + 1e-9 * norm(expected)
         if deviations.max() > allowed:
             raise CheckFailed(
-                f"E grad f(x, xi) to be the gradient, up to {format_brief(allowed)} an entry, "
-                "by a median of means",
+                f"E grad f(x, xi) must be the gradient up to {format_brief(allowed)} an entry, "
+                "as a median of means estimates it",
                 f"an entry is off by {format_brief(float(deviations.max()))}",
                 {"x": x},
                 points,
@@ -104,7 +104,7 @@ class SamplerChecks(ProblemChecks):
         return f"within {format_brief(allowed)} an entry, by {groups * _GROUP} draws"
 
     def check_moments(self) -> str:
-        """Check the constants sigma2, L_ms and L_max by summation over a finite distribution."""
+        """Check the constants sigma2, L_ms and L_max by exact sums over a finite distribution."""
         problem = self.problem
         if problem.atoms is None:
             raise CheckSkipped("the problem states no atoms")
@@ -131,7 +131,7 @@ class SamplerChecks(ProblemChecks):
             if value > limit * (1.0 + 1e-7) + 1e-12:
                 derivation = constants.derivations.get(name, "")
                 raise CheckFailed(
-                    f"{name} at most {format_brief(limit)} ({derivation})",
+                    f"{name} must be at most {format_brief(limit)} ({derivation})",
                     format_brief(value),
                     arguments[name],
                     locate_methods(problem, "constants"),

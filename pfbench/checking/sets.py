@@ -29,10 +29,10 @@ _RELATIVE = 1e-8
 """Relative tolerance, with respect to the largest value."""
 
 _BEYOND = 1e-3
-"""Distance beyond a vertex, in diameters, at which nothing may be in the set."""
+"""Distance beyond a vertex, in diameters of the set, at which no point may be in the set."""
 
 Look = tuple[str, Callable[[], str], tuple[str, ...]]
-"""Name of a check, its function, and the methods at fault if the function raises."""
+"""Name of a check, its function, and the methods to blame if the function raises."""
 
 
 def check_set(body: Any, runner: CheckRunner) -> None:
@@ -66,7 +66,7 @@ def check_set(body: Any, runner: CheckRunner) -> None:
 
 
 class SetChecks(SetSampler):
-    """Checks of a feasible set against its definition by `contains`."""
+    """Checks of a feasible set, whose method `contains` serves as its definition."""
 
     def check_required_attributes(self) -> str:
         """Check that the set has all required attributes, and a finite diameter."""
@@ -74,37 +74,37 @@ class SetChecks(SetSampler):
         needed = ("name", "diameter", "has_projection", "contains", "lo", "minimum", "start")
         lacking = [part for part in needed if not hasattr(body, part)]
         if lacking:
-            raise CheckFailed(f"{', '.join(needed)}", f"it lacks {', '.join(lacking)}")
+            raise CheckFailed(f"sets must have {', '.join(needed)}", f"no {', '.join(lacking)}")
         D = body.diameter
         if not 0.0 <= float(D) < math.inf:
-            raise CheckFailed("a finite diameter", f"{D}", {}, locate_methods(body, "diameter"))
+            raise CheckFailed("D must be finite", f"{D}", {}, locate_methods(body, "diameter"))
         return f"points of shape {self.shape}, diameter {format_brief(float(D))}"
 
     def check_start(self) -> str:
         """Check that the start is in the set, and that each call returns a new copy."""
         x = self.body.start()
         if np.shape(x) != self.shape:
-            raise CheckFailed(f"a start of shape {self.shape}", f"shape {np.shape(x)}", {"x": x})
+            raise CheckFailed(f"start must have shape {self.shape}", f"{np.shape(x)}", {"x": x})
         if not self.contains(x):
-            raise CheckFailed("a start in the set", "contains(start) is False", {"x": x})
+            raise CheckFailed("the start must be in the set", "contains is False", {"x": x})
         before = x.copy()
         x += 1.0
         if not np.array_equal(self.body.start(), before):
-            raise CheckFailed("a fresh start in each call", "changing one changes the next")
+            raise CheckFailed("start must return a new copy", "a change of one changes all")
         return "a member, a fresh copy each time"
 
     def check_lo_answers(self) -> str:
-        """Check that `lo` returns float64 arrays of the right shape, or vertices of rank one."""
+        """Check that `lo` returns float64 arrays of the right shape, or matrices of rank one."""
         form = DensePointFormat(self.shape)
         ones = np.ones(self.shape)
         for g in (self.trial_gradients[0], ones, -ones, 0.0 * ones):
             v = self.body.lo(g.copy())
             if not g.any() and not np.isfinite(as_dense_array(v)).all():
                 raise CheckFailed(
-                    "lo(0) to be a finite vertex", format_brief(as_dense_array(v)), {"g": g}
+                    "lo(0) must be a finite vertex", format_brief(as_dense_array(v)), {"g": g}
                 )
             if not form.is_vertex(v):
-                raise CheckFailed(f"lo(g) to be {form.points_text}", form.describe(v), {"g": g})
+                raise CheckFailed(f"lo(g) must be {form.points_text}", form.describe(v), {"g": g})
         return form.points_text
 
     def check_lo_answers_are_members(self) -> str:
@@ -112,8 +112,8 @@ class SetChecks(SetSampler):
         for g, v in self.answers:
             if not self.contains(v):
                 raise CheckFailed(
-                    "lo(g) to be in the set",
-                    f"{format_brief(v)}, for which contains is False",
+                    "lo(g) must be in the set",
+                    f"it is {format_brief(v)}, for which contains is False",
                     {"g": g},
                     locate_methods(self.body, "lo", "contains"),
                 )
@@ -139,7 +139,7 @@ class SetChecks(SetSampler):
         if float(np.vdot(g, opposite)) < reached - self._rounding_allowance(g):
             text += "; lo(-g) is better: does lo maximise (a wrong sign)?"
         raise CheckFailed(
-            f"<g, lo(g)> to be the least over the set, at most {_product(g, better)}",
+            f"<g, lo(g)> must be the least over the set, at most {_product(g, better)}",
             text,
             {"g": g, "a lower member": better},
         )
@@ -162,18 +162,15 @@ class SetChecks(SetSampler):
                 np.vdot(g, y)
             ) < reached - 1e-6 * size * self.diameter_or_one and self.contains(y):
                 raise CheckFailed(
-                    "no member to be better than lo(g)",
-                    f"<g, lo(g)> = {format_brief(reached)}, and a member y with {_product(g, y)}: "
+                    "no point y of the set may have <g, y> < <g, lo(g)>",
+                    f"<g, lo(g)> = {format_brief(reached)}, but <g, y> = {_product(g, y)}: "
                     "lo, contains and project disagree on the size of the set",
                     {"g": g, "a lower member": y},
                     locate_methods(self.body, "lo", "contains", "project"),
                 )
 
     def _farthest_member_from_centre(self, u: Floats) -> Floats:
-        """Return the farthest point of the set from its centre in the direction u.
-
-        It is found by bisection.
-        """
+        """Return the farthest point of the set from its centre in the direction u, by bisection."""
         near, far = 0.0, 2.0 * self.diameter_or_one / norm(u)
         for _ in range(20):
             middle = 0.5 * (near + far)
@@ -196,7 +193,7 @@ class SetChecks(SetSampler):
         return f"no answer of {looked} lies between members{self._remark_on_undeclared_polytope()}"
 
     def _remark_on_undeclared_polytope(self) -> str:
-        """Return a remark if a set seems to be a polytope but does not declare it, else ""."""
+        """Return a hint if a set seems to be a polytope but does not declare it, else ""."""
         few = len(self.member_rows)
         if getattr(self.body, "polytope", False) or 2 * few > self.found_member_count:
             return ""
@@ -206,7 +203,7 @@ class SetChecks(SetSampler):
         )
 
     def _vertices_and_members_near_minimal(self, g: Floats) -> list[Floats]:
-        """Return vertices and known points of the set that nearly minimise <g, x>."""
+        """Return vertices and known points x of the set that nearly minimise <g, x>."""
         tilts = 1e-6 * max(norm(g), 1e-3) * self.rng.standard_normal((4, *self.shape))
         near = [as_dense_array(self.body.lo(g + tilt)) for tilt in tilts]
         values = self.member_rows @ g.ravel()
@@ -223,14 +220,14 @@ class SetChecks(SetSampler):
             y = v + (_BEYOND * self.diameter_or_one / far) * (v - w)
             if self.contains(y):
                 raise CheckFailed(
-                    f"{statement} to be a vertex, which lies between no two members",
-                    f"{format_brief(v)}, which lies between w and y",
+                    f"{statement} must be a vertex, which lies between no two points of the set",
+                    f"it is {format_brief(v)}, which lies between w and y",
                     {**arguments, "w": w, "y": y},
                     locate_methods(self.body, verb, "contains"),
                 )
 
     def check_lo_pure_and_scale_invariant(self) -> str:
-        """Check that lo(g) leaves g unchanged and depends only on the direction of g.
+        """Check that lo(g) leaves g unchanged and is as good if g is multiplied by a factor.
 
         Also check that later calls do not overwrite earlier results.
         """
@@ -238,10 +235,10 @@ class SetChecks(SetSampler):
             copy = g.copy()
             recomputed = as_dense_array(self.body.lo(copy))
             if not np.array_equal(copy, g):
-                raise CheckFailed("lo to leave g unchanged", "it changes g in place", {"g": g})
+                raise CheckFailed("lo must not change g", "it changes g in place", {"g": g})
             if not np.array_equal(recomputed, v):
                 raise CheckFailed(
-                    "the same vertex in each call of lo(g)",
+                    "lo(g) must return the same vertex in each call",
                     f"{format_brief(recomputed)} after {format_brief(v)}: is an array reused?",
                     {"g": g},
                 )
@@ -249,7 +246,7 @@ class SetChecks(SetSampler):
                 w = as_dense_array(self.body.lo(factor * g))
                 if abs(float(np.vdot(g, w - v))) > self._rounding_allowance(g):
                     raise CheckFailed(
-                        f"lo({factor:g} g) to be as good as lo(g)",
+                        f"lo({factor:g} g) must be as good as lo(g)",
                         f"<g, .> = {format_brief(float(np.vdot(g, w)))} instead of "
                         f"{format_brief(float(np.vdot(g, v)))}",
                         {"g": g},
@@ -257,32 +254,30 @@ class SetChecks(SetSampler):
         return "g stays unchanged; neither its norm nor earlier calls change the answer"
 
     def check_minimum(self) -> str:
-        """Check that the interval minimum(g) contains the smallest known <g, x>."""
+        """Check that the interval minimum(g) contains the least <g, x> over known points x."""
         for g, v in self.answers:
             lower, upper = self.body.minimum(g)
             reached, allowed = float(np.vdot(g, v)), self._rounding_allowance(g)
             other_lower = float((self.member_rows @ g.ravel()).min())
             if not lower - allowed <= reached or not lower <= upper + allowed:
-                statement = (
-                    f"a lower end of minimum(g) at most <g, lo(g)> = {format_brief(reached)}"
-                )
+                statement = f"minimum(g) must start at most at <g, lo(g)> = {format_brief(reached)}"
             elif upper > reached + allowed + 1e-2 * abs(reached) or lower > other_lower + allowed:
-                statement = f"minimum(g) to bracket the least product, {format_brief(min(reached, other_lower))}"  # noqa: E501
+                statement = f"minimum(g) must contain the least <g, x>, {format_brief(min(reached, other_lower))}"  # noqa: E501
             else:
                 continue
             points = locate_methods(self.body, "minimum", "lo")
             raise CheckFailed(
                 statement, f"({format_brief(lower)}, {format_brief(upper)})", {"g": g}, points
             )
-        return f"brackets the least product in {len(self.answers)} directions"
+        return f"contains the least <g, x> for {len(self.answers)} directions g"
 
     def check_membership(self) -> str:
-        """Check that `contains` accepts mixtures of points, and rejects outer and NaN points."""
+        """Check that `contains` accepts mixtures of known points, but not outer or NaN points."""
         for _ in TimeLimit(SECONDS).rounds(60):
             x = self.random_member()
             if not self.contains(x):
                 raise CheckFailed(
-                    "a mixture of members to be in the set", "contains(x) is False", {"x": x}
+                    "mixtures of points of the set must be in it", "contains is False", {"x": x}
                 )
         for _, v in self.answers[:60]:
             away = v - self.centre
@@ -291,7 +286,7 @@ class SetChecks(SetSampler):
             y = self.centre + (1.0 + 0.01) * away
             if self.contains(y):
                 raise CheckFailed(
-                    "a point 1 % farther from the centre than a vertex to be outside",
+                    "points 1 % farther from the centre than a vertex must be outside the set",
                     "contains(x) is True",
                     {"v": v, "x": y},
                     locate_methods(self.body, "contains", "lo"),
@@ -299,14 +294,14 @@ class SetChecks(SetSampler):
         bad = self.centre.copy()
         bad.ravel()[0] = math.nan
         if self.contains(bad):
-            raise CheckFailed("a point with NaN to be outside", "contains(x) is True", {"x": bad})
+            raise CheckFailed("contains must reject NaN", "contains(x) is True", {"x": bad})
         far = self.centre + 1e3 * self.diameter_or_one
         if self.contains(far):
-            raise CheckFailed("a far point to be outside", "contains(x) is True", {"x": far})
+            raise CheckFailed("far points must be outside", "contains(x) is True", {"x": far})
         return "mixtures are in the set; points beyond vertices, or not finite, are not"
 
     def check_random_vertices(self) -> str:
-        """Check that random vertices lie between no two points of the set, and that they differ.
+        """Check that random vertices differ, and that none lies between two points of the set.
 
         Also check that equal seeds give equal vertices.
         """
@@ -316,25 +311,25 @@ class SetChecks(SetSampler):
         vertices = [self.draw_vertex(rng) for _ in TimeLimit(SECONDS).rounds(30)]
         for v in vertices:
             if v.shape != self.shape or not self.contains(v):
-                raise CheckFailed("a random vertex to be in the set", format_brief(v), {"v": v})
+                raise CheckFailed("random vertices must be in the set", format_brief(v), {"v": v})
             rest = [w for _, w in self.answers[:10]] + vertices[:10]
             self._check_between(v, rest, "a random vertex", {}, "random_vertex")
         rng = np.random.default_rng(3)
         recomputed = [self.draw_vertex(rng) for _ in vertices]
         if not np.array_equal(recomputed, vertices):
-            raise CheckFailed("the same vertices from the same stream", "they differ")
+            raise CheckFailed("equal seeds must give equal vertices", "they differ")
         if (
             len(self.member_rows) > 2
             and len(vertices) > 5
             and not np.ptp(np.array(vertices), axis=0).any()
         ):
-            raise CheckFailed("different vertices", f"the same vertex {len(vertices)} times")
+            raise CheckFailed("random vertices must differ", f"{len(vertices)} equal ones")
         return f"{len(vertices)} drawn"
 
     def check_diameter(self) -> str:
-        """Check that no two points of the set are farther apart than its diameter.
+        """Check that no two points of the set are farther apart than its stated diameter.
 
-        If the diameter is declared exact, two points must nearly attain it.
+        If the set declares its diameter exact, two points must nearly attain it.
         """
         D, best, pair = float(self.body.diameter), 0.0, (self.centre, self.centre)
         for k in TimeLimit(SECONDS).rounds(40):
@@ -359,14 +354,14 @@ class SetChecks(SetSampler):
         v, w = pair
         if best > D * (1.0 + 1e-9):
             raise CheckFailed(
-                f"no two members to be farther apart than diameter = {format_brief(D)}",
-                f"two members at distance {format_brief(best)}",
+                f"no two points of the set may be farther apart than diameter = {format_brief(D)}",
+                f"two points at distance {format_brief(best)}",
                 {"v": v, "w": w},
             )
         exact = getattr(self.body, "diameter_is_exact", True)
         if exact and best < 0.99 * D:
             raise CheckFailed(
-                f"two members at distance diameter = {format_brief(D)}, as it is declared exact",
+                f"two points must have distance diameter = {format_brief(D)}, declared exact",
                 f"at most {format_brief(best)}: set diameter_is_exact = False if it is a bound",
                 {"v": v, "w": w},
             )
@@ -374,14 +369,14 @@ class SetChecks(SetSampler):
         norms = np.sqrt((self.member_rows**2).sum(axis=1))
         if not norms.max() <= largest * (1.0 + 1e-9):
             x = self.member_rows[int(np.argmax(norms))].reshape(self.shape)
-            statement = f"no member with a norm above max_norm = {format_brief(float(largest))}"
+            statement = f"no norm may exceed max_norm = {format_brief(float(largest))}"
             raise CheckFailed(
                 statement, format_brief(norm(x)), {"x": x}, locate_methods(self.body, "max_norm")
             )
         return f"{format_brief(D)}; largest distance found: {format_brief(best)}"
 
     def _projection_inputs(self) -> Iterator[Floats]:
-        """Yield points to project: in the set, near it and far from it, with special entries."""
+        """Yield points to project: in the set, near it, far from it, and special arrays."""
         root = math.sqrt(self.centre.size)
         for k in range(40):
             size = 10.0 ** self.rng.uniform(-2.0, 1.0) * self.diameter_or_one
@@ -399,7 +394,7 @@ class SetChecks(SetSampler):
             except Exception as error:
                 raise CheckSkipped(f"the set has no projection: {error}") from error
             raise CheckFailed(
-                "`project` to raise, as has_projection is False", "it returns a point"
+                "project must raise, as has_projection is False", "it returns a point"
             )
         looked = 0
         points = list(self._projection_inputs())
@@ -408,16 +403,16 @@ class SetChecks(SetSampler):
             before, p = y.copy(), body.project(y)
             point = {"y": before, "project(y)": p}
             if not np.array_equal(before, y):
-                raise CheckFailed("project to leave y unchanged", "it changes y in place", point)
+                raise CheckFailed("project must not change y", "it changes y in place", point)
             if p.shape != self.shape or not self.contains(p, 1e-7):
                 raise CheckFailed(
-                    "project(y) to be in the set",
+                    "project(y) must be in the set",
                     "it is outside",
                     point,
                     locate_methods(body, "project", "contains"),
                 )
             if self.contains(before, 0.0) and not norm(p - y) <= _RELATIVE * self.diameter_or_one:
-                raise CheckFailed("a member to be its own projection", "another point", point)
+                raise CheckFailed("project(y) must be y in the set", "another point", point)
             against = as_dense_array(body.lo(p - y))
             for x in (against, *(row.reshape(self.shape) for row in self.member_rows[:50])):
                 excess = float(np.vdot(y - p, x - p))
@@ -426,8 +421,8 @@ class SetChecks(SetSampler):
                     > _RELATIVE * (norm(y - p) + 1e-3 * self.diameter_or_one) * self.diameter_or_one
                 ):
                     raise CheckFailed(
-                        "<y - p, x - p> <= 0 for p = project(y) and each member x",
-                        f"{format_brief(excess)}: points between project(y) and x are nearer to y",
+                        "<y - p, x - p> must be <= 0 for p = project(y) and all x in the set",
+                        f"{format_brief(excess)}, so points between p and x are nearer to y than p",
                         {**point, "x": x},
                     )
             looked += 1

@@ -16,19 +16,19 @@ from pfbench.oracles import Ledger
 from pfbench.runs.loop.steps import Steps
 
 MAX_STATES = 40
-"""Number of recorded iterations; an endless method is stopped there."""
+"""Maximum number of recorded iterations, at which a run of an endless method is stopped."""
 
 _SECONDS, _FEWEST = 0.3, 3
-"""Seconds and iterations after which the first run is stopped, once both are exceeded."""
+"""Seconds and iterations after which the first run is stopped: once both are exceeded."""
 
 CALLS = Budget(sfo=10**6, lo=10**4, po=10**4, fv=10**6, hvp=10**6)
-"""Budget of one run."""
+"""Oracle calls after which a recorded run is stopped."""
 
 
 def follow_guarded(
     problem: Any, algorithm: Any, *, seed: int = 0, budget: Budget = CALLS, **options: Any
 ) -> Steps:
-    """Return an iterator over the steps of a run, whose oracles record private accesses.
+    """Return an iterator over the steps of a run, which records reads of private attributes.
 
     Other options are those of `Steps`.
     """
@@ -105,7 +105,7 @@ class RunRecords:
         wrap_backend: Callable[[Any], Any] = lambda backend: backend,
         algorithm: Any = None,
     ) -> RunRecord:
-        """Run the algorithm, and return its record.
+        """Run the algorithm, and return the record of the run.
 
         The run has at most as many iterations as the first run.
         """
@@ -117,7 +117,7 @@ class RunRecords:
         try:
             for state in islice(run.states, self.max_states):
                 if not isinstance(state, State):
-                    raise CheckFailed("it to yield a State", f"a {type(state).__name__}")
+                    raise CheckFailed("run must yield States", f"a {type(state).__name__}")
                 states.append(_copy_state(state))
                 counts.append(ledger.counts())
                 if len(states) == 1:  # in which loops are compiled
@@ -129,7 +129,7 @@ class RunRecords:
         return RunRecord(tuple(states), tuple(counts), ledger.counts(), bool(ledger.end_reason))
 
     def record_run_as_long_as(self, other: "RunRecords") -> RunRecord:
-        """Return the record of a run with seed 0 that is as long as the first run of `other`."""
+        """Record a run with seed 0 that has as many iterations as the first run of `other`."""
         self._seed_zero_run, self.max_states = other.seed_zero_run, other.max_states
         return self.record_run()
 
@@ -148,7 +148,7 @@ def _copy_state(state: State) -> State:
 
 
 def gradient_entries(x: Point) -> Any:
-    """Return the entries of a point at which the gradient is defined.
+    """Return the entries of a point for which the gradient has an entry.
 
     These are all entries of an array, or the observed entries of a factored matrix.
     """

@@ -34,7 +34,7 @@ _BUNDLE = _codes(Oracles, bundle.CountedHessian, bundle.CountedTable)
 
 
 class UncountedCallDetector:
-    """Context manager that records calls of a problem or set that bypass its counting oracles.
+    """Context manager that records calls of problem or set methods that no counter counts.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class UncountedCallDetector:
                 )
 
     def _identify_call(self, frame: FrameType, caller: FrameType) -> str:
-        """Return the name of the called oracle or compiled loop, or "" for any other function."""
+        """Return the name of the called oracle or compiled loop, or "" for other functions."""
         code = frame.f_code
         if code.co_name in _ORACLES and code.co_argcount:
             owner = frame.f_locals.get(code.co_varnames[0])
@@ -101,7 +101,7 @@ class UncountedCallDetector:
 
 
 class PrivateAccessRecordingOracles(Oracles):
-    """Oracles that record which of their private attributes user code reads.
+    """Oracles that record which of their private attributes the tested code reads.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ PrivateAccessRecordingOracles.__name__ = (
 def guard_oracles(
     problem: Problem, backend: Any, ledger: Ledger | None = None
 ) -> PrivateAccessRecordingOracles:
-    """Return oracles of a backend that record reads of their private attributes."""
+    """Wrap a backend in counting oracles that record reads of their private attributes."""
     form = infer_format(problem.start(), problem.name)
     return PrivateAccessRecordingOracles(backend, ledger or Ledger(), problem.set.diameter, form)
 
@@ -163,12 +163,12 @@ def refuse_uncounted_calls(
     detector, accessed_privates
         The recorded calls and attributes.
     tallied_counts, ledger_counts
-        Counts of the computations, and counts of the ledger.
+        Oracle calls that were actually made, and those that the ledger counted.
     """
     if detector.uncounted_calls:
         (requested, line), times = next(iter(detector.uncounted_calls.items()))
         raise CheckFailed(
-            "every oracle call to go through `ask`, which counts it",
+            "every oracle call must go through `ask`, which counts it",
             f"it calls {requested} directly, {times} times: use `ask` instead",
             {},
             (line,),
@@ -176,23 +176,20 @@ def refuse_uncounted_calls(
     if accessed_privates:
         name, line = next(iter(accessed_privates.items()))
         raise CheckFailed(
-            "it to use only the oracles of `ask`, n and D, and no private attribute",
+            "the code may use only n, D and the oracles of `ask`, and no private attribute",
             f"it reads ask.{name}",
             {},
             (line,),
         )
     if ledger_counts != tallied_counts:
         raise CheckFailed(
-            f"the ledger to count all computations, {format_counts(tallied_counts)}",
+            f"the ledger must count all oracle calls, {format_counts(tallied_counts)}",
             format_counts(ledger_counts),
         )
 
 
 class NegatedBackend(OverriddenOracles):
-    """Oracles that answer for -f in place of f.
-
-    Every run that depends on the answers changes.
-    """
+    """Oracles that answer for -f in place of f, which changes each run that depends on them."""
 
     def __getattr__(self, name: str) -> Any:
         result = super().__getattr__(name)
@@ -202,7 +199,7 @@ class NegatedBackend(OverriddenOracles):
 
 
 class _NegatedObject(OverriddenOracles):
-    """Component Hessians or table of gradients of -f."""
+    """Component Hessians, or a table of gradients, that answer for -f in place of f."""
 
     def __getattr__(self, name: str) -> Any:
         result = super().__getattr__(name)

@@ -1,4 +1,4 @@
-"""Check that a run is the same in other units: on lambda f(x/mu), from mu x_0.
+"""Check that a run is the same in other units, i.e. on lambda f(x/mu), started at mu x_0.
 
 The parameters are scaled accordingly. If the run changes, the algorithm contains an absolute
 number: a tolerance, a step or a constant with a unit.
@@ -26,18 +26,18 @@ from pfbench.verification.subject import instantiate_with_accepted_parameters
 from pfbench.verification.units import NUMBER, ONE, Scaling, Unit
 
 SCALINGS = (Scaling(f=2.0**-30), Scaling(f=2.0**30), Scaling(x=2.0**-20), Scaling(x=2.0**20))
-"""Scalings large enough to cross any tolerance of a run: powers of four, which have exact roots."""
+"""Scalings that cross any tolerance of a run: powers of four, whose square roots are exact."""
 
 _TRIED, _SECONDS = 30, 2.0
-"""Maximum number of combinations of units, and seconds after which none is started."""
+"""Maximum number of combinations of parameter units, and seconds after which none is started."""
 
 _CLOSE = 1e-9
 
 _EPSILON = 0.1
-"""Accuracy of a schedule that is run."""
+"""Accuracy for which a schedule is instantiated and run."""
 
 _LARGEST = 10_000
-"""Largest integer parameter of a schedule that is run, once the lengths of a run are reduced."""
+"""Largest integer parameter with which a schedule is run, once its run lengths are reduced."""
 
 
 def check_unit_invariance(runs: RunRecords) -> str:
@@ -54,18 +54,18 @@ def check_unit_invariance(runs: RunRecords) -> str:
         If no combination of units leaves the run unchanged, or points are not arrays.
     """
     if not isinstance(runs.problem.start(), np.ndarray):
-        raise CheckSkipped("it is checked only for points that are arrays")
+        raise CheckSkipped("units are checked only for points that are arrays")
     location = tuple(find_absolute_numbers(type(runs.algorithm)))
     with np.errstate(all="ignore"):  # in the wrong units a run may diverge
         return _check_runs_in_other_units(runs, location)
 
 
 def _check_runs_in_other_units(runs: RunRecords, absolute_number_lines: Sequence[str]) -> str:
-    """Return the observation of `check_unit_invariance` as text; raise its exceptions."""
+    """Run the comparisons of `check_unit_invariance`, with its result and its exceptions."""
     compare_schedules = scheduled = _compare_schedules(runs)
     if compare_schedules:
         raise CheckFailed(
-            "the same run in other units of f and x", compare_schedules, {}, absolute_number_lines
+            "units must not change the run", compare_schedules, {}, absolute_number_lines
         )
     patience = TimeLimit(_SECONDS)
     for units in itertools.islice(_iterate_unit_choices(runs.algorithm), _TRIED):
@@ -87,7 +87,7 @@ def _check_runs_in_other_units(runs: RunRecords, absolute_number_lines: Sequence
 
 
 def check_schedule_units(runs: RunRecords) -> str:
-    """Check that a schedule scales with the units of f and x.
+    """Check that each parameter of a schedule scales with the units of f and x.
 
     Its integers must be unchanged, and its real parameters must scale by a power.
 
@@ -110,16 +110,16 @@ def check_schedule_units(runs: RunRecords) -> str:
         return homogeneity.description
     if homogeneity.normalised or not homogeneity.always:
         raise CheckSkipped(
-            f"it is not homogeneous: {homogeneity.description}. {homogeneity.normalised}".strip()
+            f"not homogeneous: {homogeneity.description}. {homogeneity.normalised}".strip()
         )
     raise CheckFailed(
-        "each parameter to scale by one power (or a reason in `scale_dependence`)",
+        "each parameter must scale by one power (or `scale_dependence` must give a reason)",
         homogeneity.description,
     )
 
 
 def _compare_schedules(runs: RunRecords) -> str | None:
-    """Return text on how a run with scheduled parameters differs in other units.
+    """Return a text on how a run with the schedule's parameters differs in other units.
 
     Return "" if it does not, and None if there is no suitable schedule.
     """
@@ -156,7 +156,7 @@ def _compare_schedules(runs: RunRecords) -> str | None:
 def _compare_scaled_run(
     runs: RunRecords, make_algorithm: Callable[[Scaling], Any], scaling: Scaling
 ) -> str:
-    """Return text on how an algorithm's run differs in other units, or "" if it does not."""
+    """Return a text on how an algorithm's run differs in other units, or "" if it does not."""
     try:
         other = RunRecords(
             make_algorithm(scaling), RescaledProblem(runs.problem, scaling)
@@ -167,7 +167,7 @@ def _compare_scaled_run(
 
 
 def _rescale_parameters(algorithm: Any, units: Mapping[str, Unit], scaling: Scaling) -> Any:
-    """Return a copy of an algorithm whose parameters are in other units."""
+    """Return a copy of an algorithm whose parameters are converted to other units."""
     changed = {
         name: value * scaling.factor(units[name])
         for name, value in get_parameters(algorithm).items()
@@ -182,19 +182,19 @@ def _rescale_parameters(algorithm: Any, units: Mapping[str, Unit], scaling: Scal
 
 def _describe_run_difference(first: RunRecord, other: RunRecord, scaling: Scaling) -> str:
     if len(first.states) != len(other.states):
-        return f"{scaling}: it makes {len(other.states)} iterations, not {len(first.states)}"
+        return f"{scaling}: the run has {len(other.states)} iterations, not {len(first.states)}"
     pairs = zip(first.states, other.states, strict=True)
     for k, (state, two) in enumerate(pairs):
         if first.counts[k] != other.counts[k]:
-            return f"{scaling}: its calls differ at iteration {k + 1}"
+            return f"{scaling}: the oracle calls differ at iteration {k + 1}"
         size = float(np.abs(state.x).max(initial=0.0)) + float(np.abs(first.states[0].x).max())
         if not float(np.abs(two.x / scaling.x - state.x).max(initial=0.0)) <= _CLOSE * size:
-            return f"{scaling}: it deviates from iteration {k + 1}"
+            return f"{scaling}: the iterates differ from iteration {k + 1} on"
     return ""
 
 
 def _iterate_unit_choices(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
-    """Yield possible units of an algorithm's parameters as dicts by name.
+    """Yield possible units of an algorithm's parameters, as dicts by parameter name.
 
     Parameters that are missing in a dict are dimensionless.
     """
@@ -208,7 +208,7 @@ def _iterate_unit_choices(algorithm: Any) -> Iterator[Mapping[str, Unit]]:
 
 
 def find_absolute_numbers(kind: type) -> Iterator[str]:
-    """Yield the location, method and value of each float below 0.1 in the code of a class."""
+    """Yield location, method and value of each positive float below 0.1 in the code of a class."""
     for name, method in vars(kind).items():
         function = getattr(method, "__func__", method)
         if not inspect.isfunction(function):

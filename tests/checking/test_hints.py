@@ -47,7 +47,7 @@ def test_a_saturated_loss_is_not_accused_and_remarked_on():
     """Two underflows were compared relatively, and the components called no gradients."""
     looked = found(Unscaled(), "components")
     assert looked.status == "passed"
-    assert "scale the columns, or the loss is saturated" in looked.observed
+    assert "scale the columns, or perhaps the loss is saturated" in looked.observed
     assert "in scale" not in found(Quadratic(), "components").observed
 
 
@@ -140,4 +140,4 @@ def test_a_set_with_few_vertices_is_asked_whether_it_is_a_polytope(body, said):
 
 def test_a_linear_minimisation_that_is_nan_at_0_is_named():
     looked = found(NoneAtZero(), "lo answers")
-    assert (looked.status, looked.expected) == ("failed", "lo(0) to be a finite vertex")
+    assert (looked.status, looked.expected) == ("failed", "lo(0) must be a finite vertex")

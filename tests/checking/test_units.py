@@ -104,7 +104,7 @@ class Picky(Plain):
 def test_an_absolute_tolerance_is_found(method):
     run, schedule = found(method)
     assert run.status == "failed"
-    assert "f by 2^-30: it makes" in run.observed
+    assert "f by 2^-30: the run has" in run.observed
     line = inspect.getsourcelines(method)[1]
     numbers = [int(one.split(":")[1].split()[0]) for one in run.location]
     assert numbers
