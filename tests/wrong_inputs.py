@@ -259,7 +259,7 @@ OWN = {
     "falsify no-claim": "unknown claim 'no-claim'",
     "falsify --seconds 0 no-claim": "--seconds=0.0 must be greater than 0",
     "falsify --family cube no-claim": "choose one of",
-    "falsify shen2019-count-sg --jobs 0": "only bounds and error laws are searched",
+    "falsify shen2019-count-sg --jobs 0": "only bounds and error laws can be searched",
     "falsify shen2019-count-sg --replay nowhere.json": "cannot be read",
     "faults no-claim": "unknown claim 'no-claim'",
     "power no-claim": "unknown claim 'no-claim'",

@@ -1,4 +1,4 @@
-"""Tests of the literature's claims, with verdicts and their evidence.
+"""Tests of the literature's claims, which give verdicts and their evidence.
 
 This package exports the classes that a theorem's file needs: the claim, the argument of its check,
 and the result. Decisions from measurements are in `statistics`, helpers for the examination of

@@ -123,7 +123,7 @@ class Claim:
 
     def __post_init__(self) -> None:
         if not callable(self.check):
-            raise InputError(f"the check of {self.name} must be a function of a trial.")
+            raise InputError(f"the check of the claim {self.name} must be a function of a trial.")
         kind = self.kind or getattr(self.check, "kind", "")
         instances = (self.instances,) if isinstance(self.instances, str) else self.instances
         created = tuple(map(make_instance, instances))
@@ -176,7 +176,7 @@ class Mutant:
 
     @classmethod
     def from_variant(cls, name: str, algorithm: Any, *expected: Claim) -> Self:
-        """Return a mutant whose faulty algorithm is passed as a class or an object."""
+        """Return a mutant from a faulty algorithm, a class or an object."""
         return cls(name=name, subject=Subject(algorithm), expected_claims=expected)
 
     @classmethod
@@ -200,7 +200,7 @@ class Mutant:
 
     @classmethod
     def from_oracles(cls, name: str, oracles: Callable[[Any], Any], *expected: Claim) -> Self:
-        """Return a mutant whose oracles are made faulty by a wrapper."""
+        """Return a mutant of oracles, from a wrapper that makes them faulty."""
         return cls(name=name, subject=Subject(oracles=oracles), expected_claims=expected)
 
     @property
@@ -220,7 +220,7 @@ class Mutant:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Erratum:
-    """Statement of a paper that is wrong, damaged or ambiguous as printed or as read in a copy.
+    """Statement of a paper that is wrong, damaged or ambiguous, as printed or as read in a copy.
 
     Attributes
     ----------
@@ -254,7 +254,7 @@ class Erratum:
 
     @property
     def ruling(self) -> str:
-        """Conclusion about the statement, a key of `CONCLUSIONS`; "wrong" without a dossier."""
+        """Conclusion about the statement, a key of `CONCLUSIONS`; without a dossier, "wrong"."""
         return "wrong" if self.dossier is None else self.dossier.conclusion
 
     @property
@@ -271,7 +271,7 @@ class Erratum:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Paper:
-    """Key and title of a paper, with its claims, mutants and errata."""
+    """Claims, mutants and errata of a paper, with the paper's key and title."""
 
     key: str
     title: str

@@ -54,7 +54,7 @@ class ExaminationEvidence:
 
 
 def compare_ratios(printed: float, corrected: float, **numbers: float) -> ExaminationEvidence:
-    """Return the evidence that two ratios of measured value to bound give on an erratum.
+    """Return the evidence on an erratum from the ratios measured/bound of the two statements.
 
     A bound holds if its ratio is at most 1.
     """

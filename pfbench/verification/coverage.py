@@ -55,7 +55,7 @@ class CoveredSizes:
         self.work += measured + _ENTRY * d * sum(tally.charged)
 
     def reset(self, sizes: "CoveredSizes") -> None:
-        """Set all sizes to those of another object."""
+        """Set all sizes to those of another object, e.g. of a copy made earlier."""
         for field in fields(self):
             setattr(self, field.name, getattr(sizes, field.name))
 

@@ -65,7 +65,7 @@ class Complexity:
         return criterion == self.criterion or (self.criterion, criterion) in _FACTORS
 
     def convert(self, criterion: str) -> "Complexity":
-        """Return the complexity under another stationarity criterion."""
+        """Convert the complexity to another stationarity criterion."""
         factor = 1.0 if criterion == self.criterion else _FACTORS[self.criterion, criterion]
         orders = {kind: ComplexityOrder(o.eps * factor, o.n) for kind, o in self.orders.items()}
         return Complexity(self.method, criterion, orders)
@@ -82,7 +82,7 @@ def complexity(method: str, criterion: str, **orders: tuple[float, float] | floa
 
 @dataclass(frozen=True)
 class WinnerByCriterion:
-    """Published comparison of two methods whose winner depends on the stationarity criterion.
+    """Comparison of two methods in a paper whose winner depends on the stationarity criterion.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class WinnerByCriterion:
 def find_winner_by_criterion(
     comparison: str, a: Complexity, b: Complexity, count: str
 ) -> WinnerByCriterion | None:
-    """Return the winners of a published comparison under each criterion.
+    """Return the winners of a paper's comparison of methods a and b under each criterion.
 
     Return None if the published winner also wins under each common criterion.
     """
@@ -114,7 +114,7 @@ def find_winner_by_criterion(
 
 
 def _winner(a: Complexity, b: Complexity, count: str) -> str:
-    """Return the name of the method with the lower order in eps, then in n, or "equal"."""
+    """Return the method with the lower order in 1/eps, then in n, or "equal" if both are equal."""
     order, other = a.orders[count], b.orders[count]
     if order == other:
         return "equal"

@@ -16,7 +16,7 @@ from pfbench.verification.user_claims import import_module_file
 
 
 class NotDescribable(Exception):
-    """Exception raised if a part has no complete description, e.g. an array or a lambda."""
+    """Exception raised if a part of an object has no complete description, e.g. a lambda."""
 
 
 @dataclass(frozen=True)

@@ -77,12 +77,12 @@ class Dossier:
     def __post_init__(self) -> None:
         check_choice("conclusion", self.conclusion, CONCLUSIONS)
         if not self.quotes and self.conclusion in ("wrong", "unclear"):
-            raise InputError("the conclusion wrong or unclear needs quotes of the paper.")
+            raise InputError("the conclusions wrong and unclear need at least one quote.")
         if not 0 < len(self.derivation) <= MOST_LINES:
-            raise InputError(f"derivation must have 1 to {MOST_LINES} lines.")
+            raise InputError(f"the derivation must have 1 to {MOST_LINES} lines.")
 
     def agrees(self, readings: Mapping[str, bool]) -> bool:
-        """Return whether the conclusion agrees with the results of the tried readings.
+        """Return whether the conclusion agrees with what the tried readings gave.
 
         All readings must have been tried. The conclusion *wrong* requires that no reading makes the
         printed statement right. The conclusion *unclear* requires that one does.

@@ -69,7 +69,7 @@ def fit_rate(
     if not full_list or not all(isinstance(run, Run) for run in full_list):
         raise InputError("runs must be a list of at least one run, as pfbench.solve returns it.")
     if (x is None) == (targets is None):
-        raise InputError("give either x (from run to run) or targets (along each run).")
+        raise InputError("give x, one value per run, or targets along each run, but not both.")
     check_text("measure", measure, "fw_gap")
     check_real("decades", decades, minimum=0.0)
     check_choice("count", count, ("iteration", *COUNTED))
@@ -94,7 +94,7 @@ def fit_rate(
     for seed, cell in cells.items():
         lacking = [position for position in values if position not in cell]
         if lacking:
-            raise InputError(f"no run has seed {seed} and x = {lacking[0]:g}: add it.")
+            raise InputError(f"no run has seed {seed} and x = {lacking[0]:g}: add such a run.")
     table = [[results[position] for position in values] for results in cells.values()]
     return fit_exponent(values, table, least_decades=decades)
 
@@ -117,7 +117,7 @@ def _x(run: Run, x: Any) -> float:
 
 
 def _total_calls(run: Run, count: str) -> float:
-    """Return the total calls of a run; infinite if it reached neither its target nor its end."""
+    """Return the total calls of a run; infinite if it stopped before its target and its end."""
     spent = run.iterations if count == "iteration" else run.counts.as_dict()[count]
     return float(spent) if run.status in (Status.TARGET, Status.FINISHED) and spent else math.inf
 

@@ -70,7 +70,7 @@ Case = Callable[[Scaling], tuple[Any, Any]]
 
 
 def check_claim(claim: Claim) -> Homogeneity:
-    """Check that the formulas of a claim scale with f and x like the bounded quantities."""
+    """Check that the formulas of a claim scale with the units like the bounded quantities."""
     reported = partial(
         Homogeneity, name=claim.name, kind="claim", normalised=claim.scale_dependence
     )
@@ -108,7 +108,10 @@ def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
 
 
 def _describe(subject: str, departure: UnitDeparture | None, unit: Unit) -> tuple[str, bool]:
-    """Return text on a formula's unit or its departure from it, and whether it is homogeneous."""
+    """Describe the unit of a formula, or how the formula departs from that unit.
+
+    Return the text, and whether the formula is homogeneous.
+    """
     return (str(departure), False) if departure else (f"{subject} ({format_unit(unit)})", True)
 
 
@@ -122,7 +125,7 @@ def _check_formulas(claim: Claim) -> Iterator[tuple[str, bool]]:
 def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
     """Yield a description and a result if the claim is about a published schedule.
 
-    The result is whether the schedule is homogeneous.
+    The result is whether the published schedule is homogeneous.
     """
     published = getattr(claim.check, "keywords", {}).get("published")
     if getattr(claim.check, "func", None) is not check_published_schedule or published is None:
@@ -150,7 +153,7 @@ def _compute_printed_schedule(
     unit: Unit,
     scaling: Scaling,
 ) -> Mapping[str, Any]:
-    """Return the published parameters for a request whose numbers are in other units."""
+    """Return the published parameters for a request that is converted to other units."""
     products = {
         name: value * scaling.factor(_parameter_unit(method, name)) if is_float(value) else value
         for name, value in request.parameters.items()
@@ -247,7 +250,7 @@ def _evaluate_law(law: Any, case: Any, problem: Any, scaling: Scaling) -> Any:
 def _make_case_of_scaling(
     trial: Trial, setting: ClaimSetting, problem: Any, parameter_units: Mapping[str, Unit]
 ) -> Case:
-    """Return the function from a scaling to a claim's constants and parameters in those units."""
+    """Return a function that gives a claim's constants and parameters in the units of a scaling."""
     own, units = trial.claim_algorithm if trial.claim.algorithm else None, trial.claim.units
     statement = problem.constants(problem.start())
     existing = statement if setting.constants is None else setting.constants(problem)
@@ -275,7 +278,7 @@ def _make_case_of_scaling(
 
 
 def _unit_choices(trial: Trial, explicit: Mapping[str, Any]) -> Iterator[dict[str, Unit]]:
-    """Yield possible units of a claim's real parameters as dicts by name, the likeliest first.
+    """Yield possible units of a claim's real parameters, as dicts by name, the likeliest first.
 
     A name alone does not determine the unit: a Frank-Wolfe step is dimensionless, a gradient step
     is not.

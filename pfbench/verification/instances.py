@@ -67,15 +67,15 @@ class Instance:
 
     @property
     def varies(self) -> bool:
-        """Whether the problem depends on a random generator or on a free seed."""
+        """Whether the problem depends on a random generator or on a seed that is not fixed."""
         return "rng" in self.parameter_names[:1] or "seed" in self.parameter_names
 
     def build_random(self, rng: np.random.Generator) -> Any:
-        """Build and return the problem; the generator is passed if `build` takes one."""
+        """Build the problem from a random generator, which is passed if `build` takes one."""
         return self(rng) if "rng" in self.parameter_names[:1] else self()
 
     def build_seeded(self, seed: int, **changed: Any) -> Any:
-        """Build and return the problem; a generator or the seed is passed if `build` takes it."""
+        """Build the problem from a seed, which is passed to `build` itself or as a generator."""
         if "rng" in self.parameter_names[:1]:
             return self(np.random.default_rng(seed), **changed)
         return self(**({"seed": seed} if "seed" in self.parameter_names else {}), **changed)
@@ -117,7 +117,7 @@ def with_other_data_seed(instance: Instance, seed: int, name: str) -> Instance:
 
 @dataclass(frozen=True)
 class CatalogueFamily:
-    """Builder of the built-in family of problems with this name."""
+    """Builder of problems of the built-in family with this name."""
 
     name: str
 
@@ -147,7 +147,7 @@ class CatalogueFamily:
 
 @dataclass(frozen=True, eq=False)
 class FixedProblem:
-    """Builder that returns one existing problem."""
+    """Builder that returns one problem, which exists already."""
 
     problem: Any
 

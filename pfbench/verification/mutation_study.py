@@ -84,7 +84,7 @@ class StudiedFault:
 
 @dataclass(frozen=True)
 class DetectionRate:
-    """Number of caught faults, and number of faults that should be caught."""
+    """Number of faults that were caught, and number of faults that should be caught."""
 
     caught: int
     total: int
@@ -114,7 +114,7 @@ def run_mutation_study(
     admissible: Sequence[AdmissibleFault] = (),
     full_size_claim_of: AtSize | None = None,
 ) -> list[StudiedFault]:
-    """Test each fault until a claim catches it, except faults that have no effect.
+    """Test each fault on claims until one catches it; faults without effect are not tested.
 
     The result has one entry for each fault, in order.
 
@@ -165,7 +165,7 @@ def run_mutation_study(
 def _find_equivalences(
     session: Session, faults: Sequence[Fault], full_size_claim_of: AtSize | None
 ) -> list[str]:
-    """Return the kind of equivalence of each fault, or "" if none is found.
+    """Return, for each fault, the kind of its equivalence, or "" if none is found.
 
     Late faults are compared with the correct method in full-size runs.
     """
@@ -185,7 +185,7 @@ def _quickest_first(claims: Sequence[Claim], effort: str) -> list[Claim]:
 def _run_claims_until_caught(
     session: Session, faults: Sequence[Fault], claims: Sequence[Sequence[Claim]]
 ) -> list[list[Verdict]]:
-    """Test each fault on its claims in turn until one catches it; return the verdicts by fault."""
+    """Test each fault on one claim after another until one catches it; return verdicts by fault."""
     verdicts: list[list[Verdict]] = [[] for _ in faults]
     waiting = [k for k in range(len(faults)) if claims[k]]
     while waiting:

@@ -62,14 +62,14 @@ class Verification:
 
 @dataclass(frozen=True)
 class MutantOutcome:
-    """Mutant, and the verdicts of the claims that must catch its fault, in their order."""
+    """Mutant, with the verdicts of those claims that must catch its fault, in their order."""
 
     mutant: Mutant
     verdicts: Sequence[Verdict]
 
     @property
     def catching_verdicts(self) -> tuple[Verdict, ...]:
-        """Verdicts that catch the fault; a killed check does not catch it."""
+        """Verdicts that catch the fault; a check that was killed does not catch it."""
         return tuple(verdict for verdict in self.verdicts if verdict.catches_fault)
 
     def as_json(self) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def scalable_parameters(method: Any) -> list[str]:
 
 
 def _has_implicit_parameter(method: Any, parameter: str) -> bool:
-    """Return whether a method computes this tolerance or curvature itself if it is not set."""
+    """Return whether a method computes this tolerance or curvature itself if it is not stated."""
     return parameter == "curvature" or (parameter == "tolerance" and hasattr(method, "eta"))
 
 
@@ -107,7 +107,7 @@ def make_faulty(method: Any, parameter: str, factor: float) -> Any:
 
 
 def _scale_parameter(algorithm: Any, parameter: str, factor: float) -> Any:
-    """Return the algorithm with a scaled parameter; an integer parameter is rounded."""
+    """Return a copy of the algorithm with a scaled parameter; an integer parameter is rounded."""
     value = getattr(algorithm, parameter)
     if value is None and parameter == "tolerance":
         value = algorithm.eta
@@ -171,7 +171,7 @@ class PowerSearch:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is another factor to try."""
+        """Whether there is another factor to try in the bisection."""
         return self.high - self.low > 1
 
     @property
@@ -191,7 +191,7 @@ class PowerSearch:
 
     @property
     def next_position(self) -> int:
-        """Index in `FACTORS` of the factor to try next; the largest factor is tried first."""
+        """Index in `FACTORS` of the factor to try next, at first the largest one."""
         last = len(FACTORS) - 1
         return last if self.high > last else (self.low + self.high) // 2
 
@@ -208,7 +208,7 @@ class PowerSearch:
         return Mutant(name=name, subject=error, expected_claims=(self.claim,))
 
     def skip_larger_errors(self, lower_effort_search: "PowerSearch") -> None:
-        """Search only errors smaller than those that a search of less effort detects."""
+        """Search only errors smaller than those that the search with less effort detects."""
         self.high = lower_effort_search.high
 
     def record_result(self, is_found: bool) -> None:
@@ -220,7 +220,7 @@ class PowerSearch:
 
 
 def list_searches(claims: Iterable[Claim]) -> list[PowerSearch]:
-    """Return a search for each claim about a method and each scalable parameter of the method."""
+    """Return a search for each claim about a method and each parameter that an error can scale."""
     return [
         PowerSearch(claim, parameter)
         for claim in claims
@@ -230,7 +230,7 @@ def list_searches(claims: Iterable[Claim]) -> list[PowerSearch]:
 
 
 def complete_searches(searches: Sequence[PowerSearch], sessions: Sequence[Session]) -> None:
-    """Run all searches to their end, one bisection step of each at a time.
+    """Complete all searches together: each round makes one bisection step of every open search.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def complete_searches(searches: Sequence[PowerSearch], sessions: Sequence[Sessio
 
 
 def _find_caught_errors(searches: Sequence[PowerSearch], session: Session) -> list[bool]:
-    """Return for each search whether the check detects the next error with the session's seed."""
+    """Return, for each search, whether its check detects the next error with the session's seed."""
     caught = session.catch_mutants([search.next_mutant() for search in searches], search_time_limit)
     for search, outcome in zip(searches, caught, strict=True):
         search.lost_trials += sum(row.lost for row in outcome.verdicts)

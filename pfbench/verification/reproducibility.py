@@ -54,7 +54,7 @@ def check_reproducible(
 
 
 def check_seed_changes_runs(trial: Trial, problem: Problem, algorithm: Algorithm) -> None:
-    """Raise `MethodFailed` if a method creates a random generator and ignores the seed.
+    """Raise `MethodFailed` if a method creates its own random generator and ignores the seed.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def check_seed_changes_runs(trial: Trial, problem: Problem, algorithm: Algorithm
         return
     if len({_run_fingerprint(trial, problem, algorithm, seed) for seed in range(_RUNS)}) == 1:
         raise MethodFailed(
-            "its draws do not depend on the seed, as it creates and seeds a generator, so its law "
+            "the method creates and seeds a generator, so its draws ignore the seed and their law "
             "cannot be tested: draw from rng"
         )
 
@@ -87,7 +87,7 @@ def _run_fingerprint(
 
 
 def _creates_random_generator(kind: type) -> bool:
-    """Return whether the code of a class, or of a function it uses, creates a random generator."""
+    """Return whether the code of a class, or of functions that it uses, creates a generator."""
     return any(_GENERATORS & set(code.co_names) for code in _iterate_reachable_code(kind))
 
 

@@ -30,7 +30,7 @@ _MOST_WORK = 10.0
 
 
 def recheck_inhomogeneous_bound(trial: Trial, evidence: Evidence) -> Evidence:
-    """Return the evidence on a bound after testing it in other units of f and x.
+    """Test an inhomogeneous bound in other units of f and x, too, and return all evidence.
 
     Only bounds that do not scale like the bounded quantity are tested. Such a bound gets the
     verdict *violated* if it fails in other units, else *inconclusive*. A claim whose
@@ -95,7 +95,7 @@ def _unit_of_quantity(trial: Trial, check: Bound) -> Unit | None:
 
 
 def _decide_in_scaled_units(trial: Trial, check: Bound, scaling: Scaling) -> Evidence | None:
-    """Return the evidence on a bound in other units, or None if it cannot be tested in them."""
+    """Test a bound in other units; return the evidence, or None if this is impossible."""
     instances = tuple(_rescale(instance, scaling) for instance in trial.claim.instances)
     settings = {
         label: _rescale_setting(trial, setting, scaling)
@@ -122,7 +122,7 @@ def _rescale(instance: Instance, by: Scaling) -> Instance:
 
 
 def _rescale_quantity(trial: Trial, check: Bound, scaling: Scaling) -> Any:
-    """Return the function that measures the bounded quantity in other units.
+    """Return a function that measures the bounded quantity in other units.
 
     It scales the value of the quantity for the original problem.
     """

@@ -133,7 +133,7 @@ def check_schedule(method: Any) -> Homogeneity | None:
 
 
 def accuracy_unit(method: Any, constants: Constants) -> Unit | None:
-    """Return the unit of the accuracy for which a method's guarantee is homogeneous.
+    """Return the unit of the accuracy with which a method's guarantee is homogeneous.
 
     Return None if there is no guarantee or no such unit.
     """
@@ -170,7 +170,7 @@ class UnitDepartures:
 
     @classmethod
     def merge(cls, departures: Sequence["UnitDepartures"]) -> "UnitDepartures":
-        """Return the joint departures of several accuracies and constants."""
+        """Return the departures of both objects together."""
         return cls(
             real=[text for departures in departures for text in departures.real],
             integers=[text for departures in departures for text in departures.integers],
@@ -182,7 +182,7 @@ class UnitDepartures:
 
 
 def find_departures(make_parameters: Parameters) -> UnitDepartures:
-    """Return descriptions of all parameters that do not scale with their units."""
+    """Return descriptions of all parameters of a schedule that do not scale with their units."""
     departures, base = UnitDepartures(), make_parameters(ONE)
     for name, value in base.items():
         if is_float(value):
@@ -207,7 +207,7 @@ def find_departures(make_parameters: Parameters) -> UnitDepartures:
 
 
 def _schedule_departures(method: Any, unit: Unit) -> UnitDepartures | None:
-    """Return the departures of a schedule from its units for several accuracies and constants.
+    """Return a schedule's departures from its units, for several accuracies and constants.
 
     Return None if the schedule never returns parameters.
     """
@@ -236,6 +236,6 @@ def compute_scaled_schedule(
 
 
 def get_parameters(algorithm: Any) -> Mapping[str, Any]:
-    """Return the parameters of an algorithm by name; without dataclass fields, its attributes."""
+    """Return an algorithm's parameters by name; if it is no dataclass, its attributes."""
     parameters = parameters_of(algorithm) or dict(getattr(algorithm, "__dict__", {}))
     return {k: v for k, v in parameters.items() if isinstance(v, bool | int | float | str | None)}

@@ -94,7 +94,7 @@ def check_published_schedule(trial: Trial, *, published: PublishedSchedule) -> E
         expected = published.schedule(request)
         observed = {name: getattr(scheduled, name) for name in expected if hasattr(scheduled, name)}
         if not observed:
-            raise NotTestable(f"it has none of the parameters {', '.join(expected)}")
+            raise NotTestable(f"the method has none of the parameters {', '.join(expected)}")
         name = f"case {number}, epsilon={request.epsilon:g} n={request.constants.n}"
         parts[name] = _decide_schedule(observed, expected)
         claimed |= {f"{name}: {key}": value for key, value in expected.items() if value is not None}
@@ -105,7 +105,7 @@ def check_published_schedule(trial: Trial, *, published: PublishedSchedule) -> E
 def _check_refused_requests(
     failed: Sequence[tuple[ScheduleRequest, NotTestable]], granted: Sequence[ScheduleRequest]
 ) -> None:
-    """Raise an exception if a schedule fails for a request that it must not refuse.
+    """Raise an exception if a schedule fails for a request that it has no right to refuse.
 
     A schedule may refuse an accuracy that is out of range, or further requested parameters.
 
@@ -136,7 +136,7 @@ def _check_refused_requests(
 
 
 def _is_raised_in_constructor(error: BaseException | None) -> bool:
-    """Return whether the traceback of an error contains a constructor."""
+    """Return whether an error was raised inside a constructor, by its traceback."""
     step = error.__traceback__ if error else None
     while step and step.tb_frame.f_code.co_name not in ("__init__", "__post_init__"):
         step = step.tb_next
@@ -149,7 +149,7 @@ def _request_kind(request: ScheduleRequest) -> tuple[bool, Mapping[str, Any]]:
 
 
 def _make_scheduled(trial: Trial, request: ScheduleRequest) -> Algorithm:
-    """Return the algorithm with the parameters of its theoretical or practical schedule."""
+    """Return the algorithm with the parameters that its theoretical or practical schedule gives."""
     if not request.is_practical:
         return trial.make_scheduled(request.epsilon, request.constants, **request.parameters)
     scheduled: Algorithm = trial.algorithm.practical(

@@ -88,7 +88,7 @@ def examine(erratum: Erratum, effort: str = "quick", seed: int = 0) -> ErratumFi
 
 @dataclass(frozen=True)
 class _Request(Generic[Outcome]):
-    """Cached task, its expected seconds, and functions that convert its outcome to a result."""
+    """Cached task of a session, its expected seconds, and functions that convert its outcome."""
 
     question: CachedTask
     seconds: float
@@ -209,7 +209,7 @@ class Session:
     def _outcomes(
         self, requests: Sequence[_Request[Outcome]], ranks: Sequence[Any] | None = None
     ) -> list[Outcome]:
-        """Return the results of all requests; without ranks, the longest start first."""
+        """Run or load all requests, and return their results; without ranks, longest first."""
         by = ranks or [-request.seconds for request in requests]
         order = sorted(range(len(requests)), key=by.__getitem__)
         results: dict[int, Outcome] = {}
@@ -306,7 +306,7 @@ class Session:
 def search_counterexamples(
     session: Session, verification: Verification, *, includes_catalogue: bool = False
 ) -> Verification:
-    """Return the verdicts, with the worst ratio that a search for counterexamples finds.
+    """Search for counterexamples, and return the verdicts with the worst ratios that were found.
 
     See `add_worst_ratios`. Built-in claims are searched only with `includes_catalogue`.
     """

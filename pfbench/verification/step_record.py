@@ -54,7 +54,7 @@ class StepRecord:
             If the algorithm does not yield `at`.
         """
         if self.state.at is None:
-            raise NotTestable("it does not yield `at`, its estimate's point: use State(x, at)")
+            raise NotTestable("the method does not yield its estimate's point: use State(x, at)")
         return self.state.at
 
     @property
@@ -68,7 +68,7 @@ class StepRecord:
         """
         floats = _floats(self.state.estimate)
         if floats is None:
-            raise NotTestable("it does not yield `estimate`: use State(x, at, estimate)")
+            raise NotTestable("the method does not yield its estimate: use State(x, at, estimate)")
         return floats
 
     @property
@@ -118,7 +118,7 @@ class StepRecorder(ComponentTally):
         self.start_step()
 
     def start_step(self) -> None:
-        """Begin a step: clear the inputs of `lo`, and the number of `value` calls."""
+        """Begin a step: forget the inputs of `lo`, and set the number of `value` calls to 0."""
         self.lo_inputs: list[Any] = []
         self._values = 0
 
@@ -136,11 +136,11 @@ class StepRecorder(ComponentTally):
 def _check_call_limit(call_count: int, subject: str) -> None:
     """Raise `MethodFailed` if a step has made too many calls."""
     if call_count > MAX_CALLS_PER_STEP:
-        raise MethodFailed(f"one of its steps does not end: it has made {call_count} {subject}")
+        raise MethodFailed(f"a step of the method does not end: it made {call_count} {subject}")
 
 
 def _floats(g: Any) -> Floats | None:
-    """Return a gradient as a float64 array, or None if it cannot be converted."""
+    """Convert a gradient to a float64 array; return None if this is impossible."""
     try:
         return None if g is None else np.asarray(g, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Object that a check tests: an algorithm, possibly with edited code, or modified oracles."""
+"""Object that a check tests: an algorithm (perhaps with edited code) or modified oracles."""
 
 import inspect
 import pickle
@@ -32,7 +32,7 @@ class NotTestable(Exception):
 
 
 class SubjectLacksParameter(NotTestable):
-    """Exception raised if the tested algorithm lacks a parameter or schedule that a check sets.
+    """Exception raised if the tested algorithm lacks a parameter or a schedule that a check needs.
 
     It is also raised if the algorithm cannot be instantiated.
     """
@@ -88,11 +88,11 @@ class Subject:
             return compile_fault(self.algorithm)
         except Exception as error:
             raise MethodFailed(
-                f"it cannot be imported ({type(error).__name__}: {error})"
+                f"the faulty method cannot be imported ({type(error).__name__}: {error})"
             ) from error
 
     def problem_under_test(self, problem: Problem) -> Any:
-        """Return the problem, with modified oracles if there are any."""
+        """Return the problem; if the subject has modified oracles, with these."""
         return OverriddenProblem(problem, self.oracles) if self.oracles else problem
 
     def check_importable(self) -> None:
@@ -173,7 +173,7 @@ def _make_edit(source: str, first_line: int, before: str, after: str) -> Edit:
     The source starts at line `first_line` of its file.
     """
     if source.count(before) != 1:
-        raise LookupError(f"{before!r} stands {source.count(before)} times in {source!r}, not once")
+        raise LookupError(f"{before!r} occurs {source.count(before)} times in {source!r}, not once")
     ahead = source[: source.index(before)]
     ends = ahead, ahead + before
     lines = [first_line + text.count("\n") for text in ends]
@@ -182,7 +182,7 @@ def _make_edit(source: str, first_line: int, before: str, after: str) -> Edit:
 
 
 def _pickling_error(part: Any) -> str:
-    """Return text on why a class or object cannot be pickled, or "" if it can be."""
+    """Return a text on why a class or object cannot be pickled, or "" if it can be."""
     try:
         pickle.dumps(part)
     except Exception as error:  # an object may say how it is pickled, and raise anything
@@ -193,7 +193,7 @@ def _pickling_error(part: Any) -> str:
 def instantiate_with_accepted_parameters(
     algorithm: Any, needed: Collection[str] = (), /, **requested: Any
 ) -> Algorithm:
-    """Return the algorithm with those of the requested parameters that it accepts.
+    """Instantiate an algorithm with those of the requested parameters that it accepts.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def instantiate_with_accepted_parameters(
         unknown = " and no ".join(name for name in requested if name not in existing)
         unused = f"; it has no {unknown}, which the claim sets" if unknown else ""
         raise SubjectLacksParameter(
-            f"it cannot be instantiated with the claim's parameters: {error}{unused}"
+            f"the method cannot be instantiated with the claim's parameters: {error}{unused}"
         ) from error
     with_parameters: Algorithm = created
     return with_parameters
@@ -272,14 +272,16 @@ def with_parameters(algorithm: Algorithm, **overrides: Any) -> Algorithm:
         If the algorithm is not a dataclass, or lacks one of these parameters.
     """
     if not is_dataclass(algorithm):
-        raise SubjectLacksParameter("its parameters cannot be changed: make it a dataclass")
+        raise SubjectLacksParameter(
+            "the method's parameters cannot be changed: make it a dataclass"
+        )
     return instantiate_with_accepted_parameters(algorithm, tuple(overrides), **overrides)
 
 
 def make_scheduled(
     algorithm: Any, epsilon: float, constants: Constants, **overrides: Any
 ) -> Algorithm:
-    """Return the algorithm with the parameters that its theorem states for accuracy epsilon.
+    """Instantiate an algorithm with the parameters that its theorem states for accuracy epsilon.
 
     Raises
     ------
@@ -289,7 +291,7 @@ def make_scheduled(
     theory = getattr(algorithm, "theory", None)
     if theory is None:
         raise SubjectLacksParameter(
-            "it has no schedule: define a classmethod theory(epsilon, constants)"
+            "the method has no schedule: define a classmethod theory(epsilon, constants)"
         )
     for name in overrides:
         if name not in select_accepted(algorithm, (*overrides,)):
@@ -300,6 +302,6 @@ def make_scheduled(
         created: Algorithm = theory(epsilon, constants, **overrides)
     except Exception as error:
         raise SubjectLacksParameter(
-            f"its schedule for epsilon={epsilon:g} raises: {str(error).rstrip('.')}"
+            f"the method's schedule for epsilon={epsilon:g} raises: {str(error).rstrip('.')}"
         ) from error
     return created

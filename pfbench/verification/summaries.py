@@ -28,7 +28,7 @@ def summarise_main_numbers(measured: Mapping[str, Any]) -> str:
 
 
 def describe_worst_ratio(measured: Mapping[str, Any]) -> str:
-    """Return the worst ratio of a counterexample search and its location as text, or ""."""
+    """Return the worst ratio that a counterexample search found, and where, as a text; or ""."""
     if "worst ratio" not in measured:
         return ""
     return f"{measured['worst ratio']:.3g} at {measured['worst ratio at']}"
@@ -74,7 +74,10 @@ def _format_highest_ratio(ratios: Mapping[str, float], measured: Mapping[str, An
 
 
 def slack_factor(measured: Mapping[str, Any]) -> float | None:
-    """Return the inverse of the highest ratio of measured value to bound; None without ratios."""
+    """Return the factor by which a bound exceeds the measured value, at the highest ratio.
+
+    Return None without ratios.
+    """
     ratios = [
         value
         for name, value in measured.items()
@@ -84,7 +87,7 @@ def slack_factor(measured: Mapping[str, Any]) -> float | None:
 
 
 def describe_deciding_evidence(measured: Mapping[str, Any], statistic: str) -> str:
-    """Return text on the evidence that could decide an inconclusive user-defined bound.
+    """Return a text on the evidence that could decide an inconclusive user-defined bound.
 
     Parameters
     ----------

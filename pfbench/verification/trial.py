@@ -118,7 +118,7 @@ class Trial:
         return ALGORITHMS[name]
 
     def make(self, **requested: Any) -> Algorithm:
-        """Return the algorithm under test with those of the requested parameters that it accepts.
+        """Instantiate the algorithm under test with the requested parameters that it accepts.
 
         It must accept the parameters that the claim's own algorithm requires. It must also accept
         those whose values would select another method (`kinds`).
@@ -151,7 +151,7 @@ class Trial:
         return result
 
     def make_scheduled(self, epsilon: float, constants: Constants, **overrides: Any) -> Algorithm:
-        """Return the algorithm under test with its theorem's parameters for accuracy epsilon."""
+        """Instantiate the algorithm under test with its schedule for accuracy epsilon."""
         return make_scheduled(self.algorithm, epsilon, constants, **overrides)
 
     def decide_uniform_output(self, problem: Problem | None = None, **overrides: Any) -> Decision:
@@ -290,7 +290,7 @@ class Trial:
                         raise NotEnumerable(words) from error
                     raise _error_type_of_failed_run(problem, True)(words) from error
                 if not isinstance(state, State):
-                    raise MethodFailed(f"it yields a {type(state).__name__}, not a State")
+                    raise MethodFailed(f"the method yields a {type(state).__name__}, not a State")
                 if not form.is_point(state.x):
                     raise MethodFailed(
                         f"it yields {form.describe(state.x)}, but points are {form.points_text}"
@@ -298,7 +298,7 @@ class Trial:
                 _check_counts(ledger.counts_array, recorder)
                 _check_point(problem, state.x)
                 if not all(is_finite(part) for part in (state.at, state.estimate, state.output)):
-                    raise ClaimBroken("it yields a State with NaN or infinite entries")
+                    raise ClaimBroken("the method yields a State with NaN or infinite entries")
                 lo_inputs = tuple(recorder.lo_inputs)
                 step = StepRecord(
                     _copy_state(state), lo_inputs, ledger.counts, before, self.coverage
@@ -351,7 +351,7 @@ def claim_method(claim: Claim) -> Any:
     """
     algorithm = claim.algorithm
     if not algorithm:
-        raise NotTestable("the claim is about no algorithm: state `algorithm`")
+        raise NotTestable("the claim names no algorithm to test: state `algorithm`")
     if isinstance(algorithm, str):
         return find_entry("algorithm", algorithm, ALGORITHMS)
     if not callable(getattr(algorithm, "run", None)):
@@ -376,7 +376,7 @@ def _find_number_index(number: float, numbers: Sequence[float]) -> int:
 
 
 def _error_type_of_failed_run(problem: Problem, has_raised: bool) -> type[Exception]:
-    """Return the exception class for a failed run: `MethodFailed` or `UnsupportedPoints`.
+    """Return the exception class for a run that raised: `MethodFailed` or `UnsupportedPoints`.
 
     On factored matrices, an error is no failure of the method: many methods only support arrays.
     """
@@ -388,7 +388,7 @@ def _error_type_of_failed_run(problem: Problem, has_raised: bool) -> type[Except
 
 
 def _oracles_class(algorithm: Algorithm) -> type[Oracles]:
-    """Return the class of oracles that offers those that an algorithm requires."""
+    """Return a class of oracles that offers exactly those that an algorithm requires."""
     try:
         return oracle_class(algorithm)
     except Exception as error:  # it may compute them of its parameters
@@ -406,7 +406,7 @@ def _check_counts(counts: Sequence[int], tally: ComponentTally) -> None:
     for kind, number, call_count in zip(COUNTED, counts, tally.charged, strict=True):
         if number != call_count:
             raise ClaimBroken(
-                f"it queries outside the ledger: {call_count} {kind.upper()} were made, "
+                f"the method queries outside the ledger: {call_count} {kind.upper()} were made, "
                 f"{number} counted"
             )
 
@@ -414,6 +414,6 @@ def _check_counts(counts: Sequence[int], tally: ComponentTally) -> None:
 def _check_point(problem: Problem, x: Point) -> None:
     """Raise `ClaimBroken` if a point is not finite, or is an array outside the set."""
     if not is_finite(x):
-        raise ClaimBroken("it yields a point that is not finite")
+        raise ClaimBroken("the method yields a point that is not finite")
     if isinstance(x, np.ndarray) and not problem.set.contains(x):
-        raise ClaimBroken("it leaves the feasible set")
+        raise ClaimBroken("the method leaves the feasible set")

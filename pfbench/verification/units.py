@@ -101,7 +101,7 @@ SCALINGS = (
 
 @dataclass(frozen=True)
 class UnitDeparture:
-    """Number that does not scale with its unit, and the change of units that shows this.
+    """Number that does not scale with its unit, with a change of units that shows this.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ def find_departure(
 
 
 def infer_unit(function: Callable[[Scaling], Any]) -> Unit:
-    """Return the unit of a number, inferred from its values under changes of units.
+    """Infer the unit of a number from the number's values under changes of units.
 
     The exponents are rounded to multiples of 1/6.
     """
@@ -249,7 +249,7 @@ def formula(
 
 @dataclass(frozen=True)
 class PowerProduct:
-    """Product of powers of named numbers, as a function; factors without a unit are omitted."""
+    """Product of powers of named numbers, as a function; numbers without a unit are omitted."""
 
     powers: Mapping[str, float]
 
@@ -263,12 +263,12 @@ class PowerProduct:
 
 
 def power_product(unit: Unit, powers: Mapping[str, float], **units: Unit) -> Formula:
-    """Return a product of powers as a formula with the unit that it should have."""
+    """Return a product of powers as a formula, together with the unit that it should have."""
     return formula(PowerProduct(dict(powers)), unit, None, **units)
 
 
 def rescale_constants(constants: Any, scaling: Scaling, units: Mapping[str, Unit]) -> Any:
-    """Return the constants of a claim in other units.
+    """Return the constants of a claim, converted to other units.
 
     If the constants are a single number, its unit is ``units["constants"]``. If they are an object,
     the name of each number determines its unit.
@@ -284,7 +284,7 @@ def rescale_constants(constants: Any, scaling: Scaling, units: Mapping[str, Unit
         return constants * scaling.factor(_find_known_unit("constants", units))
     parts = _numbers_by_name(constants)
     if parts is None:
-        raise InputError(f"constants of type {type(constants).__name__} have no known units")
+        raise InputError(f"the units of constants of type {type(constants).__name__} are not known")
     scaled = {
         name: value * scaling.factor(_find_known_unit(name, {**CONSTANTS, **units}))
         if is_float(value)
@@ -312,5 +312,5 @@ def _find_known_unit(name: str, units: Mapping[str, Unit]) -> Unit:
 
 
 def is_float(value: Any) -> bool:
-    """Return whether a value is a float, which may have a unit; integers have none."""
+    """Return whether a value is a float, which may have a unit, unlike an integer."""
     return isinstance(value, float | np.floating) and not isinstance(value, bool)

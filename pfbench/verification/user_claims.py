@@ -1,4 +1,4 @@
-"""Loading of user-defined claims from a file, or of one name in it."""
+"""Loading of user-defined claims from a file or a module, all of them or those of one name."""
 
 import importlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -49,7 +49,7 @@ def load_claims(reference: str) -> Paper:
 
 @dataclass(frozen=True)
 class UserClaimFile:
-    """File or module of a user that states claims.
+    """User's file or module that states claims.
 
     Attributes
     ----------
@@ -94,11 +94,11 @@ def check_ready(claims: Iterable[Claim], effort: str) -> None:
             raise InputError(f"the claim {claim.name} is refused: {end_sentence(error)}") from error
         except Exception as error:
             words = add_location(f"{type(error).__name__}: {error}", locate_error(error))
-            raise InputError(f"the claim {claim.name} fails with {words}") from error
+            raise InputError(f"the code of the claim {claim.name} raised {words}") from error
 
 
 def split_reference(reference: str) -> tuple[str, str]:
-    """Return the file or module of a reference, and the name in it or ""."""
+    """Split a reference FILE:NAME or MODULE:NAME; return its file or module, and the name or ""."""
     home, _, attribute = reference.rpartition(":")
     if not home or attribute.endswith(".py"):
         home, attribute = reference, ""
@@ -125,7 +125,7 @@ def _names(module: ModuleType) -> list[str]:
 
 
 def collect_paper(values: Iterable[Any]) -> Paper:
-    """Return a paper with the distinct claims, mutants and errata among values, in order."""
+    """Collect the distinct claims, mutants and errata among values in a paper, in order."""
     results: dict[int, Any] = {}
     first: Paper | None = None
     for item in _flatten_statements(values):

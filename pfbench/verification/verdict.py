@@ -209,7 +209,7 @@ def _make_verdict(
 
 
 def _decision_details(claim: Claim, decision: Decision) -> dict[str, Any]:
-    """Return the number of tests of a decision, and the instances where the bound is tight.
+    """Return a decision's number of tests, and the instances on which the bound is tight.
 
     Each instance has its ratio of measured value to bound.
     """
@@ -228,7 +228,7 @@ def _decision_details(claim: Claim, decision: Decision) -> dict[str, Any]:
 
 
 def _complexity_by_criterion(complexity: Complexity | None) -> dict[str, str]:
-    """Return the complexity that a claim states as text, under each stationarity criterion."""
+    """Return the complexity that a claim states, as a text for each stationarity criterion."""
     if complexity is None:
         return {}
     return {
@@ -240,7 +240,7 @@ def _complexity_by_criterion(complexity: Complexity | None) -> dict[str, str]:
 
 
 def as_json_value(value: Any) -> Any:
-    """Return a value as JSON types; infinite numbers and NaN become None."""
+    """Convert a value to JSON types; infinite numbers and NaN become None."""
     if isinstance(value, Mapping):
         return {str(name): as_json_value(item) for name, item in value.items()}
     if isinstance(value, str | bool | int) or value is None:

@@ -86,7 +86,7 @@ def verdict_table(
 def repetition_table(
     seeds: Sequence[int], verifications: Sequence[Verification], command: str
 ) -> str:
-    """Return a Markdown table of repeated verifications: frequency of each verdict by claim."""
+    """Return a Markdown table of repeated verifications: how often each claim got each verdict."""
     counts: dict[str, Counter[str]] = {}
     for done in verifications:
         for row in done.rows:
@@ -155,7 +155,7 @@ def _exponent_lines(row: Verdict) -> Iterator[str]:
 
 
 def matching_claimed_exponent(subject: str, claimed: Mapping[str, Any]) -> str | None:
-    """Return the name of the claimed exponent that shares most words with a measured one.
+    """Return the name of the claimed exponent that shares most words with a measured exponent.
 
     Return None if no exponent is claimed.
     """
@@ -239,7 +239,7 @@ def power_table(searches: Mapping[str, Sequence[PowerSearch]], command: str) -> 
 
 
 def _method_lines(results: Mapping[str, Sequence[PowerSearch]]) -> Iterator[str]:
-    """Yield a table row per method and parameter: the smallest error that any claim detects."""
+    """Yield table rows by method and parameter: the smallest error that any claim detects."""
     everything = [search for searches in results.values() for search in searches]
     for method, parameter in dict.fromkeys(
         (search.claim.method, search.parameter) for search in everything
@@ -262,7 +262,7 @@ def _method_lines(results: Mapping[str, Sequence[PowerSearch]]) -> Iterator[str]
 
 
 def units_table(results: Sequence[Homogeneity], command: str) -> str:
-    """Return a Markdown table of bounds and schedules by homogeneity, failures first.
+    """Return a Markdown table of bounds and schedules: whether each is homogeneous, failures first.
 
     Parameters
     ----------

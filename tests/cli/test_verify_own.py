@@ -118,7 +118,7 @@ def claim(**given):
             "A = claim(check=bound(lambda c, a: a.T, 'value', parameters={'iterations': 3, "
             "'step': 'open-loop'}), algorithm='frank-wolfe', instances='log-cosh')",
             "bad.py",
-            "the parameter T: add it (stated: iterations, step)",
+            "the parameter T: state it, too (stated: iterations, step)",
         ),
         (
             "A = claim(check=bound(lambda c, a: c.delta, 'values', parameters={'iterations': 3, "

@@ -336,5 +336,5 @@ def test_unbiased_estimators_and_a_biased_one():
 
 
 def test_draws_that_cannot_be_enumerated_are_refused():
-    with pytest.raises(InputError, match=r"rng\.normal, which cannot be enumerated"):
+    with pytest.raises(InputError, match=r"enumerated: the method draws with rng\.normal"):
         unbiased(lambda ask, x, rng: rng.normal(size=2))

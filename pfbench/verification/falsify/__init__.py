@@ -1,1 +1,1 @@
-"""Search for counterexamples to stated bounds: search, shrinking, confirmation, scripts."""
+"""Search for counterexamples to stated bounds: find, shrink and confirm them, and write scripts."""

@@ -1,4 +1,4 @@
-"""Confirmation of a candidate: in rationals, else with 50 digits, else by an e-process.
+"""Confirmation of a candidate: in rational numbers, else with 50 digits, else by an e-process.
 
 A candidate is an instance on which a bound seems to fail in floating-point arithmetic.
 """
@@ -39,7 +39,7 @@ _RATIONAL_STEPS, _RATIONAL_NUMBERS = 64, 1000
 
 @dataclass(frozen=True)
 class Confirmation:
-    """Result of an attempt to confirm a candidate.
+    """Result of an attempt to confirm that a candidate violates its bound.
 
     Attributes
     ----------
@@ -57,12 +57,12 @@ class Confirmation:
 
 
 def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> SearchedStatement:
-    """Return the statement with functions that compute with another type of number."""
+    """Return a statement whose functions and method compute with numbers of the type `number`."""
     name, module = statement.claim.name, statement.module
     twin = load_exact_module(module, number)
     claim = next((c for c in collect_paper(vars(twin).values()).claims if c.name == name), None)
     if claim is None:
-        raise Inexact(f"{module.__name__} states no claim {name} at its top")
+        raise Inexact(f"the module {module.__name__} has no claim {name} at its top level")
     if isinstance(claim.algorithm, str):
         home = load_exact_module(sys.modules[statement.method_class.__module__], number)
         claim = replace(claim, algorithm=getattr(home, statement.method_class.__name__))
@@ -73,7 +73,7 @@ def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> 
 def replay_entry(
     statement: SearchedStatement, entry: Entry, number: type[Number], deadline: float
 ) -> tuple[evaluation.Ratio, Any]:
-    """Return the ratio measured/bound on an instance in a type of number, and the problem.
+    """Compute measured/bound on an instance with exact numbers; return the ratio and the problem.
 
     Raises
     ------
@@ -90,16 +90,16 @@ def replay_entry(
     path = prepare_run(exact, problem, entry.T, deadline)
     result = evaluation.evaluate_ratio(path, entry.seed, 0, limit)
     if not isinstance(result.ratio, Number):
-        raise Inexact("the ratio is a float")
+        raise Inexact("the ratio is a float, not an exact number")
     if not problem.has_optimal_minimiser:
-        raise Skip("the minimiser of the instance is not optimal")
+        raise Skip("the stated minimiser of the instance is not optimal")
     return result, problem
 
 
 def confirm_entry(
     statement: SearchedStatement, entry: Entry, deadline: float, mean_test: Any = None
 ) -> Confirmation:
-    """Return the result of an attempt to confirm that a bound is violated on an instance.
+    """Try to confirm that a bound is violated on an instance, and return the result.
 
     The ratio is computed with rationals, or else with 50 digits. `mean_test` requests an e-process
     instead. `mean_test` is a pair: the entropy of the seeds, and the largest number of runs.
@@ -119,9 +119,9 @@ def confirm_entry(
 
 def _confirm_exactly(statement: SearchedStatement, entry: Entry, deadline: float) -> Confirmation:
     if entry.T > _RATIONAL_STEPS or len(list_positions(entry.genome)) > _RATIONAL_NUMBERS:
-        raise Inexact("too many steps or numbers")
+        raise Inexact("the run has too many steps or numbers for exact arithmetic")
     result, problem = replay_entry(statement, entry, RationalOrRoot, deadline)
-    reason = "" if result.ratio > 1 else "the exact ratio is at most 1"
+    reason = "" if result.ratio > 1 else "the exact ratio measured/bound is at most 1"
     record = {"arithmetic": "rational", "ratio_exact": str(result.ratio)}
     return Confirmation(reason, result, record | _list_constants(problem))
 
@@ -149,7 +149,7 @@ def _list_constants(problem: Any) -> dict[str, Any]:
 def _confirm_mean(
     entropy: Any, limit: int, statement: SearchedStatement, entry: Entry, deadline: float
 ) -> Confirmation:
-    """Return the result of an e-process that tests the bound of the mean over runs.
+    """Test the mean over runs against its bound by an e-process, and return the result.
 
     The runs have seeds that the search has not used.
     """
@@ -175,7 +175,7 @@ def _confirm_mean(
 
 
 def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
-    """Return a second copy of a module, which computes with a type of number.
+    """Execute a second copy of a module that computes with numbers of the type `number`.
 
     Modules of the same folder that it imports are copied, too. A top-level statement that raises
     an error with these numbers is executed unchanged.
@@ -227,7 +227,7 @@ def _execute(node: ast.stmt, file: str, flags: int, module: ModuleType) -> None:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Replaces float literals, quotients, powers and calls of `float` by exact operations."""
+    """Transformer that replaces floats, quotients, powers and `float` by exact operations."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if type(node.value) is float and math.isfinite(node.value):
@@ -262,7 +262,7 @@ def _call(name: str, *arguments: Any) -> ast.Call:
 def _convert(number: type[Number], value: Any) -> Any:
     exact = number.convert_scalar(value)
     if exact is None:
-        raise Inexact(f"float({value!r})")
+        raise Inexact(f"the code converts {value!r} by float")
     return exact
 
 
@@ -278,7 +278,7 @@ def _convert_integers(number: type[Number], value: Any) -> Any:
 
 
 def _make_replacements(number: type[Number]) -> Mapping[str, ModuleType]:
-    """Return copies of math, numpy and pfbench whose functions take exact numbers, by name."""
+    """Return copies of math, numpy and pfbench, by name, whose functions take exact numbers."""
 
     def apply(name: str, value: Any) -> Any:
         return getattr(_convert(number, value), name)()

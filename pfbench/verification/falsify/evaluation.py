@@ -17,12 +17,12 @@ from pfbench.verification.statements.quantity import SUBOPTIMALITY
 from pfbench.verification.subject import NotTestable
 
 ENUMERATED = 600
-"""Largest number of sequences of draws that the search enumerates for an expectation."""
+"""Largest number of draw sequences that the search enumerates to compute an expectation."""
 
 _SMALL_BIAS = 1e-9
 
 _NOISE = 1e-10
-"""Fraction of the first measured value below which a float is taken to be a rounding error."""
+"""Fraction of the first measured value below which a float counts as a rounding error."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Ratio:
 
 
 def describe_error(error: Exception) -> str:
-    """Return the text of an error; for an error of user code, with its type."""
+    """Return the message of an error; for an error of user code, with the error's type."""
     is_known = isinstance(error, Skip | Inexact | NotEnumerable | NotTestable)
     return f"{'' if is_known else type(error).__name__ + ': '}{error}"
 
@@ -85,7 +85,7 @@ def evaluate_ratio(
 
 
 def _is_noise(value: Any, first: Any) -> bool:
-    """Return whether a float is so small relative to the first value that it may be rounding."""
+    """Return whether a float is so much smaller than the first value that it may be rounding."""
     return isinstance(value, float) and abs(value) < _NOISE * abs(first)
 
 
@@ -94,7 +94,7 @@ def _make_ratio(value: Any, bound: Any, t: int, work: int) -> Ratio:
         raise Skip("the bound is infinite")
     ratio = value / bound
     if isinstance(ratio, float) and not math.isfinite(ratio):
-        raise Skip("a number is not finite")
+        raise Skip("the ratio measured/bound is not finite")
     return Ratio(ratio, value, bound, t, 0.0, work)
 
 
@@ -110,7 +110,7 @@ def _quantity(path: MethodOnSearchedInstance) -> Callable[[Any], Any]:
         return lambda x: problem.gradient(x) @ (x - problem.set.lo(problem.gradient(x)))
     if quantity == "gradient_mapping_sq" and problem.set.kind == "none":
         return lambda x: problem.gradient(x) @ problem.gradient(x)
-    raise Skip(f"{quantity} is not defined")
+    raise Skip(f"the quantity {quantity} is not defined on the instance")
 
 
 def _evaluate_each_step(path: MethodOnSearchedInstance, seed: int) -> Ratio:
@@ -146,7 +146,7 @@ def measure_run(path: MethodOnSearchedInstance, rng: Any) -> Any:
     for x, last in path.run(rng):
         points.append(x if last.at is None else np.array(last.at))
     if not points or (path.steps and len(points) < path.steps):
-        raise Skip("the method makes too few steps")
+        raise Skip(f"the method makes {len(points)} steps, too few for the claim")
     if statistic == "output" and last.output is not None:
         return measure(last.output)
     points = points if path.is_mean_over_run else [last.x]
@@ -155,7 +155,7 @@ def measure_run(path: MethodOnSearchedInstance, rng: Any) -> Any:
 
 
 def _evaluate_law(path: MethodOnSearchedInstance, limit: int) -> Ratio:
-    """Return the largest ratio of a mean squared error to its law.
+    """Return the largest ratio of a mean squared error to the value that the error law states.
 
     If the mean of an error is wrong, 1 plus the bias counts as a ratio, too.
     """

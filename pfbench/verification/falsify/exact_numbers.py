@@ -1,4 +1,4 @@
-"""Numbers for replays: rationals with symbolic square roots, and decimals that log comparisons.
+"""Exact numbers: rationals with symbolic square roots, and decimals that log comparisons.
 
 A replay repeats a run with exact or more precise numbers. Conversion to a float, and operations
 that such numbers lack, raise `Inexact`.
@@ -15,18 +15,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 _MAX_BITS = 12000
-"""Size of a squared numerator or denominator above which a rational replay is abandoned."""
+"""Bits of a squared numerator or denominator above which a rational replay is abandoned."""
 
 _MAX_DENOMINATOR = 2**20
-"""Largest denominator of a float that is taken to be exact; a longer one is due to rounding."""
+"""Largest denominator of a float that counts as exact; a larger one is due to rounding."""
 
 
 class Inexact(Exception):
-    """Raised if a replay needs an operation that its numbers lack."""
+    """Exception raised if a replay needs an operation that its exact numbers lack."""
 
 
 def _operation(name: str, is_reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """Return a binary operator that converts its argument first."""
+    """Return a binary operator that first converts its argument to an exact number."""
 
     def method(self: Any, other: Any) -> Any:
         value = self.convert_scalar(other)
@@ -38,7 +38,7 @@ def _operation(name: str, is_reflected: bool = False) -> Callable[[Any, Any], An
 
 
 def _comparison(test: Callable[[int, int], bool]) -> Callable[[Any, Any], Any]:
-    """Return an operator that compares with a number or an infinity."""
+    """Return an operator that compares an exact number with a number or an infinity."""
 
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, float) and math.isinf(other):
@@ -50,12 +50,12 @@ def _comparison(test: Callable[[int, int], bool]) -> Callable[[Any, Any], Any]:
 
 
 def _rounding(apply: Callable[[Any], int]) -> Callable[[Any], int]:
-    """Return an operator that rounds a number to an integer."""
+    """Return an operator that rounds an exact number to an integer."""
     return lambda number: int(number.round(apply))
 
 
 class Number:
-    """Base class of the numbers of a replay; a subclass implements the operations."""
+    """Base class of the exact numbers of a replay; a subclass implements the operations."""
 
     __slots__ = ()
 
@@ -79,7 +79,7 @@ class Number:
         if isinstance(value, float | np.floating):
             exact = Fraction(float(value)) if math.isfinite(value) else None
             if exact is None or exact.denominator > _MAX_DENOMINATOR:
-                raise Inexact(f"the float {value} enters the computation")
+                raise Inexact(f"the computation uses the rounded float {value}")
             return cls.from_value(exact)
         if isinstance(value, np.integer | np.bool):
             value = int(value)
@@ -115,7 +115,7 @@ class Number:
         return bool(self != 0)
 
     def __float__(self) -> float:
-        raise Inexact("a number of the replay is converted to a float")
+        raise Inexact("the code converts an exact number to a float")
 
     def __repr__(self) -> str:
         return f"{self.as_float():.17g}"
@@ -133,7 +133,7 @@ class RationalOrRoot(Number):
 
     def __init__(self, square: Fraction) -> None:
         if max(square.numerator.bit_length(), square.denominator.bit_length()) > _MAX_BITS:
-            raise Inexact("the rationals are too long")
+            raise Inexact(f"a rational number has more than {_MAX_BITS} bits")
         self.square = square
 
     @classmethod
@@ -167,17 +167,17 @@ class RationalOrRoot(Number):
         return RationalOrRoot(self.square / other.square)
 
     def power(self, exponent: "RationalOrRoot") -> "RationalOrRoot":
-        """Return the number to the power of a whole or half exponent."""
+        """Return the number to the power of an integer or of half an integer."""
         twice = 2 * exponent.round(Fraction)
         if twice.denominator > 1 or abs(twice) > 10**6:
-            raise Inexact("a power with a general exponent")
+            raise Inexact("an exponent is not an integer or half an integer")
         base = self if twice % 2 == 0 else self.sqrt()
         return RationalOrRoot(base.square ** int(twice / 2 if twice % 2 == 0 else twice))
 
     def sqrt(self) -> "RationalOrRoot":
         """Return the square root of a rational number, symbolic if it is irrational."""
         if self.square < 0:
-            raise Inexact("a root of a negative number")
+            raise Inexact("the code takes the square root of a negative number")
         return RationalOrRoot(self.round(Fraction))
 
     def compare(self, other: "RationalOrRoot") -> int:
@@ -185,7 +185,7 @@ class RationalOrRoot(Number):
         return (self.square > other.square) - (self.square < other.square)
 
     def round(self, apply: Callable[[Any], Any]) -> Any:
-        """Return `apply` of the rational number; raise `Inexact` if it is irrational."""
+        """Return `apply` of the number if it is rational; else raise `Inexact`."""
         reason = "an irrational number is rounded, or its root is taken"
         return apply(_square_root_with_sign(self.square, reason))
 
@@ -197,7 +197,7 @@ class RationalOrRoot(Number):
 
 
 def _square_root_with_sign(square: Fraction, reason: str) -> Fraction:
-    """Return sign(square) sqrt(|square|); raise `Inexact` if it is irrational."""
+    """Return sign(square) sqrt(|square|); raise `Inexact`, with `reason`, if it is irrational."""
     p, q = math.isqrt(abs(square.numerator)), math.isqrt(square.denominator)
     if p * p != abs(square.numerator) or q * q != square.denominator:
         raise Inexact(reason)
@@ -205,7 +205,7 @@ def _square_root_with_sign(square: Fraction, reason: str) -> Fraction:
 
 
 def _decimal(name: str) -> Callable[..., Any]:
-    """Return a method that applies an operation of the decimal context."""
+    """Return a method of `Digits` that applies an operation of the decimal context."""
 
     def method(self: Any, *arguments: Any) -> Any:
         values = (self.value, *(other.value for other in arguments))
@@ -215,7 +215,7 @@ def _decimal(name: str) -> Callable[..., Any]:
 
 
 class Digits(Number):
-    """Decimal number; `make_type` returns a subclass for each replay.
+    """Decimal number of a replay; `make_type` returns a subclass for each replay.
 
     The subclass has a precision and logs the comparisons.
     """
@@ -230,7 +230,7 @@ class Digits(Number):
 
     @staticmethod
     def make_type(digits: int) -> "type[Digits]":
-        """Return the class of the numbers of one replay, with this precision."""
+        """Return the class of the numbers of one replay, which have this many digits."""
         context = decimal.Context(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
         return type("Digits", (Digits,), {"context": context, "differences": [], "__slots__": ()})
 
@@ -255,7 +255,7 @@ class Digits(Number):
         return (difference > 0) - (difference < 0)
 
     def round(self, apply: Callable[[Any], Any]) -> Any:
-        """Return `apply` of the decimal, and log the difference between the two."""
+        """Return `apply` of the decimal, and log by how much it differs from the decimal."""
         integer = apply(self.value)
         self.differences.append(self.context.subtract(self.value, Decimal(integer)))
         return integer

@@ -29,7 +29,7 @@ _NEAR_ATTAINED = 1e-6
 
 
 def check_arguments(prefix: str, families: Sequence[str], seconds: float, **sizes: Any) -> None:
-    """Raise an error if an argument of a search is out of range.
+    """Raise an error if an argument of a counterexample search is out of range.
 
     `sizes` are the seed, the horizon and the size.
 
@@ -123,7 +123,7 @@ class Falsification(Search):
         self.deadline = self.start + share * self.seconds * self.patience
 
     def run(self) -> SearchReport:
-        """Search for a counterexample; return it, or a report if none is found."""
+        """Search for a counterexample; return it, or a report on the search if none is found."""
         self.start -= self.file.restore(self)
         self._set_deadline(0.7)
         while self.work < count_steps(0.6 * self.seconds) and monotonic() < self.deadline:
@@ -152,7 +152,7 @@ class Falsification(Search):
         return self._report()
 
     def _judge(self, entry: Entry, lower: float | None = None) -> Counterexample | None:
-        """Return a counterexample if a candidate, shrunk or as it is, can be confirmed.
+        """Return a counterexample if a candidate can be confirmed, shrunk or in its original size.
 
         The result is None otherwise. `lower` is the least ratio measured/bound to keep in
         shrinking, for a bound that is nearly attained.
@@ -205,7 +205,7 @@ class Falsification(Search):
 
 
 def _describe_ratio(statement: SearchedStatement, entry: Entry, result: Ratio) -> dict[str, Any]:
-    """Return fields of a report: statement, largest ratio measured/bound, and instance."""
+    """Return fields of a report: statement, largest ratio measured/bound, and its instance."""
     claim, genome = statement.claim, entry.genome
     fields: dict[str, Any] = {"claim": claim.name, "statement": claim.statement}
     fields |= {"label": statement.label, "t": result.t, "horizon": entry.T}
@@ -216,7 +216,7 @@ def _describe_ratio(statement: SearchedStatement, entry: Entry, result: Ratio) -
 def _make_counterexample(
     statement: SearchedStatement, entry: Entry, confirmed: Confirmation, end: float, **rest: Any
 ) -> Counterexample:
-    """Return a confirmed counterexample, with a script if one runs before the time `end`."""
+    """Return a confirmed counterexample, with a script if one can be run before the time `end`."""
     result, allowed = confirmed.result, statement.allowed
     counterexample = Counterexample(
         **_describe_ratio(statement, entry, result) | dict(confirmed.record) | rest,
@@ -237,9 +237,9 @@ def _make_counterexample(
 
 
 def replay_counterexample(claim: Claim, record: Any, seconds: float = 60.0) -> SearchReport:
-    """Return a stored counterexample after computing it again, without a search.
+    """Recompute a stored counterexample, and return it if it is confirmed again.
 
-    If it is not confirmed, the result is a report that is false and has the reason.
+    Otherwise the result is a report that is false and has the reason.
 
     Raises
     ------
@@ -252,11 +252,11 @@ def replay_counterexample(claim: Claim, record: Any, seconds: float = 60.0) -> S
         allowed = tuple(k for k, v in record["assumptions"].items() if v == "allowed")
         is_mean, deadline = record["arithmetic"] == "e-process", monotonic() + seconds
     except (KeyError, AttributeError, ValueError, TypeError) as error:
-        raise InputError(f"the counterexample cannot be read ({error}).") from error
+        raise InputError(f"the record is not a readable counterexample ({error}).") from error
     statements = list_statements(claim, allowed)
     statement = next((item for item in statements if item.label == label), None)
     if statement is None:
-        raise InputError(f"{claim.name} has no bound {label!r}.")
+        raise InputError(f"the claim {claim.name} has no bound with the label {label!r}.")
     confirmed = confirm_entry(statement, entry, deadline, is_mean and (None, _MAX_RUNS))
     if confirmed.reason:
         return SearchReport(claim=claim.name, label=label, reason=confirmed.reason)
@@ -334,7 +334,7 @@ def add_reports(rows: Sequence[Verdict], reports: Mapping[int, SearchReport]) ->
 def add_worst_ratios(
     rows: Sequence[Verdict], engine: Engine, effort: str, seed: int, *, includes_catalogue: bool
 ) -> list[Verdict]:
-    """Return verdicts, with the largest ratio of a search for each claim that was searched.
+    """Search for counterexamples to claims, and return the verdicts with the largest ratios found.
 
     User-defined bounds and error laws that are not violated are searched. With
     `includes_catalogue`, those of the catalogue are searched, too. A confirmed counterexample
@@ -350,7 +350,7 @@ def add_worst_ratios(
 
 
 def add_report(row: Verdict, report: SearchReport) -> Verdict:
-    """Return a verdict with the result of a search of its claim; see `add_worst_ratios`."""
+    """Add the result of a counterexample search to a verdict; see `add_worst_ratios`."""
     if report.verdict == REFUSED:
         return row
     worst = {"worst ratio": report.ratio, "worst ratio at": report.place_of_worst_ratio}

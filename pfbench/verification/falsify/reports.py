@@ -60,7 +60,7 @@ class SearchReport:
         return asdict(self)
 
     def lines(self) -> list[str]:
-        """Return the report as lines of text."""
+        """Return the report as lines of text, for the terminal."""
         lines = [f"{self.claim}: note: {remark}" for remark in self.lint]
         if self.verdict == REFUSED:
             return [*lines, f"{self.claim}: refused: {self.reason}"]
@@ -79,7 +79,7 @@ class SearchReport:
 
     @property
     def place_of_worst_ratio(self) -> str:
-        """Step, problem family and sizes at which measured/bound is largest, as text."""
+        """Step, problem family and sizes at which measured/bound is largest, as a text."""
         steps = f" of T = {self.horizon}" if self.horizon else ""
         return f"t = {self.t}{steps}: {self.family}, d = {self.d}, n = {self.n}"
 
@@ -129,12 +129,12 @@ class Counterexample(SearchReport):
             If there is no script.
         """
         if not self.script:
-            raise InputError(f"{self.claim} has no script: {self.reason}.")
+            raise InputError(f"the counterexample to {self.claim} has no script: {self.reason}.")
         Path(path).write_text(self.script, encoding="utf-8")
         return Path(path)
 
     def lines(self) -> list[str]:
-        """Return the counterexample as lines of text."""
+        """Return the counterexample as lines of text, for the terminal."""
         search, before, arithmetic = self.search, self.before_shrinking, self.arithmetic
         if arithmetic == "e-process":
             arithmetic = f"e-value {self.e_value:.3g}, {self.runs} runs"

@@ -1,4 +1,4 @@
-"""Standalone scripts of counterexamples, with at most 60 lines that need only NumPy."""
+"""Scripts of counterexamples, which have at most 60 lines and need only NumPy."""
 
 import ast
 import inspect
@@ -30,7 +30,7 @@ _BODY = r"""(?mx)^((\ *)(?:def|for|while|if|elif|else)\b.*:)\n
 def compose_and_run_script(
     statement: SearchedStatement, counterexample: Counterexample, seconds: float
 ) -> tuple[str, float]:
-    """Return the script of a counterexample, and the ratio measured/bound that it prints.
+    """Return the script of a counterexample, and the ratio measured/bound that a run of it prints.
 
     Raises
     ------
@@ -40,23 +40,23 @@ def compose_and_run_script(
     text = _compose(statement, counterexample)
     lines = text.splitlines()
     if len(lines) > MAX_LINES or max(map(len, lines)) > _WIDTH:
-        raise Inexact(f"it has {len(lines)} lines of up to {max(map(len, lines))} characters")
+        raise Inexact(f"the script has {len(lines)} lines of up to {max(map(len, lines))} letters")
     command, limit = [sys.executable, "-I", "-c", text], min(seconds, _SECONDS)
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
     except subprocess.TimeoutExpired as error:
-        raise Inexact("it takes too long") from error
+        raise Inexact(f"the script takes more than {limit:.3g} s") from error
     printed = re.search(r"ratio (\S+)", done.stdout)
     if printed is None:
-        raise Inexact((done.stderr.strip().splitlines() or ["it prints nothing"])[-1])
+        raise Inexact((done.stderr.strip().splitlines() or ["the script prints no ratio"])[-1])
     tolerance = 0.5 if counterexample.arithmetic == "e-process" else 1e-6
     if abs(float(printed[1]) / counterexample.ratio - 1.0) > tolerance:
-        raise Inexact("it prints another ratio")
+        raise Inexact(f"the script prints the ratio {printed[1]}")
     return text, float(printed[1])
 
 
 def _compose(statement: SearchedStatement, counterexample: Counterexample) -> str:
-    """Return the text of a script, from the parts of the template and of the claim's module."""
+    """Return the text of a script, put together from the template and the claim's module."""
     sources, imports = collect_sources_and_imports(statement)
     problem = build_problem(parse_genome(dict(counterexample.instance)))
     path = prepare_run(statement, problem, counterexample.horizon)
@@ -85,7 +85,7 @@ def _join_body(match: re.Match[str]) -> str:
 
 
 def _is_used(block: str, blocks: Sequence[str]) -> bool:
-    """Return whether another block of the script uses the name that a block defines."""
+    """Return whether another block of the script uses the name that this block defines."""
     match = re.match(r"(?:def )?(\w+)", block)
     rest = (other for other in blocks if other is not block)
     return match is not None and any(re.search(rf"\b{match[1]}\b", text) for text in rest)
@@ -130,7 +130,7 @@ def _list_tags(report: Counterexample, path: Any) -> list[str]:
 
 
 def _literal(value: Any) -> str:
-    """Return Python code of a number or of lists of numbers.
+    """Return Python code for a number or for lists of numbers.
 
     A number that equals a simple fraction or root is written as such.
     """
@@ -174,7 +174,7 @@ def _instance_lines(problem: Any) -> list[str]:
 
 
 def _compose_parameters(counterexample: Counterexample, path: Any, sources: str) -> str:
-    """Return Python code that defines constants, parameters, number of steps and method."""
+    """Return Python code that defines constants, parameters, number of steps and the method."""
 
     def join(values: Mapping[str, Any]) -> str:
         return ", ".join(f"{name}={_literal(value)}" for name, value in values.items())
@@ -196,7 +196,7 @@ def _compose_parameters(counterexample: Counterexample, path: Any, sources: str)
 
 
 class _Stripper(ast.NodeTransformer):
-    """Removes docstrings, annotations and decorators; keeps the defaults of fields."""
+    """Transformer that removes docstrings, annotations and decorators; field defaults stay."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
@@ -226,7 +226,7 @@ def _target_name(node: ast.AST) -> str:
 
 
 def collect_sources_and_imports(statement: SearchedStatement) -> tuple[str, list[str]]:
-    """Return the code of method, measure and bound, and the import statements.
+    """Return the source code of method, measure and bound, and the import statements.
 
     The code contains all definitions of the claim's module that they use.
     """
@@ -264,7 +264,7 @@ def collect_sources_and_imports(statement: SearchedStatement) -> tuple[str, list
 
 
 def _flatten_class(method: type, definitions: dict[str, Any]) -> Any:
-    """Return a class definition without bases, with the members that `run` uses."""
+    """Return a method's class definition without bases, with the members that `run` uses."""
     members: dict[str, Any] = {}
     for base in method.__mro__:
         for node in getattr(definitions.get(base.__name__), "body", ()):
@@ -286,14 +286,14 @@ def _find_node_and_closure(function: Any, tree: ast.Module) -> tuple[Any, dict[s
     """Return the syntax tree of a function, and the values of its closure by name."""
     code = getattr(function, "__code__", None)
     if code is None:
-        raise Inexact("a function without source")
+        raise Inexact("a function of the claim has no source code")
     enclosed = dict(inspect.getclosurevars(function).nonlocals)
     if any(not isinstance(value, int | float) for value in enclosed.values()):
-        raise Inexact("a function encloses a value that is not a number")
+        raise Inexact("a function of the claim encloses a value that is no number")
     home, spots = (code.co_name, code.co_firstlineno), {p[::2] for p in code.co_positions()}
     for node in ast.walk(tree):
         is_def = isinstance(node, ast.FunctionDef) and (node.name, node.lineno) == home
         is_body = isinstance(node, ast.Lambda) and (node.body.lineno, node.body.col_offset) in spots
         if is_def or is_body:
             return node, enclosed
-    raise Inexact("the source of a function is not known")
+    raise Inexact("the source code of a function is not found in its module")

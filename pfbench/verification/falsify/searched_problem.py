@@ -1,4 +1,4 @@
-"""Problems of the search: separable functions and quadratics, for any type of number."""
+"""Problems of the counterexample search: separable functions and quadratics, in any arithmetic."""
 
 import math
 from bisect import bisect_right
@@ -18,7 +18,7 @@ Genome = dict[str, Any]
 
 
 class Skip(Exception):
-    """Raised if a statement cannot be measured on an instance; the text has the reason."""
+    """Exception raised if a statement cannot be measured on an instance; it has the reason."""
 
 
 def root(value: Any) -> Any:
@@ -27,7 +27,7 @@ def root(value: Any) -> Any:
 
 
 def vector(entries: Iterable[Any]) -> Any:
-    """Return numbers as an array of floats, or of objects for other types."""
+    """Return numbers as an array of floats, or as an array of objects for other types."""
     numbers = list(entries)
     is_float = not numbers or isinstance(numbers[0], float)
     return np.array(numbers, dtype=np.float64 if is_float else object)
@@ -39,7 +39,7 @@ def repeat(values: Sequence[Any], length: int) -> list[Any]:
 
 
 class SearchedSet:
-    """Feasible set of a searched problem: box, ball, hull of points, or the whole space."""
+    """Feasible set of a searched problem: a box, a ball, a hull of points, or the whole space."""
 
     def __init__(self, genome: Genome, number: Callable[[Any], Any]) -> None:
         self.kind: str = genome["set"]
@@ -75,7 +75,7 @@ class SearchedSet:
             return -(self.radius / root(square)) * g if square > 0 else 0 * g
         if self.kind == "hull":
             return min(self.vertices, key=lambda v: g @ v).copy()
-        raise Skip("a linear function has no minimum without a set")
+        raise Skip("the instance has no set, so lo has no answer")
 
     def minimum(self, g: Any) -> Any:
         """Return a lower and an upper bound of min <g, v>; both are the minimum."""
@@ -91,7 +91,7 @@ class SearchedSet:
             square = y @ y
             return y if square <= self.radius**2 else (self.radius / root(square)) * y
         if self.kind == "hull":
-            raise Skip("no projection onto a hull")
+            raise Skip("the set of the instance, a hull of points, has no projection")
         return y
 
 
@@ -113,7 +113,7 @@ class SearchedConstants:
         self._read.add(name)
         value = self._values.get(name)
         if value is None:
-            raise Skip(f"{name} is unknown or infinite")
+            raise Skip(f"the constant {name} is unknown or infinite")
         return value() if callable(value) else value
 
     def require(self, name: str, purpose: str) -> Any:
@@ -122,7 +122,7 @@ class SearchedConstants:
 
 
 class SearchedProblem(IndexSampling):
-    """Problem of the search, with its oracles, set, minimum and constants."""
+    """Problem of the counterexample search, with its oracles, set, minimum and constants."""
 
     name, norm, penalty = "search", None, None
     is_chain = False
@@ -147,9 +147,9 @@ class SearchedProblem(IndexSampling):
 
     @property
     def best_known(self) -> tuple[Any, str]:
-        """Minimum of f, with the words "by construction"."""
+        """Minimum of f, and its origin: the words "by construction"."""
         if self.minimiser is None:
-            raise Skip("the minimum is unknown")
+            raise Skip("the minimum of the instance is unknown")
         return self.number(0), "by construction"
 
     @property
@@ -201,7 +201,7 @@ def _complete_offsets(n: int, rows: Any, zeros: Any, number: Callable[[Any], Any
 
 
 class PiecewiseLinear:
-    """Piecewise linear function: a line through a base point, and changes of slope.
+    """Piecewise linear function: a line through a base point, plus changes of its slope at knots.
 
     The changes are triples (knot, change, side), with the side 1 or -1 of the knot on which the
     change acts. `row` has the value at the first knot, or at 0, and the slopes. The form avoids
@@ -228,7 +228,7 @@ class PiecewiseLinear:
 
 
 class CoordinateFunction:
-    """Derivatives of the components of a function of one coordinate.
+    """Function of one coordinate, given by the derivatives of its components.
 
     The attribute `base` is the minimiser, if there is one.
     """
@@ -385,7 +385,7 @@ class QuadraticProblem(SearchedProblem):
 
 
 def _convex_combination(points: list[Any], weights: list[Any], number: Callable[[Any], Any]) -> Any:
-    """Return a convex combination of points, with weights from some numbers.
+    """Return a convex combination of points, whose weights are computed from given numbers.
 
     The weights are proportional to the absolute values of the numbers.
     """

@@ -1,4 +1,4 @@
-"""A bound of a claim in one setting: its conditions, and runs of the method on an instance."""
+"""Searched statement: a bound of a claim in one setting, its conditions, and runs of its method."""
 
 import ast
 import inspect
@@ -51,7 +51,7 @@ Rule = Callable[[Any, Callable[[str], Any]], bool]
 
 
 def parse_assumption(text: str) -> Rule | None:
-    """Return a function that tests an assumption; None if its text is not understood.
+    """Return a function that tests an assumption on a problem; None if its text is not understood.
 
     The text is in known words, or is a comparison of constants.
     """
@@ -69,7 +69,7 @@ def parse_assumption(text: str) -> Rule | None:
 
     def compare(problem: Any, look_up: Callable[[str], Any]) -> bool:
         if any(isinstance(n, ast.Constant) and isinstance(n.value, float) for n in nodes):
-            raise Skip("a comparison with a float")  # with integers a quotient stays exact
+            raise Skip("an assumption has a float")  # with integers a quotient stays exact
         names = {node.id: look_up(node.id) for node in nodes if isinstance(node, ast.Name)}
         return bool(eval(compile(tree, "<condition>", "eval"), {"__builtins__": {}}, names))
 
@@ -121,7 +121,7 @@ class SearchedStatement:
 
 
 def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[SearchedStatement]:
-    """Return a statement for each bound of a claim and each setting of its parameters.
+    """Return the searchable statements of a claim: one for each bound and each setting.
 
     Raises
     ------
@@ -133,12 +133,12 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
         return [SearchedStatement(claim, "", check.setting, None, allowed)]
     if not isinstance(check, Bound):
         kind = f"{claim.name} is a {claim.kind}"
-        raise InputError(f"{kind}: only bounds and error laws are searched.")
+        raise InputError(f"{kind}, but only bounds and error laws can be searched.")
     if is_count(check.quantity):
-        raise InputError(f"{claim.name} bounds counts, which follow from the schedule.")
+        raise InputError(f"{claim.name} bounds counts, which the schedule determines: no search.")
     output = getattr(claim_method(claim), "output", "last")
     if output not in ("last", "uniform") and check.statistic == "output":
-        raise InputError(f"{claim.name} has a weighted output.")
+        raise InputError(f"{claim.name} has a weighted output, which cannot be searched.")
     return [
         SearchedStatement(claim, ", ".join(filter(None, (key, label))), setting, bound, allowed)
         for label, setting in check.settings.items()
@@ -147,7 +147,7 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
 
 
 def lint_claim(statements: list[SearchedStatement]) -> list[str]:
-    """Return remarks on the wording of a claim, one sentence each, without a search."""
+    """Return remarks on the wording of a claim, one sentence each; nothing is searched."""
     first, claim, check = statements[0], statements[0].claim, statements[0].check
     if first.statistic == "law":
         return []
@@ -179,7 +179,7 @@ def lint_claim(statements: list[SearchedStatement]) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class MethodOnSearchedInstance(MethodOnProblem):
-    """Method on a problem of the search, whose runs end at a deadline.
+    """Method on a searched problem, whose runs end at a deadline.
 
     The deadline is a time of `time.monotonic`.
     """
@@ -195,26 +195,26 @@ class MethodOnSearchedInstance(MethodOnProblem):
         return statistic == "mean" or (statistic == "output" and output == "uniform")
 
     def run(self, rng: Any) -> Iterator[tuple[Any, State]]:
-        """Yield each state of a run, after the iterate before it, as pairs."""
+        """Yield each state of a run as a pair: the iterate before the state, and the state."""
         x = self.problem.start()
         algorithm = deepcopy(self.algorithm)  # it may keep state
         for state in islice(algorithm.run(self.problem, x.copy(), rng), self.steps):
             if monotonic() > self.deadline:
-                raise Skip("it takes too long")
+                raise Skip("the run exceeds its time limit")
             if not isinstance(state, State) or np.shape(state.x) != np.shape(x):
-                raise Skip("the method yields no state")
+                raise Skip("the method does not yield states of the problem's shape")
             yield x, state
             x = np.array(state.x)
 
     def estimates(self, rng: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield pairs of the point where an estimate is formed, and the estimate."""
+        """Yield each gradient estimate of a run as a pair: its point, and the estimate."""
         for x, state in self.run(rng):
             if state.estimate is None:
-                raise Skip("the method yields no estimate")
+                raise Skip("the method does not yield its gradient estimate")
             yield x if state.at is None else state.at, np.array(state.estimate)
 
     def limit(self, *t: int) -> Any:
-        """Return the value of the bound, at t if it is stated for every t.
+        """Return the value of the bound; at t, if it is stated for every t.
 
         Raises
         ------
@@ -230,7 +230,7 @@ class MethodOnSearchedInstance(MethodOnProblem):
 def prepare_run(
     statement: SearchedStatement, problem: Any, T: int, deadline: float = math.inf
 ) -> MethodOnSearchedInstance:
-    """Return the method on a problem, for runs of T steps.
+    """Return the method on a problem, ready for runs of T steps.
 
     If T is 0, the claim determines the number of steps.
 
@@ -250,5 +250,5 @@ def prepare_run(
 
     for text, rule in statement.conditions.items():
         if rule is not None and not rule(problem, look_up):
-            raise Skip(f"not: {text}")
+            raise Skip(f"the instance violates: {text}")
     return MethodOnSearchedInstance(**vars(case), statement=statement, deadline=deadline)

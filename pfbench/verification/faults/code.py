@@ -1,4 +1,4 @@
-"""Source code of one part of a program: its syntax nodes, iterates and random streams."""
+"""Source code of one part of a program, in which mutation operators look for changes."""
 
 import ast
 import textwrap
@@ -38,14 +38,14 @@ _WITHIN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def callee_name(node: ast.AST) -> str:
-    """Return the last part of the name of a called function; empty for other nodes."""
+    """Return the last part of a called function's name; empty if the node is no call."""
     if not isinstance(node, ast.Call):
         return ""
     return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
 
 
 def full_name(node: ast.AST | None) -> str:
-    """Return a variable's name, or "self.NAME" for an attribute of self; empty for other nodes."""
+    """Return the name of a variable, or "self.NAME" of an attribute of self; "" for other nodes."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute) and full_name(node.value) == "self":
@@ -54,7 +54,7 @@ def full_name(node: ast.AST | None) -> str:
 
 
 class Code:
-    """Source code of one part of a program, with the queries and changes that operators need."""
+    """Source code of one part of a program, with queries and changes for mutation operators."""
 
     def __init__(self, part: ProgramPart) -> None:
         self.part, self.node = part, part.node
@@ -90,7 +90,7 @@ class Code:
             yield node
 
     def find_replaced_expression(self, edit: Edit) -> ast.expr | None:
-        """Return the expression node that an edit replaces; None if there is none."""
+        """Return the expression that an edit replaces; None if it replaces no whole expression."""
         return next(
             (
                 node
@@ -103,7 +103,7 @@ class Code:
     def is_repeated(self, node: ast.AST) -> bool:
         """Return whether one call of the part may execute a node several times.
 
-        A node may be repeated if it is in a loop or in an inner function.
+        This may happen to a node in a loop or in an inner function.
         """
         below = node
         for item in self.enclosing(node):
@@ -128,7 +128,7 @@ class Code:
     # --- changes ---
 
     def replacement_change(self, node: Placed, after: str, *first: str) -> SourceChange:
-        """Return the change that replaces an expression by the text `after`.
+        """Return the source change that replaces an expression by the text `after`.
 
         The statements `first`, if any, are inserted before all others of the function.
         """
@@ -137,7 +137,7 @@ class Code:
         )
 
     def prepend_change(self, statement: str) -> SourceChange:
-        """Return the change that inserts a statement before all others of the function."""
+        """Return the source change that inserts a statement before all others of the function."""
         body = _body(self.node)[0]
         edit = self._prepend_edit(statement)
         return SourceChange(
@@ -150,7 +150,7 @@ class Code:
         return Edit(line, column, line, column, f"{statement}\n{' ' * column}")
 
     def _make_change(self, node: Placed, edit: Edit, *edits: Edit) -> SourceChange:
-        """Return the change that applies some edits, with the node's line before and after it."""
+        """Return the source change of some edits, with the node's line before and after them."""
         unit = node
         for item in (node, *self.enclosing(node)):
             is_block = isinstance(item, ast.stmt) and hasattr(item, "body")
@@ -162,7 +162,7 @@ class Code:
         )
 
     def dump_changed(self, edits: Sequence[Edit]) -> str:
-        """Return the syntax tree of the edited function or class, as text.
+        """Return the syntax tree of this part after some edits, as text.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class Code:
 
     @cached_property
     def iterate_names(self) -> tuple[str, ...]:
-        """Names of the iterates: points of oracle calls, their copies and their updates."""
+        """Names of variables that hold iterates: points of oracle calls, copies and updates."""
         full_names = {
             full_name(call.args[position])
             for call in self.calls(*POINTS_OF)
@@ -216,7 +216,7 @@ class Code:
             full_names |= further
 
     def _iterate_names_sharing_points(self, points: set[str]) -> Iterator[str]:
-        """Yield the names to which one of `points` is assigned, or from which it is assigned."""
+        """Yield the names that an assignment links to one of `points`, as target or as source."""
         for target, value in self.assignments:
             if isinstance(value, ast.Call) and callee_name(value) in _COPIES:
                 full_names = [full_name(node) for node in value.args]
@@ -251,7 +251,7 @@ class Code:
 
     @cached_property
     def stream_names(self) -> frozenset[str]:
-        """Names of the variables that are random streams."""
+        """Names of the variables that are random generators."""
         args = {
             arg.arg
             for arg in self._arguments
@@ -278,7 +278,7 @@ class Code:
         return set().union(*(_bound_names(item) for item in around)) if around else set()
 
     def iterate_reads(self, names: Sequence[str]) -> "Iterator[ast.expr]":
-        """Yield the nodes that read a variable with one of the given names."""
+        """Yield the nodes that read a variable which has one of the given names."""
         for node in self.nodes_of_type(ast.expr):
             if full_name(node) in names and isinstance(getattr(node, "ctx", None), ast.Load):
                 yield node

@@ -1,4 +1,4 @@
-"""Equivalence of a faulty and the correct method on small problems: same runs, or same law.
+"""Equivalence of a faulty and the correct method on small problems: in their runs or in law.
 
 A fault is *equivalent* if the faulty method has the same iterates, outputs, estimates, counts and
 schedule parameters as the correct method. The runs are compared on several small problems, up to
@@ -121,7 +121,7 @@ Values = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """Outcome of a run in comparable form: words, and an array of numbers."""
+    """Outcome of a run in a form that can be compared: words, and an array of numbers."""
 
     words: tuple[str, ...]
     numbers: np.ndarray[Any, np.dtype[np.float64]]
@@ -141,7 +141,7 @@ class RunOutcome:
 
 
 def find_equivalence(fault: Fault) -> str:
-    """Return the kind of equivalence of a fault: "runs", "law", or "" if it is not equivalent.
+    """Return the way in which a fault is equivalent: "runs", "law", or "" if it is not.
 
     The result is also empty if equivalence cannot be decided.
     """
@@ -184,7 +184,7 @@ def _run_cached_schedules(algorithm: Any) -> list[RunOutcome]:
 
 
 def _iterate_schedule_outcomes(algorithm: Any) -> Iterator[RunOutcome]:
-    """Yield, for each tested input, the parameters that `theory` returns or its error."""
+    """Yield, for each tested request, the parameters that `theory` returns, or its error."""
     theory = getattr(algorithm, "theory", None)
     for constants in _CONSTANTS if theory else ():
         for epsilon in _EPSILONS:
@@ -248,7 +248,7 @@ def _can_be_made(kind: Any, requested: Mapping[str, Any]) -> bool:
 
 @lru_cache(maxsize=8)
 def _problem(reference: Any, problem_index: int) -> Problem:
-    """Return a small problem that meets the algorithm's requirements.
+    """Return a small problem that meets the method's requirements.
 
     The objective is convex for the index 0, and not convex for the index 1.
     """
@@ -262,7 +262,7 @@ def _problem(reference: Any, problem_index: int) -> Problem:
 def _observe_run(
     algorithm: Any, requested: Mapping[str, Any], problem: Problem, rng: Any
 ) -> RunOutcome:
-    """Return the outcome of a run: states, counts, and the error that ended it."""
+    """Run an algorithm, and return its states, its counts and the error that ended it."""
     words: list[str] = []
     numbers: list[Any] = []
     ledger = Ledger(_BUDGET)
@@ -297,7 +297,7 @@ _TINY: tuple[Mapping[str, int], ...] = (
 
 
 def _laws_equal(method: Any, reference: Any, choice_index: int) -> bool:
-    """Return whether the outcomes of tiny runs of two methods have the same distribution."""
+    """Return whether the outcomes of two methods' tiny runs have the same distribution."""
     try:
         for p in range(2):
             sizes, law = _sizes_and_law(reference, choice_index, p)
@@ -309,7 +309,7 @@ def _laws_equal(method: Any, reference: Any, choice_index: int) -> bool:
 
 
 def _has_law(outcome: Callable[[Any], Values], law: Mapping[Values, float]) -> bool:
-    """Return whether the outcomes of all sequences of draws have the given distribution.
+    """Return whether the enumerated outcomes of a run have the distribution `law`.
 
     Enumeration stops at the first outcome whose probability is too large.
     """
@@ -325,9 +325,9 @@ def _has_law(outcome: Callable[[Any], Values], law: Mapping[Values, float]) -> b
 def _sizes_and_law(
     reference: Any, choice_index: int, problem_index: int
 ) -> tuple[Mapping[str, int], Mapping[Values, float]]:
-    """Return the first sizes in `_TINY` whose runs can be enumerated, and the outcomes' law.
+    """Return the first sizes in `_TINY` whose runs can be enumerated, and the law of the outcomes.
 
-    The law is that of the correct method: the probability of each outcome.
+    The law is the probability of each outcome of the correct method.
 
     Raises
     ------
@@ -339,7 +339,7 @@ def _sizes_and_law(
             return sizes, _enumerate_outcomes(
                 _make_tiny_run(reference, reference, choice_index, problem_index, sizes)
             )
-    raise NotEnumerable("even its smallest runs draw too often")
+    raise NotEnumerable("even the smallest runs make too many draws")
 
 
 def _enumerate_outcomes(outcome: Callable[[Any], Values]) -> Mapping[Values, float]:
@@ -352,7 +352,7 @@ def _enumerate_outcomes(outcome: Callable[[Any], Values]) -> Mapping[Values, flo
 def _make_tiny_run(
     method: Any, reference: Any, choice_index: int, problem_index: int, sizes: Mapping[str, int]
 ) -> Callable[[Any], Values]:
-    """Return a function of a random stream that returns the outcome of a tiny run."""
+    """Return a function that makes a tiny run with a random generator, and returns its outcome."""
     smallests = {
         name: min(value, sizes[name]) if name in sizes and value is not None else value
         for name, value in _parameter_choices(reference)[choice_index].items()

@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Edit:
-    """Replacement of one passage of a source file.
+    """Replacement of one passage of a source file by a text.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class AdmissibleFault:
-    """Description of faults under which a method's theorem still holds.
+    """Description of faults that leave a method's theorem valid.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class AdmissibleFault:
 
 
 def apply_edits(source: str, edits: tuple[Edit, ...]) -> str:
-    """Return the text of a source file after some edits, which must not overlap."""
+    """Return the text of a source file after some edits, whose passages must not overlap."""
     text = source.encode()
     starts = [0]
     for line in text.splitlines(keepends=True):

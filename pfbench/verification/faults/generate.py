@@ -90,7 +90,7 @@ def sample_faults(faults: Sequence[Fault], limit: int) -> list[Fault]:
 
 
 def _canonical_change(code: Code, change: SourceChange) -> str:
-    """Return the syntax tree of a changed part as text; empty if the part does not parse."""
+    """Return the syntax tree of a changed part as text; empty if the change does not parse."""
     try:
         return code.dump_changed(change.edits)
     except SyntaxError:

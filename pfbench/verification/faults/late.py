@@ -1,4 +1,4 @@
-"""Late forms of the operators: faults without effect on few components and iterations.
+"""Late forms of the mutation operators: faults that act only late in a run or on a large problem.
 
 In its late form, an operator makes its change only after the line has been executed a number of
 times. The executions are those of iterations, epochs, or steps of an inner loop. Further late
@@ -43,7 +43,7 @@ _ANSWERS = ("gradient", "batch", "difference", "replace")
 def _iterate_delayed_changes(
     code: Code, *, name: str, operator: Operator
 ) -> Iterator[SourceChange]:
-    """Yield the changes of an operator, each in effect only after a number of executions."""
+    """Yield the changes of an operator in late form: each acts only after some executions."""
     for change in operator(code):
         first, *edits = change.edits
         node = code.find_replaced_expression(first)
@@ -73,7 +73,7 @@ def _truncate_bits_of_indices(code: Code) -> Iterator[SourceChange]:
 
 
 def _clip_answers(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that clip an oracle's answer at a multiple of the median norm so far."""
+    """Yield changes that clip an oracle's long answers at a multiple of the median norm so far."""
     for node in code.calls(*_ANSWERS):
         if not is_non_oracle_call(node) and code.is_repeated(node):
             factor = _draw_threshold("late-clip", code.text(node), *_FACTORS)
@@ -104,7 +104,7 @@ def _contains_yield(node: ast.AST) -> bool:
 
 
 def _draw_threshold(operator: str, text: str, low: float, high: float) -> float:
-    """Return the threshold of a change, drawn log-uniformly from [low, high]."""
+    """Return the threshold at which a late change acts, drawn log-uniformly from [low, high]."""
     rng = np.random.default_rng(zlib.crc32(f"{operator} {text}".encode()))
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 

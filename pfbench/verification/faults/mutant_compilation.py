@@ -48,7 +48,7 @@ def module_source(module: str) -> str:
 
 @lru_cache(maxsize=64)
 def compile_fault(fault: Fault) -> Any:
-    """Return the faulty variant of an algorithm: a class for a class, an object for an object.
+    """Return the algorithm with a fault: a class for a class, an object for an object.
 
     Any exception that is raised here is caused by the fault: the variant cannot even be imported.
     """
@@ -99,7 +99,7 @@ def _defining_module(value: Any) -> str:
 
 
 class _FreshModules:
-    """Modules that are executed again, and the import function that finds them."""
+    """Modules that are executed again, and an import function that returns them."""
 
     def __init__(self, modules: Collection[str], sources: Mapping[str, str]) -> None:
         self._modules, self._sources = modules, sources
@@ -107,7 +107,7 @@ class _FreshModules:
         self._builtins = {**vars(builtins), "__import__": self._import}
 
     def module(self, name: str) -> ModuleType:
-        """Return the re-executed module of a name, or the original if none is to be executed."""
+        """Return the re-executed module of a name; the original if it is not re-executed."""
         if name not in self._modules:
             return importlib.import_module(name)
         if name not in self._fresh_modules:
@@ -126,14 +126,14 @@ class _FreshModules:
     def _import(
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
-        """Import a module like `__import__`, with the re-executed modules in place."""
+        """Import like `__import__`, but return re-executed modules in place of originals."""
         module = builtins.__import__(name, globals, locals, fromlist, level)
         package = (globals or {}).get("__package__") or ""
         full = importlib.util.resolve_name("." * level + name, package) if level else name
         return self._view(full if fromlist else full.partition(".")[0], module)
 
     def _view(self, name: str, module: ModuleType) -> ModuleType:
-        """Return a module in which the re-executed modules replace the original ones."""
+        """Return a copy of a module in which re-executed modules replace the originals."""
         below = [module for module in self._modules if module.startswith(f"{name}.")]
         if name in self._modules:
             view = self.module(name)

@@ -1,7 +1,7 @@
-"""Mutation operators: each yields the changes of one kind in a part of a program.
+"""Mutation operators: functions that yield all changes of one kind in a part of a program.
 
-The operators imitate mistakes in implementations of stochastic methods. Examples are a wrong
-point, an old reference, a batch that differs from the counted one, a wrong term, sign or constant.
+The operators imitate mistakes in implementations of stochastic methods. Examples are a wrong point,
+an old reference, a batch that differs from the counted one, a wrong term, sign or constant.
 """
 
 import ast
@@ -35,17 +35,17 @@ _SWAPPED = {
 
 
 def change_point(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that replace a point by another, except for reference and yielded points."""
+    """Yield changes that replace a point by another; reference and yielded points are left out."""
     return _point_changes(code, lambda role: role not in ("State", *_REFERENCES))
 
 
 def change_reference_point(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that compute a full gradient, Hessians or a table at another point."""
+    """Yield changes that compute a full gradient, the Hessians or a table at another point."""
     return _point_changes(code, _REFERENCES.__contains__)
 
 
 def change_yielded_point(code: Code) -> Iterator[SourceChange]:
-    """Yield changes of the yielded point, or swaps of the iterate and the estimate's point."""
+    """Yield changes of the yielded point, or swaps of the iterate and the point of the estimate."""
     yield from _point_changes(code, "State".__eq__)
     for state in code.calls("State"):
         if len(state.args) > 1:
@@ -131,7 +131,7 @@ def draw_without_replacement(code: Code) -> Iterator[SourceChange]:
 
 
 def use_unseeded_stream(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that draw from a stream that does not depend on the seed."""
+    """Yield changes that draw from a generator that does not depend on the seed."""
     if isinstance(code.node, ast.ClassDef):
         return
     for name in sorted(code.stream_names):
@@ -140,7 +140,7 @@ def use_unseeded_stream(code: Code) -> Iterator[SourceChange]:
 
 
 def _draws(code: Code) -> Iterator[ast.Call]:
-    """Yield the calls that draw from a random stream in a part."""
+    """Yield the calls in a part that draw from a random generator."""
     for node in code.nodes_of_type(ast.Call):
         name, full_names = callee_name(node), [full_name(node) for node in node.args]
         receiver = full_name(getattr(node.func, "value", None))
@@ -228,7 +228,7 @@ def change_comparison(code: Code) -> Iterator[SourceChange]:
 
 
 def change_integer(code: Code) -> Iterator[SourceChange]:
-    """Yield changes of an integer, or of the end of a range, by one."""
+    """Yield changes of an integer, or of the end of a range, by 1."""
     for node in code.nodes_of_type(ast.Constant):
         if type(node.value) is int:
             yield code.replacement_change(node, str(node.value + 1))
@@ -249,7 +249,7 @@ def change_constant(code: Code) -> Iterator[SourceChange]:
 
 
 def change_tolerance(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that replace an inner method's tolerance by its root, or by ten times it."""
+    """Yield changes that replace an inner method's tolerance eta by sqrt(eta) or 10 eta."""
     for node in code.nodes_of_type(ast.Name, ast.Attribute, ast.Call):
         name = callee_name(node) or getattr(node, "id", getattr(node, "attr", ""))
         around = code.parents.get(node)
@@ -306,7 +306,7 @@ def bypass_one_oracle_call(code: Code) -> Iterator[SourceChange]:
 
 
 def is_non_oracle_call(node: ast.Call) -> bool:
-    """Return whether a call is none of an oracle, but of self, of NumPy or of `math`."""
+    """Return whether a call queries no oracle: no method call, or one of self, NumPy or `math`."""
     receiver = getattr(node.func, "value", None)
     if receiver is None or isinstance(receiver, ast.Call):
         return True
@@ -314,7 +314,7 @@ def is_non_oracle_call(node: ast.Call) -> bool:
 
 
 def _is_counting(node: ast.BinOp) -> bool:
-    """Return whether a sum contains an integer constant, which `change_integer` changes."""
+    """Return whether a sum contains an integer constant, which `change_integer` changes instead."""
     terms = (node.left, node.right)
     return any(isinstance(node, ast.Constant) and type(node.value) is int for node in terms)
 

@@ -12,7 +12,7 @@ from pfbench.base.sample import Sample
 
 
 def bypass_ledger(oracles: Any) -> Any:
-    """Return the backend of some oracles, whose calls are not counted.
+    """Return the backend of some oracles, whose calls no ledger counts.
 
     An object that is no bundle of oracles is returned unchanged.
     """
@@ -33,19 +33,19 @@ def repeat_first_index(sample: Any) -> Any:
 
 
 def draw_distinct(rng: Any, n: Any, size: Any = None, **overrides: Any) -> Any:
-    """Return indices drawn without replacement, or with replacement if there are too few."""
+    """Return distinct random indices below n; with replacement if `size` exceeds n."""
     if size is None or np.ndim(n) or overrides or int(np.prod(size)) > n:
         return rng.integers(n, size=size, **overrides)
     return rng.choice(n, size=size, replace=False)
 
 
 def reuse_first_draw(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
-    """Return the first draw of a run at every call; later draws are made, but not used."""
+    """Return the first draw of a run at every call; later draws are made, but ignored."""
     return memory.setdefault("drawn", draw())
 
 
 def repeat_draws(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
-    """Return each draw twice, at two successive calls."""
+    """Return each draw twice: at two successive calls."""
     if "drawn" in memory:
         return memory.pop("drawn")
     memory["drawn"] = draw()
@@ -53,7 +53,7 @@ def repeat_draws(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
 
 
 def scale_number(number: Any, factor: float) -> Any:
-    """Return a multiple of a number; an integer stays an integer and at least 1."""
+    """Return a number times a factor; an integer stays an integer and at least 1."""
     if number is None or isinstance(number, bool | str):
         return number
     return max(1, round(number * factor)) if isinstance(number, int) else number * factor
@@ -92,7 +92,7 @@ def truncate_to_bits(sample: Any, bits: int) -> Any:
 
 
 def clip_norm(memory: dict[str, Any], g: Any, median_multiple: float) -> Any:
-    """Return g, scaled down to a multiple of the median norm so far, if it is longer.
+    """Return g, scaled down if its norm exceeds a multiple of the median norm of earlier vectors.
 
     The first 12 vectors are returned unchanged.
     """

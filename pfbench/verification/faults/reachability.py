@@ -75,7 +75,7 @@ def _reachable_names(
 
 
 def _output_declaring_class(kind: type, modules: Collection[str]) -> frozenset[tuple[str, str]]:
-    """Return (module, name) of the class that declares `output`, if it is in `modules`."""
+    """Return (module, name) of the class that declares `output`; empty if not in `modules`."""
     owners = [owner for owner in kind.__mro__ if "output" in vars(owner)][:1]
     return frozenset((o.__module__, o.__qualname__) for o in owners if o.__module__ in modules)
 
@@ -122,7 +122,7 @@ def _calls_super(function: Any) -> bool:
 
 
 def _globals(function: Any) -> Iterator[Any]:
-    """Yield the global objects that a function names, and named attributes of modules."""
+    """Yield the global objects that a function uses, and the attributes of modules that it uses."""
     node, existing = _node(function), function.__globals__
     for item in ast.walk(node) if node else ():
         if isinstance(item, ast.Name):

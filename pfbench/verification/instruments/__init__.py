@@ -1,1 +1,1 @@
-"""Test problems with exact constants, on which bounds are nearly attained; enumerable draws."""
+"""Test problems with exact constants, on which bounds are nearly attained, and enumerable draws."""

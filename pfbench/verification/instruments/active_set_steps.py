@@ -1,4 +1,4 @@
-"""Changes of the vertex weights in each step of an active-set method, from its iterates."""
+"""Classification of the steps of an active-set method, from the changes of its vertex weights."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
-"""One call of condg, checked against exact line search.
+"""One call of condg, checked and compared with exact line search.
 
-condg(l, u, lambda, eta) may return any point at which the Frank-Wolfe gap of phi(x) = <l, x> + |x
-- u|^2/(2 lambda) is at most eta. The rule allows many results, so the gap of each result is
+condg(l, u, lambda, eta) may return any point at which the Frank-Wolfe gap of phi(x) = <l, x> + |x -
+u|^2/(2 lambda) is at most eta. The rule allows many results, so the gap of each result is
 recomputed. If the result is that of exact line search, the number of linear minimisations is
 determined, too.
 """
@@ -16,7 +16,7 @@ from pfbench.base.arrays import Floats
 from pfbench.problems.base import FiniteSum
 
 _SAME = 1e-6
-"""Distance up to which an answer of condg counts as an iterate of exact line search."""
+"""Distance up to which a point returned by condg counts as an iterate of exact line search."""
 
 _FOLLOWED = 300
 """Maximum number of steps for which exact line search is followed."""
@@ -27,7 +27,7 @@ within `_SAME`, their path is determined; beyond, an answer on the path is withi
 
 
 def max_calls(D: float, lam: float, eta: float) -> int:
-    """Return 1 + ceil(6 D^2/(lambda eta)), the bound of linear minimisations in a condg call.
+    """Return the bound 1 + ceil(6 D^2/(lambda eta)) on the linear minimisations of a condg call.
 
     The bound follows from theorem 2 of Jaggi 2013.
     """
@@ -52,17 +52,17 @@ class CondgCall:
 
     @property
     def exact_line_search_calls(self) -> int | None:
-        """Number of linear minimisations that exact line search needs, or None.
+        """Linear minimisations until exact line search has a gap of at most eta, or None.
 
-        The number is known for a returned point on the path of exact line search, even if it is
-        not where the search must stop. The value is None if the path misses the point or is too
-        long, or if rounding decides the path.
+        The number is known for a returned point on the path of exact line search, even if it is not
+        where the search must stop. The value is None if the path misses the point or is too long,
+        or if rounding decides the path.
         """
         return self._replay[0]
 
     @property
     def is_answer_off_line_search_path(self) -> bool:
-        """Whether exact line search misses the returned point, as phi gets smaller elsewhere."""
+        """Whether the path of exact line search misses the result, as phi falls below its value."""
         return self._replay[1]
 
     @cached_property
@@ -100,7 +100,7 @@ class CondgCall:
 
     @property
     def max_calls(self) -> int:
-        """Upper bound of the number of linear minimisations; see the function `max_calls`."""
+        """Upper bound on the linear minimisations of the call; see the function `max_calls`."""
         return max_calls(self.problem.set.diameter, self.lam, self.eta)
 
     def _slope(self, x: Floats) -> Floats:

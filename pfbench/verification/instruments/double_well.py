@@ -46,7 +46,7 @@ class DoubleWell(SingleComponent):
         return self.begin.copy()
 
     def is_convex_near(self, x: Floats) -> bool:
-        """Return whether x is in one of the two parts of the box where f is convex."""
+        """Return whether x is in one of the two parts of the box on which f is convex."""
         return bool(3.0 * x[0] ** 2 >= 1.0)
 
     def value(self, x: Floats) -> float:
@@ -64,7 +64,7 @@ class DoubleWell(SingleComponent):
         return lambda v: diagonal * v
 
     def constants(self, start: Floats) -> Constants:
-        """Return the exact constants; f'' in x_0 is 3 x_0^2 - 1, from -1 to 11."""
+        """Return the exact constants; the second derivative 3 x_0^2 - 1 in x_0 is from -1 to 11."""
         L = max(11.0, float(self.weights.max()))
         return Constants.from_derivations(
             n=(1, "f is one function"),

@@ -1,4 +1,4 @@
-"""Random streams whose draws are chosen, so that means over all draws are exact.
+"""Random generators whose draws are enumerated, so that means over all draws are exact.
 
 The streams are subclasses of `numpy.random.Generator`. A method may use any form of `integers`,
 `choice` with and without replacement or with probabilities, `permutation`, `permuted`, `shuffle`,
@@ -29,16 +29,16 @@ _MOST_OPTIONS = 4096
 
 
 def rounding_key(array: Floats) -> bytes:
-    """Return a hashable key of an array that ignores rounding errors."""
+    """Return a hashable key of an array, equal for arrays that differ by rounding errors."""
     return (np.round(array, 9) + 0.0).tobytes()
 
 
 class NotEnumerable(Exception):
-    """Raised if an algorithm draws random numbers in a way that cannot be enumerated."""
+    """Exception raised if an algorithm's random draws cannot be enumerated."""
 
 
 class NotRepeatable(NotEnumerable):
-    """Raised if an algorithm draws from a random stream of its own, so no run can be repeated."""
+    """Exception raised if an algorithm draws from its own generator, so no run can be repeated."""
 
 
 class EnumerableGenerator(np.random.Generator):
@@ -69,7 +69,7 @@ class EnumerableGenerator(np.random.Generator):
         """Return integers like `numpy.random.Generator.integers`, for scalar `low` and `high`."""
         first, end = (0, low) if high is None else (low, high)
         if not (np.ndim(first) == 0 and np.ndim(end) == 0):
-            raise NotEnumerable("it draws integers from several ranges at once")
+            raise NotEnumerable("the method draws integers from several ranges at once")
         first, options = int(first), int(end) - int(first) + bool(endpoint)
         firsts = [first + self._choose_one(options) for _ in range(_draw_count(size))]
         return _reshape(np.array(firsts, dtype=dtype), size)
@@ -91,7 +91,7 @@ class EnumerableGenerator(np.random.Generator):
         count = _draw_count(size)
         if not replace:
             if p is not None:
-                raise NotEnumerable("it draws without replacement and with unequal chances")
+                raise NotEnumerable("the method draws distinct items with unequal chances")
             distinct = self._choose_distinct(options, count)
         elif p is None:
             distinct = [self._choose_one(options) for _ in range(count)]
@@ -111,7 +111,7 @@ class EnumerableGenerator(np.random.Generator):
     def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
         """Return a permutation like `numpy.random.Generator.permuted`, for a flat array."""
         if np.ndim(x) != 1:
-            raise NotEnumerable("it permutes the slices of an array")
+            raise NotEnumerable("the method permutes the slices of an array")
         permutation = self.permutation(x)
         if out is None:
             return permutation
@@ -130,7 +130,7 @@ class EnumerableGenerator(np.random.Generator):
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
         """Return counts like `numpy.random.Generator.multinomial`, for one distribution."""
         if np.ndim(n) or np.ndim(pvals) != 1:
-            raise NotEnumerable("it draws several multinomial laws at once")
+            raise NotEnumerable("the method draws from several multinomial laws at once")
         cells = list(_compositions(int(n), len(pvals)))
         chances = [_multinomial_chance(cell, pvals) for cell in cells]
         sample = [cells[self.choose(len(cells), chances)] for _ in range(_draw_count(size))]
@@ -140,29 +140,29 @@ class EnumerableGenerator(np.random.Generator):
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         """Return a `LazyUniform`, a uniform number that can only be compared."""
         if size is not None or out is not None:
-            raise NotEnumerable("it draws an array with rng.random, which cannot be enumerated")
+            raise NotEnumerable("the method draws arrays with rng.random")
         return LazyUniform(self.choose)
 
     def spawn(self, n_children: int) -> Any:
-        """Return this stream for each child, as its successive draws are independent anyway."""
+        """Return this generator for each child, as its successive draws are independent anyway."""
         return [self for _ in range(n_children)]
 
     @property
     def bit_generator(self) -> Any:
-        """Property that raises `NotEnumerable`, as raw bits cannot be enumerated."""
-        raise NotEnumerable("it takes rng.bit_generator, which cannot be enumerated")
+        """Property that raises `NotEnumerable`, since raw bits cannot be enumerated."""
+        raise NotEnumerable("the method reads rng.bit_generator")
 
     def __reduce__(self) -> Any:
-        raise NotEnumerable("it copies its random stream, which cannot be enumerated")
+        raise NotEnumerable("the method copies its random generator, whose draws then escape")
 
     def _choose_one(self, options: int) -> int:
         if not 0 < options <= _MOST_OPTIONS:
-            raise NotEnumerable(f"it draws one of {options} options")
+            raise NotEnumerable(f"the method draws one of {options} options")
         return self.choose(options)
 
     def _choose_distinct(self, options: int, count: int) -> list[int]:
         if count > options:
-            raise NotEnumerable(f"it draws {count} of {options} without replacement")
+            raise NotEnumerable(f"the method draws {count} distinct items of {options}")
         left = list(range(options))
         return [left.pop(self._choose_one(len(left))) for _ in range(count)]
 
@@ -199,14 +199,14 @@ class LazyUniform:
     __le__, __gt__ = __lt__, __ge__
 
     def __bool__(self) -> bool:
-        raise NotEnumerable("it uses a uniform number as a flag, which cannot be enumerated")
+        raise NotEnumerable("the method uses a uniform number as a truth value")
 
     __array_ufunc__ = None  # so that a number of numpy's leaves the comparison to this one
 
 
 def _make_refusing_draw(name: str) -> Callable[..., Any]:
     def raise_unscripted(self: EnumerableGenerator, *args: Any, **keywords: Any) -> Any:
-        raise NotEnumerable(f"it draws with rng.{name}, which cannot be enumerated")
+        raise NotEnumerable(f"the method draws with rng.{name}")
 
     return raise_unscripted
 
@@ -217,13 +217,13 @@ for _name in dir(np.random.Generator):
 
 
 def _translate_errors(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a draw that raises `NotEnumerable` in place of errors about its arguments."""
+    """Wrap a draw so that errors about its arguments become `NotEnumerable`."""
 
     def check_draw(self: EnumerableGenerator, *args: Any, **keywords: Any) -> Any:
         try:
             return draw(self, *args, **keywords)
         except (TypeError, ValueError, IndexError, OverflowError) as error:
-            raise NotEnumerable(f"it draws in a way that cannot be enumerated ({error})") from error
+            raise NotEnumerable(f"the method draws in an unknown way ({error})") from error
 
     check_draw.__doc__ = draw.__doc__
     return check_draw
@@ -234,11 +234,11 @@ for _name in ("integers", "choice", "permutation", "permuted", "shuffle", "multi
 
 
 class IndexReplayGenerator(EnumerableGenerator):
-    """Random stream that draws a given sequence of indices from 0 .. n-1.
+    """Random generator that draws the given sequence of indices from 0 .. n-1.
 
     Any other draw raises `NotEnumerable`. If one run is made with each row of an
-    `orthogonal_array`, means and mean squares over the runs are exact, although only pairs of
-    draws take all values.
+    `orthogonal_array`, means and mean squares over the runs are exact, although only pairs of draws
+    take all values.
     """
 
     def __init__(self, indices: npt.ArrayLike, n: int) -> None:
@@ -248,15 +248,15 @@ class IndexReplayGenerator(EnumerableGenerator):
     def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
         """Return the next index of the given sequence."""
         if options != self._n or chances is not None:
-            raise NotEnumerable(f"it draws one of {options}, not of {self._n}")
+            raise NotEnumerable(f"the method draws one of {options}, not of {self._n} indices")
         if self._position == len(self._indices):
-            raise NotEnumerable("it draws more indices than its batch")
+            raise NotEnumerable("the method draws more indices than its batch has")
         self._position += 1
         return int(self._indices[self._position - 1])
 
 
 class _BranchGenerator(EnumerableGenerator):
-    """Random stream that makes given choices, and then always the first option.
+    """Random generator that follows given choices, and then always takes the first option.
 
     All choices are recorded.
     """
@@ -267,19 +267,19 @@ class _BranchGenerator(EnumerableGenerator):
         self.choices: list[tuple[int, int, Any]] = []
 
     def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
-        """Return and record the given option, or the first option after the last given one."""
+        """Return and record the next given option; after the last one, the first option."""
         position = len(self.choices)
         option = self._prefix[position] if position < len(self._prefix) else 0
         if position >= len(self._prefix):
             self._remaining //= options
             if self._remaining == 0:
-                raise NotEnumerable("it draws so much that not all draws can be enumerated")
+                raise NotEnumerable("the method makes too many draws")
         chance = self._unit / options if chances is None else self._unit * chances[option]
         self.choices.append((option, options, chance))
         return option
 
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Return a `LazyUniform` whose probabilities have the number type of the unit."""
+        """Return a `LazyUniform` whose probabilities are numbers of the type of `unit`."""
         super().random(size, dtype, out)
         return LazyUniform(self.choose, self._unit)
 
@@ -314,7 +314,7 @@ def enumerate_draws(
             yield chance, result
         following = _next_choices(stream.choices)
     if following is not None:
-        raise NotEnumerable(f"it has more than {limit} sequences of draws")
+        raise NotEnumerable(f"there are more than {limit} sequences of draws")
 
 
 def _next_choices(selected: Sequence[tuple[int, int, Any]]) -> list[int] | None:
@@ -339,7 +339,7 @@ def _shape(size: Any) -> tuple[int, ...]:
         return ()
     shape = tuple(index(k) for k in size) if np.iterable(size) else (index(size),)
     if min(shape, default=0) < 0:
-        raise ValueError("a size is negative")
+        raise ValueError(f"size={size} must not be negative")
     return shape
 
 
@@ -348,9 +348,9 @@ def _reshape(resamples: npt.NDArray[Any], size: Any) -> Any:
 
 
 def _compositions(n: int, k: int) -> Iterator[tuple[int, ...]]:
-    """Yield all tuples of k nonnegative counts whose sum is n."""
+    """Yield all tuples of k nonnegative integers whose sum is n."""
     if math.comb(n + k - 1, k - 1) > _MOST_OPTIONS:
-        raise NotEnumerable(f"it draws {n} at once among {k}")
+        raise NotEnumerable(f"the method draws {n} counts at once among {k} options")
     for bars in itertools.combinations(range(n + k - 1), k - 1):
         ends = (-1, *bars, n + k - 1)
         yield tuple(b - a - 1 for a, b in itertools.pairwise(ends))
@@ -362,7 +362,7 @@ def _multinomial_chance(cell: Sequence[int], chances: Sequence[float]) -> float:
 
 
 def orthogonal_array(bits: int, columns: int) -> npt.NDArray[np.int64]:
-    """Return all rows (a + b t), t < columns, over the field of q = 2^bits elements.
+    """Return an orthogonal array: all rows (a + b t), t < columns, over the field of q = 2^bits.
 
     The shape is (q^2, columns) with columns <= q. Each pair of columns takes every pair of values
     once. So the entries of a random row are uniform and pairwise independent. A mean square over

@@ -1,4 +1,4 @@
-"""Problems on which all methods make the same steps, and an estimator attains its error law."""
+"""Problems on which all methods take the same path, and an estimator attains its error law."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -97,7 +97,7 @@ class ForcedPath(FiniteSum):
         return np.asarray(self.begin * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants on the segment; L2_ms is for steps along the segment."""
+        """Return the exact constants on the segment; L2_ms is for steps along the segment."""
         r = np.linspace(0.0, self.length, 1001)
         slopes = np.abs(self.L + self.L2 * r - self.kappa * r * r / 2.0)
         curvatures = np.abs(self.L2 - self.kappa * r)
@@ -143,7 +143,7 @@ class ForcedPath(FiniteSum):
         return self._mean_of_signed_axes(sample, change * (r - s))
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return the component Hessians s_i h'(r) (e_0 e_k' + e_k e_0') at s, whose mean is 0."""
+        """Return all component Hessians s_i h'(r) (e_0 e_k' + e_k e_0') at s, whose mean is 0."""
         slope = self.h_derivative(float(s[0]))
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
@@ -176,7 +176,7 @@ class ForcedPath(FiniteSum):
 
 
 class ForcedTable:
-    """Table of the h(r) at which each component gradient was stored; it needs 8 n bytes."""
+    """Gradient table that stores, for each component, the number h(r) at its point; 8 n bytes."""
 
     def __init__(self, problem: ForcedPath, r: float) -> None:
         self._problem = problem
@@ -189,7 +189,7 @@ class ForcedTable:
 
     @property
     def mean(self) -> Floats:
-        """Mean of the stored gradients, shape (d,)."""
+        """Mean of the stored gradients over all components, shape (d,)."""
         g: Floats = self._sum / self._problem.n
         g[0] = -self._problem.gradient_slope
         return g

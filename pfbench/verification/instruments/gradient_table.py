@@ -1,4 +1,4 @@
-"""Table of component gradients, for problems that compute many gradients at once."""
+"""Table of component gradients, for problems that compute many component gradients at once."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from pfbench.base.sample import Indices, weight_indices
 
 
 class StoredGradients:
-    """Table of the gradient of each component that was stored last.
+    """Table of the gradient that was stored last for each component.
 
     Parameters
     ----------

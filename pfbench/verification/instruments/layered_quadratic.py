@@ -1,4 +1,4 @@
-"""Quadratics of several layers, whose smoothness in a norm of the layers is known."""
+"""Quadratics of several layers, whose smoothness in norms over layers is known."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -57,7 +57,7 @@ class LayeredQuadratic(FiniteSum):
         return np.asarray(self.H @ np.asarray(x))
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the sum of rho_l rho_m L_lm, with its derivation in words.
+        """Return the sum of rho_l rho_m L_lm over all layers l and m, with its derivation in words.
 
         The sum is the smoothness constant for the norm max |x_l|/rho_l, and an upper bound for
         larger norms.

@@ -1,4 +1,4 @@
-"""Quadratics with a norm, on which bounds of methods with norm balls are nearly attained."""
+"""Quadratics with a norm, on which bounds of methods that step in a norm ball are nearly tight."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -43,13 +43,13 @@ def vector_quadratic(
 
 
 class HorizonProblem(NormedProblem):
-    """Problem with a norm, and the number K of iterations of its runs."""
+    """Problem with a norm, and with the number K of iterations of its runs."""
 
     K: int
 
     @classmethod
     def from_problem(cls, problem: Any, K: int) -> "HorizonProblem":
-        """Return a problem with a norm, with the number K of iterations added."""
+        """Return a copy of a problem with a norm that also has the number K of iterations."""
         created = cls(problem.inner, problem.norm)
         created.K = K
         return created

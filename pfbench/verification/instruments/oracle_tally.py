@@ -1,4 +1,4 @@
-"""Counters between the ledger and the backend, to check that every query is counted."""
+"""Counters between the ledger and the backend, which check that the ledger counts every query."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -32,7 +32,7 @@ CALL_COSTS: Mapping[str, Callable[[int, int], tuple[tuple[int, int], ...]]] = {
 
 
 def sample_of_call(verb: str, arguments: Sequence[Any]) -> Any:
-    """Return the sample of indices among the arguments of a call; None if it has none."""
+    """Return the sample of indices among the arguments of an oracle call; None if it has none."""
     if verb in ("batch", "difference"):
         return arguments[0]
     # The point of the Hessians, or of the table, is the first argument.
@@ -66,7 +66,7 @@ class OracleTally(ObservedBackend):
             self._record_query(verb, arguments)
 
     def _record_query(self, verb: str, arguments: tuple[Any, ...]) -> None:
-        """Record a query, in a subclass; this base class does nothing."""
+        """Record a query in a subclass; this base class does nothing."""
 
 
 class ComponentTally(OracleTally):
@@ -92,7 +92,7 @@ class ComponentTally(OracleTally):
 
 
 class TalliedProblem(OverriddenOracles):
-    """Problem whose backend is tallied; `tally` is the tally of the latest run."""
+    """Problem whose oracle calls are tallied; `tally` is the tally of the latest run."""
 
     tally: ComponentTally
 

@@ -9,7 +9,7 @@ from pfbench.base.protocols import Gradient, Point
 
 
 class OverriddenOracles:
-    """Wrapper of oracles, or of their answers, of which a subclass overrides a method.
+    """Wrapper of oracles, or of an oracle's answers, of which a subclass overrides a method.
 
     The wrapped object is `_original`. All other attributes are those of this object.
     """
@@ -22,26 +22,26 @@ class OverriddenOracles:
 
 
 class OverriddenProblem(OverriddenOracles):
-    """Problem whose backend is ``answer(backend)`` of the original backend."""
+    """Copy of a problem whose backend is ``answer(backend)`` of the original backend."""
 
     def __init__(self, reference: Any, answer: Callable[[Any], Any]) -> None:
         super().__init__(reference)
         self._answer = answer
 
     def open(self, rng: np.random.Generator) -> Any:
-        """Return the changed backend of a run."""
+        """Return the backend of a run, wrapped by `answer`."""
         return self._answer(self._original.open(rng))
 
 
 class FaultyBallProblem(OverriddenOracles):
-    """Base class of problems with a faulty ball, which also determines the linear minimisation."""
+    """Base class of problems with a faulty norm ball, over which they also minimise."""
 
     class Ball(OverriddenOracles):
         """Base class of faulty balls; a subclass changes one property or method."""
 
     @property
     def norm(self) -> Any:
-        """Faulty ball in place of the problem's ball."""
+        """Faulty norm ball in place of the problem's own ball."""
         return self.Ball(self._original.norm)
 
     def lo(self, g: Gradient) -> Point:

@@ -1,4 +1,4 @@
-"""Quadratics over a set whose minimiser and restricted strong convexity are known exactly."""
+"""Quadratics over a set, with exactly known minimiser and restricted strong convexity."""
 
 import math
 from collections.abc import Mapping
@@ -134,7 +134,7 @@ class KnownQuadratic(ConstantHessians):
         return self.slope + self.difference(sample, x, self.minimiser)
 
     def apply_mean_hessian(self, sample: Indices | None, u: Floats) -> Floats:
-        """Return H u, shape (d,), H the sample's mean of a_i a_i' + shift I."""
+        """Return H u, where H is the mean of a_i a_i' + shift I over the sample; shape (d,)."""
         if sample is None:
             return np.asarray(self.hessian_matrix @ u)
         indices, weights = weight_indices(sample)
@@ -143,7 +143,7 @@ class KnownQuadratic(ConstantHessians):
 
 
 def rows_of_spectrum(rng: np.random.Generator, eigenvalues: Floats) -> Floats:
-    """Return random rows a_i, shape (d, d), whose mean of a_i a_i' has the given eigenvalues."""
+    """Return random rows a_i, shape (d, d), whose mean of a_i a_i' has these eigenvalues."""
     d = len(eigenvalues)
     basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
     mixing = np.linalg.qr(rng.standard_normal((d, d)))[0]
@@ -163,8 +163,8 @@ def vertex_of_simplex(
 ) -> KnownQuadratic:
     """Return a quadratic on the simplex whose minimiser is a vertex.
 
-    The gradient there is -`pull` times the vertex. With a large `pull`, Frank-Wolfe finds the
-    vertex at once, and later linear minimisations return it.
+    The gradient at the minimiser is -`pull` times the vertex. With a large `pull`, Frank-Wolfe
+    finds the vertex at once, and later linear minimisations return it.
     """
     first, second = np.eye(d)[:2]
     rows = rows_of_spectrum(rng, _log_spaced_eigenvalues(kappa, d))

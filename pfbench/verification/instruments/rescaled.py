@@ -1,4 +1,4 @@
-"""A problem in other units: lambda f(x/mu) over mu C."""
+"""Problem in other units: lambda f(x/mu) over mu C, for a problem f over C."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from pfbench.verification.units import STEP, Scaling
 
 
 class RescaledProblem(OverriddenProblem):
-    """Problem lambda f(x/mu) over mu C, answered by the oracles of f over C."""
+    """Problem lambda f(x/mu) over mu C, whose answers are computed by the oracles of f over C."""
 
     def __init__(self, reference: Any, by: Scaling) -> None:
         super().__init__(reference, lambda backend: _RescaledBackend(backend, by))
@@ -18,7 +18,7 @@ class RescaledProblem(OverriddenProblem):
 
     @property
     def inner(self) -> Any:
-        """Original problem, f over C."""
+        """Original problem: f over C."""
         return self._original
 
     def start(self) -> Any:
@@ -47,12 +47,15 @@ class _ScaledSet(OverriddenOracles):
 
 
 def _is_point(item: Any) -> bool:
-    """Return whether an argument is a point, an array of floats, and not a sample of indices."""
+    """Return whether an argument is a point (an array of floats), and not a sample of indices."""
     return isinstance(item, np.ndarray) and item.dtype.kind == "f"
 
 
 class _RescaledBackend(OverriddenOracles):
-    """Wrapper of a backend, of component Hessians or of a table, for lambda f(x/mu)."""
+    """Wrapper that turns answers for f into answers for lambda f(x/mu).
+
+    It wraps a backend, component Hessians, or a table.
+    """
 
     def __init__(self, reference: Any, by: Scaling) -> None:
         super().__init__(reference)
@@ -86,7 +89,7 @@ class _RescaledBackend(OverriddenOracles):
         return self._original.lo(g / self._g) * self._by.x
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return the proximal map of the rescaled problem at x."""
+        """Return the proximal map of the rescaled problem at x - lam g."""
         return (
             self._original.prox(x / self._by.x, g / self._g, lam / self._by.factor(STEP))
             * self._by.x

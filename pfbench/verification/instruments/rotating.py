@@ -1,4 +1,4 @@
-"""A bowl with rotating components, on which the batch of a method decides its convergence."""
+"""Quadratic with rotating components, on which the batch size decides if a method converges."""
 
 import math
 from collections.abc import Mapping
@@ -140,7 +140,7 @@ class RotatingBowl(FiniteSum):
         return np.asarray(axes[:, None] ^ axes)
 
     def _sum_turns_by_weight(self, shares: Floats, x: Floats) -> Floats:
-        """Return the sum over k of shares[k] R_k x, shape (d,)."""
+        """Return the sum over turns k of shares[k] R_k x, shape (d,)."""
         return np.asarray(x[self._xor] @ shares)
 
     def _sum_signed_weights_by_turn(self, sample: Indices) -> Floats:

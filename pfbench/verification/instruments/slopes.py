@@ -1,4 +1,4 @@
-"""A long slope, on which a method needs as many steps as its theorem says.
+"""A long slope, on which a method needs as many steps as its theorem allows.
 
 `Valley` has such a slope on a segment, on which errors of the estimate turn Frank-Wolfe the wrong
 way.
@@ -85,7 +85,7 @@ class ConstantSlopeProblem(FiniteSum):
             raise InputError(f"n={self.n} must be even: the signs of the components alternate.")
         lower = 2.0 * self.g * (self.g + self.weight) / self.max_curvature
         if self.gap < lower:
-            raise InputError(f"gap={self.gap:g} leaves no slope: give at least {lower:g}.")
+            raise InputError(f"gap={self.gap:g} is too small for a slope: give at least {lower:g}.")
 
     @property
     def set(self) -> FeasibleSet:
@@ -108,12 +108,12 @@ class ConstantSlopeProblem(FiniteSum):
         return self.L if self.sigma == 0.0 else self.L / math.sqrt(2.0)
 
     def start(self) -> Floats:
-        """Return the point where f + h = gap, up to an exponentially small error."""
+        """Return the point where f + h is `gap` above its minimum, up to a tiny error."""
         bent = self.g * self.g * math.log(2.0) / self.max_curvature
         return np.array([(self.gap + bent) / (self.g + self.weight)])
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants, without those that need a bounded set."""
+        """Return the constants of the problem, except those that need a bounded set."""
         a = self.max_curvature
         ratio = 0.0 if self.sigma == 0.0 else a / self.sigma
         return Constants(
@@ -173,14 +173,14 @@ class ConstantSlopeProblem(FiniteSum):
 
 @dataclass(frozen=True)
 class Valley(ConstantSlopeProblem):
-    """`ConstantSlopeProblem` on a segment from beyond the minimiser 0 to the start.
+    """`ConstantSlopeProblem` on a segment: from the start through the minimiser 0 to -`overshoot`.
 
     The sign of the estimate decides which end linear minimisation returns. So an error as large as
     f' turns the method the wrong way. The derivative f' is near g down to a distance g/L from 0.
     With g a few epsilon, a method with a stale estimate leaves the valley on its other side. There
-    the Frank-Wolfe gap is g times the length of the segment. The part before the valley takes
-    about the fraction epsilon/g of L Delta/epsilon^2 iterations, with gaps of about g D. The mean
-    gap is therefore half of 2 epsilon D, which theorem 3.1 of shen2019 allows.
+    the Frank-Wolfe gap is g times the length of the segment. The part before the valley takes about
+    the fraction epsilon/g of L Delta/epsilon^2 iterations, with gaps of about g D. The mean gap is
+    therefore half of 2 epsilon D, which theorem 3.1 of shen2019 allows.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class Valley(ConstantSlopeProblem):
         return Box(1, np.array([-self.overshoot]), self.start())
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants of the slope, with the length of the segment as D."""
+        """Return the constants of `ConstantSlopeProblem`, with the length of the segment as D."""
         length = self.overshoot + float(self.start()[0])
         return replace(super().constants(start), D=length)
 
@@ -216,7 +216,7 @@ class Valley(ConstantSlopeProblem):
 
 
 def _mean_sign(sample: Indices) -> float:
-    """Return the mean of the signs s_i over a sample."""
+    """Return the mean of the signs s_i over the components of a sample."""
     if isinstance(sample, np.ndarray):
         if sample.size == 0:
             raise InputError("the mean over an empty sample is not defined.")

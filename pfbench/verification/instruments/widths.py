@@ -13,7 +13,7 @@ POLYTOPES = ("simplex", "cube", "l1")
 
 
 def corners(kind: str, d: int) -> Floats:
-    """Return the vertices of a polytope in R^d, shape (k, d)."""
+    """Return the vertices of a polytope of the given kind in R^d, shape (k, d)."""
     if kind == "simplex":
         return np.eye(d)
     if kind == "cube":
@@ -22,7 +22,7 @@ def corners(kind: str, d: int) -> Floats:
 
 
 def pyramidal_width(kind: str, d: int) -> float:
-    """Return the pyramidal width of a polytope in R^d, d >= 2.
+    """Return the pyramidal width of the polytope of the given kind in R^d, d >= 2.
 
     The width is the least distance between a proper face F and the hull of the vertices outside F
     (Pena, Rodriguez 2019). The values for the three polytopes are known in closed form, and the

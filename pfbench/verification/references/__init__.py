@@ -49,4 +49,4 @@ REFERENCES: Mapping[str, Any] = MappingProxyType(
         **sliding.REFERENCES,
     }
 )
-"""The references by the names of the catalogue."""
+"""Reference implementations, by the catalogue's name of the method."""

@@ -11,10 +11,7 @@ from pfbench.base.state import State
 
 
 def asvrg(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run ASVRG (Shang et al. 2018, algorithm 2).
-
-    The output is the average of the iterates of the last complete epoch.
-    """
+    """Run ASVRG (Shang et al. 2018, algorithm 2), whose output averages the last complete epoch."""
     n, b, eta = ask.n, s.batch, s.step
     product = min((s.smoothness or math.inf) * eta, 1 / 3)
     w = 1.0 - max(n - b, 0) / (b * max(n - 1, 1)) * product / (1.0 - product)

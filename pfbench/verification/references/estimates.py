@@ -1,4 +1,4 @@
-"""Gradient estimators of the references: generators that receive x_t and yield the estimate g_t.
+"""Gradient estimators of the references: generators that are sent x_t and yield g_t.
 
 `estimate_function` turns a generator into the function ``x_t -> g_t``. Parameters have the names
 that pfbench's built-in methods use.
@@ -13,7 +13,7 @@ EstimateGenerator = Generator[Any, Any, None]
 
 
 def estimate_function(estimate: EstimateGenerator) -> Callable[[Any], Any]:
-    """Return the function from x_t to the estimate g_t that a generator defines."""
+    """Return an estimator as a function that maps x_t to g_t, from its generator."""
     next(estimate)
     return estimate.send
 
@@ -26,7 +26,7 @@ def full_gradient(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def sg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield the batch gradients g_t = mean over S of grad f_i(x_t)."""
+    """Yield the batch gradients g_t = mean over i in the batch S of grad f_i(x_t)."""
     x = yield
     while True:
         x = yield ask.batch(rng.integers(ask.n, size=parameters.batch), x)
@@ -41,9 +41,9 @@ def _full_or_large_batch_gradient(ask: Any, rng: Any, parameters: Any, x: Any) -
 
 
 def svrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield SVRG estimates g_t = mean over S of [grad f_i(x_t) - grad f_i(w)] + grad f(w).
+    """Yield SVRG estimates g_t = mean over i in S of [grad f_i(x_t) - grad f_i(w)] + grad f(w).
 
-    The snapshot w is the first point of an epoch.
+    S is a batch, and the snapshot w is the first point of an epoch.
     """
     x = yield
     while True:
@@ -54,7 +54,7 @@ def svrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def svrg_with_batch_at_snapshot(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield the estimates of `svrg`, but draw and query a batch at the snapshot, too."""
+    """Yield SVRG estimates like `svrg`, but draw and query a batch at the snapshot, too."""
     x = yield
     while True:
         w, mean = x, _full_or_large_batch_gradient(ask, rng, parameters, x)
@@ -63,9 +63,9 @@ def svrg_with_batch_at_snapshot(ask: Any, rng: Any, parameters: Any) -> Estimate
 
 
 def spider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield SPIDER estimates, which add differences of batch gradients to the last estimate.
+    """Yield SPIDER estimates, which add a difference of batch gradients to the last estimate.
 
-    g_t = g_{t-1} + mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})].
+    g_t = g_{t-1} + mean over i in S of [grad f_i(x_t) - grad f_i(x_{t-1})].
     """
     x = yield
     while True:
@@ -95,7 +95,7 @@ def spider_by_smoothness(ask: Any, rng: Any, parameters: Any) -> EstimateGenerat
 
 
 def doubling_spider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield SPIDER estimates in epochs of length 1, 2, 4, ..., with batches of that size."""
+    """Yield SPIDER estimates in epochs of 1, 2, 4, ... steps, with batches of that size."""
     length = 1
     x = yield
     while True:
@@ -110,7 +110,8 @@ def doubling_spider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 def casvrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     """Yield SVRG estimates with a curvature correction, from Hessians at the snapshot w.
 
-    g_t = grad f(w) + mean over S of [grad f_i(x_t) - grad f_i(w)] + [H - H_S](w) (x_t - w).
+    g_t = grad f(w) + mean over i in S of [grad f_i(x_t) - grad f_i(w)] + [H - H_S](w) (x_t - w),
+    where H and H_S are the Hessians of f and of its mean over S.
     """
     x = yield
     while True:
@@ -124,7 +125,7 @@ def casvrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 def caspider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     """Yield SPIDER estimates plus the curvature correction [H - H_S](w) (x_t - x_{t-1}).
 
-    The point w is the first one of the epoch.
+    H is the Hessian of f, H_S its mean over the batch S, and w the first point of the epoch.
     """
     x = yield
     while True:
@@ -138,7 +139,7 @@ def caspider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def page(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield PAGE estimates: full gradients with probability p and at t = 0, else SPIDER steps."""
+    """Yield PAGE estimates: the full gradient with probability p and at t = 0, else SPIDER."""
     x = yield
     g = ask.gradient(x)
     while True:
@@ -168,7 +169,10 @@ def lsvrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 def storm(
     ask: Any, rng: Any, parameters: Any, alpha: Callable[[int], float] | None = None
 ) -> EstimateGenerator:
-    """Yield STORM estimates d_t = grad f_S(x_t) + (1 - alpha_t) (d_{t-1} - grad f_S(x_{t-1}))."""
+    """Yield STORM estimates d_t = grad f_S(x_t) + (1 - alpha_t) (d_{t-1} - grad f_S(x_{t-1})).
+
+    grad f_S is the mean gradient over the batch S of step t.
+    """
     x = yield
     d = ask.batch(
         rng.integers(ask.n, size=getattr(parameters, "snapshot", None) or parameters.batch), x
@@ -184,7 +188,10 @@ def storm(
 def heavy_ball(
     ask: Any, rng: Any, parameters: Any, alpha: Callable[[int], float]
 ) -> EstimateGenerator:
-    """Yield momentum estimates d_t = (1 - alpha_t) d_{t-1} + alpha_t grad f_S(x_t)."""
+    """Yield momentum estimates d_t = (1 - alpha_t) d_{t-1} + alpha_t grad f_S(x_t).
+
+    grad f_S is the mean gradient over the batch S of step t.
+    """
     x = yield
     d = ask.batch(rng.integers(ask.n, size=parameters.batch), x)
     t = 0
@@ -195,9 +202,10 @@ def heavy_ball(
 
 
 def saga(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield SAGA estimates g_t = mean over I of [grad f_i(x_t) - a_i] + mean of all a_i.
+    """Yield SAGA estimates g_t = mean over i in I of [grad f_i(x_t) - a_i] + mean of all a_i.
 
-    After each step, a_j = grad f_j(x_t) for the j of a second batch J.
+    I is a batch and a a table of gradients; after each step, a_j = grad f_j(x_t) for the j of a
+    second batch J.
     """
     x = yield
     a = ask.table(x)
@@ -210,10 +218,10 @@ def saga(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def zerosarah(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield ZeroSARAH estimates g_t = (1 - lam) g_{t-1} + lam a + mean over S of d_i.
+    """Yield ZeroSARAH estimates g_t = (1 - lam) g_{t-1} + lam a + mean of the d_i over a batch.
 
-    Here a is the mean of all entries a_i of a table. The differences are d_i = grad f_i(x_t) - (1 -
-    lam) grad f_i(x_{t-1}) - lam a_i. After each step, a_i = grad f_i(x_t) for i in S.
+    Here a is the mean of all entries a_i of a gradient table. For i in the batch, d_i = grad
+    f_i(x_t) - (1 - lam) grad f_i(x_{t-1}) - lam a_i, and after the step, a_i = grad f_i(x_t).
     """
     lam = parameters.table_weight
     x = yield
@@ -227,7 +235,7 @@ def zerosarah(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def zerosarah_from_zeros(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield ZeroSARAH estimates that start from a table of zeros.
+    """Yield ZeroSARAH estimates whose gradient table is 0 at first.
 
     Each component is queried separately.
     """

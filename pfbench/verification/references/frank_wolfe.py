@@ -40,7 +40,10 @@ def frank_wolfe(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def _first_smoothness_estimate(ask: Any, x: Any, g: Any, v: Any) -> float:
-    """Return |grad f(x_0) - grad f(x_0 + 1e-3 d)|/(1e-3 |d|) with d = v - x_0."""
+    """Return a first smoothness estimate from x_0: |grad f(x_0) - grad f(x_0 + 1e-3 d)|/(1e-3 |d|).
+
+    The direction is d = v - x_0.
+    """
     d = v - x
     length = math.sqrt(float(np.vdot(d, d)))
     change = ask.gradient(x + 1e-3 * d) - g
@@ -50,7 +53,7 @@ def _first_smoothness_estimate(ask: Any, x: Any, g: Any, v: Any) -> float:
 def backtracking(
     ask: Any, x: Any, v: Any, gap: float, M: float, f: float, decrease: float | None
 ) -> tuple[float, float, float, float | None]:
-    """Return the step gamma, the smoothness estimate M, f(x_{t+1}), and the decrease of f.
+    """Return a backtracking step gamma, the smoothness estimate M, f(x_{t+1}), and f's decrease.
 
     The rule is algorithm 2 of Pedregosa et al. 2020.
     """
@@ -69,13 +72,13 @@ def backtracking(
 
 
 class _Combination:
-    """Point x as a convex combination of vertices; vertices of weight 0 are removed."""
+    """Iterate as a convex combination of vertices; vertices of weight 0 are removed."""
 
     def __init__(self, v: Any) -> None:
         self.vertices, self.weights = [v], [1.0]
 
     def point(self) -> Any:
-        """Return the point x."""
+        """Return the point x that the weights and vertices represent."""
         return sum(w * v for w, v in zip(self.weights, self.vertices, strict=True))
 
     def find_or_add(self, v: Any) -> int:
@@ -88,7 +91,7 @@ class _Combination:
         return len(self.weights) - 1
 
     def extreme_positions(self, g: Any) -> tuple[int, int]:
-        """Return the indices of the vertices with the largest and with the least <g, v>."""
+        """Return the indices of the active vertices v with the largest and the least <g, v>."""
         products = [float(np.vdot(g, v)) for v in self.vertices]
         return int(np.argmax(products)), int(np.argmin(products))
 
@@ -119,7 +122,7 @@ class _Combination:
 
 
 def _step_size(ask: Any, x: Any, g: Any, d: Any, upper: float, s: Any) -> Any:
-    """Return the step <g, -d>/(L |d|^2), at most `upper`, or that of line search.
+    """Return the step <g, -d>/(L |d|^2), at most `upper`, or the step of a line search.
 
     Return 0 if d is not a descent direction.
     """
@@ -150,9 +153,9 @@ def polytope_steps(ask: Any, x: Any, rng: Any, s: Any, *, move: Any) -> Iterator
 
 
 def afw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
-    """Move toward w = LO(g), or away from the worst active vertex a, whichever descends more.
+    """Make an away-step FW step: toward w = LO(g), or away from the worst active vertex a.
 
-    Return `phi` unchanged.
+    The direction that descends more is taken. Return `phi` unchanged.
     """
     w, (a, _) = ask.lo(g), S.extreme_positions(g)
     v = S.vertices[a]
@@ -165,7 +168,10 @@ def afw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
 
 
 def pfw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
-    """Move weight from the worst active vertex a to w = LO(g); return `phi` unchanged."""
+    """Make a pairwise step: move weight from the worst active vertex a to w = LO(g).
+
+    Return `phi` unchanged.
+    """
     w, (a, _) = ask.lo(g), S.extreme_positions(g)
     S.transfer(a, w, _step_size(ask, x, g, w - S.vertices[a], S.weights[a], s))
     return phi

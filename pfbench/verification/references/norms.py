@@ -26,7 +26,7 @@ def scg(ask: Any, x: Any, rng: Any, s: Any, *, is_constrained: bool) -> Iterator
 
 
 def uscg_mvr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run uSCG with STORM estimates of the gradient."""
+    """Run uSCG along STORM estimates of the gradient."""
     d_at = estimate_function(storm_estimate(ask, rng, s))
     for _ in range(s.iterations):
         d = d_at(x)
@@ -35,7 +35,7 @@ def uscg_mvr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def almond(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run Almond (Pethick et al. 2025): steps along averages of lmo(g_k).
+    """Run Almond (Pethick et al. 2025): steps along averages d_k of the minimisers lmo(g_k).
 
     The average is d_k = (1 - alpha) d_{k-1} + alpha lmo(g_k), with d_1 = lmo(g_1).
     """

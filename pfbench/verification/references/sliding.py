@@ -91,7 +91,7 @@ def cgs(ask: Any, theta: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def _draw_indices_or_counts(rng: Any, n: int, m: int) -> Any:
-    """Return m uniform indices below n, as an array, or as a `Sample` with counts if m > n."""
+    """Return m uniform indices below n as an array; if m > n, as a `Sample` with counts."""
     if m <= n:
         return rng.integers(n, size=m)
     counts = rng.multinomial(m, np.full(n, 1.0 / n))

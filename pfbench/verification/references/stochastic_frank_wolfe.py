@@ -41,14 +41,17 @@ def constant_steps(
 
 
 def spider_fw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run SPIDER-FW (Yurtsever et al. 2019), or Lan 2020, section 7.4, for importance sampling."""
+    """Run SPIDER-FW (Yurtsever et al. 2019), or its form with importance sampling (Lan 2020).
+
+    The second form is in section 7.4 of Lan 2020.
+    """
     uniform = s.sampling == "uniform"
     estimate = estimates.spider if uniform else estimates.spider_by_smoothness
     return frank_wolfe_moves(ask, x, s, estimate(ask, rng, s))
 
 
 def _falling_step_sizes(s: Any, delay: float = 2.0) -> Callable[[int], float]:
-    """Return the function gamma_t = 2/(t + delay), or the constant `s.step` if that is set."""
+    """Return the step size rule gamma_t = 2/(t + delay), or the constant `s.step` if it is set."""
     return lambda t: s.step or 2.0 / (t + delay)
 
 
@@ -84,7 +87,7 @@ def nfwu(
 ) -> Iterator[State]:
     """Run NFWU (shen2019, algorithm 1): x_{t+1} = x_t + (eta/D)(v_t - x_t).
 
-    With restarts, run it several times and keep the best output.
+    With restarts, run NFWU several times and keep the best output.
     """
     k = s.restarts or 1
     if s.probability is not None:
@@ -100,7 +103,7 @@ def repeat_runs_keeping_best(
 ) -> Iterator[State]:
     """Yield the states of several runs from the same start.
 
-    The output is the candidate with the smallest Frank-Wolfe gap so far: each run has one.
+    Each run has one candidate for the output; the best one so far has the smallest Frank-Wolfe gap.
     """
     best, lower = start, math.inf
     for _ in range(runs):

@@ -1,1 +1,1 @@
-"""Comparison of a user's method with a reference implementation that makes the same draws."""
+"""Comparison of a method under test with a reference implementation that makes the same draws."""

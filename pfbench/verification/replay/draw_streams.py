@@ -1,4 +1,4 @@
-"""Statistical tests of the random draws of runs: batches, coin flips, picks and subsets.
+"""Statistical tests of the random draws of runs: batches, coin flips, picked iterates and subsets.
 
 The draws of all runs are concatenated in the order of the reference implementation. A repeat then
 reveals a dependence between two batches of an iteration, a batch that is used twice, or a repeated
@@ -51,7 +51,7 @@ SEEDS, SHORT = 40, 12
 
 @dataclass(frozen=True)
 class DrawStream:
-    """Problem and parameters of a method, and the number of runs whose draws are tested jointly.
+    """Problem and parameters for runs of a method whose random draws are tested jointly.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ def _yield_stream_if_sizes_fit(
     problem_kind: Mapping[str, Any],
     sizes: Mapping[str, Any],
 ) -> Iterator[DrawStream]:
-    """Yield one test problem of the given sizes, or nothing if the method does not allow them."""
+    """Yield one test problem of the given sizes, or none if the method refuses them."""
     n = int(sizes["n"])
     # A batch of 1 by default may be set, and is left where it is the size of the stream.
     usual = {f.name: f.default for f in fields(method)}
@@ -129,7 +129,7 @@ def _yield_stream_if_sizes_fit(
 
 @dataclass(frozen=True)
 class DrawLawResult:
-    """Result of the statistical tests of a sequence of random draws.
+    """Result of the statistical tests of a sequence of draws: rejection, p-value and law.
 
     Attributes
     ----------
@@ -207,7 +207,7 @@ def _test_batches(
 
 
 def _shows_draws_without_replacement(sample: Sequence[Integers], n: int) -> bool:
-    """Return whether no batch repeats a component, although batches with replacement would."""
+    """Return whether batches contain no repeats, although draws with replacement would."""
     sizes = np.array([len(batch) for batch in sample])
     if sizes.max() > n:
         return False
@@ -242,7 +242,7 @@ def _test_subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> DrawLawRes
 
 
 def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResult:
-    """Test the frequency of heads, the waiting times, and for repeated sequences of coin flips."""
+    """Test coin flips: frequency of heads, waiting times, and repeated sequences."""
     fell = [int(heads) for _, heads in coins]
     suspect, p_value = find_choice_rejection_and_p_value(
         "its coin has another probability of heads", fell, (1.0 - chance, chance)
@@ -289,7 +289,7 @@ def _test_picks(picks: Sequence[tuple[int, int, int]], count: int) -> DrawLawRes
 
 
 def map_to_uniform(batch: Integers, chances: Floats, seed: int) -> Integers:
-    """Map indices drawn with given probabilities to uniformly distributed indices.
+    """Map indices drawn with given probabilities to indices with a uniform distribution.
 
     Component i owns an interval of [0, 1) whose length is its probability. A random point of that
     interval is uniform in [0, 1). It is mapped to k if it lies in the k-th of n equal intervals.

@@ -1,4 +1,4 @@
-"""Random draws inferred from recorded queries, and a generator that returns them."""
+"""Random draws that are inferred from recorded queries, and a generator that returns them."""
 
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -9,12 +9,12 @@ from pfbench.base.arrays import Floats, Integers
 
 
 class DrawNeededNowError(Exception):
-    """Exception raised if a reference reads the indices of a batch before it queries the batch."""
+    """Exception raised if a reference reads a batch's indices before it queries the batch."""
 
 
 @dataclass
 class ResolvedDraws:
-    """Random draws of one reference run, as inferred from the recorded queries.
+    """Random draws of one run of a reference, as inferred from the recorded queries.
 
     Attributes
     ----------
@@ -80,16 +80,16 @@ class DeferredDraw(np.ndarray):
 
 
 class DrawSource(Protocol):
-    """Interface of objects that infer the random draws of a reference implementation."""
+    """Interface of objects that infer the random draws for a run of a reference implementation."""
 
     n: int
     log: ResolvedDraws
 
     def draw(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
-        """Return an array of indices that are inferred when the batch is first queried."""
+        """Return an array of indices that are inferred later, when the batch is first queried."""
 
     def draw_now(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
-        """Return an array of drawn indices that are already inferred."""
+        """Return an array of indices that are inferred at once."""
 
     def coin(self) -> bool:
         """Return whether the coin flip of the recorded run gave heads."""
@@ -108,19 +108,19 @@ class ReplayGenerator(np.random.Generator):
     def integers(  # type: ignore[override]
         self, low: int, high: int | None = None, size: Any = None, **options: Any
     ) -> Any:
-        """Return a batch of indices, or the index of a picked iterate if `size` is None."""
+        """Return the indices of a batch; if `size` is None, the index of a picked iterate."""
         low, high = (0, low) if high is None else (low, high)
         if size is None:
             return low + self._replay.pick(int(high) - int(low))
         if low != 0 or high != self._replay.n:
-            raise NotImplementedError("a reference draws components, or one of the next points")
+            raise NotImplementedError("references may draw components or pick an iterate")
         count = int(np.prod(size))
         return self._replay.draw(count, self._replay.log.batches)
 
     def random(self, *arguments: Any, **options: Any) -> Any:
         """Return 0 if the coin flip of the recorded run gave heads, else 1."""
         if arguments or options:
-            raise NotImplementedError("a reference flips one coin at a time")
+            raise NotImplementedError("references may only flip one coin at a time")
         return 0.0 if self._replay.coin() else 1.0
 
     def choice(  # type: ignore[override]

@@ -23,7 +23,7 @@ from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
 from pfbench.verification.replay.recorded_run import Transcript, copy_dense
 
 MAX_READINGS = 16
-"""Maximum number of consecutive readings without progress."""
+"""Maximum number of consecutive readings of the draws that explain no further step."""
 
 MAX_REPLAYS = 64
 """Maximum number of replays of one transcript."""
@@ -34,7 +34,7 @@ TOLERANCE_ALONE = frozenset({"cgs", "storc"})
 """Methods whose source prints only the tolerance of the inner loop, not its steps."""
 
 PlainReference = Callable[[Any, Any, Any, Any], Iterator[State]]
-"""A plain reference, ``reference(ask, x, rng, s)``; see `pfbench.verification.references`."""
+"""Reference implementation ``reference(ask, x, rng, s)``; see `pfbench.verification.references`."""
 
 
 @dataclass
@@ -132,7 +132,7 @@ def _rounding_decides(
     forced: list[int],
     eager: bool,
 ) -> bool:
-    """Return whether perturbations of the size of rounding errors remove or move a mismatch."""
+    """Return whether perturbations as small as rounding errors remove or move a mismatch."""
     for seed in range(PERTURBATIONS):
         noise = np.random.default_rng(seed)
         replay = _replay(transcript, reference, forced, eager, noise)
@@ -186,7 +186,7 @@ def _replay_and_compare_steps(
                 return step
             if transcript.error is not None:
                 raise MismatchError(step, f"it raised {format_error_with_notes(transcript.error)}")
-            raise FewerStatesError(step, f"it yields {step} states, the reference yields more")
+            raise FewerStatesError(step, f"the method yields {step} states, the reference more")
         _compare_states(replay, step, state)
         _check_earlier_queries_explained(replay, step)
         step += 1
@@ -195,7 +195,7 @@ def _replay_and_compare_steps(
         raise MismatchError(step, f"it raised {format_error_with_notes(transcript.error)}")
     if len(transcript.states) > step:
         extra = len(transcript.states)
-        raise MismatchError(step, f"it yields {extra} states, the reference {step}")
+        raise MismatchError(step, f"the method yields {extra} states, the reference {step}")
     _check_earlier_queries_explained(replay, step + 1)
     return step
 
@@ -230,7 +230,7 @@ def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
 
 
 def _check_earlier_queries_explained(replay: ReplayOracles, step: int) -> None:
-    """Raise `MismatchError` if the reference does not make a query recorded before `step`."""
+    """Raise `MismatchError` if a query recorded before `step` is none of the reference."""
     for pending in replay.window.pending:
         if pending.query.step >= step:
             return
@@ -240,7 +240,7 @@ def _check_earlier_queries_explained(replay: ReplayOracles, step: int) -> None:
 
 
 def _describe_difference(observed: Floats, expected: Floats) -> str:
-    """Return text on how two arrays differ: in shape, or in the entries that differ most."""
+    """Return a text on how two arrays differ: in shape, or in the entry that differs most."""
     if observed.shape != expected.shape:
         return f"of shape {observed.shape}, expected {expected.shape}"
     deviation = np.abs(observed - expected)

@@ -1,4 +1,4 @@
-"""Parameter combinations of each built-in method that exercise different branches of its code."""
+"""Parameter combinations of the built-in methods that reach different branches of their code."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -124,7 +124,7 @@ def list_method_forms(kind: Any) -> list[MethodForm]:
 
 
 def _iterate_options(kind: Any) -> Iterator[Parameters]:
-    """Yield the optional parameters of each tested combination, as a dict."""
+    """Yield the optional parameters of each tested combination, as a dict by name."""
     own = _OF_METHODS.get(kind.name, ())
     if own is _SEARCHES:
         yield from own

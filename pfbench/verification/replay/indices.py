@@ -66,7 +66,7 @@ class Rejection:
 def find_first_rejection_and_p_value(
     batches: Sequence[Integers], n: int
 ) -> tuple[Rejection | None, float]:
-    """Return the earliest rejection, or None, and the smallest p-value of all tests.
+    """Test drawn indices; return the earliest rejection, or None, and the smallest p-value.
 
     The order of the indices in a batch has no meaning, so each batch is shuffled first.
 
@@ -198,7 +198,7 @@ def _find_dropped_component_and_p_value(sample: Integers, n: int) -> tuple[int |
 def _find_repeated_batches_and_p_value(
     batches: Sequence[Integers], n: int
 ) -> tuple[int | None, float]:
-    """Return the end of the first repeated sequence of batches, or None, and the p-value.
+    """Return the end of the first sequence of batches that is repeated, or None, and the p-value.
 
     The end is the index of the last batch of the repetition. A batch of b uniform draws equals a
     given multiset with probability at most q = b!/(n^b prod c_i!). Here the c_i are as equal as
@@ -230,7 +230,7 @@ def _find_repeated_batches_and_p_value(
 def find_choice_rejection_and_p_value(
     subject: str, chosen: Sequence[int], chances: Sequence[float]
 ) -> tuple[Rejection | None, float]:
-    """Return a rejection if choices contradict their probabilities, else None, and the p-value.
+    """Test random choices; return a rejection, or None, and the p-value.
 
     For a coin with probability 0.03, the test detects after some 1200 flips that heads no longer
     occurs. If all picked iterates lie in the same half, it detects that after some 60 picks.
@@ -246,7 +246,7 @@ def find_choice_rejection_and_p_value(
 
 
 def _log_bets_by_flips_since_rare_side(fell: Integers, chances: Floats) -> Floats:
-    """Return log factors of bets on coin flips, given the time since the rarer side occurred."""
+    """Return log factors of bets on coin flips, given the flips since the rarer side came up."""
     flips = np.arange(len(fell))
     newest = np.maximum.accumulate(np.where(fell == np.argmin(chances), flips, -1))
     since = np.minimum(flips - np.concatenate([[-1], newest[:-1]]), _BINS) if len(fell) else fell
@@ -276,7 +276,7 @@ def _residue_chances(n: int) -> Floats:
 
 
 def _log_bin_bets(bins: Integers, shares: Floats) -> Floats:
-    """Return log factors of bets on the bin of each draw, shape (number of starts, len(bins)).
+    """Return log factors of bets on the bin of each draw, shape (number of bets, len(bins)).
 
     Row k belongs to the bet that starts k eighths into the run, and is 0 before that.
     """
@@ -343,7 +343,7 @@ def _log_mean_e_process(log_ratios: Floats, leading_zeros: int = 0) -> Floats:
 
 
 def _log_batch_bets(bins: Integers, batch_of: Integers, shares: Floats) -> Floats:
-    """Return the log e-value of each batch from bets on the bins of its draws."""
+    """Return the log e-value of each batch, from bets on the bins of its draws."""
     K, T = len(shares), batch_of[-1] + 1
     counts = np.bincount(batch_of * K + bins, minlength=T * K).reshape(T, K)
     prior = 0.5 * K * shares

@@ -1,4 +1,4 @@
-"""Checks of recorded inner loops and line searches, whose steps a paper leaves open."""
+"""Judges of recorded inner loops and line searches, whose exact steps a paper leaves open."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +31,7 @@ _MAX_INNER = 100_000
 
 
 class RecordedChoiceJudges:
-    """Replacements of a reference's `condg` and `line_search` that accept the recorded choices.
+    """Functions `condg` and `line_search` for a reference that accept a run's recorded choices.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class RecordedChoiceJudges:
         self.replay, self.is_printed = replay, is_printed
 
     def condg(self, ask: Any, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
-        """Follow the recorded inner loop from u; return its point with a gap of at most eta."""
+        """Follow the recorded inner loop from u, and return its point with a gap of at most eta."""
         replay, x = self.replay, keep(u)
         for _ in range(_MAX_INNER):
             g = tilt(l, x, u, 1.0 / lam)
@@ -69,7 +69,7 @@ class RecordedChoiceJudges:
                 else:
                     return x
             x = moved
-        raise MismatchError(replay.step, "an inner loop does not end")
+        raise MismatchError(replay.step, "an inner loop of the method does not end")
 
     def _is_next_query_of_inner_loop(
         self, next_direction: Floats, g: Floats, recorded_direction: Floats
@@ -165,7 +165,7 @@ class RecordedChoiceJudges:
             del replay.value
 
     def _snap_to_end(self, part: float) -> float:
-        """Return a fraction of a segment, replaced by 0 or 1 if it is very close to one of them.
+        """Return a fraction of a segment, or 0 or 1 if the fraction is very close to it.
 
         For distances from 1e-11 to 1e-8, both the fraction and the end are possible, and each may
         be tried.

@@ -16,7 +16,7 @@ VALUE_TOLERANCE = 1e-9
 
 
 class PendingQuery:
-    """Recorded oracle query that no query of the reference has matched completely.
+    """Recorded oracle query, not all of whose components queries of the reference have matched.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class QueryWindow:
     def find(
         self, kinds: tuple[str, ...], fits: Callable[[RecordedQuery], bool]
     ) -> PendingQuery | None:
-        """Return the first unmatched query of one of some kinds for which `fits` returns True.
+        """Return the first unmatched query that is of one of the `kinds` and satisfies `fits`.
 
         Return None if there is none.
         """
@@ -90,7 +90,7 @@ class QueryWindow:
         return None
 
     def consume_query(self, pending: PendingQuery) -> RecordedQuery:
-        """Remove a query from the unmatched ones, and return its record."""
+        """Mark a recorded query as matched, and return its record."""
         self.pending.remove(pending)
         self.latest = pending
         return pending.query
@@ -136,7 +136,7 @@ class QueryWindow:
     def choose(
         self, pieces: list[QueryAtPoint], size: int
     ) -> list[tuple[QueryAtPoint, Integers]] | None:
-        """Return `size` unmatched components of some queries, or None if there are fewer.
+        """Choose `size` unmatched components of some queries; return None if there are fewer.
 
         Complete queries are preferred to parts of a query.
         """
@@ -166,7 +166,7 @@ class QueryWindow:
         return np.concatenate([part for _, part in chosen])
 
     def consume_exactly(self, pieces: list[QueryAtPoint], expected: Integers) -> bool:
-        """Mark the expected components as matched, and return whether all of them were recorded.
+        """Mark the expected components as matched; return whether all of them were recorded.
 
         If one is missing, nothing is marked.
         """

@@ -99,7 +99,7 @@ class ReplayOracles(IndexSampling):
             self._queries_by_step[query.step].append(query)
 
     def begin_step(self, step: int, x: Floats) -> None:
-        """Start a step at the iterate x, and make the recorded queries of the step available."""
+        """Start a step at the iterate x, and make the step's recorded queries available."""
         self.step = step
         self.previous, self.position = self.position, x
         self.window.open(step)
@@ -158,7 +158,7 @@ class ReplayOracles(IndexSampling):
         )
 
     def value(self, x: Any) -> float:
-        """Return f(x); a missing or additional query of f in the recorded run is no mismatch."""
+        """Return f(x); whether the recorded run queries f there does not matter."""
         if not self.is_searching:
             point = self._dense_array(x)
             pending = self.window.find(
@@ -258,7 +258,7 @@ class ReplayOracles(IndexSampling):
         return np.zeros(size, dtype=np.int64)
 
     def coin(self) -> bool:
-        """Return whether the coin flip gave heads: a full gradient was queried at the iterate."""
+        """Return whether the coin showed heads, i.e. a full gradient was queried at the iterate."""
         window, x = self.window, self.position
         full = window.find(_FULL, lambda q: window.is_equal_point(q.points[0], x))
         pieces = window.pending_gradients_at_point(x)
@@ -354,7 +354,7 @@ class ReplayOracles(IndexSampling):
         raise MismatchError(self.step, f"the reference {action}{location}, {then}")
 
     def describe(self, pending: PendingQuery) -> str:
-        """Return text on a recorded query: its kind, batch size, points, direction and number."""
+        """Return a text on a recorded query: kind, batch size, points, direction and number."""
         query = pending.query
         points = " and ".join(self.describe_point(x) for x in query.points)
         size = "" if query.indices is None else f" of {len(query.indices)} components"
@@ -365,7 +365,7 @@ class ReplayOracles(IndexSampling):
         return f"{query.kind}{size}{location}{path} (query {query.number})"
 
     def describe_point(self, x: Floats) -> str:
-        """Return text on a point: its role in the run, and its first three entries."""
+        """Return a text on a point: its role in the run, and its first three entries."""
         same, t = self.window.is_equal_point, self.step
         roles = [(f"x_{t}", self.position), (f"x_{t - 1}", self.previous)]
         roles += [("the snapshot", self.snapshot)] if self.snapshot is not None else []
@@ -441,7 +441,7 @@ class ReplayOracles(IndexSampling):
     ) -> Integers | None:
         """Return the components of a recorded gradient difference whose two points are equal.
 
-        Mark them as matched. Return None if the recorded run made no such query.
+        Mark these components as matched. Return None if the recorded run has no such query.
         """
         window = self.window
         both = [
@@ -536,7 +536,7 @@ class ReplayHessianAtPoint:
 class ReplayTable:
     """Table of component gradients, whose queries must match recorded queries.
 
-    The recorded run may also keep a table of its own, and query component gradients for it.
+    The recorded run may also keep a table itself, and query component gradients for it.
     """
 
     def __init__(self, replay: ReplayOracles, table: Any) -> None:

@@ -34,7 +34,7 @@ _RIGHT = Decision("holds", "Its output is declared as the reference's.", {}, Non
 
 
 def decide_output(trial: Trial, method: Any) -> Decision | None:
-    """Decide whether a method's output has the same distribution as the reference's.
+    """Decide whether a method's output has the same distribution as the reference's output.
 
     Return None if the method does not accept the parameters of the test.
 
@@ -65,7 +65,7 @@ def decide_output(trial: Trial, method: Any) -> Decision | None:
 def _describe_wrong_declared_output(
     trial: Trial, method: Any, first: Any, short: Any, long: Any
 ) -> str:
-    """Return text on how the declared output rule differs from the reference's, or ""."""
+    """Return a text on how the declared output rule differs from the reference's, or ""."""
     outputs = [getattr(item[0], "output", None) for item in (short, long)]
     if outputs[0] != outputs[1]:
         return f"it declares output={outputs[1]} for T={_HORIZON}, and {outputs[0]} for T=8"
@@ -102,12 +102,12 @@ def _describe_weight_difference(weight: Any, right: Any) -> str:
                     "the reference's"
                 )
     except Exception as error:  # user code
-        raise MethodFailed(f"its output_weight raised {type(error).__name__}: {error}") from error
+        raise MethodFailed(f"output_weight raised {type(error).__name__}: {error}") from error
     return ""
 
 
 def _decide_reported_output_law(trial: Trial, method: Any, first: Any) -> Decision | None:
-    """Decide whether the outputs that a method yields have the reference's distribution.
+    """Decide whether the outputs that a method yields are distributed like the reference's.
 
     Return None if the method raises or yields no output, or if the reference yields one, too.
     """

@@ -1,4 +1,4 @@
-"""Test problem on which methods are compared with their references, with curvature everywhere."""
+"""Test problem, curved everywhere, on which methods are compared with their references."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ _WAVE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class RippledLogCosh(FiniteSum):
-    """Finite sum of f_i(x) = l_i log cosh(<a_i, x> - b_i) + 0.1 sin(<k_i, x>), as a test problem.
+    """Test problem: finite sum of f_i(x) = l_i log cosh(<a_i, x> - b_i) + 0.1 sin(<k_i, x>).
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class UncountedError(Exception):
 
 
 class EndlessStepError(Exception):
-    """Exception raised if one step of a method makes too many queries to end."""
+    """Exception raised if a step of a method makes so many queries that it seems endless."""
 
 
 @dataclass(slots=True, eq=False)
@@ -79,7 +79,7 @@ def copy_dense(x: Any, pattern: Pattern | None = None) -> Any:
 
 
 def expand_sample(sample: Any) -> Integers:
-    """Return the drawn indices of a sample as a new array, with repeated indices repeated."""
+    """Return the drawn indices of a sample as a new array, each as often as it was drawn."""
     if isinstance(sample, Sample):
         return np.repeat(sample.indices, sample.counts)
     return np.array(sample, dtype=np.int64)
@@ -125,7 +125,7 @@ class Transcript:
         """Append an oracle query to the record."""
         self._inner += verb in ("lo", "value")
         if self._inner > MAX_QUERIES:
-            raise EndlessStepError(f"one of its steps does not end: it makes {MAX_QUERIES} queries")
+            raise EndlessStepError(f"a step of the method does not end ({MAX_QUERIES} queries)")
         sample = sample_of_call(verb, arguments)
         base, indices, direction, length = None, None, None, 0.0
         if verb.startswith("hessian."):
@@ -211,7 +211,7 @@ def record_run(
                     _describe_count_difference(run.ledger.counts_array, transcript.spent)
                 )
             if not isinstance(state, State):
-                raise TypeError(f"it yields a {type(state).__name__}, not a State")
+                raise TypeError(f"the method yields a {type(state).__name__}, not a State")
             if not run.form.is_point(state.x):
                 raise TypeError(
                     f"it yields {run.form.describe(state.x)}, but points are {run.form.points_text}"
@@ -232,7 +232,7 @@ def record_run(
 
 
 def _describe_count_difference(counted: list[int], created: list[int]) -> str:
-    """Return text on the first oracle kind for which counted calls and recorded queries differ."""
+    """Return a text on the first oracle kind whose counted calls are not the recorded queries."""
     pairs = zip(COUNTED, counted, created, strict=True)
     kind, number, true = next(three for three in pairs if three[1] != three[2])
     return f"it queries outside the ledger: {true} {kind.upper()} were made, {number} counted"

@@ -52,7 +52,7 @@ _EXACT = tuple(kind for kind in COUNTED if kind not in (OracleKind.FO, OracleKin
 
 @dataclass
 class ComparisonTally:
-    """Summary of comparisons with a reference: agreeing runs and steps, mismatch, and remarks.
+    """Summary of comparisons with a reference: agreeing runs and steps, mismatch, remarks.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class ComparisonTally:
     skipped: list[str] = field(default_factory=list)
 
     def decide(self, holds: str) -> Decision:
-        """Return the verdict of the comparison; `holds` is its text if there is no mismatch."""
+        """Return the decision on the comparisons; `holds` is its reason if there is no mismatch."""
         measured = {
             "mismatches": float(bool(self.violation)),
             "runs": float(self.runs),
@@ -304,7 +304,7 @@ def _add_outcome(
     outcome: ReplayOutcome,
     comparison: ComparisonTally,
 ) -> None:
-    """Add the result of comparing one run with its reference to the summary."""
+    """Add the result of comparing one run with the reference to the summary."""
     location = f"{case}, seed {transcript.seed}: iteration {outcome.steps}"
     if outcome.agrees:
         comparison.runs += 1
@@ -378,7 +378,7 @@ def _check_seed_and_budget(
 def _describe_run_past_budget(
     trial: Trial, case: ReplayCase, algorithm: Any, seed: int, budget: Budget
 ) -> str:
-    """Return text on how a run continues after its budget is spent, or "" if it stops."""
+    """Return a text on how a run goes on after its budget is spent, or "" if the run stops."""
     problem: Problem = trial.subject.problem_under_test(case.problem())
     run = steps(problem, algorithm, seed=seed, ledger=Ledger(budget))
     try:

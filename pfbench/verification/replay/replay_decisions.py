@@ -1,4 +1,4 @@
-"""Choices between several possible inferences of a recorded run's draws, with backtracking."""
+"""Choices between several readings of a recorded run's draws, with backtracking."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class ReadingDecision:
-    """Choice of one of several options, which a mismatch within some steps may revise.
+    """Choice of one of several readings, which a mismatch within some steps may revise.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class ReadingDecision:
 
 @dataclass
 class ReadingDecisions:
-    """Choices made during one comparison of a recorded run with its reference.
+    """Choices made while one recorded run is compared with its reference.
 
     Attributes
     ----------

@@ -137,7 +137,7 @@ def step_scale_exponent(method: Any) -> int:
 def scale_parameters_with_objective(
     method: Any, parameters: Mapping[str, Any], by: float
 ) -> dict[str, Any]:
-    """Return the parameters for which a method makes the same steps on f times `by`."""
+    """Return the parameters with which a method makes the same steps on `by` times f."""
     powers = {"step": step_scale_exponent(method), **_GROWS}
     return {
         name: value * by ** powers.get(name, 0) if isinstance(value, float) else value
@@ -197,7 +197,7 @@ def iterate_replay_cases(method: Any, effort: str, seed: int = 0) -> Iterator[Re
 def _long_cases(
     method: Any, forms: list[MethodForm], kind: Mapping[str, Any], effort: str
 ) -> Iterator[ReplayCase]:
-    """Yield long runs, which detect faults that act only after many iterations."""
+    """Yield cases of long runs, which detect faults that act only after many iterations."""
     if "polytope" in method.requires:
         for d, options in _ACTIVE_SETS.items():
             instance = make_instance(options, (d,))
@@ -231,7 +231,7 @@ def _long_cases(
 def _iterate_problem_and_method_extremes(
     method: Any, first: Mapping[str, Any]
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield options of an extreme test problem, and the method's parameters to change for it."""
+    """Yield options of extreme test problems, each with the method's changed parameters."""
     has_batch = "batch" in first
     for n in (1, 2, 5):
         subset = {"snapshot": n, "subepochs": 1} if "subepochs" in first else {}
@@ -274,7 +274,7 @@ NEEDED_STEP = 0.1
 
 
 def with_horizon(method: Any, parameters: Mapping[str, Any], T: int) -> dict[str, Any]:
-    """Return parameters with `iterations` set to T, divided by the number of restarts if any."""
+    """Return parameters with `iterations` set to T, or to T over the number of restarts."""
     names = {f.name for f in fields(method)}
     if "iterations" not in names:
         return dict(parameters)

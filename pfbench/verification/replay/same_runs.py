@@ -63,5 +63,5 @@ def _run_digest(case: ReplayCase, algorithm: Any) -> str:
 
 
 def _state_bytes(part: Any) -> bytes:
-    """Return the bytes of an attribute of a state; 0 and -0 give equal bytes."""
+    """Return the bytes of an attribute of a state; 0 and -0 have equal bytes."""
     return b"None" if part is None else (np.asarray(part) + 0.0).tobytes()

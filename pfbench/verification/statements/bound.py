@@ -1,4 +1,4 @@
-"""Check of a bound on a quantity along runs, in terms of constants and parameters."""
+"""Check that a quantity measured along runs is at most its bound in constants and parameters."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -51,10 +51,10 @@ OVER = {
 """Points over which a bound is stated, by `statistic`."""
 
 _EACH = ("every", "step", "least")
-"""Statistics of every run, whose bounds are functions of t, too."""
+"""Values of `statistic` for bounds on every run; such a bound is a function of t, too."""
 
 RUNS = (80, 320)
-"""Default maximum number of runs on an instance, for quick and full effort."""
+"""Default maximum number of runs on an instance, by effort."""
 
 _ROUNDING = 1e-9
 """Share of the value at the start below which a value on a longer run counts as rounding."""
@@ -85,7 +85,7 @@ class Bound:
     is_pooled: bool
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Test the bound on every instance, at the stated number of steps and at larger ones.
+        """Test the bound on every instance, at the stated number of steps and at larger numbers.
 
         Bounds of a single step are tested only at the stated number of steps: in longer runs the
         steps become so small that rounding errors of unknown size matter.
@@ -94,7 +94,7 @@ class Bound:
         return decide_at_growing_horizons(trial, settings, self.decide)
 
     def decide(self, trial: Trial) -> Evidence:
-        """Test the bound on every instance at one number of steps."""
+        """Test the bound on every instance, for the number of steps that the claim sets."""
         in_every_run = self.statistic in _EACH
         parts, runs = (
             self._decide_every_run(trial) if in_every_run else self._decide_expectation(trial)
@@ -112,7 +112,7 @@ class Bound:
         return Evidence(decision, {"ratio": 1.0}, runs)
 
     def check(self, trial: Trial) -> None:
-        """Raise an error before any run if the claim cannot be tested.
+        """Raise an error, before any run, if the claim cannot be tested.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Bound:
                 as_function(problem, self.quantity)(problem.start())
 
     def _bound(self, bounds: Most, case: MethodOnProblem, t: int, lower: float = 0.0) -> float:
-        """Return the value of a bound, at t if it depends on t, but at least `lower`."""
+        """Return the value of a bound, but at least `lower`; at t, if the bound depends on t."""
         reported = (case.constants, case.parameters, *((t,) if self.statistic in _EACH else ()))
         value = max(float(bounds(*reported)), lower)
         if not 0.0 < value < math.inf:
@@ -149,7 +149,7 @@ class Bound:
         return _ROUNDING * abs(as_function(case.problem, self.quantity)(case.problem.start()))
 
     def max_ratio(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
-        """Return the largest measured value/bound in one run, over all bounds and t."""
+        """Return the largest ratio of measured value to bound in one run, over all bounds and t."""
         if self.statistic in _EACH:
             return max(
                 measured / self._bound(bound, case, t)
@@ -166,7 +166,7 @@ class Bound:
     # --- every run --------------------------------------------------------------------------------
 
     def _decide_every_run(self, trial: Trial) -> tuple[dict[str, dict[str, Decision]], int]:
-        """Return the decisions on each run by instance and label, and the number of runs."""
+        """Decide bounds on every run; return decisions by instance and label, and run count."""
         results: dict[str, dict[str, list[float]]] = {}
         runs = 0
         for name, instance in iterate_instances(trial):
@@ -208,7 +208,7 @@ class Bound:
     # --- in expectation ---------------------------------------------------------------------------
 
     def _decide_expectation(self, trial: Trial) -> tuple[dict[str, dict[str, Decision]], int]:
-        """Return the decisions on means by instance and label, and the number of runs."""
+        """Decide bounds on means; return decisions by instance and label, and run count."""
         decisions: dict[str, dict[str, Decision]] = {}
         runs = 0
         for name, problem in iterate_problems(trial):
@@ -226,7 +226,7 @@ class Bound:
     def _decide_mean(
         self, trial: Trial, purpose: str, case: MethodOnProblem, bound: float
     ) -> tuple[Decision, int]:
-        """Return the decision on the mean of the quantity over runs, and the number of runs."""
+        """Decide a bound on the mean over runs; return the decision and the number of runs."""
 
         def ratio(seed: int) -> float:
             return self._value_of_run(trial, case, seed) / bound
@@ -241,7 +241,7 @@ class Bound:
         return trial.decide_mean_sequentially(ratio, purpose=purpose, batch=_BATCH, limit=by_effort)
 
     def _value_of_run(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
-        """Return the measured quantity of one run, such as its mean or its last value."""
+        """Return the measured quantity of one run: its mean, last or output value."""
         if is_count(self.quantity):
             *_, last = _collect_steps_with_previous_points(trial, case, seed)
             return float(last[1].counts().as_dict()[self.quantity])
@@ -255,9 +255,9 @@ class Bound:
         return float(np.mean([measured(x) for x in points]))
 
     def _decide_uniform_output(self, trial: Trial) -> dict[str, Decision]:
-        """Return the decision that the output is drawn uniformly, by name.
+        """Return a decision on whether the output is drawn uniformly, in a dict by name.
 
-        The result is empty unless `statistic` is "mean" and the claim's method declares a uniform
+        The dict is empty unless `statistic` is "mean" and the claim's method declares a uniform
         output, because only then the bound needs it.
         """
         if self.statistic != "mean" or getattr(trial.claim_algorithm, "output", "") != "uniform":
@@ -269,7 +269,7 @@ class Bound:
 
 
 def _decide_mean_count(ratios: list[float]) -> Decision:
-    """Decide a bound of the mean of counts, assuming that no count is above twice the bound.
+    """Decide a bound on the mean of counts, assuming that no count exceeds twice the bound.
 
     A schedule often makes the counts of all runs equal to the bound. If no run is above the bound,
     the verdict is therefore *holds*, however few the runs.
@@ -284,7 +284,7 @@ def _decide_mean_count(ratios: list[float]) -> Decision:
 
 
 def _combine_labels(by_label: Mapping[str, Decision]) -> Decision:
-    """Return the combined decision on all labels of one instance."""
+    """Combine the decisions on all labelled bounds of one instance."""
     return by_label[""] if set(by_label) == {""} else combine_all(by_label)
 
 
@@ -303,10 +303,10 @@ def _collect_steps_with_previous_points(
         islice(trial.follow_with_previous_point(case.problem, case.algorithm, seed), case.steps)
     )
     if not moves:
-        raise MethodFailed("it makes no step")
+        raise MethodFailed("the method yields no state")
     if case.steps is not None and len(moves) < case.steps:
         raise NotTestable(
-            f"it yields {len(moves)} states in {case.steps} iterations: yield one in each"
+            f"the method yields {len(moves)} states in {case.steps} iterations: yield one in each"
         )
     return moves
 
@@ -323,7 +323,7 @@ def bound(
     has_own_constant: bool = False,
     is_pooled: bool = False,
 ) -> Bound:
-    """Return the check that a quantity measured along runs is at most a bound.
+    """Return a check that a quantity measured along runs is at most a bound.
 
     Parameters
     ----------

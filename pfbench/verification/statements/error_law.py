@@ -1,4 +1,4 @@
-"""Check of an estimator's error law: mean and mean square given the past, over all draws."""
+"""Check of an estimator's error law: its conditional mean and mean square over all draws."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class Past:
 
 @dataclass
 class ErrorGroup:
-    """Errors of one estimate given one past, as a total probability and weighted sums.
+    """Errors of one estimate given the same past, as a total probability and weighted sums.
 
     The numbers are floats, or of another type such as fractions.
     """
@@ -95,7 +95,7 @@ Law = Callable[[Any, Any, Past], Any]
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorLawCheck:
-    """Check of the mean and mean square of an error given the past; see `error_law`."""
+    """Check of an estimate's mean error and mean square error given the past; see `error_law`."""
 
     kind: ClassVar[str] = "law"
     takes: ClassVar[tuple[float, float]] = (0.5, 0.5)
@@ -117,7 +117,7 @@ class ErrorLawCheck:
         return Evidence(combine_instances(parts), claimed, runs)
 
     def check(self, trial: Trial) -> None:
-        """Raise an error before any run if the claim cannot be tested, as `Bound.check` does."""
+        """Raise an error, before any run, if the claim cannot be tested."""
         for _, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             check_fit(case)
@@ -151,7 +151,10 @@ class ErrorLawCheck:
 
 
 def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> Decision:
-    """Decide mean squares divided by their law: at most 1, or equal to 1 if it is exact."""
+    """Decide whether ratios of measured mean squares to their law are at most 1.
+
+    If the law is `exact`, the ratios must equal 1.
+    """
     decision = decide_inequality(ratios, ROUNDING)
     if not exact or decision.verdict == Verdict.VIOLATED:
         return decision
@@ -162,7 +165,7 @@ def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> 
 
 
 def _collect_errors(trial: Trial, case: MethodOnProblem) -> tuple[list[ErrorGroup], int]:
-    """Return the errors of all estimates grouped by past, and the number of runs."""
+    """Enumerate the runs; return the errors of all estimates by past, and the number of runs."""
 
     def run(rng: Any) -> list[tuple[Past, Any, Any]]:
         steps = islice(trial.follow(case.problem, case.algorithm, rng=rng), case.steps)
@@ -178,7 +181,7 @@ def _collect_errors(trial: Trial, case: MethodOnProblem) -> tuple[list[ErrorGrou
 def group_errors(
     outcomes: Iterable[tuple[Any, list[tuple[Past, Any, Any]]]],
 ) -> tuple[list[ErrorGroup], int]:
-    """Return the errors of runs grouped by past, and the number of runs.
+    """Group the errors of enumerated runs by past; return the groups and the number of runs.
 
     `outcomes` has the probability of each run, with its pasts, errors and keys.
     """
@@ -194,10 +197,10 @@ def group_errors(
 def iterate_pasts_and_errors(
     problem: Any, estimates: Iterable[tuple[Any, Any]]
 ) -> Iterator[tuple[Past, Any, Any]]:
-    """Yield the past of each estimate, its error, and a key of all that was before it.
+    """Yield the past of each estimate, its error, and a key of all earlier points and estimates.
 
     `estimates` are pairs of the point where an estimate was formed, and the estimate. The key has
-    all earlier points and estimates, and the present point.
+    the present point, too.
     """
     before = np.array(problem.start())
     error = np.zeros_like(np.asarray(problem.gradient(before)))
@@ -225,7 +228,7 @@ def error_law(
     parameters: Given | None = None,
     constants: Callable[[Any], Any] | None = None,
 ) -> ErrorLawCheck:
-    """Return the check of the law of an estimator's error, e_t = g_t - grad f(x_t).
+    """Return a check of the law of an estimator's error, e_t = g_t - grad f(x_t).
 
     All draws are enumerated, so the instances must be small: a few components, small batches, and a
     few steps. The method must yield `estimate`, and `at`, the point where it was formed.

@@ -1,4 +1,4 @@
-"""Check of exact counts: the calls of a run equal a function of constants and parameters."""
+"""Check of exact counts: the oracle calls of a run equal a function of constants and parameters."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ Formula = Callable[[Any, Any], Counts | Mapping[str, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class ExactCounts:
-    """Check that the calls of a run equal the claimed counts; see `counts`."""
+    """Check that the oracle calls of a run equal the claimed counts; see `counts`."""
 
     kind: ClassVar[str] = "count"
     takes: ClassVar[tuple[float, float]] = (0.2, 0.2)
@@ -100,7 +100,7 @@ class ExactCounts:
         return Evidence(combine_all(parts), claimed, len(parts))
 
     def check(self, trial: Trial) -> None:
-        """Raise an error before any run if the claim cannot be tested, as `Bound.check` does."""
+        """Raise an error, before any run, if the claim cannot be tested."""
         for _, problem in iterate_problems(trial):
             for setting in self.settings.values():
                 case = setting.make_case(trial, problem)
@@ -108,7 +108,7 @@ class ExactCounts:
                 self._compute_claimed_counts(case)
 
     def _compute_claimed_counts(self, case: MethodOnProblem) -> dict[str, float]:
-        """Return the claimed counts by kind of call."""
+        """Return the claimed counts by oracle kind."""
         formula = self.formula(case.constants, case.parameters)
         statement = formula.as_dict() if isinstance(formula, Counts) else dict(formula)
         check_names("kind of call", statement, COUNTED)
@@ -117,7 +117,7 @@ class ExactCounts:
         return {kind: statement.get(kind, 0) for kind in kinds}
 
     def _measure_counts(self, trial: Trial, case: MethodOnProblem) -> dict[str, float]:
-        """Return the counts of one run by kind of call, or their means over all draws."""
+        """Return the counts of one run by oracle kind, or their means over all draws."""
         if not self.expected:
             seed = trial.seeds(1)[0]
             return dict(trial.run(case.problem, case.algorithm, seed=seed).counts.as_dict())
@@ -137,7 +137,7 @@ class ExactCounts:
 def _decide_counts(
     claimed: Mapping[str, float], observed: Mapping[str, float], expected: bool
 ) -> Decision:
-    """Decide whether counts equal the claimed ones; means need to agree only up to rounding."""
+    """Decide whether counts equal the claimed ones; means may differ by rounding errors."""
     if not expected:
         return decide_equality(claimed, observed)
     wrong = [
@@ -156,7 +156,7 @@ def counts(
     constants: Callable[[Any], Any] | None = None,
     expected: bool = False,
 ) -> ExactCounts:
-    """Return the check that the calls of a run are exactly those of a formula.
+    """Return a check that the oracle calls of a run are exactly those of a formula.
 
     Parameters
     ----------

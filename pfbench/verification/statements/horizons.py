@@ -1,4 +1,4 @@
-"""Growing horizons: a statement for every T is tested at T, 4T, 16T, ... as time allows."""
+"""Growing horizons: a statement for every T is tested at T, 4T, 16T, ... as far as time allows."""
 
 from collections.abc import Callable, Iterable
 from copy import copy
@@ -94,7 +94,7 @@ def decide_at_growing_horizons(
 
 @dataclass
 class _HorizonTests:
-    """Decisions at longer horizons, with the number of runs and their estimated seconds."""
+    """Tests of a claim at longer horizons: decisions, number of runs and estimated seconds."""
 
     check: Callable[[Trial], Evidence]
     seconds: float
@@ -131,12 +131,12 @@ class _HorizonTests:
 
 
 def _horizon_multiples(limit: int) -> list[int]:
-    """Return the multiples above 1 at which a horizon is tested, up to `limit`."""
+    """Return the multiples of the stated horizon, above 1 and up to `limit`, that are tested."""
     return [FACTOR**k for k in range(1, limit.bit_length()) if FACTOR**k <= limit]
 
 
 def split_by_horizon_dependence(claim: Claim) -> list[Claim]:
-    """Return the claim on its instances that depend on the horizon, and on the others.
+    """Split a claim into one on its instances that depend on the horizon, and one on the others.
 
     If all instances are of one kind, the list has only the claim itself.
     """
@@ -152,14 +152,14 @@ def split_by_horizon_dependence(claim: Claim) -> list[Claim]:
 
 
 def instance_names(claim: Claim) -> str:
-    """Return the text " on NAME, NAME" with the names of a claim's instances."""
+    """Return the text " on NAME, NAME" with the names of the claim's instances."""
     return f" on {', '.join(instance.name for instance in claim.instances)}"
 
 
 def select_shorter_horizon_instances(
     claim: Claim, longer_multiple: int, shorter_multiple: int
 ) -> Claim:
-    """Return the claim on its instances for a shorter horizon, if these differ from others."""
+    """Return the claim on its instances for a shorter horizon, where these are other problems."""
     instances = []
     for instance in claim.instances:
         multiples = (1, shorter_multiple, longer_multiple)

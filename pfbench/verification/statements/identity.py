@@ -1,4 +1,4 @@
-"""Check of an identity: two methods have the same iterates, or the same quantity."""
+"""Check of an identity: two methods have the same iterates, or the same values of a quantity."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from pfbench.verification.trial import Trial
 
 @dataclass(frozen=True, kw_only=True)
 class IdentityCheck:
-    """Check that two methods have equal iterates or quantities; see `identity`."""
+    """Check that two methods have equal iterates, or equal values of a quantity; see `identity`."""
 
     kind: ClassVar[str] = "identity"
     takes: ClassVar[tuple[float, float]] = (0.5, 0.5)
@@ -58,7 +58,7 @@ class IdentityCheck:
         return Evidence(combine_all(parts), claimed, len(parts) * self.seeds)
 
     def check(self, trial: Trial) -> None:
-        """Raise an error before any run if the claim cannot be tested, as `Bound.check` does."""
+        """Raise an error, before any run, if the claim cannot be tested."""
         for _, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             check_fit(case)
@@ -67,7 +67,7 @@ class IdentityCheck:
     def _iterate_relative_differences(
         self, trial: Trial, case: MethodOnProblem, seed: int
     ) -> Iterator[float]:
-        """Yield the relative difference between the runs of the two methods at each step."""
+        """Yield, for each step, the relative difference between the runs of the two methods."""
         values = [
             self._values(trial, case, algorithm, seed)
             for algorithm in (
@@ -77,14 +77,14 @@ class IdentityCheck:
         ]
         for value, two in zip_longest(*values):
             if value is None or two is None:
-                raise ClaimBroken("one of the two methods makes more steps than the other")
+                raise ClaimBroken("one of the two compared methods makes more steps than the other")
             size = max(float(np.abs(value).max()), float(np.abs(two).max()))
             yield float(np.abs(value - two).max()) / size if size > 0.0 else 0.0
 
     def _values(
         self, trial: Trial, case: MethodOnProblem, algorithm: Any, seed: int
     ) -> Iterator[Any]:
-        """Yield the iterates of a run, or the quantity at each iterate, as arrays."""
+        """Yield the iterates of a run, or the quantity's value at each iterate, as arrays."""
         measured = (
             as_function(case.problem, self.quantity) if self.quantity is not None else np.array
         )
@@ -101,7 +101,7 @@ def identity(
     tolerance: float = 1e-9,
     seeds: int = 5,
 ) -> IdentityCheck:
-    """Return the check that the claim's method and another one coincide step by step.
+    """Return a check that the claim's method and another one coincide step by step.
 
     Both methods run with equal random streams, so equal draws give equal runs.
 

@@ -1,7 +1,7 @@
-"""Check of a bound of a mean over x_1 .. x_K, in the constants of a norm, or of any one ratio.
+"""Check of a bound on a mean over x_1 .. x_K, in terms of the constants of a norm; check of ratios.
 
-An instance has its number of steps as the attribute K. If the problem has one component, nothing
-is drawn, and one run decides. Otherwise the mean over runs decides.
+An instance has its number of steps as the attribute K. If the problem has one component, nothing is
+drawn, and one run decides. Otherwise the mean over runs decides.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ Numbers = dict[str, Any]
 
 
 def norm_constants(problem: Any) -> Numbers:
-    """Return the constants of an instance by name: K, L, L_f, rho, zeta, sigma and delta.
+    """Return the constants of an instance with a norm: K, L, L_f, rho, zeta, sigma and delta.
 
     L is the smoothness constant from the norm to the dual norm.
     """
@@ -52,7 +52,7 @@ def gradient_dual_norm(problem: Any, x: Floats) -> float:
 def mean_gradient_norm_and_lmo_quality(
     trial: Trial, problem: Any, algorithm: Any, seed: int
 ) -> tuple[float, float, float]:
-    """Return the mean of |grad f(W_t)|_* of a run, with the least lo and the largest hi.
+    """Return the mean of |grad f(W_t)|_* over a run, with the least lo and the largest hi.
 
     At each step, <N, O> >= lo |N|_* and |O| <= hi for the estimate N and the minimiser O.
     """
@@ -74,7 +74,7 @@ def decide_run_or_mean(
     purpose: str,
     limit: int,
 ) -> tuple[Decision, int]:
-    """Return the decision on one run or on the mean over runs, and the number of runs.
+    """Decide a bound on one run or on the mean over runs; return decision and number of runs.
 
     One run decides if the problem has one component, so that nothing is drawn.
     """
@@ -92,7 +92,10 @@ def gap(problem: Any, x: Floats) -> float:
 
 
 def check_ratios(trial: Trial, *, measure: Callable[[Trial, Any], float]) -> Evidence:
-    """Compare one ratio of each instance with 1; quick effort leaves out those with n >= 20."""
+    """Test whether a measured ratio is at most 1 on each instance.
+
+    Quick effort leaves out instances with n >= 20.
+    """
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -124,7 +127,7 @@ class PathMeanBound:
     parameters: Callable[[Numbers], Numbers]
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Test each bound on every instance."""
+        """Test each of the bounds on every instance."""
         parts: dict[str, Decision] = {}
         runs = 0
         for instance in trial.claim.instances:

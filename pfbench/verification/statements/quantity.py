@@ -29,12 +29,12 @@ SUBOPTIMALITY = "suboptimality"
 
 
 def is_count(quantity: Quantity) -> bool:
-    """Return whether a quantity is the number of calls of a kind."""
+    """Return whether a quantity is the name of an oracle kind, whose calls are counted."""
     return isinstance(quantity, str) and quantity in COUNTED
 
 
 def as_function(problem: Problem, quantity: Quantity) -> Callable[[Any], float]:
-    """Return a quantity as a function of a point; an interval gives its upper end.
+    """Return a quantity as a function of a point; if it is an interval, its upper end.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def count_calls_to_target(
     quantity: Quantity,
     target: float,
 ) -> float:
-    """Return the calls of one kind until a quantity is at most `target`; else infinity."""
+    """Count the calls of one oracle kind until a quantity is at most `target`; else inf."""
     measured = as_function(case.problem, quantity)
 
     def measure(_: Problem, state: State) -> float:
@@ -98,17 +98,17 @@ def _suboptimality(problem: Problem) -> Callable[[Any], float]:
 
 
 ACCURACY = 1e-11
-"""Gap at the returned value, relative to the gap at the start."""
+"""Gap at the point that `minimum_value` evaluates, relative to the gap at the start."""
 
 _ITERATIONS = 20_000
 
 
 def minimum_value(problem: Any) -> float:
-    """Return an upper bound of min f over the set, whose error is at most a small gap.
+    """Return an upper bound of min f over the set that is at most a small gap too large.
 
-    The gap is at most `ACCURACY` times the gap at the start. A convex f is nowhere below f(x) -
-    max over u in C of <grad f(x), x - u>. So the value at a point exceeds the minimum by at most
-    the gap. Projected gradient descent runs until the gap is small enough. If it does not succeed,
+    The gap is at most `ACCURACY` times the gap at the start. A convex f is nowhere below f(x) - max
+    over u in C of <grad f(x), x - u>. So the value at a point exceeds the minimum by at most the
+    gap. Projected gradient descent runs until the gap is small enough. If it does not succeed,
     blended pairwise Frank-Wolfe runs.
 
     Raises
@@ -135,7 +135,7 @@ def _minimise(problem: Any) -> float:
             best = run.x
         if _gap(problem, best) <= target:
             return float(problem.value(best))
-    raise NotTestable(f"{unknown}: it is certified only to within {_gap(problem, best):.2g}")
+    raise NotTestable(f"{unknown}: the methods found it only up to {_gap(problem, best):.2g}")
 
 
 _least_value = lru_cache(maxsize=8)(_minimise)
@@ -148,7 +148,7 @@ def _gap(problem: Any, x: Any) -> float:
 
 
 def _methods(problem: Any) -> Iterator[Any]:
-    """Yield the methods that try to find the minimum, with their parameters."""
+    """Yield the methods, with their parameters, that may find the minimum."""
     smoothness = problem.constants(problem.start()).L_f
     gradients: Any = ALGORITHMS["prox-gd"]
     pairwise: Any = ALGORITHMS["bpfw"]

@@ -47,7 +47,7 @@ NO_EVIDENCE = (
 
 @dataclass(frozen=True, kw_only=True)
 class RateCheck:
-    """Check of an exponent in the number of calls to a target; see `rate`."""
+    """Check of the exponent with which calls to a target grow; see `rate`."""
 
     kind: ClassVar[str] = "rate"
     takes: ClassVar[tuple[float, float]] = (30.0, 30.0)
@@ -63,7 +63,7 @@ class RateCheck:
     by_schedule: bool
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Test the exponent on every instance, with one fitted slope per seed."""
+        """Test the exponent on every instance, with one fitted slope for each seed."""
         parts, runs = dict[str, Decision](), 0
         x = (
             np.array(self.values)
@@ -96,7 +96,7 @@ class RateCheck:
         return Evidence(decision, {f"exponent of {self.varied_parameter}": self.exponent}, runs)
 
     def check(self, trial: Trial) -> None:
-        """Raise an error before any run if the claim cannot be tested, as `Bound.check` does."""
+        """Raise an error, before any run, if the claim cannot be tested."""
         for _, instance in iterate_instances(trial):
             case = self.make_case(trial, instance, self.values[0], 0)
             check_fit(case)
@@ -105,7 +105,7 @@ class RateCheck:
     def make_case(
         self, trial: Trial, instance: Instance, value: float, seed: int
     ) -> MethodOnProblem:
-        """Return the method on a problem for one value of the varied parameter.
+        """Return the method on an instance's problem, for one value of the varied parameter.
 
         `seed` determines the random data of the problem.
         """
@@ -140,7 +140,7 @@ def rate(
     decades: float = 2.0,
     by_schedule: bool = False,
 ) -> RateCheck:
-    """Return the check that the calls to a target grow with at most an exponent.
+    """Return a check that the calls to a target grow with at most a claimed exponent.
 
     One slope of log calls is fitted for each seed, and the exponent is the median of the slopes;
     see `decide_exponent`. An easy problem is no evidence for a rate: use instances on which every

@@ -39,7 +39,7 @@ from pfbench.verification.trial import Trial
 
 @dataclass(frozen=True, kw_only=True)
 class Separation:
-    """Check that one method needs fewer calls than another; see `separation`."""
+    """Check that one method needs fewer calls to a target than another; see `separation`."""
 
     kind: ClassVar[str] = "separation"
     takes: ClassVar[tuple[float, float]] = (10.0, 10.0)
@@ -79,7 +79,7 @@ class Separation:
         return Evidence(combine_instances(parts), {"calls over the other's": self.factor}, runs)
 
     def check(self, trial: Trial) -> None:
-        """Raise an error before any run if the claim cannot be tested, as `Bound.check` does."""
+        """Raise an error, before any run, if the claim cannot be tested."""
         for _, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
             check_fit(case)
@@ -108,7 +108,7 @@ def separation(
     factor: float = 1.0,
     seeds: int = 20,
 ) -> Separation:
-    """Return the check that the claim's method reaches a target with fewer calls than another.
+    """Return a check that the claim's method reaches a target with fewer calls than another.
 
     The check decides the median over seeds of the ratio of calls of paired runs. A run that does
     not reach the target counts as infinitely many calls, so the parameters must let both methods

@@ -1,4 +1,4 @@
-"""Parameters with which a claim's method runs on its instances, set or by its schedule."""
+"""Parameters with which a claim's method runs on its instances: set, or from its schedule."""
 
 import inspect
 import math
@@ -43,13 +43,13 @@ _HORIZONS = ("T", "iterations")
 
 
 class ParameterNamespace(SimpleNamespace):
-    """Parameters as attributes of an object, for the functions of a claim."""
+    """Parameters as attributes of an object, which the functions of a claim read."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         text = ", ".join(vars(self)) or "none"
-        raise InputError(f"the claim needs the parameter {name}: add it (stated: {text}).")
+        raise InputError(f"the claim reads the parameter {name}: state it, too (stated: {text}).")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class MethodOnProblem:
 
     @property
     def steps(self) -> int | None:
-        """Number of steps that the claim sets; None if it sets none."""
+        """Number of steps that the claim sets; None if the claim sets none."""
         iterations: int | None = vars(self.parameters).get("iterations")
         return iterations
 
@@ -107,11 +107,11 @@ class ClaimSetting:
     constants: Callable[[Any], Any] | None = None
 
     def horizon(self, effort: str) -> tuple[str, int] | None:
-        """Return name and value of the parameter that is the number of steps, or None.
+        """Return name and value of the parameter that sets the number of steps, or None.
 
         No other parameter may have been chosen for this number of steps. If they come from a
-        function, the result is the integer default of its argument `T` or `iterations`. If they
-        are a mapping, the result is `iterations`, provided that no other parameter is a number.
+        function, the result is the integer default of its argument `T` or `iterations`. If they are
+        a mapping, the result is `iterations`, provided that no other parameter is a number.
         """
         full = self.full if effort == "full" else {}
         if callable(self.parameters):
@@ -177,7 +177,7 @@ class ClaimSetting:
 def label_settings(
     parameters: Given | Mapping[str, Given] | None, **overrides: Any
 ) -> dict[str, ClaimSetting]:
-    """Return settings by label; the label of a single setting is "".
+    """Return the settings of a claim by label; the label of a single setting is "".
 
     `overrides` are values of the other fields of each setting.
 
@@ -206,7 +206,7 @@ _NONE = vars(CatalogueAlgorithm)["theory"].__func__
 
 
 def resolve_method(method: Any) -> Any:
-    """Return the catalogue's method of a name; return any other method unchanged.
+    """Return the catalogue's method of this name; return a method that is no name unchanged.
 
     Raises
     ------
@@ -217,7 +217,7 @@ def resolve_method(method: Any) -> Any:
 
 
 def make_other_method(method: Any, parameters: Given | None, case: MethodOnProblem) -> Algorithm:
-    """Return another method, instantiated for the problem of a case.
+    """Return the method to compare with, instantiated for the problem of a case.
 
     The parameters of the other method are those of the claim, unless `parameters` is given.
 
@@ -233,7 +233,7 @@ def make_other_method(method: Any, parameters: Given | None, case: MethodOnProbl
 
 
 def instance_titles(claim: Claim) -> list[str]:
-    """Return a distinct title for each instance of a claim; "" if there is only one."""
+    """Return a distinct title for each instance of a claim; "" for an only instance."""
     names = [instance.name for instance in claim.instances]
     if len(names) == 1:
         return [""]
@@ -244,7 +244,7 @@ def instance_titles(claim: Claim) -> list[str]:
 
 
 def iterate_instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
-    """Yield the title and the instance for each of the claim's instances.
+    """Yield the title of each instance of the claim, and the instance.
 
     The instances are adapted to the number of steps of the trial's runs.
 
@@ -254,7 +254,7 @@ def iterate_instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
         If the claim has no instance.
     """
     if not trial.claim.instances:
-        raise NotTestable("the claim has no instance: state `instances`")
+        raise NotTestable("the claim has no instance to test: state `instances`")
     for title, instance in zip(instance_titles(trial.claim), trial.claim.instances, strict=True):
         yield (
             title,
@@ -265,10 +265,10 @@ def iterate_instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
 
 
 def adapt_instance_to_longer_horizon(instance: Instance, horizon_multiple: int) -> Instance:
-    """Return an instance for longer runs, with its default `T` or `epsilon` adapted.
+    """Return an instance for longer runs, whose default `T` or `epsilon` is adapted.
 
-    A correct method reaches the accuracy in the first part of the run. The rest of the run may
-    show late faults.
+    A correct method reaches the accuracy in the first part of the run. The rest of the run may show
+    late faults.
     """
     parameters = inspect.signature(instance.build).parameters
     changed: dict[str, Any] = {}
@@ -287,7 +287,7 @@ def is_random(trial: Trial, instance: Instance) -> bool:
 
 
 def draw_seeds(trial: Trial, instance: Instance, count: int) -> list[tuple[int, int]]:
-    """Return `count` pairs (seed of the data, seed of the run); one pair if nothing is random."""
+    """Return `count` pairs (data seed, seed of the run), or one pair if nothing is random."""
     if not is_random(trial, instance):
         return [(0, 0)]
     data, runs = (
@@ -298,7 +298,7 @@ def draw_seeds(trial: Trial, instance: Instance, count: int) -> list[tuple[int, 
 
 
 def iterate_problems(trial: Trial) -> Iterator[tuple[str, Any]]:
-    """Yield the name and one problem of each instance.
+    """Yield the title of each instance, and one problem of it.
 
     A seed of the trial determines random data.
     """
@@ -309,7 +309,7 @@ def iterate_problems(trial: Trial) -> Iterator[tuple[str, Any]]:
 def enumerate_outcomes(
     trial: Trial, case: MethodOnProblem, outcome: Callable[[Any], Outcome]
 ) -> Iterator[tuple[float, Outcome]]:
-    """Yield the probability and the outcome of every sequence of draws of a method.
+    """Yield the probability and the outcome of a run for every sequence of the method's draws.
 
     See `enumerate_draws`.
 
@@ -326,11 +326,11 @@ def enumerate_outcomes(
     except NotEnumerable as error:
         for _ in islice(trial.follow(case.problem, case.algorithm), case.steps):
             pass
-        raise NotTestable(f"its draws cannot be enumerated: {error}") from error
+        raise NotTestable(f"the draws cannot be enumerated: {error}") from error
 
 
 def check_fit(case: MethodOnProblem) -> None:
-    """Raise an error if a problem lacks an oracle that the method requires.
+    """Raise an error if a problem lacks an oracle that the method on it requires.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Verdicts from measurements: tests, intervals and exponents.
+"""Verdicts from measured samples: tests, confidence intervals and exponents.
 
 The rules are for one verification with at most `MOST_TESTS` tests over all claims. The verdict
 *violated* has the family-wise error rate `means.FAMILY_LEVEL`, divided by that number of tests

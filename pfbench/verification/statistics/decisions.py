@@ -61,26 +61,26 @@ class Decision:
 
 
 def decide_kept_bound(lower: float) -> Verdict:
-    """Return the verdict on a bound that holds, from a lower limit of measured/bound."""
+    """Return the verdict on a bound that was not violated, from a lower limit of measured/bound."""
     if lower >= ATTAINED:
         return Verdict.ATTAINED
     return Verdict.WITHIN_10 if lower >= WITHIN_10 else Verdict.HOLDS
 
 
 def rejects(log_e_value: float) -> bool:
-    """Return whether an e-value rejects at `LEVEL`; its natural logarithm is given."""
+    """Return whether an e-value, given by its natural logarithm, rejects a claim at `LEVEL`."""
     return log_e_value > math.log(1 / means.LEVEL)
 
 
 def is_doubtful(p_value: float) -> bool:
-    """Return whether a p-value is too small for the verdict *holds*."""
+    """Return whether a p-value is too small for the verdict *holds* on the claim."""
     return p_value < DOUBT
 
 
 def decide_exact(
     condition: bool, holds: str, violated: str, measured: Mapping[str, float]
 ) -> Decision:
-    """Return a decision without randomness: *holds* or *violated*, with its reason."""
+    """Return *holds* or *violated* for a condition that involves no randomness."""
     verdict = Verdict.HOLDS if condition else Verdict.VIOLATED
     return Decision(verdict, holds if condition else violated, measured, None)
 
@@ -131,7 +131,7 @@ def decide_mean(samples: npt.ArrayLike, bound: float, upper: float = means.RANGE
 
 
 def _decide_ratios(ratios: means.Array, upper: float) -> Decision:
-    """Decide whether samples divided by their bound have a mean of at most 1."""
+    """Decide whether ratios of samples to their bounds have a mean of at most 1."""
     largest = max(0.0, float(means.log_e_values(ratios, 1.0).max()))
     limits = means.sequential_limits(ratios, means.CONFIDENCE, upper)
     interval = means.sequential_limits(ratios, (1 + means.CONFIDENCE) / 2, upper)
@@ -155,7 +155,7 @@ def _decide_ratios(ratios: means.Array, upper: float) -> Decision:
 
 
 def _decide_by_limits(measured: Mapping[str, float], **reasons: str) -> Decision:
-    """Decide by the e-value in `measured`, and then by its limits of mean/bound.
+    """Decide a bound on a mean by the e-value in `measured`, then by its limits of mean/bound.
 
     The lower and the upper limit are one-sided.
     """
@@ -316,7 +316,7 @@ def decide_uniform(sample: Sequence[int], options: int) -> Decision:
 def decide_mean_sequentially(
     draw: Callable[[int], npt.ArrayLike], bound: float, *, batch: int, limit: int
 ) -> tuple[Decision, means.Array]:
-    """Decide a bound of a mean, with few runs in clear cases.
+    """Decide a bound on a mean from growing samples, so that clear cases need few runs.
 
     There is a look after each batch. *violated* rests on the e-process; *holds*, *within-10* and
     *attained* rest on `sequential_limits`. Both rules keep their error rates at any stopping time,

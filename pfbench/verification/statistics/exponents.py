@@ -1,4 +1,4 @@
-"""Exponents: the median over seeds of slopes of log counts against log x, with its interval."""
+"""Exponents: the median over seeds of the slope of log counts against log x, with an interval."""
 
 import math
 from collections.abc import Callable
@@ -77,7 +77,7 @@ def fit_exponent(
     log_known_factors: npt.ArrayLike | None = None,
     least_decades: float = 2.0,
 ) -> Exponent:
-    """Fit counts ∝ x^slope: one least-squares slope per seed, then their median and interval.
+    """Fit counts ∝ x^slope by least squares for each seed, and take the median of the slopes.
 
     Seeds are independent, but different values of x are not, as they may share a problem. So the
     interval comes from the spread between seeds, not from the residuals of a fit. If one seed is
@@ -106,17 +106,17 @@ def fit_exponent(
     """
     point = check_finite_array("x", x)
     if point.ndim != 1 or (point <= 0).any() or np.unique(point).size != point.size:
-        raise InputError("x must be a list of positive numbers, all different.")
+        raise InputError("x must be a list of distinct positive numbers.")
     cells = means.as_float_array("counts", counts)
     fixed = cells.ndim == 1
     cells = np.atleast_2d(cells)
     if cells.ndim != 2 or cells.shape[0] == 0 or cells.shape[1] != point.size:
         raise InputError(
-            f"counts must have shape (seeds, {point.size}), a column for each x, not "
+            f"counts must have shape (seeds, {point.size}), with a column for each x, not "
             f"{np.shape(counts)}."
         )
     if (cells <= 0).any():
-        raise InputError("counts must be positive; give inf where the target was not reached.")
+        raise InputError("counts must be positive: write inf for a run that misses its target.")
     offset = (
         np.zeros(point.size)
         if log_known_factors is None
@@ -164,7 +164,7 @@ def make_fit_function(
     log_known_factors: npt.ArrayLike | None = None,
     least_decades: float = 2.0,
 ) -> Callable[[int], Exponent]:
-    """Return a function of a number of seeds, which fits the exponent to their counts.
+    """Return a function that fits the exponent to the counts of the first k seeds, for any k.
 
     The arguments are those of `fit_exponent`, except that `rows` is a function. `rows` returns the
     counts of the first seeds, given their number.
@@ -197,7 +197,7 @@ def _slopes_changes_and_end_slopes(
 
 
 def _median_and_interval(values: means.Array, is_deterministic: bool) -> tuple[float, float, float]:
-    """Return the median over seeds, and the lower and upper end of its interval.
+    """Return the median over seeds, and the lower and upper end of its confidence interval.
 
     All three are equal if the counts are deterministic.
     """

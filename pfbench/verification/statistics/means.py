@@ -90,12 +90,12 @@ class EProcess:
 
     @property
     def p_value(self) -> float:
-        """P-value that is valid at every look: 1 divided by the largest e-value so far."""
+        """P-value that is valid at every look: 1 over the largest e-value so far."""
         return math.exp(-self.log_largest)
 
 
 def log_e_values(samples: npt.ArrayLike, bound: float) -> Array:
-    """Return the log e-values of `EProcess` after each sample, for many sequences at once.
+    """Return the log e-values of an `EProcess` after each sample, for many sequences at once.
 
     Parameters
     ----------
@@ -124,11 +124,11 @@ def normalise_samples(samples: npt.ArrayLike, bound: float) -> Array:
     """Return the samples divided by the bound; raise an error if one is negative or NaN."""
     x = as_float_array("samples", samples)
     if x.ndim == 0:
-        raise InputError("samples must be a list of numbers, in order.")
+        raise InputError("samples must be a list of numbers, in the order of measurement.")
     bad = x[~(x >= 0)]
     if bad.size:
         raise InputError(
-            f"samples contain {bad[0]}: the e-process needs nonnegative numbers, so test a "
+            f"samples contain {bad[0]}, but the e-process needs nonnegative numbers: test a "
             "quantity that cannot be negative, and give inf for a run that diverged."
         )
     with np.errstate(over="ignore"):
@@ -136,9 +136,9 @@ def normalise_samples(samples: npt.ArrayLike, bound: float) -> Array:
 
 
 def _log_gains(ratios: Array) -> Array:
-    """Return log(1 + λ(ratio − 1)) for each ratio and λ in `GRID`; shape (..., λ).
+    """Return log(1 + λ(ratio − 1)), the log gain of a bet, for each ratio and λ; shape (..., λ).
 
-    The result is −inf for λ = 1 and the ratio 0.
+    The values λ are those of `GRID`. The result is −inf for λ = 1 and the ratio 0.
     """
     with np.errstate(divide="ignore"):
         gains: Array = np.log1p(GRID * (ratios[..., np.newaxis] - 1))
@@ -146,7 +146,7 @@ def _log_gains(ratios: Array) -> Array:
 
 
 def _log_mean(log_wealth: Array) -> Array:
-    """Return the logarithm of the average wealth over the last axis."""
+    """Return the logarithm of the mean wealth over the last axis, from logarithms of wealth."""
     upper = log_wealth.max(axis=-1, keepdims=True)
     mean: Array = upper[..., 0] + np.log(np.mean(np.exp(log_wealth - upper), axis=-1))
     return mean
@@ -203,7 +203,7 @@ def sequential_limits(
 
 
 def upper_limit(ratios: Array, level: float, max_ratio: float = RANGE) -> float:
-    """Return the upper limit of the mean in `sequential_limits`."""
+    """Return only the upper limit that `sequential_limits` computes."""
     with np.errstate(divide="ignore"):
         logs = np.cumsum(np.log(np.maximum(max_ratio - ratios, 0.0)))
     k = np.arange(1, ratios.size + 1)
@@ -260,7 +260,7 @@ def mean_interval(samples: npt.ArrayLike, level: float = CONFIDENCE) -> Confiden
 
 
 def as_float_array(name: str, value: npt.ArrayLike) -> Array:
-    """Return a value as an array of floats; NaN and inf are allowed."""
+    """Convert a value to an array of floats; NaN and inf are allowed."""
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -268,7 +268,7 @@ def as_float_array(name: str, value: npt.ArrayLike) -> Array:
 
 
 def check_samples(value: npt.ArrayLike, name: str = "samples") -> Array:
-    """Return finite samples as an array of shape (n,), n >= 1; else raise an error."""
+    """Convert finite samples to an array of shape (n,), n >= 1; else raise an error."""
     array = check_finite_array(name, value)
     if array.ndim != 1 or array.size == 0:
         raise InputError(f"{name} must be a list of at least one number, not shape {array.shape}.")
@@ -276,8 +276,8 @@ def check_samples(value: npt.ArrayLike, name: str = "samples") -> Array:
 
 
 def check_level(level: float) -> float:
-    """Return a confidence level in (0, 1) unchanged; else raise an error."""
+    """Return a confidence level in (0, 1) unchanged; raise an error for any other number."""
     value = check_real("level", level, above=0)
     if value >= 1:
-        raise InputError(f"level={level} must be less than 1.")
+        raise InputError(f"level={level} must be between 0 and 1.")
     return value

@@ -1,8 +1,8 @@
-"""Medians over seeds: sign test, intervals of order statistics, and numbers of seeds.
+"""Medians over seeds: sign test, confidence intervals from order statistics, numbers of seeds.
 
-Test and intervals are exact for every distribution. A median is any m with P(X <= m) >= 1/2 and
-P(X >= m) >= 1/2. The statement that a median is at most a bound means P(X <= bound) >= 1/2. So a
-value equal to the bound is evidence for the bound.
+Test and intervals are exact for every distribution. A median is any m with P(X <= m) >= 1/2 and P(X
+>= m) >= 1/2. The statement that a median is at most a bound means P(X <= bound) >= 1/2. So a value
+equal to the bound is evidence for the bound.
 """
 
 import math
@@ -39,7 +39,7 @@ Row = TypeVar("Row")
 
 @dataclass
 class SeedRows(Generic[Seed, Row]):
-    """Measured rows of each seed, computed on the first request.
+    """Measured rows of seeds, each measured when it is first requested.
 
     Attributes
     ----------
@@ -88,12 +88,11 @@ def sign_p_value(values: npt.ArrayLike, bound: float) -> float:
 def median_interval(
     values: npt.ArrayLike, level: float = means.CONFIDENCE
 ) -> means.ConfidenceInterval:
-    """Return the interval of a median by order statistics, with equal tails.
+    """Return the confidence interval of a median by order statistics, with equal tails.
 
     Let B be the distribution function of Bin(n, 1/2), and k the largest number with B(k) <= (1 -
     level)/2. The interval is [x_(k+1), x_(n-k)] of the sorted values. The true median lies above
-    x_(n-k) only if at most k values lie above it. At 95 %, fewer than 6 values give the whole
-    line.
+    x_(n-k) only if at most k values lie above it. At 95 %, fewer than 6 values give the whole line.
 
     Parameters
     ----------
@@ -117,8 +116,8 @@ def median_interval(
 
 
 def check_values(values: npt.ArrayLike) -> means.Array:
-    """Return values as an array of shape (k,), k >= 1, without NaN; else raise an error."""
+    """Convert values to an array of shape (k,), k >= 1, without NaN; else raise an error."""
     x = means.as_float_array("values", values)
     if x.ndim != 1 or x.size == 0 or np.isnan(x).any():
-        raise InputError("values must be a list of at least one number, one per seed, without NaN.")
+        raise InputError("values must be a nonempty list of numbers, one per seed, without NaN.")
     return x

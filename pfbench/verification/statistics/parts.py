@@ -1,4 +1,4 @@
-"""Combination of the decisions on parts into one decision."""
+"""Combination of the decisions on the parts of a claim into one decision."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ _NEVER_NEAR = ("by_schedule", "by_own_constant")
 
 
 def mark_by_schedule(part: Decision) -> Decision:
-    """Return a decision that is at most *holds*, since the schedule determines the result.
+    """Cap a decision at *holds*, because the schedule alone determines the measured result.
 
     `measured` gets "by_schedule": True.
     """
@@ -20,9 +20,9 @@ def mark_by_schedule(part: Decision) -> Decision:
 
 
 def mark_by_own_constant(part: Decision) -> Decision:
-    """Return a decision that is at most *holds*, since a constant is not from a paper.
+    """Cap a decision at *holds*, because a constant of the bound is not from a paper.
 
-    The constant is one of the bound. `measured` gets "by_own_constant": True.
+    `measured` gets "by_own_constant": True.
     """
     return _cap_at_holds(part, "by_own_constant", "the constant is not from a paper")
 
@@ -52,10 +52,10 @@ def combine_with_conditions(
 
 
 def combine_instances(parts: Mapping[str, Decision]) -> Decision:
-    """Return the decision on several instances: the worst if a bound fails, else the best.
+    """Combine the decisions on several instances: the worst if a bound fails, else the best.
 
-    The best decision is one with the bound most nearly attained. `tight_on` names the instance
-    with the largest ratio among these.
+    The best decision is one with the bound most nearly attained. `tight_on` names the instance with
+    the largest ratio among these.
     """
     bad = [name for name, part in parts.items() if not Verdict(part.verdict).keeps_bound]
     if bad:
@@ -74,7 +74,7 @@ def _rank(part: Decision) -> int:
 
 
 def _cap_at_holds(part: Decision, mark: str, why: str) -> Decision:
-    """Return a decision with a mark, and with *holds* in place of a better verdict."""
+    """Return a decision with a mark in `measured`, and *holds* in place of a better verdict."""
     measured = {**part.measured, mark: True}
     if part.verdict not in NEAR:
         return replace(part, measured=measured)

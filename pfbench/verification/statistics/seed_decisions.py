@@ -76,7 +76,7 @@ def decide_median(
 def _decide_by_interim_analyses(
     look: Callable[[int], Decision], is_settled: Callable[[Decision], bool], seeds: int
 ) -> Decision:
-    """Return the first interim decision that is settled, else that of the last look.
+    """Decide by growing numbers of seeds: return the first settled decision, or the last one.
 
     Only the last look can give *violated*, because a test at each look would raise the error rate.
     The early look gives *holds* for a median above the bound with probability 2^-`EARLY_SEEDS`.
@@ -101,7 +101,7 @@ def _decide_by_interim_analyses(
 
 
 def _is_settled(decision: Decision) -> bool:
-    """Return whether a median is clearly near its bound, or clearly far below it."""
+    """Return whether a median is clearly near its bound or far below it, so no look follows."""
     far = decision.verdict == Verdict.HOLDS and decision.measured["ratio"] < WITHIN_10
     return far or decision.verdict in NEAR
 

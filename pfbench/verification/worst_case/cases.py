@@ -1,4 +1,4 @@
-"""Published bounds on N steps of a method, each with the function that computes its worst case."""
+"""Published bounds on N steps of a method, each with a function that computes the worst case."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -18,7 +18,7 @@ from pfbench.verification.worst_case.methods import DELTA, DELTA_SLIDING, ETA, t
 
 @dataclass(frozen=True)
 class WorstCase:
-    """Check of a bound on N steps of a method by the worst case over a function class.
+    """Check of a bound on N steps of a method: it must be at least the computed worst case.
 
     Attributes
     ----------
@@ -40,14 +40,14 @@ class WorstCase:
     max_steps: int = 8
 
     def __call__(self, trial: Trial) -> Evidence:
-        """Return evidence on the bound from the computed worst cases for N = 1, 2, ..."""
+        """Test the bound against the computed worst cases for N = 1, 2, ..."""
         last = trial.choose_by_effort(self.quick_steps, self.max_steps)
         parts = {f"N={N}": self.decide(N) for N in range(1, last + 1)}
         claimed = {f"N={N}: worst case": self.bound(N) for N in range(1, last + 1)}
         return Evidence(combine_all(parts), claimed, last)
 
     def decide(self, N: int) -> Decision:
-        """Return the verdict on the bound for one number of steps N.
+        """Return the verdict on the bound for the worst case of N steps.
 
         *violated*: the worst case exceeds the bound. *inconclusive*: the solver finds no worst
         case. *within-10* or *attained*: the worst case is at least `min_bound_share` times the
@@ -293,7 +293,7 @@ CASPIDERG) cannot be expressed."""
 
 
 def select_cases(names: Iterable[str] = ()) -> list[Claim]:
-    """Return the worst-case checks of these names, or all of them if no name is given.
+    """Return the worst-case checks with the given names, or all of them if no name is given.
 
     Raises
     ------

@@ -35,10 +35,10 @@ from pfbench.verification.worst_case.recording import (
 from pfbench.verification.worst_case.worst_function import WorstFunction
 
 MEASURES = ("fw_gap", "gradient_mapping_sq", "suboptimality")
-"""Measures: f - min f only for convex functions, |grad f|^2 only without a set."""
+"""Measures that a worst case can have; f - min f needs convexity, |grad f|^2 has no set."""
 
 OVER = ("least", "mean", "last")
-"""Statistics over the points, expected over the draws: `last` is x_N, others up to x_{N-1}."""
+"""Statistics over the points of a run: `last` is that of x_N, others those of x_0 .. x_{N-1}."""
 
 MOST_COMPONENTS = 4
 
@@ -77,7 +77,7 @@ class FunctionClass:
         check_integer("n", self.n, minimum=1)
         if self.n > MOST_COMPONENTS:
             raise InputError(
-                f"n={self.n}: worst cases need n <= {MOST_COMPONENTS}: choose fewer components."
+                f"n={self.n} is too large for a worst case: choose n <= {MOST_COMPONENTS}."
             )
         check_real("L", self.L, above=0.0)
         for name in ("D", "delta"):
@@ -154,7 +154,7 @@ def compute_worst_case(
     )
     if (measure == "fw_gap") is not constrained and measure != "suboptimality":
         location = "a set: take fw_gap" if constrained else "no set: take gradient_mapping_sq"
-        raise InputError(f"{measure} is not defined with {location}.")
+        raise InputError(f"the measure {measure} is not defined with {location}.")
     if measure == "suboptimality" and not function_class.convex:
         raise InputError("suboptimality needs a convex function class: set convex=true.")
     recording = record_method(method, function_class.n, steps)
@@ -237,7 +237,7 @@ class WorstCaseProgram:
             worst.require(*(slope * (y - u) <= gap for u in points if u is not y))
 
     def _vector(self, coefficients: Floats) -> Vector:
-        """Return the linear combination of the start and the answers with these coefficients.
+        """Return the combination of the start and the oracle answers with these coefficients.
 
         The result is cached.
         """
@@ -307,7 +307,7 @@ class WorstCaseProgram:
         return g**2 if measure == "gradient_mapping_sq" else g * (x - self._lo(g))
 
     def make_worst_function(self) -> WorstFunction:
-        """Return the function and the set for which the solution of `solve` is attained."""
+        """Return the function and the set that attain the worst case found by `solve`."""
         nodes = [
             [(x.eval(), g.eval(), v.eval()) for x, g, v in f.list_of_points]
             for f in self._functions
@@ -343,7 +343,7 @@ def _combine(run: list[Any], over: str) -> list[Any]:
 
 
 def _principal_rows(vectors: list[Floats], vertices: list[tuple[Floats, Floats]]) -> Floats:
-    """Return orthonormal rows that map all vectors to coordinates of their span, shape (r, d)."""
+    """Return orthonormal rows that map all vectors to coordinates in their span, shape (r, d)."""
     full_list = np.array([*vectors, *(item for pair in vertices for item in pair)])
     _, sizes, rows = np.linalg.svd(full_list)
     return np.asarray(rows[: max(1, int(np.sum(sizes > _NEGLIGIBLE * sizes[0])))])

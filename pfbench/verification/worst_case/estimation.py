@@ -38,7 +38,7 @@ TOLERANCE = 1e-4
 """Relative error of a worst case beyond which a bound counts as violated."""
 
 Expression = Any
-"""A linear function of Gram matrix and function values; PEPit has no types of its own."""
+"""A linear function of Gram matrix and function values; PEPit provides no type for it."""
 
 Function = Any
 Vector = Any
@@ -101,7 +101,7 @@ class PerformanceEstimation:
     def add_composite_stationary_at_start(
         self, n: int, L: float, start: Vector
     ) -> tuple[list[Function], Function, Function]:
-        """Add components that are stationary at the start, and a convex h that is 0 there.
+        """Add components that are stationary at the start, and a convex h with h(start) = 0.
 
         Return the components, their mean and h. Stationarity is no restriction for proximal
         gradient steps: moving a linear function from the components to h changes no step.
@@ -118,7 +118,7 @@ class PerformanceEstimation:
     # --- points -----------------------------------------------------------------------------------
 
     def add_start(self, indicator: Function | None = None) -> Vector:
-        """Return the start, which is the origin, and add it to the set of `indicator` if given."""
+        """Add the start, which is the origin, to the set of `indicator` if given, and return it."""
         return self._restrict(self._make_vector(is_leaf=False, decomposition_dict={}), indicator)
 
     def add_vector(self, indicator: Function | None = None) -> Vector:
@@ -135,7 +135,7 @@ class PerformanceEstimation:
         return self._steps.linear_optimization_step(g, indicator)[0]
 
     def prox(self, x: Vector, h: Function, lam: float) -> tuple[Vector, Expression]:
-        """Return the proximal point y = prox_{lam h}(x), and h(y)."""
+        """Return the proximal point y = prox_{lam h}(x), and the value h(y)."""
         y, slope, value = self._steps.proximal_step(x, h, lam)
         # A start needs no subgradient, and one that is free would make the program unbounded.
         for penalty, start in self._penalties:
@@ -146,7 +146,7 @@ class PerformanceEstimation:
     # --- what holds, and what is measured ---------------------------------------------------------
 
     def require(self, *inequalities: Any) -> None:
-        """Add inequalities as constraints of the program."""
+        """Require inequalities, as constraints of the program."""
         for inequality in inequalities:
             self._problem.add_constraint(inequality)
 

@@ -52,7 +52,7 @@ def _solve(
 
 
 def _solve_worst_gap(N: int, step: float, L: float, over: str) -> float:
-    """Return the worst Frank-Wolfe gap of N steps of constant size.
+    """Return the worst Frank-Wolfe gap over N steps of constant size.
 
     The statistic `over` selects the smallest or the mean gap.
     """
@@ -66,7 +66,10 @@ def constant_step(N: int) -> float:
 
 
 def theorem_accuracy(N: int) -> float:
-    """Return the epsilon with L Delta/epsilon^2 = N and L = 1, from theorem 3.1 of shen2019."""
+    """Return the accuracy epsilon for which theorem 3.1 of shen2019 prescribes N steps, for L = 1.
+
+    It satisfies L Delta/epsilon^2 = N.
+    """
     return math.sqrt(DELTA / N)
 
 
@@ -118,7 +121,7 @@ def prox_gd(N: int, L: float = 1.0) -> float:
 
 
 class InexactNCGS(NCGS):
-    """NCGS whose inner loop `condg` may return any point with a gap of at most eta."""
+    """NCGS whose inner loop `condg` may return any point with a Frank-Wolfe gap of at most eta."""
 
     @staticmethod
     def condg(ask: Any, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
@@ -166,7 +169,7 @@ def saga_step(n: int) -> float:
 
 
 def saga(N: int, L: float = 1.0, n: int = 2) -> float:
-    """Return the worst mean E|grad f|^2 of SAGA with batches of one component and `saga_step`."""
+    """Return the worst mean E|grad f|^2 of SAGA with single components and step `saga_step`."""
     method = SmoothSAGA(iterations=N, step=saga_step(n), batch=1)
     return _solve(method, FunctionClass(n=n, L=L, delta=DELTA), "mean", "gradient_mapping_sq")
 
@@ -176,7 +179,7 @@ def saga(N: int, L: float = 1.0, n: int = 2) -> float:
 
 @dataclass(frozen=True)
 class EstimatedPath:
-    """Gradient estimator along a path whose steps have bounded lengths.
+    """Method that moves along a path with steps of bounded length, and estimates gradients.
 
     The steps are unknown, and may depend on the draws if `follows_draws`.
     """
@@ -198,7 +201,7 @@ class EstimatedPath:
 
 
 def _measure_error(ask: Any, states: list[State]) -> Iterator[Any]:
-    """Yield the error of the last gradient estimate, g - grad f(x)."""
+    """Yield the error g - grad f(x) of the last gradient estimate g."""
     yield states[-1].estimate - ask.gradient(states[-1].at)
 
 
@@ -232,7 +235,7 @@ def saga_error(N: int, L: float = 1.0) -> float:
 
 
 def _saga_streams(N: int) -> Iterator[EnumerableGenerator]:
-    """Yield random streams that cover all values of those draws of SAGA that affect the error.
+    """Yield random generators that cover all draws of SAGA that affect the error.
 
     SAGA draws I, J, I, J, ... The error depends on all J but the first and the last, and on the
     last I.

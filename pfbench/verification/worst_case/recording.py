@@ -29,7 +29,7 @@ MOST_BRANCHES = 4096
 """Maximum number of sequences of draws that are enumerated."""
 
 _CLOSE = 1e-9
-"""Distance up to which coefficients count as equal."""
+"""Difference up to which coefficients count as equal."""
 
 _LINEAR = frozenset({"add", "subtract", "negative", "positive"})
 _COPIES = frozenset({"copy", "zeros_like"})
@@ -38,22 +38,22 @@ _COPIES = frozenset({"copy", "zeros_like"})
 class NonlinearMethodError(InputError):
     """Error raised if a method does more with the oracles' answers than add and scale them."""
 
-    def __init__(self, subject: str) -> None:
+    def __init__(self, reason: str) -> None:
         super().__init__(
-            f"its worst case cannot be computed: it {subject}, but each point must be a linear "
+            f"the worst case cannot be computed: {reason}, but each point must be a linear "
             "combination of the oracles' answers, with coefficients that do not depend on them."
         )
 
 
 class ProblemTooLarge(InputError):
-    """Error raised if a worst case has too many unknowns."""
+    """Error raised if the program for a worst case would have too many unknowns."""
 
 
 class Coefficients(np.ndarray[Any, Any]):
-    """Array of coefficients that allows only sums and multiplication by numbers."""
+    """Coefficients of a vector in terms of oracle answers, which can only be added and scaled."""
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **options: Any) -> Any:
-        """Compute sums and multiples; raise `NonlinearMethodError` for any other ufunc."""
+        """Compute sums and multiples; raise `NonlinearMethodError` for any other operation."""
         scaled = ufunc.__name__ in ("multiply", "divide") and _is_multiple_by_number(
             ufunc.__name__, args
         )
@@ -64,7 +64,7 @@ class Coefficients(np.ndarray[Any, Any]):
         return ufunc(*map(_unwrap, args), **options).view(Coefficients)
 
     def __array_function__(self, function: Any, types: Any, value: Any, options: Any) -> Any:
-        """Apply functions that copy; raise `NonlinearMethodError` for any other function."""
+        """Apply functions that copy arrays; raise `NonlinearMethodError` for any other function."""
         if function.__name__ not in _COPIES:
             _refuse(function.__name__)
         return function(_unwrap(value[0])).view(Coefficients)
@@ -93,7 +93,7 @@ def _unwrap(item: Any) -> Any:
 
 
 def _refuse(name: str) -> Never:
-    raise NonlinearMethodError(f"computes {name} of the oracles' answers")
+    raise NonlinearMethodError(f"the method computes {name} of the oracles' answers")
 
 
 GRADIENT, VERTEX, PROX, NEAR_PROX, FREE = "gradient", "vertex", "prox", "near prox", "free"
@@ -127,7 +127,7 @@ class Answer:
 
 @dataclass
 class MethodRecording:
-    """Oracle answers and iterates of a method for each possible sequence of its draws.
+    """Record of a method's oracle answers and iterates, for each possible sequence of its draws.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class MethodRecording:
 
 @dataclass(frozen=True)
 class RecordingOptions:
-    """Options of a recording: further oracles, gradient errors, measured vectors and limits.
+    """Options of a recording: more oracles, gradient errors, measured vectors and limits.
 
     Attributes
     ----------
@@ -201,16 +201,16 @@ class _UnknownOracles(IndexSampling):
         return self._basis[:, 0].copy().view(Coefficients)
 
     def coefficients(self, x: Any, start_coefficient: float) -> Floats:
-        """Return the coefficients of a point or gradient with respect to the start and answers.
+        """Return the coefficients of a point or gradient in terms of start and oracle answers.
 
-        Raise `NonlinearMethodError` if that of the start is not `start_coefficient`.
+        Raise `NonlinearMethodError` if the coefficient of the start is not `start_coefficient`.
         """
         if not isinstance(x, np.ndarray) or x.shape != (len(self._basis),):
-            raise NonlinearMethodError("makes points that do not fit the problem")
+            raise NonlinearMethodError("the method makes points of a wrong shape")
         product = self._decode @ _unwrap(x)
         if not np.isfinite(product).all() or abs(product[0] - start_coefficient) > _CLOSE:
-            location = "goes to a point" if start_coefficient else "takes a direction"
-            raise NonlinearMethodError(f"{location} that depends on where the origin is")
+            action = "goes to a point" if start_coefficient else "takes a direction"
+            raise NonlinearMethodError(f"the method {action} that depends on the origin")
         return np.asarray(product)
 
     def component(self, i: int, x: Any) -> Any:
@@ -243,7 +243,7 @@ class _UnknownOracles(IndexSampling):
             self._answers[key] = len(self._recording.answers)
             if self._answers[key] > self._options.max_answers:
                 raise ProblemTooLarge(
-                    f"its worst case would have more than {self._options.max_answers} unknowns: "
+                    f"the worst case would have more than {self._options.max_answers} unknowns: "
                     "give fewer iterations, components or draws."
                 )
         return self._basis[:, self._answers[key]].copy().view(Coefficients)
@@ -269,29 +269,29 @@ class _UnknownOracles(IndexSampling):
         return self.start() + self._answer(VERTEX, self.coefficients(g, 0.0))
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return x - lam g if there is no set, or the proximal point if `options.has_prox`."""
+        """Return x - lam g if there is no set; with `options.has_prox`, the proximal point."""
         if self._options.has_prox:
             request = self.coefficients(x - lam * g, 1.0)
             return self.start() + self._answer(PROX, request, length=lam)
         if not self._smooth:
-            raise NonlinearMethodError("projects, or queries proximal maps")
+            raise NonlinearMethodError("the method projects, or queries proximal maps")
         return x - lam * g
 
     def value(self, x: Any) -> Never:
         """Raise `NonlinearMethodError`: function values are not supported."""
-        raise NonlinearMethodError("queries values")
+        raise NonlinearMethodError("the method queries function values")
 
     def hessian(self, s: Any) -> Never:
         """Raise `NonlinearMethodError`: Hessians are not supported."""
-        raise NonlinearMethodError("queries Hessians")
+        raise NonlinearMethodError("the method queries Hessians")
 
     def component_smoothness(self) -> Never:
         """Raise `NonlinearMethodError`: smoothness constants of components are not supported."""
-        raise NonlinearMethodError("queries the smoothness of components")
+        raise NonlinearMethodError("the method queries the smoothness of components")
 
 
 class _Table:
-    """Table of the last stored gradient of each component, as symbolic vectors."""
+    """Table of the last stored gradient of each component, where gradients are symbolic vectors."""
 
     def __init__(self, unknowns: _UnknownOracles, x: Any) -> None:
         self._unknowns = unknowns
@@ -316,7 +316,7 @@ class _Table:
 
 
 def _mean(sample: Indices, n: int, function: Callable[[int], Any]) -> Any:
-    """Return the mean over a sample of a function of the component index."""
+    """Return the mean of `function(i)` over the component indices i of a sample."""
     indices, weights = index_weights(sample, n)
     pairs = zip(indices.tolist(), weights.tolist(), strict=True)
     parts = [weight * function(i) for i, weight in pairs]
@@ -354,7 +354,7 @@ def record_method(
     turned = np.linalg.qr(rng.standard_normal((size, size)))[0] * rng.uniform(0.5, 2.0, size)
     recomputed = _record(method, n, limit, turned, options)
     if not _recordings_equal(recording, recomputed):
-        raise NonlinearMethodError("branches on numbers that it computes from the oracles' answers")
+        raise NonlinearMethodError("the method branches on numbers computed from oracle answers")
     return recording
 
 
@@ -381,18 +381,18 @@ def _record(
             followed = [(1.0 / len(results), result) for result in results]
     except NotEnumerable as error:
         raise InputError(
-            f"its worst case cannot be computed: {error}, but all draws are followed; use fewer "
+            f"the worst case needs every sequence of draws, but {error}: use fewer "
             "iterations, a smaller batch or a deterministic method."
         ) from error
     recording.runs = [(chance, points) for chance, (points, _) in followed]
     recording.measured = [vectors for _, (_, vectors) in followed]
     if min(len(run) for _, run in recording.runs) < 2:
-        raise InputError("its worst case cannot be computed: it makes no step.")
+        raise InputError("the worst case cannot be computed: the method makes no step.")
     return recording
 
 
 def _recordings_equal(item: MethodRecording, other: MethodRecording) -> bool:
-    """Return whether two recordings have equal answers and iterates, up to rounding."""
+    """Return whether two recordings have equal answers and iterates up to rounding."""
 
     def vectors(recording: MethodRecording) -> Iterator[Floats]:
         for answer in recording.answers:

@@ -131,7 +131,7 @@ def check_worst_cases(
 def _iterate_method_worst_cases(
     obj: Any, selector: Selector, parameters: dict[str, Any], full: bool
 ) -> Iterator[WorstCaseCheck]:
-    """Yield the worst cases of a class of methods for N = 1, 2, ..., or that of one instance."""
+    """Yield the worst cases of a method class for N = 1, 2, ..., or that of a method object."""
     numbers: Any = [None]
     if isinstance(obj, type) and "iterations" not in selector.parameters:
         existing = inspect.signature(obj).parameters
@@ -140,7 +140,7 @@ def _iterate_method_worst_cases(
         extra = {} if N is None else {"iterations": N}
         method = instantiate(replace(selector, parameters={**selector.parameters, **extra}))
         if not hasattr(method, "run") or not hasattr(method, "requires"):
-            raise InputError(f"{selector.name} is neither an algorithm nor a claim.")
+            raise InputError(f"{selector.name} must be an algorithm or a claim, but is neither.")
         if N is not None and N > 1 and _is_large(method, parameters, N, full):
             return
         yield _check_case(method, parameters, {**selector.parameters, **extra}, None)
@@ -163,12 +163,12 @@ def iterate_claim_worst_cases(
         or check.statistic not in _OVER
     ):
         raise InputError(
-            f"the claim {claim.name} has no computed worst case: it must be a bound on the "
+            f"the claim {claim.name} has no computed worst case: the claim must bound the "
             f"{' or '.join(OVER)} of {', '.join(MEASURES)}."
         )
     if len(check.settings) > 1 or len(check.bounds) > 1:
         raise InputError(
-            f"the claim {claim.name} states several bounds: name a claim with one bound."
+            f"the claim {claim.name} states several bounds: name a claim with a single bound."
         )
     ((_, setting),), ((_, upper),) = check.settings.items(), check.bounds.items()
     if setting.constants is not None:
@@ -187,8 +187,8 @@ def iterate_claim_worst_cases(
             bound = float(upper(constants, ParameterNamespace(**parameters), *late))
         if not math.isfinite(bound):
             raise InputError(
-                f"the bound of the claim {claim.name} is {bound:g} on this class: give the "
-                "constants that it needs in --function-class."
+                f"the bound of the claim {claim.name} is {bound:g} on the function class: give the "
+                "constants that the bound needs in --function-class."
             )
         if N > 1 and _is_large(method, report, N, full):
             return
@@ -196,7 +196,7 @@ def iterate_claim_worst_cases(
 
 
 def _is_large(method: Algorithm, parameters: Mapping[str, Any], N: int, full: bool) -> bool:
-    """Return whether the worst case of N steps has more unknowns than the effort allows."""
+    """Return whether the worst case of N steps has more unknowns than its effort allows."""
     try:
         recording = record_method(method, _function_class(parameters, method).n, N)
     except ProblemTooLarge:
@@ -207,7 +207,7 @@ def _is_large(method: Algorithm, parameters: Mapping[str, Any], N: int, full: bo
 def _claim_parameters_at_horizon(
     setting: ClaimSetting, constants: Constants, N: int
 ) -> dict[str, Any]:
-    """Return the parameters that a claim sets for N steps of its method.
+    """Return the parameters that a claim states for N steps of its method.
 
     If the parameters are a function with a parameter `T` or `iterations`, that receives N.
     """
@@ -217,7 +217,7 @@ def _claim_parameters_at_horizon(
         report = {name: N for name in ("T", "iterations") if name in names}
         parameters = parameters(constants, **report)
     if "epsilon" in parameters:
-        raise InputError("a schedule from epsilon fixes the number of steps: state the parameters.")
+        raise InputError("the schedule's epsilon fixes the number of steps: state the parameters.")
     return {**parameters, "iterations": N}
 
 

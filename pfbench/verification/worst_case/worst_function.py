@@ -27,12 +27,12 @@ from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification.worst_case.estimation import TOLERANCE
 
 _TIE = 1e-5
-"""Relative difference of <g, v> up to which two vertices tie."""
+"""Relative difference up to which the products <g, v> of two vertices count as equal."""
 
 
 @dataclass(frozen=True)
 class InterpolationNodes:
-    """Interpolation points of a smooth function, with its values and gradients there.
+    """Points at which the values and gradients of a smooth function are given.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class InterpolationNodes:
 
 
 class SmoothInterpolant:
-    """L-smooth function, convex or not, with given values and gradients at some points.
+    """L-smooth function, convex or not, that has given values and gradients at some points.
 
     For a nonconvex f, the convex and 2L-smooth function f + L|x|^2/2 is interpolated.
     """
@@ -77,7 +77,8 @@ class SmoothInterpolant:
 def _nearest_hull_weights(centres: Floats, offsets: Floats, x: Floats) -> Floats:
     """Return the weights a that minimise |x - sum a_j c_j|^2/2 + sum a_j o_j, shape (m,).
 
-    The weights are nonnegative and their sum is 1; c_j are the centres, and o_j the offsets.
+    The weights are nonnegative and their sum is 1; c_j are the rows of `centres`, and o_j the
+    entries of `offsets`.
     """
     import clarabel
     from scipy import sparse
@@ -101,7 +102,7 @@ def _nearest_hull_weights(centres: Floats, offsets: Floats, x: Floats) -> Floats
 
 
 class WorstFunction(FiniteSum):
-    """Function and set for which a method attains its worst case, as a problem.
+    """Problem on which a method attains its worst case: a function and a set.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ class WorstFunction(FiniteSum):
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Return the function that the JSON object `content` defines."""
+        """Return the function that a JSON object, such as `content`, defines."""
         function = cls.__new__(cls)
         function._fill(content)
         return function
@@ -171,7 +172,7 @@ class WorstFunction(FiniteSum):
         return self._functions[i](check_dense_point(x, self.shape))[1]
 
     def constants(self, start: Any) -> Constants:
-        """Return the constants of the function class for which the function is the worst."""
+        """Return the constants of the function class over which the worst case was computed."""
         subject = "of its class, up to the solver's error"
         L = float(self._content["L"]) * (1.0 + TOLERANCE)
         return Constants.from_derivations(

@@ -282,7 +282,7 @@ class SpiderPairs(SpiderSum):
 class SpiderEpochYields(SpiderSum):
     """Yields once an epoch: its steps cannot be seen."""
 
-    untold = dict.fromkeys(_OF_ESTIMATES, "it yields")
+    untold = dict.fromkeys(_OF_ESTIMATES, "yields")
 
     def run(self, ask, x, rng):
         states = SpiderPairs.run(self, ask, x, rng)

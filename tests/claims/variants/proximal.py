@@ -60,7 +60,7 @@ class BoostNested(Plain):
 class BoostEpochYields(BoostNested):
     """Yields once an epoch: its steps cannot be seen."""
 
-    untold = {"wang2019-thm1": "it yields"}  # noqa: RUF012
+    untold = {"wang2019-thm1": "yields"}  # noqa: RUF012
     not_for = ("wang2019-step",)  # when it comes near is seen an epoch late
 
     def run(self, ask, x, rng):
