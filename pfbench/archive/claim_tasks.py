@@ -146,8 +146,10 @@ def add_counterexamples(
         return source is not None and not is_builtin(source.reference)
 
     reports = search_verdicts(rows, engine, effort, seed, is_archived)
-    found = {index: report for index, report in reports.items() if report}
-    return add_reports(rows, found), [*map(_describe_counterexample, found.values())]
+    counterexamples = {index: report for index, report in reports.items() if report}
+    return add_reports(rows, counterexamples), [
+        *map(_describe_counterexample, counterexamples.values())
+    ]
 
 
 def _describe_counterexample(report: SearchReport) -> dict[str, Any]:

@@ -208,14 +208,14 @@ class Export:
         """
         heads = [dict.fromkeys(RUN_COLUMNS), dict.fromkeys(trace_head)]
 
-        def lines_of(entry: StoredRun) -> Iterator[Iterable[Sequence[Any]]]:
+        def read_lines(entry: StoredRun) -> Iterator[Iterable[Sequence[Any]]]:
             parts = self._run_lines(entry), trace_lines(entry)
             for head, (names, lines) in zip(heads, parts, strict=True):
                 head |= dict.fromkeys(names)
                 yield lines if [*names] == [*head] else _arrange(lines, names, head)
 
         for entry in islice(self.runs(), 1):
-            _ = [*lines_of(entry)]
+            _ = [*read_lines(entry)]
         paths = [self.folder / "runs.csv", self.folder / "trace.csv"]
         written: list[int] = []
         while written != [*map(len, heads)]:
@@ -225,7 +225,7 @@ class Export:
                 for table, head in zip(tables, heads, strict=True):
                     table.writerow(map(self._as_cell, head))
                 for entry in self.runs():
-                    for table, lines in zip(tables, lines_of(entry), strict=True):
+                    for table, lines in zip(tables, read_lines(entry), strict=True):
                         table.writerows(lines)
         return paths
 
@@ -367,8 +367,8 @@ def _arrange(
     lines: Iterable[Sequence[Any]], names: Sequence[str], head: Iterable[str]
 ) -> Iterator[Sequence[Any]]:
     """Return lines with columns in the order of `head`; None where they lack a column."""
-    place = {name: index for index, name in enumerate(names)}
-    pick = itemgetter(*(place.get(name, -1) for name in head))
+    columns = {name: index for index, name in enumerate(names)}
+    pick = itemgetter(*(columns.get(name, -1) for name in head))
     return (pick((*line, None)) for line in lines)
 
 

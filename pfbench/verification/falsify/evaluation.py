@@ -165,16 +165,16 @@ def _evaluate_law(path: MethodOnSearchedInstance, limit: int) -> Ratio:
         return list(iterate_pasts_and_errors(problem, path.estimates(rng)))
 
     groups, count = group_errors(enumerate_draws(observe, limit, problem.number(1)))
-    work, scale = count * (path.steps or 1), _largest([1, *problem.gradient(problem.start())])
-    least = _NOISE * as_float(scale) ** 2
+    work, scale = count * (path.steps or 1), _max_magnitude([1, *problem.gradient(problem.start())])
+    smallest = _NOISE * as_float(scale) ** 2
     for group in groups:
         past, value = group.past, group.square / group.chance
         law = check.square(path.constants, path.parameters, past)
-        for a, b in ((value, law), (law, value))[: 1 + (check.exact and as_float(law) > least)]:
-            results += [_make_ratio(a, b, past.t, work)] if as_float(b) > least else []
+        for a, b in ((value, law), (law, value))[: 1 + (check.exact and as_float(law) > smallest)]:
+            results += [_make_ratio(a, b, past.t, work)] if as_float(b) > smallest else []
         if check.mean is not None:
             expected = check.mean(path.constants, path.parameters, past)
-            bias = _largest(group.mean / group.chance - expected) / scale
+            bias = _max_magnitude(group.mean / group.chance - expected) / scale
             if as_float(bias) > _SMALL_BIAS:
                 results.append(Ratio(1 + bias, 1 + bias, 1, past.t, 0.0, work))
     if not results:
@@ -182,7 +182,7 @@ def _evaluate_law(path: MethodOnSearchedInstance, limit: int) -> Ratio:
     return max(results, key=lambda item: as_float(item.ratio))
 
 
-def _largest(values: Any) -> Any:
+def _max_magnitude(values: Any) -> Any:
     """Return the largest absolute value; floats decide, so that ties are no comparisons."""
     value = max(values, key=lambda item: abs(as_float(item)))
     return -value if as_float(value) < 0 else value

@@ -61,9 +61,9 @@ class ExactCounts:
         The other horizons are multiples of the stated one, so they share its divisors.
         """
         horizons = {label: item.horizon(trial.effort) for label, item in self.settings.items()}
-        for more in _MORE_STEPS if Verdict(evidence.decision.verdict).keeps_bound else ():
+        for extra in _MORE_STEPS if Verdict(evidence.decision.verdict).keeps_bound else ():
             settings = {
-                label: self.settings[label].with_horizon(horizon[0], horizon[1] + more)
+                label: self.settings[label].with_horizon(horizon[0], horizon[1] + extra)
                 for label, horizon in horizons.items()
                 if horizon and not self.expected
             }
@@ -73,7 +73,7 @@ class ExactCounts:
                 continue
             if not Verdict(decision.verdict).keeps_bound:
                 reason = (
-                    f"It holds for the stated number of steps, but not for {more} more: "
+                    f"It holds for the stated number of steps, but not for {extra} more: "
                     f"{decision.reason} If the formula is for some numbers of steps only, let "
                     "`parameters` round T."
                 )
