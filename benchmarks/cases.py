@@ -133,6 +133,7 @@ _ALL = (
     Case(LOGISTIC, f"prox-page[step=1.0,refresh=0.15,{_SAMPLED}]", "gradient_mapping_sq=1e-6"),
     Case(ROBUST, f"lsvrg[step=1.0,refresh=0.15,{_SAMPLED}]", "objective=0.003"),
     Case(ROBUST, f"zerosarah[step=1.0,table_weight=0.1,{_SAMPLED}]", "objective=0.003"),
+    Case(ROBUST, f"mars[step=1.0,alpha=0.5,gamma=0.6,snapshot=11,{_SAMPLED}]", "objective=0.003"),
     Case(ROBUST, "storm[step=1.0,alpha=0.5,floor=1.0,iterations=61]", "objective=0.02"),
 )
 

@@ -1,4 +1,4 @@
-"""PAGE, L-SVRG, ZeroSARAH and STORM: gradient and proximal steps without epochs.
+"""PAGE, L-SVRG, ZeroSARAH, STORM and MARS: gradient and proximal steps without epochs.
 
 Notation: eta the step, b the batch, p the chance of a full gradient, T iterations, h0 = F(x_0) -
 inf F.
@@ -31,10 +31,10 @@ from pfbench.algorithms.guarantee import (
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH, ProximalMethod
 from pfbench.base.constants import Constants
 from pfbench.base.errors import RefusedError
-from pfbench.base.parameters import integer, one_of_values, parameter, positive
+from pfbench.base.parameters import integer, nonnegative, one_of_values, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
-from pfbench.estimators import LSVRG, PAGE, Estimator, ZeroSARAH
+from pfbench.estimators import LSVRG, MARS, PAGE, Estimator, ZeroSARAH
 from pfbench.points import inner
 
 _SQUARED = gradient_guarantee(bound_text="epsilon^2", bound=epsilon_squared_bound)
@@ -239,6 +239,29 @@ class ZeroSARAHMethod(ProximalMethod):
         return cls.from_schedule(overrides, batch=b, table_weight=lam, **schedule)
 
 
+@dataclass(frozen=True, kw_only=True)
+class MARSMethod(ProximalMethod):
+    """MARS with constant step and weights, for problems without a feasible set or penalty."""
+
+    name = "mars"
+    summary = "MARS, unconstrained: momentum with a scaled correction"
+    source = "Shulgin, Gadaev, Khirirat, Richtarik 2026, algorithm 1"
+    cites = ("shulgin2026",)
+    counts = "T iterations: SFO b0 + 2b(T-1)"
+    requires = frozenset({"batch"}) | SMOOTH
+    schedule_parameters = frozenset()
+
+    batch: int = integer(MISSING, "b, drawn uniformly with replacement")
+    alpha: float = positive(MISSING, "beta, weight of the newest gradient, in (0, 1]", upper=1.0)
+    gamma: float = nonnegative(MISSING, "gamma, scale of the correction: 0 heavy ball, 1 STORM")
+    snapshot: int | None = integer(None, "b0, the first batch; b if not given")
+
+    @property
+    def estimator(self) -> MARS:
+        """MARS gradient estimator."""
+        return MARS(self.batch, self.alpha, self.snapshot, self.gamma)
+
+
 # --- with steps by the gradients that were seen ---------------------------------------------------
 
 
@@ -285,4 +308,4 @@ class StormMethod(Algorithm):
             yield State(x, before, d)
 
 
-METHODS = (PAGEMethod, ProxPAGE, LSVRGMethod, ZeroSARAHMethod, StormMethod)
+METHODS = (PAGEMethod, ProxPAGE, LSVRGMethod, ZeroSARAHMethod, MARSMethod, StormMethod)

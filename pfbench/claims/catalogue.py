@@ -29,6 +29,7 @@ from pfbench.claims import (
     qu2018,
     relatives,
     shen2019,
+    shulgin2026,
     wang2019,
     wirth2025,
 )
@@ -50,7 +51,7 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
         for file in (
             *(shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013, pethick2025),
             *(polytopes, relatives, kim2026, halbey2026, wirth2025, peng2026, hu2026, layers),
-            *(defazio2014, amsel2025, martinezrubio2025, methods),
+            *(defazio2014, amsel2025, martinezrubio2025, shulgin2026, methods),
         )
     }
 )

@@ -3,7 +3,7 @@
 from pfbench.estimators.base import EpochEstimator, Estimate, Estimator, latest_coin
 from pfbench.estimators.coin_epochs import LSVRG, PAGE
 from pfbench.estimators.curvature import CASPIDERG, CASVRG
-from pfbench.estimators.momentum import STORM, HeavyBall, VanishingWeights
+from pfbench.estimators.momentum import MARS, STORM, HeavyBall, VanishingWeights
 from pfbench.estimators.saga import SAGA
 from pfbench.estimators.stochastic import SAMPLINGS, SG, SPIDERG, SVRG, DoublingSPIDER, FullGradient
 from pfbench.estimators.zerosarah import ZeroSARAH
@@ -12,6 +12,7 @@ __all__ = [
     "CASPIDERG",
     "CASVRG",
     "LSVRG",
+    "MARS",
     "PAGE",
     "SAGA",
     "SAMPLINGS",

@@ -1,4 +1,4 @@
-"""Heavy ball and STORM, which average batch gradients; STORM also corrects the average."""
+"""Heavy ball, and STORM and MARS, which average batch gradients and correct the average."""
 
 import math
 from dataclasses import dataclass
@@ -108,6 +108,44 @@ class STORM(AveragingEstimator):
                 S = self.draw(ask, rng)
                 difference = 1.0 - self.weight(t)
                 g = ask.batch(S, x) + difference * (g - ask.batch(S, previous))
+            previous, t = x, t + 1
+            return g
+
+        return estimate
+
+
+@dataclass(frozen=True)
+class MARS(AveragingEstimator):
+    """``g_t = (1 - alpha_t) (g_{t-1} + gamma D_t) + alpha_t grad f_S(x_t)``, one S for both terms.
+
+    D_t = grad f_S(x_t) - grad f_S(x_{t-1}), and grad f_S is the mean over the batch S. With gamma =
+    0 it is the heavy ball, with gamma = 1 STORM.
+    """
+
+    name = "mars"
+    source = "Shulgin, Gadaev, Khirirat, Richtarik 2026, algorithm 1"
+    unbiased = False
+
+    gamma: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_real("gamma", self.gamma, minimum=0.0)
+
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+        """Return the function that computes the gradient estimates of one run."""
+        t = 0
+        previous: Point = None
+        g: Gradient
+
+        def estimate(x: Point) -> Gradient:
+            nonlocal t, previous, g
+            if t == 0:
+                g = self.first_estimate(ask, x, rng)
+            else:
+                S, alpha = self.draw(ask, rng), self.weight(t)
+                new = ask.batch(S, x)
+                g = (1.0 - alpha) * (g + self.gamma * (new - ask.batch(S, previous))) + alpha * new
             previous, t = x, t + 1
             return g
 

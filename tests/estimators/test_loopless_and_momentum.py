@@ -1,4 +1,4 @@
-"""PAGE, L-SVRG, ZeroSARAH, STORM and heavy ball: a second implementation, and their exact laws.
+"""PAGE, L-SVRG, ZeroSARAH, STORM, MARS and heavy ball: a second implementation, and their exact laws.
 
 The second implementation keeps every component gradient of every point, and takes draws as they
 are given. The law of the next error, given the past, is compared by enumerating all 16 batches of
@@ -13,6 +13,7 @@ import pytest
 from pfbench.base.errors import InputError
 from pfbench.estimators import (
     LSVRG,
+    MARS,
     PAGE,
     STORM,
     HeavyBall,
@@ -22,7 +23,7 @@ from pfbench.estimators import (
 )
 from pfbench.points import combine, keep
 
-S, T, P, ALPHA, LAM = 2, 5, 0.4, 0.3, 0.35
+S, T, P, ALPHA, LAM, GAMMA = 2, 5, 0.4, 0.3, 0.35, 0.6
 FADING = VanishingWeights(0.5, scale=0.9, offset=2.0)
 
 ESTIMATORS = {
@@ -33,6 +34,8 @@ ESTIMATORS = {
     "storm": STORM(S, ALPHA),
     "storm, fading": STORM(S, FADING),
     "storm, snapshot": STORM(S, ALPHA, snapshot=3),
+    "mars": MARS(S, ALPHA, gamma=GAMMA),
+    "mars, snapshot": MARS(S, FADING, 3, GAMMA),
     "heavy-ball": HeavyBall(S, ALPHA),
     "heavy-ball, fading": HeavyBall(S, FADING),
 }
@@ -112,6 +115,15 @@ class Plain:
             old = sum(self.G[t - 1][i] for i in B) / len(B)
             self.g.append(fresh + (1 - self.alpha(t)) * (self.g[-1] - old))
 
+    def mars(self, t):
+        B = list(next(self.batches))
+        fresh = sum(self.G[t][i] for i in B) / len(B)
+        if t == 0:
+            self.g.append(fresh)
+        else:
+            a, change = self.alpha(t), sum(self.G[t][i] - self.G[t - 1][i] for i in B) / len(B)
+            self.g.append((1 - a) * self.g[-1] + (1 - a) * GAMMA * change + a * fresh)
+
     def heavy_ball(self, t):
         B = list(next(self.batches))
         fresh = sum(self.G[t][i] for i in B) / len(B)
@@ -138,6 +150,9 @@ def law(plain, t):
     a = plain.alpha(t)
     if kind == "storm":
         return (1 - a) ** 2 * e + spread(G[t] - (1 - a) * G[t - 1]) / S
+    if kind == "mars":
+        bias = (1 - a) * (g - before + (GAMMA - 1) * (full - before))
+        return bias @ bias + spread((1 - a) * GAMMA * (G[t] - G[t - 1]) + a * G[t]) / S
     return (1 - a) ** 2 * ((g - full) ** 2).sum() + a**2 * spread(G[t]) / S
 
 
@@ -183,6 +198,8 @@ def test_equals_the_second_implementation(four, name, seed):
         "zerosarah, zero": S + 2 * S * (T - 1),
         "storm": S + 2 * S * (T - 1),
         "storm, snapshot": 3 + 2 * S * (T - 1),
+        "mars": S + 2 * S * (T - 1),
+        "mars, snapshot": 3 + 2 * S * (T - 1),
         "heavy-ball": S * T,
     }
     spent["lsvrg"], spent["storm, fading"] = spent["page"], spent["storm"]

@@ -185,6 +185,22 @@ def storm(
         d = ask.batch(S, x) + (1.0 - weight) * (d - ask.batch(S, before))
 
 
+def mars(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+    """Yield MARS estimates d_t = (1 - alpha) (d_{t-1} + gamma D) + alpha grad f_S(x_t).
+
+    The correction is D = grad f_S(x_t) - grad f_S(x_{t-1}).
+    """
+    alpha, gamma = parameters.alpha, parameters.gamma
+    x = yield
+    d = ask.batch(rng.integers(ask.n, size=parameters.snapshot or parameters.batch), x)
+    while True:
+        before, x = x, (yield d)
+        S = rng.integers(ask.n, size=parameters.batch)
+        fresh = ask.batch(S, x)
+        correction = fresh - ask.batch(S, before)
+        d = (1.0 - alpha) * (d + gamma * correction) + alpha * fresh
+
+
 def heavy_ball(
     ask: Any, rng: Any, parameters: Any, alpha: Callable[[int], float]
 ) -> EstimateGenerator:

@@ -114,6 +114,7 @@ _ALONG = {
     **dict.fromkeys(("spiderboost", "prox-spiderboost"), estimates.spider),
     **dict.fromkeys(("page", "prox-page"), estimates.page),
     "lsvrg": estimates.lsvrg,
+    "mars": estimates.mars,
 }
 REFERENCES = MappingProxyType(
     {

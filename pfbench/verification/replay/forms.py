@@ -22,6 +22,7 @@ NEEDED: Parameters = MappingProxyType(
         "refresh": 0.4,
         "alpha": 0.3,
         "beta": 0.7,
+        "gamma": 0.6,
         "floor": 2.0,
         "table_weight": 0.3,
         "delay": 5,

@@ -133,6 +133,28 @@ class StormBySymbols(Own):
             yield pf.State(x, old, d)
 
 
+class MarsByMoments(Own):
+    """The bias of an average from the newest gradient, with the correction added to it."""
+
+    variant_of = "mars"
+    requires = frozenset({"batch", "smooth"})
+
+    def __init__(self, iterations, step, batch, alpha, gamma, snapshot=None):
+        self.T, self.eta, self.b, self.first = iterations, step, batch, snapshot or batch
+        self.beta, self.scale = alpha, gamma * (1 - alpha)
+
+    def run(self, ask, x, rng):
+        S = rng.integers(ask.n, size=self.first)
+        g = ask.batch(S, x)
+        for left in range(self.T - 1, -1, -1):
+            old, x = x, x - self.eta * g
+            yield pf.State(x, old, g)
+            if left:
+                S = rng.choice(ask.n, self.b)
+                new, last = ask.batch(S, x), ask.batch(S, old)
+                g = g + self.beta * (new - g) + self.scale * (new - last)
+
+
 # --- Frank-Wolfe ----------------------------------------------------------------------------------
 
 

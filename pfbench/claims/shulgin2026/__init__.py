@@ -1,0 +1,16 @@
+"""MARS, momentum with a scaled correction: its error, and the bounds of its squared gradients.
+
+The main text was read, in a copy made by machine, without the proofs. The law of the error is
+pfbench's.
+"""
+
+from pfbench.claims.shulgin2026 import scaled_correction
+from pfbench.verification.paper_tables import read_paper
+
+PAPER = read_paper(
+    "shulgin2026",
+    "Shulgin, Gadaev, Khirirat, Richtarik: Understanding MARS: When Scaling Momentum Correction "
+    "Provably Helps, 2026",
+    (scaled_correction,),
+)
+"""Claims about the paper."""
