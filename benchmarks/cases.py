@@ -78,6 +78,7 @@ _ALL = (
     Case(RECOVERY, "scg[step=0.05,batch=30,iterations=61]", "objective=0.43"),
     Case(SPECTRAL, f"uscg[step=0.05,{_SAMPLED}]", "dual_norm=3"),
     Case(SIGNS, f"uscg-mvr[step=0.05,alpha=0.3,snapshot=11,{_SAMPLED}]", "dual_norm=1"),
+    Case(SIGNS, f"uscg-transport[step=0.05,alpha=0.3,snapshot=11,{_SAMPLED}]", "dual_norm=1"),
     Case(SPECTRAL, f"almond[step=0.05,alpha=0.3,{_SAMPLED}]", "dual_norm=3"),
     Case(SPECTRAL, f"muon[step=0.05,beta=0.7,{_SAMPLED}]", "dual_norm=3"),
     Case(QUINTIC, f"muon-nesterov[step=0.05,beta=0.7,{_SAMPLED}]", "dual_norm=3"),

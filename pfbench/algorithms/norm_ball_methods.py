@@ -7,6 +7,7 @@ gradient, gamma the step, rho the radius of the ball, lmo(d) = argmin of <d, v> 
         scg:        x_{k+1} = (1 - gamma) x_k + gamma lmo(d_k)
         uscg:       x_{k+1} = (1 - gamma mu) x_k + gamma lmo(d_k), mu the weight decay
     uscg-mvr:       d_k = g_k + (1 - alpha) (d_{k-1} - the mean over the same batch at x_{k-1})
+    uscg-transport: d_k = (1 - alpha) d_{k-1} + alpha g_k, g_k at x_{k-1} + (x_k - x_{k-1})/alpha
     almond:         d_k = (1 - alpha) d_{k-1} + alpha lmo(g_k), x_{k+1} = x_k + gamma d_k
     muon:           M_k = beta M_{k-1} + g_k, x_{k+1} = (1 - gamma mu) x_k + gamma lmo(M_k)
     muon-nesterov:  M_k = beta M_{k-1} + g_k, the same step with lmo(g_k + beta M_k)
@@ -29,7 +30,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import integer, nonnegative, one_of_values, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point, State
-from pfbench.estimators import STORM
+from pfbench.estimators import STORM, Transport
 from pfbench.points import combine
 
 INITIAL_MOMENTA = ("gradient", "zero")
@@ -133,14 +134,9 @@ class USCG(WeightDecayAlgorithm, ConditionalGradient):
 
 
 @dataclass(frozen=True, kw_only=True)
-class USCGMVR(EstimatorAlgorithm):
-    """Unconstrained stochastic conditional gradient along STORM estimates."""
+class EstimatorUSCG(EstimatorAlgorithm):
+    """Base class of unconstrained stochastic conditional gradient along a corrected average."""
 
-    name = "uscg-mvr"
-    summary = "steps along minimisers over the ball of a norm at STORM estimates"
-    source = "uSCG of Pethick et al. 2025 with the estimate of Cutkosky, Orabona 2019; pfbench"
-    cites = ("pethick2025", "cutkosky2019")
-    counts = "K iterations: SFO b0 + 2b(K-1), LO K"
     requires = frozenset({"batch", "lo", "norm"})
     schedule_parameters = frozenset()
 
@@ -151,14 +147,41 @@ class USCGMVR(EstimatorAlgorithm):
     alpha: float = positive(MISSING, "alpha, weight of the newest gradient, in (0, 1]", upper=1.0)
     snapshot: int | None = integer(None, "b0, the first batch; b if not given")
 
+    def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
+        """Return the next iterate, a step from x along the linear minimiser for the estimate g."""
+        return x + self.step * ask.lo(g)
+
+
+@dataclass(frozen=True, kw_only=True)
+class USCGMVR(EstimatorUSCG):
+    """Unconstrained stochastic conditional gradient along STORM estimates."""
+
+    name = "uscg-mvr"
+    summary = "steps along minimisers over the ball of a norm at STORM estimates"
+    source = "uSCG of Pethick et al. 2025 with the estimate of Cutkosky, Orabona 2019; pfbench"
+    cites = ("pethick2025", "cutkosky2019")
+    counts = "K iterations: SFO b0 + 2b(K-1), LO K"
+
     @property
     def estimator(self) -> STORM:
         """STORM gradient estimator."""
         return STORM(self.batch, self.alpha, self.snapshot)
 
-    def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the next iterate, a step from x along the linear minimiser for the estimate g."""
-        return x + self.step * ask.lo(g)
+
+@dataclass(frozen=True, kw_only=True)
+class USCGTransport(EstimatorUSCG):
+    """Unconstrained stochastic conditional gradient along transported gradients."""
+
+    name = "uscg-transport"
+    summary = "steps along minimisers over the ball of a norm at transported gradients"
+    source = "Jang, Lee 2026, LMO-IGT (abstract); the estimate of Cutkosky, Mehta 2020"
+    cites = ("jang2026", "cutkosky2020")
+    counts = "K iterations: SFO b0 + b(K-1), LO K"
+
+    @property
+    def estimator(self) -> Transport:
+        """Transport gradient estimator."""
+        return Transport(self.batch, self.alpha, self.snapshot)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,4 +306,4 @@ class NormalisedSGD(Signum):
     initial_momentum = "gradient"
 
 
-METHODS = (SCG, USCG, USCGMVR, Almond, Muon, MuonNesterov, Signum, NormalisedSGD)
+METHODS = (SCG, USCG, USCGMVR, USCGTransport, Almond, Muon, MuonNesterov, Signum, NormalisedSGD)

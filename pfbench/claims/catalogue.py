@@ -17,6 +17,7 @@ from pfbench.claims import (
     halbey2026,
     hu2026,
     jaggi2013,
+    jang2026,
     kim2026,
     lacoste2016,
     layers,
@@ -51,7 +52,7 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
         for file in (
             *(shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013, pethick2025),
             *(polytopes, relatives, kim2026, halbey2026, wirth2025, peng2026, hu2026, layers),
-            *(defazio2014, amsel2025, martinezrubio2025, shulgin2026, methods),
+            *(defazio2014, amsel2025, martinezrubio2025, shulgin2026, jang2026, methods),
         )
     }
 )

@@ -3,7 +3,7 @@
 from pfbench.estimators.base import EpochEstimator, Estimate, Estimator, latest_coin
 from pfbench.estimators.coin_epochs import LSVRG, PAGE
 from pfbench.estimators.curvature import CASPIDERG, CASVRG
-from pfbench.estimators.momentum import MARS, STORM, HeavyBall, VanishingWeights
+from pfbench.estimators.momentum import MARS, STORM, HeavyBall, Transport, VanishingWeights
 from pfbench.estimators.saga import SAGA
 from pfbench.estimators.stochastic import SAMPLINGS, SG, SPIDERG, SVRG, DoublingSPIDER, FullGradient
 from pfbench.estimators.zerosarah import ZeroSARAH
@@ -26,6 +26,7 @@ __all__ = [
     "Estimator",
     "FullGradient",
     "HeavyBall",
+    "Transport",
     "VanishingWeights",
     "ZeroSARAH",
     "latest_coin",

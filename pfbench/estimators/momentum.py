@@ -1,4 +1,4 @@
-"""Heavy ball, and STORM and MARS, which average batch gradients and correct the average."""
+"""Averages of batch gradients: heavy ball, and with a correction STORM, MARS and transport."""
 
 import math
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from pfbench.base.checks import check_integer, check_real
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point
 from pfbench.estimators.base import Estimate, Estimator
+from pfbench.points import combine
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,37 @@ class MARS(AveragingEstimator):
                 S, alpha = self.draw(ask, rng), self.weight(t)
                 new = ask.batch(S, x)
                 g = (1.0 - alpha) * (g + self.gamma * (new - ask.batch(S, previous))) + alpha * new
+            previous, t = x, t + 1
+            return g
+
+        return estimate
+
+
+class Transport(AveragingEstimator):
+    """``g_t = (1 - alpha_t) g_{t-1} + alpha_t grad f_S(x_{t-1} + (x_t - x_{t-1})/alpha_t)``.
+
+    A batch S is queried once, at a point ahead of x_t. So g_t has no bias where the Hessian is
+    constant.
+    """
+
+    name = "transport"
+    source = "Cutkosky, Mehta 2020, NIGT"
+    unbiased = False
+
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+        """Return the function that computes the gradient estimates of one run."""
+        t = 0
+        previous: Point = None
+        g: Gradient
+
+        def estimate(x: Point) -> Gradient:
+            nonlocal t, previous, g
+            if t == 0:
+                g = self.first_estimate(ask, x, rng)
+            else:
+                alpha = self.weight(t)
+                ahead = combine(previous, x, 1.0 / alpha)
+                g = (1.0 - alpha) * g + alpha * ask.batch(self.draw(ask, rng), ahead)
             previous, t = x, t + 1
             return g
 

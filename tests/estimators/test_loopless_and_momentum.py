@@ -1,4 +1,4 @@
-"""PAGE, L-SVRG, ZeroSARAH, STORM, MARS and heavy ball: a second implementation, and their exact laws.
+"""Estimators with a coin, a table or an average: a second implementation, and their exact laws.
 
 The second implementation keeps every component gradient of every point, and takes draws as they
 are given. The law of the next error, given the past, is compared by enumerating all 16 batches of
@@ -17,6 +17,7 @@ from pfbench.estimators import (
     PAGE,
     STORM,
     HeavyBall,
+    Transport,
     VanishingWeights,
     ZeroSARAH,
     latest_coin,
@@ -349,7 +350,7 @@ def test_bad_parameters_are_refused_by_name(wrong, words):
 
 
 def test_an_average_is_biased_and_says_so():
-    assert not HeavyBall.unbiased
+    assert not any(cls.unbiased for cls in (HeavyBall, MARS, Transport))
     assert all(cls.unbiased for cls in (PAGE, LSVRG, ZeroSARAH, STORM))
 
 

@@ -164,6 +164,7 @@ def test_nothing_runs_if_one_may_not_stand(tmp_path):
 FREE = {
     "uscg": {},
     "uscg-mvr": {"alpha": 0.5},
+    "uscg-transport": {"alpha": 0.5},
     "almond": {"alpha": 0.5},
     "muon": {"beta": 0.5},
     "muon-nesterov": {"beta": 0.5},

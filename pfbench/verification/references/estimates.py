@@ -201,6 +201,21 @@ def mars(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
         d = (1.0 - alpha) * (d + gamma * correction) + alpha * fresh
 
 
+def transport(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+    """Yield averages d_t = (1 - alpha) d_{t-1} + alpha grad f_S(y_t) of transported gradients.
+
+    The point is y_t = x_t + ((1 - alpha)/alpha) (x_t - x_{t-1}).
+    """
+    alpha = parameters.alpha
+    x = yield
+    d = ask.batch(rng.integers(ask.n, size=parameters.snapshot or parameters.batch), x)
+    while True:
+        before, x = x, (yield d)
+        y = x + (1.0 - alpha) / alpha * (x - before)
+        g = ask.batch(rng.integers(ask.n, size=parameters.batch), y)
+        d = (1.0 - alpha) * d + alpha * g
+
+
 def heavy_ball(
     ask: Any, rng: Any, parameters: Any, alpha: Callable[[int], float]
 ) -> EstimateGenerator:

@@ -1,13 +1,13 @@
 """Reference implementations of methods that step along linear minimisers over a norm ball."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.state import State
-from pfbench.verification.references.estimates import estimate_function
-from pfbench.verification.references.estimates import storm as storm_estimate
+from pfbench.verification.references import estimates
+from pfbench.verification.references.estimates import EstimateGenerator, estimate_function
 
 
 def scg(ask: Any, x: Any, rng: Any, s: Any, *, is_constrained: bool) -> Iterator[State]:
@@ -81,7 +81,8 @@ REFERENCES = MappingProxyType(
     {
         "scg": partial(scg, is_constrained=True),
         "uscg": partial(scg, is_constrained=False),
-        "uscg-mvr": uscg_mvr,
+        "uscg-mvr": partial(uscg_along, estimator=estimates.storm),
+        "uscg-transport": partial(uscg_along, estimator=estimates.transport),
         "almond": almond,
         "muon": partial(muon, is_nesterov=False),
         "muon-nesterov": partial(muon, is_nesterov=True),

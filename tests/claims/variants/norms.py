@@ -74,6 +74,24 @@ class Storming(Options, Own):
             yield pf.State(x, old, d)
 
 
+class Transporting(Options, Own):
+    """Asks at a point ahead, written by the last move."""
+
+    variant_of = "uscg-transport"
+    requires = BALL
+    snapshot = None
+
+    def run(self, ask, x, rng):
+        x, d, move = np.array(x), 0.0, 0.0
+        for k in range(self.iterations):
+            size = self.batch if k else self.snapshot or self.batch
+            g = ask.batch(rng.choice(ask.n, size), x + (1 / self.alpha - 1) * move)
+            d = d + self.alpha * (g - d) if k else g
+            move, at = self.step * ask.lo(d), x
+            x = x + move
+            yield pf.State(x, at, d)
+
+
 class AlmondVelocity(Options, Own):
     """An average of vertices as a velocity."""
 

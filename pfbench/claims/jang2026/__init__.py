@@ -1,0 +1,15 @@
+"""Gradient transport in uSCG: the bias of its estimate, and the mean of |grad f(x_k)|_*.
+
+Only the abstract of the paper was read, which states the order epsilon^(-3.5) of one gradient a
+step. The statements, their constants and their proofs are pfbench's.
+"""
+
+from pfbench.claims.jang2026 import transported_gradients
+from pfbench.verification.paper_tables import read_paper
+
+PAPER = read_paper(
+    "jang2026",
+    "Jang, Lee: Accelerating LMO-Based Optimization via Implicit Gradient Transport, 2026",
+    (transported_gradients,),
+)
+"""Claims about the paper."""
