@@ -82,6 +82,7 @@ _ALL = (
     Case(SPECTRAL, f"almond[step=0.05,alpha=0.3,{_SAMPLED}]", "dual_norm=3"),
     Case(SPECTRAL, f"muon[step=0.05,beta=0.7,{_SAMPLED}]", "dual_norm=3"),
     Case(QUINTIC, f"muon-nesterov[step=0.05,beta=0.7,{_SAMPLED}]", "dual_norm=3"),
+    Case(SPECTRAL, f"normuon[step=0.05,beta=0.7,{_SAMPLED}]", "dual_norm=3"),
     Case(SIGNS, f"signum[step=0.05,beta=0.7,{_SAMPLED}]", "dual_norm=1"),
     Case(LENGTHS, f"normalised-sgd[step=0.05,beta=0.7,{_SAMPLED}]", "dual_norm=1"),
     Case(LOGISTIC, "prox-gd[step=2.0,iterations=61]", "gradient_mapping_sq=1e-7"),

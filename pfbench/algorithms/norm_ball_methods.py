@@ -11,6 +11,7 @@ gradient, gamma the step, rho the radius of the ball, lmo(d) = argmin of <d, v> 
     almond:         d_k = (1 - alpha) d_{k-1} + alpha lmo(g_k), x_{k+1} = x_k + gamma d_k
     muon:           M_k = beta M_{k-1} + g_k, x_{k+1} = (1 - gamma mu) x_k + gamma lmo(M_k)
     muon-nesterov:  M_k = beta M_{k-1} + g_k, the same step with lmo(g_k + beta M_k)
+    normuon:        Muon along lmo(M_k) with normalised rows, see the class
     signum, normalised-sgd:  m_k = beta m_{k-1} + (1 - beta) g_k, the same step with lmo(m_k)
 
 Minimisation over a spectral ball is exact, or approximate by a Newton-Schulz or a quintic
@@ -268,6 +269,36 @@ class MuonNesterov(Muon):
 
 
 @dataclass(frozen=True, kw_only=True)
+class NorMuon(Muon):
+    """Muon whose rows are divided by the root of an average of their mean squares.
+
+    V_k = lmo(M_k), and v_k = beta2 v_{k-1} + (1 - beta2) mean of V_k^2 over each row. The step is
+    along D_k, the rows V_k/sqrt(v_k), scaled to the Frobenius norm 0.2 sqrt(m n) for points of
+    shape (m, n).
+    """
+
+    name = "normuon"
+    summary = "NorMuon: orthogonalised momentum with normalised rows, over the spectral norm"
+    source = "Zhang, Lin 2026, algorithm 1, alpha = 0"
+    cites = ("zhang2026",)
+
+    beta2: float = nonnegative(0.95, "beta2, weight of the old mean squares, in [0, 1]", upper=1.0)
+
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Start at x, and yield a state after each update."""
+        M: Any = 0.0
+        v: Any = 0.0
+        for _ in range(self.iterations):
+            M = self.beta * M + (1.0 - self.beta) * self.batch_gradient(ask, x, rng)
+            V = ask.lo(M)
+            v = self.beta2 * v + (1.0 - self.beta2) * (V * V).mean(axis=1, keepdims=True)
+            rows = np.divide(V, np.sqrt(v), out=np.zeros_like(V), where=v > 0.0)
+            D = 0.2 * np.sqrt(V.size) / np.linalg.norm(rows) * rows
+            at, x = x, self.update(x, D)
+            yield State(x, at, M)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Signum(Muon):
     """Signum: steps along the signs of averaged gradients.
 
@@ -306,4 +337,15 @@ class NormalisedSGD(Signum):
     initial_momentum = "gradient"
 
 
-METHODS = (SCG, USCG, USCGMVR, USCGTransport, Almond, Muon, MuonNesterov, Signum, NormalisedSGD)
+METHODS = (
+    SCG,
+    USCG,
+    USCGMVR,
+    USCGTransport,
+    Almond,
+    Muon,
+    MuonNesterov,
+    NorMuon,
+    Signum,
+    NormalisedSGD,
+)

@@ -33,6 +33,7 @@ from pfbench.claims import (
     shulgin2026,
     wang2019,
     wirth2025,
+    zhang2026,
 )
 from pfbench.claims.methods.method_claims import current_claim_name
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
@@ -52,7 +53,7 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
         for file in (
             *(shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013, pethick2025),
             *(polytopes, relatives, kim2026, halbey2026, wirth2025, peng2026, hu2026, layers),
-            *(defazio2014, amsel2025, martinezrubio2025, shulgin2026, jang2026, methods),
+            *(defazio2014, amsel2025, martinezrubio2025, shulgin2026, jang2026, zhang2026, methods),
         )
     }
 )

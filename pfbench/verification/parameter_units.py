@@ -55,6 +55,7 @@ PARAMETERS: Mapping[str, SharedParameter] = MappingProxyType(
         "alpha": SharedParameter((NUMBER,), default=0.3),
         "floor": SharedParameter((SQUARE,), default=1.0, short_run_value=0.5),
         "beta": SharedParameter((NUMBER,), default=0.7),
+        "beta2": SharedParameter((NUMBER,)),
         "gamma": SharedParameter((NUMBER,), default=0.6),
         "lam": SharedParameter((STEP, NUMBER), default=0.3),
         "delta": SharedParameter((VALUE,), default=1.0),

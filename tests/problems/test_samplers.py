@@ -193,7 +193,7 @@ def test_an_online_form_with_all_n_draws_still_queries_the_full_gradient(name):
     assert (fewer.status, fewer.counts.fo) == ("finished", 0)
 
 
-def test_twenty_four_methods_run_on_samplers():
+def test_twenty_five_methods_run_on_samplers():
     """THEORY3 A5: those that never query a full gradient, or not in their online form."""
     problems = [
         pf.problem("glm"),
@@ -216,7 +216,7 @@ def test_twenty_four_methods_run_on_samplers():
                 assert run.status in {"finished", "budget"}, f"{name}: {run.stop_reason}"
                 completed.add(name)
     expected = "sfw one-sfw momentum-sfw storm-fw scg uscg uscg-mvr almond muon muon-nesterov"
-    expected += " uscg-transport"
+    expected += " uscg-transport normuon"
     expected += " signum normalised-sgd prox-sgd storm mars nfwu-sg nfwu-storm ncgs-stochastic"
     expected += " rsag prox-rsag spiderboost prox-spiderboost prox-svrg-plus"
     assert completed == {*expected.split()}

@@ -168,6 +168,7 @@ FREE = {
     "almond": {"alpha": 0.5},
     "muon": {"beta": 0.5},
     "muon-nesterov": {"beta": 0.5},
+    "normuon": {"beta": 0.5},
     "signum": {"beta": 0.5},
     "normalised-sgd": {"beta": 0.5},
 }

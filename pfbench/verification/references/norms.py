@@ -5,6 +5,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from pfbench.base.state import State
 from pfbench.verification.references import estimates
 from pfbench.verification.references.estimates import EstimateGenerator, estimate_function
@@ -62,6 +64,20 @@ def muon(ask: Any, x: Any, rng: Any, s: Any, *, is_nesterov: bool) -> Iterator[S
         yield State(x, point, (1.0 - s.beta) * d)
 
 
+def normuon(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """Run NorMuon: rows of lmo(M_k) over the roots of their averaged mean squares, rescaled."""
+    M, v = 0.0, 0.0
+    m, n = x.shape
+    for _ in range(s.iterations):
+        M = s.beta * M + (1.0 - s.beta) * ask.batch(rng.integers(ask.n, size=s.batch), x)
+        O = ask.lo(M)  # noqa: E741
+        v = s.beta2 * v + (1.0 - s.beta2) * np.sum(O**2, axis=1) / n
+        rows = np.array([O[i] / np.sqrt(v[i]) if v[i] > 0.0 else O[i] for i in range(m)])
+        d = 0.2 * np.sqrt(m * n) * rows / np.sqrt(np.sum(rows**2))
+        point, x = x, (1.0 - s.step * s.decay) * x + s.step * d
+        yield State(x, point, M)
+
+
 def momentum_steps(
     ask: Any, x: Any, rng: Any, s: Any, *, starts_with_gradient: bool
 ) -> Iterator[State]:
@@ -86,6 +102,7 @@ REFERENCES = MappingProxyType(
         "almond": almond,
         "muon": partial(muon, is_nesterov=False),
         "muon-nesterov": partial(muon, is_nesterov=True),
+        "normuon": normuon,
         "signum": partial(momentum_steps, starts_with_gradient=False),
         "normalised-sgd": partial(momentum_steps, starts_with_gradient=True),
     }

@@ -1,0 +1,12 @@
+"""Row normalisation in Muon: a lower bound of the steps, by a function built along the run.
+
+The main text was read, in a copy made by machine.
+"""
+
+from pfbench.claims.zhang2026 import lower_bound
+from pfbench.verification.paper_tables import read_paper
+
+PAPER = read_paper(
+    "zhang2026", "Zhang, Lin: The Row Normalization Puzzle in Muon, 2026", (lower_bound,)
+)
+"""Claims about the paper."""
