@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from judging import planted, trial
 
-from pfbench.claims.zhang2026 import lower_bound as paper
+from pfbench.claims.zhang2026 import normuon_steps as paper
 
 pytestmark = pytest.mark.claims
 
