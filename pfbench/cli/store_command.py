@@ -25,7 +25,7 @@ from pfbench.cli.terminal import (
     print_parts,
     show_facts,
 )
-from pfbench.runs.storage.damage import KINDS
+from pfbench.runs.storage.damage import KIND_ORDER, KINDS
 
 if TYPE_CHECKING:
     from pfbench.runs.storage.entry_list import Listing, Row
@@ -174,11 +174,12 @@ def import_old(
 
     It needs `pip install "pfbench[parquet]"`. Entries in both stores are treated as in a merge.
     """
-    from pfbench.runs.storage.maintenance import import_old_store
+    from pfbench.runs.storage.maintenance import merge_entries
+    from pfbench.runs.storage.old_store import read_old_store
     from pfbench.runs.storage.store import Store
 
     with StepProgress("reading", None, "entries", quiet=as_json) as steps:
-        report = import_old_store(Store(folder), old, progress=steps.advance)
+        report = merge_entries(Store(folder), read_old_store(old), progress=steps.advance)
     _show_merge_and_exit_if_incomplete(report, as_json=as_json)
 
 
@@ -293,7 +294,7 @@ def _select_rows(
 def _sort_key(row: "Row") -> tuple[object, ...]:
     """Return the sort key of a stored entry: kind, claim, problem, algorithm, seed, key."""
     names = (row["claim"] or "", row["problem"] or "", row["algorithm"] or "")
-    return ([*KINDS].index(row["kind"]), *names, row["seed"] or 0, row["key"])
+    return (KIND_ORDER[row["kind"]], *names, row["seed"] or 0, row["key"])
 
 
 def _json_row(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -301,7 +302,7 @@ def _json_row(row: Mapping[str, Any]) -> dict[str, Any]:
     row = {name: value for name, value in row.items() if name not in ("family", "limits")}
     seconds = row["seconds"]
     finite = isinstance(seconds, (int, float)) and abs(seconds) < float("inf")
-    return {**row, "schema": SCHEMA, "seconds": seconds if finite else None}
+    return {"schema": SCHEMA, **row, "seconds": seconds if finite else None}
 
 
 def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:

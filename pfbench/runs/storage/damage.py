@@ -54,12 +54,18 @@ KINDS: Mapping[str, int] = {
 }
 """Maximum size in bytes of an entry's metadata, by kind."""
 
+KIND_ORDER = {kind: index for index, kind in enumerate(KINDS)}
+"""Place of each kind in a listing."""
+
 KEY = re.compile(r"[0-9a-zA-Z_-]{8,128}")
 """Form of a key."""
 
 
 _NO_LINK = frozenset({errno.ELOOP, errno.EMLINK})
-_FLAGS = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
+OPEN_FLAGS = sum(
+    getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
+)
+"""Flags of the system to open a file without following links, and without waiting for it."""
 _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFLNK: "a link",
@@ -83,7 +89,7 @@ def open_file(path: Path | str) -> BinaryIO:
     # Opening a device may do something; a link that comes in between is not followed.
     _check_regular(os.lstat(path).st_mode)
     try:
-        number = os.open(path, os.O_RDONLY | _FLAGS)
+        number = os.open(path, os.O_RDONLY | OPEN_FLAGS)
     except OSError as error:
         if error.errno in _NO_LINK:
             raise DamagedFileError("not a file", "a link is in its place") from error

@@ -17,6 +17,7 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from pfbench.base.errors import StorageError
+from pfbench.runs.storage.damage import OPEN_FLAGS
 from pfbench.runs.storage.serialization import Record
 
 if sys.platform != "win32":
@@ -201,7 +202,7 @@ def lock_folder(folder: Path) -> tuple[BinaryIO | None, bool]:
     """
     file = None
     with suppress(OSError):
-        file = os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666), "r+b")
+        file = os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | OPEN_FLAGS, 0o666), "r+b")
     if file is None or sys.platform == "win32":
         return file, False
     try:
@@ -220,9 +221,6 @@ def downgrade_to_shared_lock(file: BinaryIO | None) -> None:
     if file is not None and sys.platform != "win32":
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_SH)
-
-
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def _check_regular(path: Path) -> None:

@@ -15,17 +15,16 @@ from typing import Any
 from pfbench.base.counts import COUNTED
 from pfbench.base.escaping import escape_text
 from pfbench.runs.loop.run import STATUSES
-from pfbench.runs.storage.damage import DAMAGES, KEY, KINDS, DamagedFileError
+from pfbench.runs.storage.damage import DAMAGES, KEY, KIND_ORDER, KINDS, DamagedFileError
 from pfbench.runs.storage.serialization import CLOCK, LISTED, SHOWN, encode_for_checksum
 
 Row = Mapping[str, Any]
 """Entry in a listing; its keys are `FIELDS`."""
 
-FIELDS = ("schema", *LISTED[:SHOWN], "bytes")
-"""Fields of a row: a version, the columns of the store, and the bytes of an entry."""
+FIELDS = (*LISTED[:SHOWN], "bytes")
+"""Fields of a row: the columns of the store, and the bytes of an entry."""
 
 _INDEX = {name: index for index, name in enumerate(LISTED[:SHOWN])} | {"bytes": len(LISTED)}
-_ORDER = {kind: index for index, kind in enumerate(KINDS)}
 _STATUS, _ITERATIONS = _INDEX["status"], _INDEX["iterations"]
 _COUNTS, _LIMITS = _INDEX["counts"], _INDEX["limits"]
 _NUMBER = r"-?\d{1,18}(?:\.\d{1,18})?(?:e[+-]?\d{1,3})?"
@@ -59,14 +58,11 @@ class _ListedRow(Row):
         self.cells = cells
 
     def __getitem__(self, name: str) -> Any:
-        if name == "schema":
-            return 1
         value = self.cells[_INDEX[name]]
-        if name in ("counts", "limits"):
-            return None if value is None else json.loads(value)
-        if name == "stored":
-            return _format_time(value)
-        return nan if name == "seconds" and value is None and self.cells[0] == "run" else value
+        if value is None:
+            return nan if name == "seconds" and self.cells[0] == "run" else None
+        parse = _PARSERS.get(name)
+        return value if parse is None else parse(value)
 
     def __iter__(self) -> Iterator[str]:
         return iter(FIELDS)
@@ -94,7 +90,7 @@ def check_and_list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
             continue
         damage = DamagedFileError(reason, DAMAGES[reason])
         damaged.append((escape_text(str(row[0])), escape_text(str(row[1])), damage))
-    valid.sort(key=lambda row: (_ORDER[row[0]], row[1]))
+    valid.sort(key=lambda row: (KIND_ORDER[row[0]], row[1]))
     return Listing([*map(_ListedRow, valid)], damaged)
 
 
@@ -132,6 +128,9 @@ def _are_types(kind: Any, types: tuple[type, ...]) -> bool:
 @lru_cache(maxsize=4096)
 def _format_time(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+_PARSERS = {"counts": json.loads, "limits": json.loads, "stored": _format_time}
 
 
 @contextmanager

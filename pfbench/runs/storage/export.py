@@ -22,7 +22,7 @@ from pfbench.base.errors import InputError, StorageError
 from pfbench.base.escaping import escape_spreadsheet
 from pfbench.base.files import require_pyarrow
 from pfbench.base.selectors import Selector
-from pfbench.runs.loop.run import TRACE_COLUMNS, Stop
+from pfbench.runs.loop.run import TRACE_COLUMNS, Run, Stop
 from pfbench.runs.planning.plan import PlannedRun, portable_identity
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import Setting
@@ -40,7 +40,7 @@ RUN_COLUMNS = (
 `unmet` and `environment` are JSON."""
 
 _SORT_COLUMNS = ("algorithm", "problem", "seed", "key")
-_AT_ONCE = 10_000  # rows of a Parquet file that are written together
+_AT_ONCE = 10_000  # rows that are written together
 _BENCHOPT = {"iteration": "stop_val", "seconds": "time", "objective": "objective_value"}
 _BENCHOPT |= {name: f"count_{name}" for name in COUNTED}
 
@@ -180,7 +180,7 @@ class Export:
 
         def trace_lines(entry: StoredRun) -> _Lines:
             key = self._as_cell(entry.key)
-            return ("key", *entry.run.columns), ((key, *row) for row in entry.run.rows)
+            return ("key", *entry.run.columns), ((key, *row) for row in _iterate_rows(entry.run))
 
         return self._write_csv(("key", *TRACE_COLUMNS), trace_lines)
 
@@ -192,7 +192,7 @@ class Export:
             key, _, *names = map(self._as_cell, (entry.key, *entry.run.columns))
             return head, chain.from_iterable(
                 zip(repeat(key), repeat(row[0]), names, row[1:], strict=False)
-                for row in entry.run.rows
+                for row in _iterate_rows(entry.run)
             )
 
         return self._write_csv(head, trace_lines)
@@ -355,6 +355,12 @@ def export(
             f"the export could not be written to {folder} ({error.strerror}): free some space, or "
             "name another folder with -o."
         ) from error
+
+
+def _iterate_rows(run: Run) -> Iterator[Sequence[Any]]:
+    """Yield the rows of a trace, of which only some are in memory as Python numbers at a time."""
+    starts = range(0, len(run.rows), _AT_ONCE)
+    return chain.from_iterable(run.rows[start : start + _AT_ONCE] for start in starts)
 
 
 @contextmanager

@@ -66,13 +66,12 @@ def list_type(kind: Type) -> Type:
 
 def mapping_type(kind: Type, names: tuple[str, ...] | None = None) -> Type:
     """Return the type of JSON objects with values of type `kind`, and keys in `names` if given."""
-
-    def fits(value: Any) -> bool:
-        if not table(value) or (names is not None and not value.keys() <= set(names)):
-            return False
-        return all(map(kind, value.values()))
-
-    return fits
+    allowed = None if names is None else frozenset(names)
+    return lambda value: (
+        table(value)
+        and (allowed is None or value.keys() <= allowed)
+        and all(map(kind, value.values()))
+    )
 
 
 def record_type(fields: Mapping[str, Type]) -> Type:
@@ -87,6 +86,7 @@ def record_type(fields: Mapping[str, Type]) -> Type:
 # --- fields ---------------------------------------------------------------------------------------
 
 _COUNTS = mapping_type(count, COUNTED)
+_RUN_HEADER = {"run": table, "environment": mapping_type(text)}
 _VALUE = {"value": number}
 
 RUN: Mapping[str, Type] = {
@@ -173,7 +173,7 @@ def check_content(kind: str, header: Mapping[str, Any]) -> None:
         _check(header, {"row": table}, "", needed=True)
         _check(header["row"], ROWS[kind], "row.")
         return
-    _check(header, {"run": table, "environment": mapping_type(text)}, "", needed=True)
+    _check(header, _RUN_HEADER, "", needed=True)
     run = header["run"]
     unknown = run.keys() - RUN.keys() - OPTIONAL_RUN_FIELDS.keys()
     if unknown:

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -14,10 +13,10 @@ from pfbench.base.selectors import replace_file_by_module
 from pfbench.base.user_code import is_builtin
 from pfbench.runs.loop.run import UNINFORMATIVE, Run
 from pfbench.runs.storage.content_keys import source_digest
-from pfbench.runs.storage.damage import KINDS, DamagedFileError
+from pfbench.runs.storage.damage import KIND_ORDER, DamagedFileError
 from pfbench.runs.storage.database import DamagedStoreError
 from pfbench.runs.storage.field_types import list_type, text
-from pfbench.runs.storage.old_store import OldEntry, read_old_store
+from pfbench.runs.storage.old_store import OldEntry
 from pfbench.runs.storage.repair import salvage
 from pfbench.runs.storage.serialization import Record, StoredRun, decode
 from pfbench.runs.storage.store import Store
@@ -162,7 +161,7 @@ def collect_garbage(
             size += len(record.meta) + len(record.trace)
         else:
             retained[state] += 1
-    outdated.sort(key=lambda entry: ([*KINDS].index(entry[0]), entry[1]))
+    outdated.sort(key=lambda entry: (KIND_ORDER[entry[0]], entry[1]))
     if outdated and not dry_run:
         store.remove(outdated)
     return GarbageReport(outdated, size, {name: n for name, n in retained.items() if n})
@@ -230,19 +229,6 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
     if store.folder.resolve() == other.folder.resolve():
         raise InputError(f"{other.folder} is the store itself: name another store to merge.")
     return merge_entries(store, other.records(), progress=progress)
-
-
-def import_old_store(
-    store: Store, folder: Path, *, progress: Progress = lambda: None
-) -> MergeReport:
-    """Copy the entries of a store that an earlier pfbench wrote; see `merge`.
-
-    Raises
-    ------
-    InputError
-        If the folder has no old store, or pyarrow is not installed.
-    """
-    return merge_entries(store, read_old_store(folder), progress=progress)
 
 
 def merge_entries(
