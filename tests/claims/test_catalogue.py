@@ -41,10 +41,13 @@ ROOM = "pfbench.claims."
 REPLAY = "pfbench.verification.replay."
 QUICK = [one for one in CLAIMS.values() if one.expected_seconds[0] is not None]
 
-COSTLY = {f"shen2019-mse-{name}" for name in ("spiderg", "casvrg", "caspiderg")}
-"""Claims that are long, as those of sg and svrg have the same check."""
+ERROR_LAWS = {f"shen2019-mse-{name}" for name in ("spiderg", "casvrg", "caspiderg")}
+COUNTS = [name for name in CLAIMS if name.startswith("methods-count-")]
 
-LONG = {"lacoste2016-rate", *COSTLY}  # methods that go nowhere spend their whole budget
+AS_OTHERS = ERROR_LAWS | {*COUNTS} - {*COUNTS[::4]}
+"""Claims that are long: others have the same check, and test_counts.py every count."""
+
+LONG = {"lacoste2016-rate", *ERROR_LAWS}  # methods that go nowhere spend their whole budget
 """Claims of which every fault is long."""
 
 MODERATE = 0.5
@@ -235,8 +238,13 @@ def test_the_comparison_of_sliding_with_frank_wolfe_changes_its_winner():
     assert {where for where, _ in found} == {f"qu2018 table {number}" for number in (1, 2, 3)}
 
 
-def test_a_list_of_claims_loads_what_it_needs():
-    script = "import pfbench.claims.catalogue, sys; print(*sys.modules)"
+def test_a_list_of_claims_and_its_digest_load_what_they_need():
+    script = (
+        "from pfbench.claims.catalogue import CLAIMS; import sys\n"
+        "from pfbench.runs.storage.content_keys import source_digest\n"
+        "from pfbench.verification.description import describe\n"
+        "source_digest(describe(CLAIMS['shen2019-count-sg']).modules); print(*sys.modules)"
+    )
     run = [sys.executable, "-c", script]
     loaded = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
     assert not {"PEPit", "cvxpy", "matplotlib", "distributed", "sklearn"} & set(loaded)
@@ -246,7 +254,7 @@ def test_a_list_of_claims_loads_what_it_needs():
 @pytest.mark.parametrize(
     "told",
     [
-        pytest.param(one, marks=[pytest.mark.long] if one.name in COSTLY else [], id=one.name)
+        pytest.param(one, marks=[pytest.mark.long] if one.name in AS_OTHERS else [], id=one.name)
         for one in QUICK
     ],
 )
