@@ -27,9 +27,11 @@ def scg(ask: Any, x: Any, rng: Any, s: Any, *, is_constrained: bool) -> Iterator
         yield State(x, point, d)
 
 
-def uscg_mvr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run uSCG along STORM estimates of the gradient."""
-    d_at = estimate_function(storm_estimate(ask, rng, s))
+def uscg_along(
+    ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., EstimateGenerator]
+) -> Iterator[State]:
+    """Run uSCG with estimates of the gradient in place of its average."""
+    d_at = estimate_function(estimator(ask, rng, s))
     for _ in range(s.iterations):
         d = d_at(x)
         point, x = x, x + s.step * ask.lo(d)
@@ -37,7 +39,7 @@ def uscg_mvr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def almond(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run Almond (Pethick et al. 2025): steps along averages d_k of the minimisers lmo(g_k).
+    """Run Almond (Pethick et al. 2025): steps along averages of lmo(g_k).
 
     The average is d_k = (1 - alpha) d_{k-1} + alpha lmo(g_k), with d_1 = lmo(g_1).
     """
@@ -67,13 +69,12 @@ def muon(ask: Any, x: Any, rng: Any, s: Any, *, is_nesterov: bool) -> Iterator[S
 def normuon(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
     """Run NorMuon: rows of lmo(M_k) over the roots of their averaged mean squares, rescaled."""
     M, v = 0.0, 0.0
-    m, n = x.shape
     for _ in range(s.iterations):
         M = s.beta * M + (1.0 - s.beta) * ask.batch(rng.integers(ask.n, size=s.batch), x)
-        O = ask.lo(M)  # noqa: E741
-        v = s.beta2 * v + (1.0 - s.beta2) * np.sum(O**2, axis=1) / n
-        rows = np.array([O[i] / np.sqrt(v[i]) if v[i] > 0.0 else O[i] for i in range(m)])
-        d = 0.2 * np.sqrt(m * n) * rows / np.sqrt(np.sum(rows**2))
+        rows = np.atleast_2d(ask.lo(M))
+        v = s.beta2 * v + (1.0 - s.beta2) * np.sum(rows**2, axis=1) / x.shape[-1]
+        rows = np.array([row / np.sqrt(v[i]) if v[i] > 0.0 else row for i, row in enumerate(rows)])
+        d = 0.2 * np.sqrt(x.size) * rows.reshape(x.shape) / np.sqrt(np.sum(rows**2))
         point, x = x, (1.0 - s.step * s.decay) * x + s.step * d
         yield State(x, point, M)
 
