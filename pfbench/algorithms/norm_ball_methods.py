@@ -274,7 +274,7 @@ class NorMuon(Muon):
 
     V_k = lmo(M_k), and v_k = beta2 v_{k-1} + (1 - beta2) mean of V_k^2 over each row. The step is
     along D_k, the rows V_k/sqrt(v_k), scaled to the Frobenius norm 0.2 sqrt(m n) for points of
-    shape (m, n).
+    shape (m, n). A vector is one row.
     """
 
     name = "normuon"
@@ -291,7 +291,7 @@ class NorMuon(Muon):
         for _ in range(self.iterations):
             M = self.beta * M + (1.0 - self.beta) * self.batch_gradient(ask, x, rng)
             V = ask.lo(M)
-            v = self.beta2 * v + (1.0 - self.beta2) * (V * V).mean(axis=1, keepdims=True)
+            v = self.beta2 * v + (1.0 - self.beta2) * (V * V).mean(axis=-1, keepdims=True)
             rows = np.divide(V, np.sqrt(v), out=np.zeros_like(V), where=v > 0.0)
             D = 0.2 * np.sqrt(V.size) / np.linalg.norm(rows) * rows
             at, x = x, self.update(x, D)

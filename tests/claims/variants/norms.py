@@ -143,17 +143,17 @@ class NorMuonByRows(Options, Own):
     decay, beta2 = 0.0, 0.95
 
     def run(self, ask, x, rng):
-        average, squares = np.zeros_like(x), np.zeros(len(x))
+        average, squares = np.zeros_like(x), np.zeros(len(np.atleast_2d(x)))
         for _ in range(self.iterations):
             g = ask.batch(rng.integers(ask.n, size=self.batch), x)
             average = average + (1.0 - self.beta) * (g - average)
-            v = np.array(ask.lo(average))
+            v = np.atleast_2d(np.array(ask.lo(average)))
             squares = squares + (1.0 - self.beta2) * ((v**2).mean(axis=1) - squares)
             for row, square in zip(v, squares, strict=True):
                 if square > 0.0:
                     row /= np.sqrt(square)
             at, x = x, x - self.step * self.decay * x
-            x = x + self.step * 0.2 * np.sqrt(v.size) * v / np.sqrt(np.vdot(v, v))
+            x = x + self.step * 0.2 * np.sqrt(v.size) * v.reshape(x.shape) / np.linalg.norm(v)
             yield pf.State(x, at, average)
 
 
