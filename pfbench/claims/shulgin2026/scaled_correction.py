@@ -66,7 +66,7 @@ def gradient_norm_squared(f: Any, x: Floats) -> float:
 def corollary_weight(T: float, L: float, delta: float, sigma2: float, gamma: float) -> float:
     """Return beta of corollary 1, for additive noise."""
     v = abs(gamma - 1.0) * L * delta / (sigma2 * T)
-    return math.sqrt(v) + v ** (2.0 / 3.0) / math.cbrt(2.0)
+    return float(math.sqrt(v) + v ** (2.0 / 3.0) / math.cbrt(2.0))
 
 
 def corollary_step(L: float, beta: float, gamma: float) -> float:
@@ -132,9 +132,10 @@ def mean_error(c: Constants, a: Any, past: Past) -> Floats:
 
 def mean_squared_error(c: Constants, a: Any, past: Past) -> float:
     """Return the mean square of the error given the past, for batches of one."""
+    problem: Any = past.problem
     old_weight = 0.0 if past.t == 0 else 1.0 - a.alpha
     new, old = (
-        np.array([past.problem.batch(np.array([i]), x) for i in range(past.problem.n)])
+        np.array([problem.batch(np.array([i]), x) for i in range(problem.n)])
         for x in (past.x, past.x - past.step)
     )
     terms = old_weight * a.gamma * (new - old) + (1.0 - old_weight) * new

@@ -19,7 +19,7 @@ steps, which is pfbench's count; the printed one is floor(m Delta L/(32 epsilon^
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -123,12 +123,12 @@ class RowAnswers(FiniteSum):
         return fall_by_D + 2.0 * EPSILON**2 * float(np.vdot(self.P, self.P)) / L
 
 
-def make_answers(m: int, n: int, step: float) -> NormedProblem:
+def make_answers(m: int, n: int, step: float) -> Any:
     """Return the answers for points of shape (m, n), for steps eta = `step`/(0.2 sqrt(m n)).
 
     With long steps, F falls by Delta, up to the rounding of T_0.
     """
-    problem = NormedProblem(RowAnswers((m, n)), norm_ball("spectral", (m, n)))
+    problem: Any = NormedProblem(RowAnswers((m, n)), norm_ball("spectral", (m, n)))
     problem.step = step / (0.2 * math.sqrt(m * n))
     return problem
 

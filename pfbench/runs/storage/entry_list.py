@@ -4,7 +4,7 @@ import gc
 import json
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -130,7 +130,11 @@ def _format_time(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-_PARSERS = {"counts": json.loads, "limits": json.loads, "stored": _format_time}
+_PARSERS: dict[str, Callable[[Any], Any]] = {
+    "counts": json.loads,
+    "limits": json.loads,
+    "stored": _format_time,
+}
 
 
 @contextmanager
