@@ -329,12 +329,6 @@ def newton_schulz_scalar(s: Any, degree: int) -> Any:
     return s * sum(c * u**k for k, c in enumerate(inverse_sqrt_coefficients(degree)))
 
 
-def quintic_scalar(s: Any) -> Any:
-    """Return singular values s after one step of Muon's quintic polynomial iteration."""
-    a, b, c = QUINTIC
-    return a * s + b * s**3 + c * s**5
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class OrthogonalisedBall(SpectralBall):
     """Spectral ball with a linear minimisation by matrix products only, as in Muon.

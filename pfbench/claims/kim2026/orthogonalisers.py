@@ -11,13 +11,8 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Gradient, Point
-from pfbench.sets.matrix_balls import (
-    newton_schulz,
-    newton_schulz_scalar,
-    quintic_iterations,
-    quintic_scalar,
-)
-from pfbench.sets.orthogonalisers import QUINTIC
+from pfbench.sets.matrix_balls import newton_schulz, newton_schulz_scalar, quintic_iterations
+from pfbench.sets.orthogonalisers import QUINTIC, map_singular_values
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.instruments.singular_values import (
@@ -150,9 +145,8 @@ def check_invariant_interval(trial: Trial) -> Evidence:
     The polynomial increases below the first critical point, so the least s that enters I in q
     steps is found by inversion.
     """
-    first, second = quintic_critical_points()
-    top, bottom = (float(quintic_scalar(item)) for item in (first, second))
-    ends = [float(quintic_scalar(value)) for value in (LOW, HIGH)]
+    points = np.array([*quintic_critical_points(), LOW, HIGH])
+    top, bottom, *ends = map(float, map_singular_values([QUINTIC], points))
     facts = {
         "(0, 1] stays below": top <= HIGH,
         "I maps into itself": min(bottom, *ends) >= LOW - 5e-5 and max(*ends) <= 1.1344 + 5e-5,

@@ -124,7 +124,8 @@ def check_bound(trial: Trial) -> Evidence:
     return Evidence(combine_instances(parts), {"ratio": 1.0}, COPIES * len(parts))
 
 
-_ORDER = {"p": 1.5}
+_VALUES = {"p": 1.5, "alpha": 0.1, "muon": True}
+_UNITS = {"sigma": GRADIENT, "step": LENGTH}
 
 
 def _claim(subject: str, algorithm: str, weights: str) -> Claim:
@@ -148,15 +149,9 @@ def _claim(subject: str, algorithm: str, weights: str) -> Claim:
         schedule="alpha and gamma of the orders for which the bound is of the stated order",
         expected_seconds=(3.0, 3.0),
         formulas=(
-            formula(compute_weight, NUMBER, _ORDER, sigma=GRADIENT),
-            formula(compute_step, LENGTH, _ORDER, sigma=GRADIENT),
-            formula(
-                compute_bound,
-                GRADIENT,
-                {**_ORDER, "alpha": 0.1, "muon": True},
-                sigma=GRADIENT,
-                step=LENGTH,
-            ),
+            formula(compute_weight, NUMBER, {"p": 1.5}, sigma=GRADIENT),
+            formula(compute_step, LENGTH, {"p": 1.5}, sigma=GRADIENT),
+            formula(compute_bound, GRADIENT, _VALUES, **_UNITS),
         ),
     )
 
