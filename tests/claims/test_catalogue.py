@@ -86,10 +86,6 @@ def expected_verdicts(claim):
     )
 
 
-def name(one):
-    return one.name
-
-
 def test_the_papers_are_gathered_whole_and_every_name_is_given_once():
     assert list(PAPERS) == [
         *("shen2019", "qu2018", "li2019", "wang2019", "lacoste2016", "jaggi2013"),
