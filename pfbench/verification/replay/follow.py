@@ -235,7 +235,10 @@ def _check_earlier_queries_explained(replay: ReplayOracles, step: int) -> None:
         if pending.query.step >= step:
             return
         if pending.query.kind != "value":
-            words = f"the reference does not make this query: {replay.describe(pending)}"
+            words = (
+                f"the reference does not make this query of iteration {pending.query.step}: "
+                f"{replay.describe(pending)}"
+            )
             raise MismatchError(min(step, len(replay.transcript.states)), words)
 
 

@@ -351,6 +351,9 @@ class ReplayOracles(IndexSampling):
         then = "no further query was recorded"
         if displayed is not None:
             then = f"recorded is {self.describe(displayed)}"
+            earlier = next(iter(self.window.pending))
+            if earlier is not displayed and earlier.query.kind != "value":
+                then += f", after an unexplained query: {self.describe(earlier)}"
         raise MismatchError(self.step, f"the reference {action}{location}, {then}")
 
     def describe(self, pending: PendingQuery) -> str:
