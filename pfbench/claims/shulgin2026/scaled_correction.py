@@ -169,6 +169,7 @@ LAW = Claim(
     algorithm="mars",
     schedule="none: a statement about every step",
     expected_seconds=(0.5, 0.5),
+    scale_dependence="the law takes gradients of the instance, which has units of its own",
 )
 
 COROLLARY = Claim(
