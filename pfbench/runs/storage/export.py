@@ -8,7 +8,7 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, islice, product, repeat
@@ -221,9 +221,11 @@ class Export:
         while written != [*map(len, heads)]:
             written = [*map(len, heads)]
             with ExitStack() as stack:
-                tables = [stack.enter_context(_open_csv(path)) for path in paths]
-                for table, head in zip(tables, heads, strict=True):
-                    table.writerow(map(self._as_cell, head))
+                tables = []
+                for path, head in zip(paths, heads, strict=True):
+                    file = stack.enter_context(path.open("w", newline="", encoding="utf-8"))
+                    tables.append(csv.writer(file, lineterminator="\n"))
+                    tables[-1].writerow(map(self._as_cell, head))
                 for entry in self.runs():
                     for table, lines in zip(tables, read_lines(entry), strict=True):
                         table.writerows(lines)
@@ -361,12 +363,6 @@ def _iterate_rows(run: Run) -> Iterator[Sequence[Any]]:
     """Yield the rows of a trace, of which only some are in memory as Python numbers at a time."""
     starts = range(0, len(run.rows), _AT_ONCE)
     return chain.from_iterable(run.rows[start : start + _AT_ONCE] for start in starts)
-
-
-@contextmanager
-def _open_csv(path: Path) -> Iterator[Any]:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        yield csv.writer(file, lineterminator="\n")
 
 
 def _arrange(
