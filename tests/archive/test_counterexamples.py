@@ -83,7 +83,7 @@ def script(record):
         (None, ""),
         (moved, "is not one: "),
         (nothing, "is not one: KeyError: 'family'"),
-        (other_bound, "is not one: cyclic-stated has no bound 'another'"),
+        (other_bound, "is not one: the claim cyclic-stated has no bound with the label 'another'"),
         (larger, ": ratio_exact: 3/2 recomputed, 3 in the archive"),
         (shown, ": measured: "),
         (allowed, ": assumptions: f smooth: computed recomputed, allowed in the archive"),
