@@ -130,7 +130,7 @@ def read_trajectory(
         Name of the trajectory, if the file has several.
     columns
         Names of all columns, in order: those of `RECORDED`, then those that a callback adds. Of the
-        latter, pfbench uses the names in `TRACKED` and ignores the others.
+        columns of a callback, pfbench uses those named in `TRACKED`.
     n
         Number of components: a gradient is n SFO, a value n FV.
     step

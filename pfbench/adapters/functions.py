@@ -46,7 +46,7 @@ class FunctionSet(ConvexBody):
     start
         A point of the set, any shape.
     diameter
-        Euclidean diameter of the set. By default it is bounded by the diagonal of the box around
+        Euclidean diameter of the set. The default is an upper bound, the diagonal of the box around
         the set, from two linear minimisations for each entry of a point.
     project
         Function that returns the nearest point of the set; None if there is none.
@@ -309,12 +309,12 @@ def from_functions(
     fun
         ``fun(x, *args)`` returns f(x); with ``jac=True`` f(x) and the gradient, as in copt.
     jac
-        ``jac(x, *args)`` returns the gradient; True if `fun` does.
+        ``jac(x, *args)`` returns the gradient; True if `fun` also returns it.
     lmo
         Linear minimisation in a form that `FunctionSet` accepts, or a feasible set. None for the
         whole space.
     start
-        The start, a point of the set: an array, or a dict of arrays. Of the latter, points are
+        The start, a point of the set: an array, or a dict of arrays. For a dict, points are
         `pfbench.points.Layers`, so that a function reads ``x["W1"]``, and gradients may be dicts.
     args
         Further arguments of `fun` and `jac`.
@@ -346,10 +346,10 @@ def from_functions(
     if jac is None:
         raise InputError(
             "jac is needed, a function that returns the gradient of f: for a sampler it may be the "
-            "mean over a large sample that is drawn once."
+            "mean gradient over a large sample that is drawn once."
         )
     if (sampler is None) != (sample_grad is None) or (sampler and components):
-        raise InputError("give sampler and sample_grad together, and no components with them.")
+        raise InputError("give sampler together with sample_grad, and no components with them.")
     if not isinstance(constants, Mapping) or not isinstance(properties, tuple | list):
         raise InputError(
             'constants must be a dict, as in {"L_f": 1.0}, and properties a tuple of names, as in '

@@ -92,7 +92,7 @@ class _ModuleLosses:
                 raise InputError(
                     "the loss of an input depends on the other inputs: for two inputs, outputs "
                     f"have shape {shapes[0]} and targets {shapes[1]}, so the loss of the first has "
-                    f"shape {tuple(among.shape)}, but {tuple(own.shape)} for it alone; give "
+                    f"shape {tuple(among.shape)}, but {tuple(own.shape)} if evaluated alone; give "
                     "outputs and targets the same shape."
                 )
 
@@ -220,12 +220,12 @@ def from_loader(
     lmo, constants, properties, norm
         As in `from_functions`; a set has to contain the module's parameters.
     replacement
-        True states that independent draws are meant in the place of the passes of a loader that
-        shuffles, or reads in order.
+        True accepts independent draws in place of the passes of a loader that shuffles or reads in
+        order.
     augment
         True if the items or the module are random by torch's generator, as transforms and dropout
-        are; or a function (input, seed) that returns the augmented input. Then xi is a pair of
-        an index and a seed, stored as the number index * seeds + j, which is the seed.
+        are; or a function (input, seed) that returns the augmented input. Then xi is a pair of an
+        index and j < `seeds`, stored as the number index * seeds + j, which is also the seed.
     seeds
         Number of seeds of each index: f is the mean over all pairs.
 
@@ -233,7 +233,7 @@ def from_loader(
     ------
     InputError
         If torch is not installed, the arguments do not fit together, the loader's draws are not
-        independent and uniform, or the loss of an item is random or depends on others.
+        independent and uniform, or the loss of an item is random or depends on other items.
     """
     torch = import_optional_library("torch", '"pfbench[torch]"')
     if not isinstance(module, torch.nn.Module):

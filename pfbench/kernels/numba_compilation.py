@@ -108,7 +108,7 @@ def check_index(index: int, n: int) -> int:
 def check_size(x: Floats, size: int) -> None:
     """Raise IndexError unless x has `size` entries, because compiled loops do not check bounds."""
     if x.size != size:
-        raise IndexError("a point or gradient has another size than the problem's")
+        raise IndexError("a point or gradient has another size than the points of the problem")
 
 
 def warn_if_uncached() -> None:

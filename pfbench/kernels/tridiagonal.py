@@ -27,7 +27,7 @@ def _next_pivot(
 def log_characteristic_polynomial(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float]:
     """Return log det(x - T) - sum log b and its derivative, for x above T's eigenvalues.
 
-    The first is minus infinity if x is not above them, up to rounding.
+    If x is not above these eigenvalues, up to rounding, the logarithm is minus infinity.
     """
     log = 0.0
     slope = 0.0

@@ -69,7 +69,7 @@ class ActiveSet:
         return share / (1.0 - share)
 
     def move_away(self, index: int, gamma: float) -> None:
-        """Move to x + gamma (x - v), v the indexed vertex; the maximum step drops this vertex."""
+        """Move to x + gamma (x - v) for the indexed vertex v; the maximum step drops v."""
         copy = self._weights.copy()
         copy[index] = 0
         farthest = self.max_away_step(index)
@@ -94,7 +94,7 @@ class ActiveSet:
         return np.asarray(end.reshape(self._shape))
 
     def transfer(self, index: int, v: Floats, gamma: float) -> None:
-        """Move to x + gamma (v - a), a the indexed vertex, which gamma = lambda_a drops."""
+        """Move to x + gamma (v - a) for the indexed vertex a; gamma = lambda_a drops a."""
         to = self.find_or_add(v)
         moved = min(round(gamma * _WHOLE), int(self._weights[index]))
         self._weights[index] -= moved
@@ -102,7 +102,7 @@ class ActiveSet:
         self._drop_zero_weights()
 
     def _correct_weight_sum(self, deficit_index: int) -> None:
-        """Make the weights sum to 1: increase one weight by its index, or reduce the largest."""
+        """Make the weights sum to 1: raise the weight with this index, or lower the largest."""
         rest = _WHOLE - int(self._weights.sum())
         self._weights[deficit_index if rest >= 0 else int(np.argmax(self._weights))] += rest
         self._drop_zero_weights()

@@ -136,7 +136,7 @@ class FactoredMatrix:
             if 1.0 - w >= _UNDOABLE:
                 return _make_entry_view(trail, 1.0 / (1.0 - w), -w / (1.0 - w), vertex)
             raise StalePoint(
-                f"the point before a step of weight {w:g} is lost: call keep(x) before it."
+                f"the point before a step of weight {w:g} is lost: call keep(x) before this step."
             )
         raise StalePoint(_GONE)
 
@@ -164,7 +164,7 @@ class FactoredMatrix:
 
     @property
     def is_finite(self) -> bool:
-        """Whether the recorded step is finite; without a recorded step, all observed entries.
+        """Whether the recorded step, or without one all observed entries, are finite.
 
         Only a step can make a sequence non-finite, and a NaN affects a whole singular vector.
         """

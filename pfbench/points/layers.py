@@ -95,7 +95,7 @@ class Layers(np.ndarray[Any, Any]):
         Raises
         ------
         InputError
-            If they do not have the names and shapes of this point's layers.
+            If the arrays do not have the names and shapes of this point's layers.
         """
         names = [name for name, _ in self.shapes]
         if isinstance(arrays, Mapping) and arrays.keys() == set(names):
@@ -104,7 +104,7 @@ class Layers(np.ndarray[Any, Any]):
             arrays = dict(zip(names, arrays, strict=True))
         point = type(self).from_arrays(arrays)
         if point.shapes != self.shapes:
-            raise InputError(f"layers {dict(point.shapes)} must be {dict(self.shapes)}.")
+            raise InputError(f"the layers must be {dict(self.shapes)}, not {dict(point.shapes)}.")
         return point
 
     def spread(self, numbers: Mapping[str, float] | Sequence[float]) -> Floats:

@@ -57,7 +57,7 @@ def combine(x: Any, v: Any, w: Any) -> Any:
     w = _weight_as_float(w)
     if isinstance(v, RankOne):
         if (v.u.size, v.v.size) != x.shape:
-            raise InputError(f"cannot move a point of shape {x.shape} to a vertex of another one.")
+            raise InputError(f"cannot move a point of shape {x.shape} to one of another shape.")
         return x.record_step(v, w)
     if isinstance(v, FactoredMatrix):
         if not x.pattern.equals(v.pattern):
@@ -96,7 +96,7 @@ def keep(x: Any) -> Any:
 
 
 def view(x: Any) -> Any:
-    """Return a view of x that is copied only before it moves; an array is copied at once."""
+    """Return a view of x, which is copied only before it moves; copy an array at once."""
     return x.view() if isinstance(x, FactoredMatrix) else x.copy()
 
 
@@ -130,7 +130,7 @@ def inner(g: Any, x: Any) -> float:
     """
     if isinstance(x, np.ndarray) and isinstance(g, np.ndarray):
         if g.shape != x.shape:
-            raise InputError(f"inner(g, x) needs arrays of one shape, not {g.shape} and {x.shape}.")
+            raise InputError(f"g and x need the same shape, not {g.shape} and {x.shape}.")
         return float(np.vdot(g, x))
     if isinstance(g, TiltedOperator):
         return g.inner(x) if isinstance(x, RankOne) else g.inner_point(x)
@@ -180,7 +180,7 @@ def distance(x: Any, y: Any, ball: Any = None) -> float:
     if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):
         dense, other = _as_dense_array(x), _as_dense_array(y)
         if dense.shape != other.shape:
-            raise InputError(f"distance needs one shape, not {dense.shape} and {other.shape}.")
+            raise InputError(f"x and y need the same shape, not {dense.shape} and {other.shape}.")
         return norm(dense - other)
     if isinstance(x, FactoredMatrix) and isinstance(y, FactoredMatrix):
         return frobenius_norm(combine_factors(x, y, 1.0, -1.0))

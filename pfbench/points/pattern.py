@@ -134,8 +134,8 @@ def check_positions(
     Raises
     ------
     InputError
-        If `rows` and `columns` are not integer vectors of one length, or a position is outside. The
-        message names the positions by `kind`.
+        If `rows` and `columns` are not integer vectors of one length, or a position is outside the
+        matrix. The message names the positions by `kind`.
     """
     i, j = np.asarray(rows), np.asarray(columns)
     if i.shape != j.shape or i.ndim != 1:

@@ -146,7 +146,7 @@ class ComponentBlock(NamedTuple):
     weights
         Weight of each component.
     columns
-        Columns of X that they read.
+        Columns of X that the components read.
     """
 
     components: slice | Integers

@@ -90,7 +90,7 @@ class FiniteSum(IndexSampling, ABC):
 
         @property
         def norm(self) -> NormBall | None:
-            """Norm of the problem, as the ball of that norm; None for a problem without a norm."""
+            """Ball of the norm in which the problem measures gradients; None without a norm."""
             return None
 
         @property
@@ -263,7 +263,7 @@ class FiniteSum(IndexSampling, ABC):
 
     def hessian(self, s: Any) -> Hessian:
         """Return the Hessians of all components at s; the default implementation raises."""
-        raise RefusedError(f"{self.name} offers no Hessians.")
+        raise RefusedError(f"{self.name} offers no Hessians: define hessian(s).")
 
     def table(self, x: Any) -> Table:
         """Return a SAGA table that stores the gradient of every component at x."""
@@ -378,7 +378,7 @@ class ConstantHessians(FiniteSum):
 
 
 class BackendWithStatefulLmo:
-    """Oracles of one run of a problem whose linear minimisation has a state.
+    """Oracles of one run of a problem whose linear minimisation has a state (a warm start).
 
     Parameters
     ----------

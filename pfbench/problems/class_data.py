@@ -91,7 +91,7 @@ class SyntheticClasses(CheckedParameters):
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticTasks(CheckedParameters):
-    """Tasks of qu2018 section 6.1.2; its m, K, n, d are kinds, copies, rows, columns.
+    """Tasks of qu2018 section 6.1.2, whose m, K, n, d are `kinds`, `copies`, `rows`, `columns`.
 
     Task (i, k) has rows a from N(0, U_i (D_i + D_ik) U_i'). U_i is standard normal; the diagonal of
     D_i is uniform in (1, 2), and that of D_ik in (0, 0.1). The label of a row is 1 with probability

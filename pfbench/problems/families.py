@@ -350,7 +350,7 @@ class ZeroChainFamily(ProblemFamily):
             mu = 1.0
         else:
             if self.horizon is not None:
-                raise InputError("epsilon determines the horizon: leave one of the two out.")
+                raise InputError("epsilon determines the horizon: leave horizon or epsilon out.")
             smoothness = 1.0 if smoothness is None else smoothness
             delta = 1.0 if self.delta is None else self.delta
             T, mu = chain_scaling(self.epsilon, smoothness, delta)

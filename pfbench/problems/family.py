@@ -36,15 +36,15 @@ class ProblemFamily(CheckedParameters, ABC):
     summary
         One-line description.
     sources
-        Sources of its data, by the value of `source`.
+        Sources of the data, by the value of the parameter `source`.
     points
-        Kind of points if it takes any set of them: vectors or matrices.
+        Kind of points, vectors or matrices, if the family accepts any set of such points.
     only_set
-        Name of its only feasible set, or of its default set.
+        Name of the only feasible set, or of the default set.
     default_radius
         Default radius of that set.
     allows_no_set
-        Whether it takes set=none.
+        Whether the family accepts set=none.
     rest
         The parameters of the source, the set and the penalty.
     """

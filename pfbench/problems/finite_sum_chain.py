@@ -102,10 +102,9 @@ class FiniteSumChain(FiniteSum):
 
     @property
     def min_component_gradients(self) -> int:
-        """Lower bound n K/2, rounded up, of the number of component gradients.
+        """Lower bound n K/2, rounded up, of the component gradients until |grad f| <= epsilon.
 
-        Methods that stay in the span of the returned gradients need as many for |grad f| <=
-        epsilon.
+        The bound holds for methods that stay in the span of the returned gradients.
         """
         return -(-self.n * self.length // 2)
 

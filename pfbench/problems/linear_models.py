@@ -357,7 +357,7 @@ class NonconvexLogistic(LinearModel):
 
 
 class RobustRegression(LinearModel):
-    """Regression with the bounded-slope loss log(1 + (<a, x> - b)^2/2), non-convex."""
+    """Non-convex regression with the loss log(1 + (<a, x> - b)^2/2), whose slope is bounded."""
 
     name = "robust-regression"
     source = "wang2019 section 5"
@@ -365,7 +365,7 @@ class RobustRegression(LinearModel):
 
 
 class LogCosh(LinearModel):
-    """Regression with the loss log cosh(<a, x> - b), convex: for calibration."""
+    """Convex regression with the loss log cosh(<a, x> - b), for calibration of checks."""
 
     name = "log-cosh"
     source = "calibration: the error laws of gradient estimators are tight on it"
@@ -373,7 +373,7 @@ class LogCosh(LinearModel):
 
 
 class LeastSquares(LinearModel):
-    """Least squares, (<a, x> - b)^2/2 on average: a convex quadratic with exact constants."""
+    """Least squares, the mean of (<a, x> - b)^2/2: a convex quadratic with exact constants."""
 
     name = "quadratic"
     source = "calibration: a convex quadratic with exact constants"

@@ -66,7 +66,7 @@ class RobustMatrixRecovery(FiniteSum):
         Relative residual at which a run's linear minimisation stops (heuristic; the measured gap
         is certified separately).
     gap_share
-        Relative error of the gap along a vertex that a run also accepts; see
+        Relative error of the gap along a vertex at which a minimisation also stops; see
         `pfbench.problems.gap_accuracy`. With 0, only `tolerance` matters.
 
     Raises

@@ -168,11 +168,11 @@ class TwoLayerFamily(AnySetFamily):
         return NormedProblem(network, layer_norm_ball(self.norm, blocks))
 
     def _check_domain(self, feasible: ConvexBody) -> float:
-        """Return the domain's radius, infinite by default; raise if a bounded set is given too."""
+        """Return the domain's radius (default: infinite); raise if the set is bounded too."""
         if self.domain is None:
             return math.inf
         if math.isfinite(feasible.diameter):
-            raise InputError("the constants hold on the set: give domain with set=none alone.")
+            raise InputError("the constants hold on the whole set: leave domain or set out.")
         return check_real("domain", self.domain, above=0.0)
 
 

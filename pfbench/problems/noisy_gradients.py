@@ -35,7 +35,7 @@ class NoiseDistribution:
     sigma
         Root of the moment of order p, (E|xi|^p)^(1/p), above 0; for pareto the smallest |xi|.
     order
-        The p of sigma, in (1, 2]; skewed and three-point choose a for it.
+        The p of sigma, in (1, 2]; skewed and three-point noise set a so that sigma is right.
     probability
         The q of skewed and three-point, in (0, 1).
     tail

@@ -200,7 +200,7 @@ class DigitPixels(CheckedParameters):
         Raises
         ------
         InputError
-            If a share is out of range or the two exceed 1 together.
+            If a share is out of range, or both shares together exceed 1.
         DataError
             If scikit-learn is not installed.
         """

@@ -110,8 +110,8 @@ def find_worst_direction(
     alpha
         The coefficient of |V|_F^2.
     rank
-        1: alternating minimisation of q over the unit vectors of V = u v'. Above: L-BFGS over
-        V = A B' with `rank` columns, where |V|_* <= (|A|_F^2 + |B|_F^2)/2.
+        With rank 1: alternating minimisation of q over the unit vectors of V = u v'. Above 1:
+        L-BFGS over V = A B' with `rank` columns, where |V|_* <= (|A|_F^2 + |B|_F^2)/2.
     starts
         Number of random starts; the best direction is returned.
     seed

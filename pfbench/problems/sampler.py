@@ -80,7 +80,7 @@ class Sampler(FiniteSum):
         Raises
         ------
         InputError
-            If it is anything else, such as indices.
+            If `sample` is not a result of the method `sample`, e.g. an array of indices.
         """
         if not isinstance(sample, Draws):
             raise InputError(
@@ -167,7 +167,7 @@ class RandomRows(Sampler):
         check_finite_array("targets", self.targets, shape=(K,))
         p = check_finite_array("probabilities", self.probabilities, shape=(K,))
         if self.set.shape != (d,):
-            raise InputError(f"features has {d} columns, the set points of shape {self.set.shape}.")
+            raise InputError(f"the set must have points of shape {(d,)}, not {self.set.shape}.")
         if p.min() <= 0.0 or abs(float(p.sum()) - 1.0) > 1e-9:
             raise InputError("probabilities must be positive numbers of sum 1.")
 

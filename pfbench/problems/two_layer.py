@@ -74,7 +74,7 @@ class TwoLayerNetwork(FiniteSum):
     def __post_init__(self) -> None:
         n = len(check_finite_array("the features", self.features))
         if check_finite_array("the targets", self.targets).shape[0] != n:
-            raise InputError(f"there are {n} rows of features: give as many targets.")
+            raise InputError(f"features has {n} rows: give one row of targets for each.")
         check_integer("hidden", self.hidden, minimum=1)
         check_finite_array("the start", self.begin, shape=self.shape)
         if self.set.shape != self.shape:

@@ -47,11 +47,11 @@ class ProblemWrapper(FiniteSum):
 
 
 class NormedProblem(ProblemWrapper):
-    """Wrapper that adds a norm to a problem.
+    """Problem together with the norm in which its gradients and smoothness are measured.
 
     Without a set, linear minimisations are over the norm's ball. Points may leave that ball, so D
-    is infinite and no gap is measured. With a set, linear minimisations are over the set. The norm
-    only adds its constants and measures.
+    is infinite and no gap is measured. With a set, linear minimisations are over the set, and
+    the norm only adds constants and measures.
 
     Parameters
     ----------

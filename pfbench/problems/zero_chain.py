@@ -117,8 +117,8 @@ class ZeroChain(SingleComponent):
         T = check_integer("horizon", self.horizon, minimum=1)
         if check_integer("columns", self.columns, minimum=1) < T:
             raise InputError(
-                f"columns={self.columns} is too small for {T} orthogonal directions: give at least "
-                "as many."
+                f"columns={self.columns} is too small for {T} orthogonal directions: give at "
+                f"least {T}."
             )
         check_length("a point", self.columns)
         check_real("mu", self.mu, above=0.0)
@@ -127,7 +127,7 @@ class ZeroChain(SingleComponent):
         if self.directions is not None:
             V = check_finite_array("directions", self.directions, shape=(self.columns, T))
             if np.abs(V.T @ V - np.eye(T)).max() > 1e-10:
-                raise InputError("directions must have orthonormal columns: take a QR factor.")
+                raise InputError("directions must have orthonormal columns: pass Q of their QR.")
 
     @cached_property
     def set(self) -> L2Ball:

@@ -54,7 +54,7 @@ class Box(VectorConvexBody):
         crossed = np.flatnonzero(np.broadcast_to(np.greater(self.lower, self.upper), self.shape))
         if crossed.size:
             raise InputError(
-                f"lower exceeds upper at entry {crossed[0]} of the box: exchange the two."
+                f"lower exceeds upper at entry {crossed[0]} of the box: exchange these bounds."
             )
 
     def _check_bound(self, name: str, value: Any) -> float | Floats:

@@ -257,7 +257,7 @@ def layer_norm_ball(text: str, shapes: Sequence[Shape]) -> NormProduct:
     Raises
     ------
     InputError
-        If the number of norms does not fit the layers, or if `norm_ball` raises it.
+        If the number of norms does not fit the layers, or `norm_ball` raises an InputError.
     """
     match = _COMBINED.fullmatch(text.strip())
     combination, inside = match.groups() if match else ("max", text)

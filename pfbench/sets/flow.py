@@ -91,7 +91,7 @@ class UnitFlowPolytope(VectorConvexBody):
         if self._some_next_edges[self.origin] < 0:
             raise InputError(
                 f"no path leads from origin={self.origin} to destination={self.destination}: add "
-                "the missing edges, or exchange the two."
+                "the missing edges, or exchange origin and destination."
             )
 
     # --- the graph ----------------------------------------------------------------------------

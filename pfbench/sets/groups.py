@@ -63,7 +63,7 @@ def group_labels(d: int, groups: Groups) -> Integers:
 
 
 def group_norms(x: Floats, labels: Integers) -> Floats:
-    """Return the Euclidean norm of each group of x, without intermediate over- or underflow."""
+    """Return the Euclidean norm of each group of x, without overflow or underflow on the way."""
     largest = float(np.abs(x).max(initial=0.0))
     if largest == 0.0:
         return np.zeros(int(labels.max()) + 1)

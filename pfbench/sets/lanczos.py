@@ -71,6 +71,8 @@ class SingularTriple:
 class GapResidualLimit(NamedTuple):
     """Stopping limit of the residual: ``share * (sigma + offset + weight * <G, x>)``.
 
+    Here sigma is the computed singular value of G.
+
     Attributes
     ----------
     share, offset, weight
@@ -106,9 +108,9 @@ def leading_singular_triple(
         Generator of the random part of the start.
     tolerance
         Without `failure` (heuristic): stop when the residual is at most ``tolerance * sigma``.
-        With it (certified): stop when ``upper <= (1 + tolerance) * sigma``.
+        With `failure` (certified): stop when ``upper <= (1 + tolerance) * sigma``.
     failure
-        Probability with which the upper bound may be wrong.
+        Largest probability that the upper bound is wrong.
     warm
         Right vector near which the steps start, shape (N,).
     most_steps
@@ -237,7 +239,7 @@ def _copy_with_more_rows(array: Floats, rows: int) -> Floats:
 def _with_rescaling(
     operator: LinearOperator, recompute: Callable[..., SingularTriple], warm: Floats | None
 ) -> SingularTriple:
-    """Return the triple of a zero matrix, or recompute it with another start or scale."""
+    """Return the triple of a zero matrix; for others, recompute it with a new start or scale."""
     M, N = operator.shape
     largest = operator.magnitude()
     if not math.isfinite(largest):

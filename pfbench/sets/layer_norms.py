@@ -26,7 +26,7 @@ from pfbench.sets.norms import NormBall, NormProduct
 
 
 class _WeightedLayers(NormProduct):
-    """Base class of unit balls of the sum, or of the root of squares, of the layers' norms.
+    """Base class of the unit balls of `NormSum` and `NormRootSum`, norms of layers.
 
     The norm of layer l is scaled to |x_l|/rho_l.
     """

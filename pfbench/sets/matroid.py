@@ -81,7 +81,7 @@ class UniformMatroid(Matroid):
         return order[: self.k]
 
     def max_basis_exchange(self) -> int:
-        """Return min(k, d - k), the exact number of elements in which two bases can differ."""
+        """Return min(k, d - k), the most elements of a basis that another can lack; it is exact."""
         return min(self.k, self.d - self.k)
 
 
@@ -109,7 +109,7 @@ class PartitionMatroid(Matroid):
         for name in ("labels", "capacities"):
             array = np.asarray(getattr(self, name))
             if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
-                raise InputError(f"{name} must be a vector of integers, at least one.")
+                raise InputError(f"{name} must be a non-empty vector of integers.")
             if array.min() < 0:
                 raise InputError(f"{name} has the negative entry {array.min()}: use 0, 1, ...")
             object.__setattr__(self, name, as_read_only_copy(array.astype(np.int64)))
@@ -139,7 +139,7 @@ class PartitionMatroid(Matroid):
         return order[location < self.capacities[labels]]
 
     def max_basis_exchange(self) -> int:
-        """Return the sum over the classes of min(capacity, elements beyond it), which is exact."""
+        """Return the exact value, the sum of min(capacity, size - capacity) over all classes."""
         sizes = np.bincount(self.labels, minlength=self.capacities.size)
         minimum = np.minimum(self.capacities, sizes)
         return int(np.minimum(minimum, sizes - minimum).sum())
@@ -187,7 +187,7 @@ class GraphicMatroid(Matroid):
         return greedy_forest(order, self.edges, self.node_count)
 
     def max_basis_exchange(self) -> int:
-        """Return min(rank, edges - rank), an upper bound of the difference of two bases."""
+        """Return min(rank, edges - rank), an upper bound of the edges that another basis lacks."""
         rank = self.greedy_basis(np.arange(self.d)).size
         return min(rank, self.d - rank)
 
@@ -201,9 +201,9 @@ class OracleMatroid(Matroid):
     d
         Number of elements.
     oracle
-        Takes an array of distinct elements; returns whether their set is independent. It is part
-        of the matroid's identity: use a frozen dataclass with `__call__`, or a problem's digest
-        differs from process to process.
+        Takes an array of distinct elements; returns whether their set is independent. The function
+        is part of the matroid's identity: use a frozen dataclass with `__call__`, or a problem's
+        digest differs from process to process.
 
     Raises
     ------

@@ -32,7 +32,7 @@ def hull_distance_bounds(
     x
         The point, shape (d,).
     enough
-        Distance with which the bounds are compared.
+        Distance at which the search may end: see above.
     """
     atoms = [lo(-x) - x]
     weights = np.ones(1)

@@ -30,8 +30,8 @@ class SubmodularBasePolytope(GreedyPolytope):
         Number of elements 0, ..., d-1.
     function
         f: takes an array of distinct elements in any order, returns a number. Submodular, and 0 on
-        the empty set. It is part of the set's identity: give a frozen dataclass with `__call__`, or
-        a problem's digest differs from process to process.
+        the empty set. The function is part of the set's identity: give a frozen dataclass with
+        `__call__`, or a problem's digest differs from process to process.
 
     Raises
     ------

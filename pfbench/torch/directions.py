@@ -47,17 +47,17 @@ class Direction:
 
     @property
     def min_image(self) -> float:
-        """Smallest entry of the image."""
+        """Smallest u_i' O v_i, the image of a singular value of the momentum."""
         return float(self.image.min())
 
     @property
     def max_image(self) -> float:
-        """Largest entry of the image."""
+        """Largest u_i' O v_i, the image of a singular value of the momentum."""
         return float(self.image.max())
 
     @property
     def max_deviation_from_one(self) -> float:
-        """Largest absolute difference between an entry of the image and 1."""
+        """Largest |u_i' O v_i - 1|, where u_i' O v_i is the image of a singular value."""
         return float(np.abs(self.image - 1).max())
 
 

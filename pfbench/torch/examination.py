@@ -234,7 +234,7 @@ def _name_steps(
     best = min(deviations, key=deviations.__getitem__, default="")
     if best and deviations[best] <= tolerance:
         return [Finding(f"{bugs[best]}: {condition}")]
-    return [Finding(f"{condition}; no known bug has these steps")]
+    return [Finding(f"{condition}; no known bug explains these steps")]
 
 
 # --- orthogonaliser and scale ---------------------------------------------------------------------

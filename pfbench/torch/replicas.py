@@ -110,9 +110,9 @@ class Replicas:
     def measure_decay(self, group: Settings) -> float | None:
         """Return the fraction of each parameter that weight decay subtracts in one step.
 
-        Return None if it is not the same for all entries. It is 1 - x+/x in a first step from x to
-        x+ with gradient 0. If that step is not finite, it is the change of a step by weight decay,
-        divided by x.
+        Return None if the fraction differs between entries. It is 1 - x+/x in a first step from x
+        to x+ with gradient 0. If that step is not finite, it is (y - y')/x, where y and y' are the
+        points after one step without and with weight decay.
         """
         shape = tuple(min(k, 4) for k in group["params"][0].shape) or (1,)
         make = self.stepper(group, [shape])

@@ -93,7 +93,7 @@ class StepReader:
     stated
         What the user claims; see `Watch`.
     largest
-        Matrices whose smaller side exceeds this have no spectral measurements.
+        Largest smaller side of a matrix that gets spectral measurements.
     """
 
     def __init__(

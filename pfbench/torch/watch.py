@@ -76,11 +76,11 @@ class Watch:
     optimizer
         A `torch.optim.Optimizer`.
     model
-        The `torch.nn.Module` whose parameters it updates; its forward calls are counted.
+        The `torch.nn.Module` whose parameters the optimiser updates; its forward calls are counted.
     replay
-        ``replay(batch)`` returns the mean loss of a batch. With it, and with
-        ``for batch in watch.batches(loader)``, the loss is evaluated again on measured steps:
-        seven gradients of at most a batch, and two values.
+        ``replay(batch)`` returns the mean loss of a batch. With `replay`, and with ``for batch in
+        watch.batches(loader)``, the loss is evaluated again on measured steps: seven gradients of
+        at most a batch, and two values.
     every
         Measure every this many steps. By default, as often as 1.5 % of the loop's time allows.
     batch_size
@@ -178,7 +178,7 @@ class Watch:
         Parameters
         ----------
         measured
-            The quantity that the bound is about.
+            Measured value of the bounded quantity.
         bound
             Function of `constants` that does not decrease in any of them.
         """

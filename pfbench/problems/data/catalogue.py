@@ -33,9 +33,9 @@ class DataFile:
     member
         Name of the unpacked file; the cache may hold it uncompressed, as ``.bz2`` or as ``.gz``.
     sha256_archive
-        Recorded checksum of the bytes that the home sends; None if there is none.
+        Recorded checksum of the bytes that the publisher sends; None if there is none.
     sha256_raw
-        Recorded checksum of the unpacked bytes, if the home publishes the same bytes.
+        Recorded checksum of the unpacked bytes as published; None if there is none.
     """
 
     url: str
@@ -79,7 +79,7 @@ class DataSet:
     nonzeros
         Number of stored entries, where known.
     file
-        Its file, None for the format ``scikit-learn``.
+        File of the data set, None for the format ``scikit-learn``.
     sha256_arrays
         Recorded checksum of the arrays as loaded, in canonical form, if there is one: of the indptr
         (int64), indices (int32), data and labels (float64) of labelled rows; of users, items

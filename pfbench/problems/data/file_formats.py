@@ -81,8 +81,8 @@ def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[io.
         The file.
     form
         File name whose suffix tells the compression: ``.bz2``, ``.gz``, ``.xz``, ``.zip``; any
-        other means none. It can differ from `path`, because a download is checked before it gets
-        its name.
+        other means none. `form` can differ from the name of `path`, because a download is checked
+        before it gets its name.
     members
         Names of the wanted file inside a zip, in any folder. The first one found is taken; it may
         itself be compressed as ``.gz``, ``.bz2`` or ``.xz``.

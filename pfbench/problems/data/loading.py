@@ -162,7 +162,7 @@ def load_ratings(
         A variant of MovieLens (``latest-small``, ``100k``, ``1m``, ``10m``, ``25m``, also with
         ``movielens-`` or ``ml-`` before it), a record, or the path of a user's file in the format
         of ``ratings.csv``, ``ratings.dat`` or ``u.data``: uncompressed, packed as ``.bz2`` or
-        ``.gz``, or inside the home's zip.
+        ``.gz``, or inside MovieLens's zip.
     folder
         The cache folder; by default that of `cache_folder`.
 
@@ -376,8 +376,8 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
             if text != part:
                 raise ContentError(
                     f"its sha256 is {_abbreviate(text)}, but its first download had {_abbreviate(part)}, "  # noqa: E501
-                    f"as recorded in {first.name} next to it (delete that too if the home has a "
-                    "new edition)"
+                    f"as recorded in {first.name} next to it (delete that too if the publisher "
+                    "has a new edition)"
                 )
     except OSError as error:
         raise ContentError(f"it cannot be read ({error.strerror})") from error

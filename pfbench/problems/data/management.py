@@ -35,7 +35,7 @@ class DataSetStatus:
     size
         Bytes of the file, None unless cached.
     url
-        The home's address, None if embedded.
+        Address of the publisher's file, None if embedded.
     digest
         SHA-256 of the arrays, None unless they have been loaded: see `check`.
     """
@@ -177,8 +177,8 @@ def fetch(
     except ContentError as fault:
         part.unlink()
         raise DataError(
-            f"what {file.url} sent is not the data set {record.name}: {fault}; it was "
-            f"discarded: try again, or get the file by hand and put it into {home}."
+            f"the file that {file.url} sent is not the data set {record.name}: {fault}; the file "
+            f"was discarded: try again, or get the file by hand and put it into {home}."
         ) from fault
     try:
         if damaged is not None:
