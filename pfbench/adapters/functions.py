@@ -349,7 +349,7 @@ def from_functions(
             "mean gradient over a large sample that is drawn once."
         )
     if (sampler is None) != (sample_grad is None) or (sampler and components):
-        raise InputError("give sampler together with sample_grad, and no components with them.")
+        raise InputError("give sampler and sample_grad together, and no components with them.")
     if not isinstance(constants, Mapping) or not isinstance(properties, tuple | list):
         raise InputError(
             'constants must be a dict, as in {"L_f": 1.0}, and properties a tuple of names, as in '
