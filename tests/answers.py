@@ -129,7 +129,7 @@ def row(given, lines):
 def table(kind, answers):
     """Return the table of a kind, from rows by its inputs."""
     rows = [answers[given] for one, given, _ in asked() if one == kind]
-    return "\n".join(["| given | said |", "| --- | --- |", *rows])
+    return "\n".join(["| input | answer |", "| --- | --- |", *rows])
 
 
 def plain(text):

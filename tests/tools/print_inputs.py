@@ -1,4 +1,4 @@
-"""Give every wrong input of tests/wrong_inputs.py, and print the table of what was said.
+"""Give every wrong input of tests/wrong_inputs.py, and print the table of pfbench's answers.
 
 python tests/tools/print_inputs.py [--write]
 
@@ -17,17 +17,17 @@ from command_line import SMALL, SVRG  # noqa: E402
 PARTS = {
     "command": (
         "On the command line",
-        f"Exit status 2, before any work; nothing is left. `P` is `{SMALL}`, `A` is `{SVRG}`.",
+        f"Exit status 2, before any work; no file is left. `P` is `{SMALL}`, `A` is `{SVRG}`.",
     ),
-    "failing": ("What runs, and fails", "Exit status 1."),
+    "failing": ("Commands that run, and fail", "The exit status is 1."),
     "python": (
         "In Python",
-        "An `InputError`, before any work, or a run that says why it ended. `problem` is a small "
-        "quadratic, `method` Frank-Wolfe, `run` a run of it; `f`, `g` and `lmo` are functions.",
+        "The answer is an `InputError` before any work, or a run that says why it ended. `problem` "
+        "is a small quadratic, `method` Frank-Wolfe, `run` its run; `f`, `g`, `lmo` are functions.",
     ),
     "method": (
-        "In the loop of one's own method",
-        "The line stands in `mine(ask, x, rng)`, before `yield pf.State(x)`: how the run ends.",
+        "In the loop of a user-defined method",
+        "Each input is a line of `mine(ask, x, rng)`, before `yield pf.State(x)`.",
     ),
 }
 
@@ -49,9 +49,10 @@ def main() -> None:
 
 HEAD = """# Wrong inputs
 
-What pfbench says to {number} wrong inputs: misspelt names, wrong kinds, numbers out of range, files
-that are not there or damaged, methods with mistakes. Each is given again by the tests, which hold
-it to this table; `python tests/tools/print_inputs.py --write` makes it. None ends in a traceback.
+This page shows the answers of pfbench to {number} wrong inputs: misspelt names, wrong types,
+numbers out of range, missing or damaged files, methods with mistakes. Tests repeat each input and
+compare the answer; `python tests/tools/print_inputs.py --write` writes this page. No answer is a
+traceback.
 """
 
 
