@@ -20,7 +20,7 @@ from pfbench.points.layers import Layers, restore_layers
 from pfbench.points.point_formats import describe
 
 Tell = Callable[[Any], None]
-"""Callback for a new iterate, a flat vector, which it copies."""
+"""Callback for a new iterate, a flat vector, which the callback copies."""
 
 
 class FlatOracles:

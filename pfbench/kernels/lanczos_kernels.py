@@ -28,7 +28,7 @@ _BLOCK = 1024
 """Number of entries of a vector that stay in the first-level cache during a pass over a basis."""
 
 UNORDINARY = -1
-"""Returned as the number of steps if the first squared norm is not finite or too small or large."""
+"""Number of steps that means: the first squared norm is not finite, too small or too large."""
 
 
 class LanczosBasis(NamedTuple):

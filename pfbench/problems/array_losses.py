@@ -130,7 +130,7 @@ _BLOCK_ENTRIES = 1 << 26
 """Maximum number of entries of a temporary array: half a gigabyte."""
 
 _FLAT = 700.0
-"""Largest argument of exp that neither overflows nor makes its inverse vanish."""
+"""Bound to which |x| is clipped before exp(x), which then neither overflows nor underflows."""
 
 Dense = MultitaskSigmoid | MulticlassLogistic | MatrixRegression
 """Problems with array losses."""

@@ -27,7 +27,7 @@ _TOO_LARGE = ("Maximum allowed dimension", "array is too big")
 """Starts of NumPy's messages about arrays with too many entries."""
 
 _FEW = 3
-"""Maximum number of sets that the description of a parameter names as having it."""
+"""Maximum number of sets for which a parameter's description names the sets that have it."""
 
 
 @dataclass(frozen=True)

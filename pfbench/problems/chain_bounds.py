@@ -38,7 +38,7 @@ PAPER_SMOOTHNESS = 3.0**15
 """Smoothness of H_T stated by shen2019 lemma 7.1."""
 
 END = 10.0
-"""End of the intervals and start of the tails."""
+"""Value of x at which the subdivided interval ends, and a tail with one bound begins."""
 
 TOLERANCE = 1e-6
 """Relative width of the enclosures at which bisection stops."""

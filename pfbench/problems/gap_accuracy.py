@@ -13,8 +13,9 @@ times C instead, but C is not known. The factor 1 + k is derived by pfbench.
 
 The singular pair is computed to a residual of at most 2 k d/radius. If it is the leading pair, then
 e <= (1 + k) d. This is a heuristic, as is a fixed tolerance: only a certificate excludes another
-leading pair. Measured gaps are certified separately. The vertex is formed from u and from the
-direction of g'u. This only increases d, and the next minimisation starts nearer to its solution.
+leading pair. Measured gaps are certified separately. The vertex is formed from the left vector u of
+the pair and from the direction of g'u. This only increases d, and the next minimisation starts
+nearer to its solution.
 """
 
 from collections.abc import Callable
@@ -36,7 +37,8 @@ class GapAccuracyBackend(BackendWithStatefulLmo):
     """Oracles of one run whose linear minimisation has an accuracy relative to the gap.
 
     The gap is the Frank-Wolfe gap at the point of the last gradient, batch or difference. Without
-    such a point, and for a tilted gradient, only the minimiser's own tolerance applies.
+    such a point, and for a gradient that `tilt` returned, only the minimiser's own tolerance
+    applies.
 
     Parameters
     ----------

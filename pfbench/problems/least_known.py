@@ -34,7 +34,7 @@ _FOUND: Mapping[str, tuple[float, str, int, float]] = MappingProxyType(
         "13b5ad4ce0d7ff5f": (0.34618110513376366, "accelerated proximal gradients", 5, 3.6e-13),
     }
 )
-"""Least value, its method, number of 5 runs that reach it, norm of the gradient mapping."""
+"""Least value, its method, number of 5 runs that reach this value, gradient-mapping norm."""
 
 LEAST_KNOWN: Mapping[str, tuple[float, str]] = MappingProxyType(
     {

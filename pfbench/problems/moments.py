@@ -1,10 +1,11 @@
 """Constants from second moments of data rows, in the Euclidean norm and in other norms.
 
-The smoothness L_norm in |grad f(x) - grad f(y)|_* <= L_norm |x - y| is at most zeta^2 L_f. Let 0
-<= Hess f(x) <= G (x) I, where G is positive semidefinite and acts on the rows of a matrix. Then,
-by Cauchy-Schwarz, L_norm is at most the maximum of <X, G X> over |X| <= 1. It is equal to this
-maximum if f is the quadratic with that Hessian. A convex function is largest at an extreme point
-of the ball, which `max_quadratic_form` uses.
+The smoothness L_norm in |grad f(x) - grad f(y)|_* <= L_norm |x - y| is at most zeta^2 L_f, where
+zeta is the largest |x|_*/|x|_2. Let 0 <= Hess f(x) <= G (x) I, a Kronecker product, where G is
+positive semidefinite and acts on the rows of a matrix. Then, by Cauchy-Schwarz, L_norm is at most
+the maximum of <X, G X> over |X| <= 1. It is equal to this maximum if f is the quadratic with that
+Hessian. A convex function is largest at an extreme point of the ball, which `max_quadratic_form`
+uses.
 """
 
 from collections.abc import Mapping

@@ -287,7 +287,7 @@ def _compact_svd(array: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 LMOS = tuple(dict.fromkeys(("exact", "newton-schulz", "quintic", *PRESETS)))
-"""Algorithms of the minimisation over a spectral ball."""
+"""Algorithms for linear minimisation over a spectral ball."""
 
 
 def inverse_sqrt_coefficients(degree: int) -> tuple[float, ...]:

@@ -39,7 +39,7 @@ _FEW = 48
 """Size at which a space with no value below the threshold is abandoned for a full SVD."""
 
 _NOTHING = 1e-14
-"""Relative size below which a part of a block is rounding."""
+"""Relative size below which a part of a block counts as a rounding error."""
 
 _LEAST_MARGIN = 1e-3
 """Smallest relative distance of the other singular values from the threshold."""

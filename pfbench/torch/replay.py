@@ -16,7 +16,7 @@ from pfbench.torch.directions import ProductNorm
 torch: Any = import_module("torch")
 
 _ROUNDING = 128
-"""Number of rounding errors of its terms below which a difference is ignored."""
+"""Multiple of the rounding error of its terms up to which a difference is ignored."""
 
 Layers = list[Any]
 
