@@ -49,10 +49,9 @@ def main() -> None:
 
 HEAD = """# Wrong inputs
 
-This page shows the answers of pfbench to {number} wrong inputs: misspelt names, wrong types,
-numbers out of range, missing or damaged files, methods with mistakes. Tests repeat each input and
-compare the answer; `python tests/tools/print_inputs.py --write` writes this page. No answer is a
-traceback.
+This page lists the answers to {number} wrong inputs: misspelt names, wrong types, bad numbers,
+missing or damaged files, methods with mistakes. Tests repeat each input and compare the answer;
+`python tests/tools/print_inputs.py --write` writes this page. No answer is a traceback.
 """
 
 
