@@ -14,7 +14,7 @@ from pfbench.archive.comparison import describe_method, read_interface, redraw_t
 from pfbench.archive.page import describe_violation, pages
 from pfbench.archive.reruns import TOLERANCE
 from pfbench.archive.unpacking import (
-    link_external_files,
+    link_external_files_and_list_failures,
     list_changed_data,
     list_changed_versions,
     read_runs,
@@ -80,7 +80,7 @@ def check_archive(
     with unpack_archive(archive) as folder, kernels as loaded_kernels:
         if loaded_kernels:
             notes.append(f"OpenBLAS uses the kernels {loaded_kernels}, as on the author's machine")
-        lacking = link_external_files(manifest, folder, external_files_folder)
+        lacking = link_external_files_and_list_failures(manifest, folder, external_files_folder)
         for name, why in lacking.items():
             raise InputError(f"{name}, which {archive.path} needs, {end_sentence(why)}")
         stored_runs = read_runs(folder)

@@ -8,14 +8,14 @@ from typing import Any
 from pfbench.archive.reruns import replace_files_by_modules
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.reporting.candidate_front import make_candidate_front
-from pfbench.reporting.report import SuiteComparison, compare_on_suite
+from pfbench.reporting.report import SuiteComparison, compare_with_suite
 from pfbench.reporting.result_tables import compare_by_each_price
 from pfbench.reporting.runtimes import Cost
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.planning.study import Spec
-from pfbench.runs.planning.suite import CandidateInterface, add_candidate, read_candidate_interface
+from pfbench.runs.planning.suite import CandidateInterface, add_candidate, read_method_interface
 from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.suite_archive import SUFFIX, read_suite_archive
 
@@ -52,7 +52,7 @@ class ArchivedRuns:
 
 def describe_method(name: str) -> list[Any]:
     """Return the interface of a method as JSON data; a checker calls this when confined."""
-    interface = read_candidate_interface(name)
+    interface = read_method_interface(name)
     parts = [*map(str, interface.requires)], [*interface.required_parameters]
     return [*parts, dict(interface.defaults)]
 
@@ -105,7 +105,7 @@ def redraw_table_or_explain(
             suite = suite.map_studies(lambda study: replace(study, price=price))
         candidate = add_candidate(suite, manifest["method"], interface)
         source = ArchivedRuns(runs)
-        comparison = compare_on_suite(suite, manifest["method"], candidate, source)
+        comparison = compare_with_suite(suite, manifest["method"], candidate, source)
         return [*summarise(comparison), ""]
     except PfbenchError as error:
         return ["", [], str(error).rstrip(".")]

@@ -83,7 +83,7 @@ def read_runs(folder: Path) -> list[StoredRun]:
     return entries
 
 
-def link_external_files(
+def link_external_files_and_list_failures(
     manifest: Mapping[str, Any], folder: Path, source_folder: Path
 ) -> dict[str, str]:
     """Link files that an archive names but lacks into the folder; return the failures.

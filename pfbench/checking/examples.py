@@ -30,7 +30,7 @@ _GRAPH = np.array([(0, 1), (1, 2), (0, 2), (2, 3), (1, 3), (0, 1), (3, 4)])
 _COVERED = (frozenset({0, 1}), frozenset({1, 2, 3}), frozenset({3}), frozenset({0, 3, 4}))
 
 
-def _count_covered_elements(members: Any) -> float:
+def _union_size(members: Any) -> float:
     """Return the number of elements that the given sets cover, a submodular function."""
     return float(len(frozenset().union(*(_COVERED[i] for i in members))))
 
@@ -39,7 +39,7 @@ EXAMPLES: Mapping[str, Callable[[], Any]] = MappingProxyType(
     {
         "unit-flow": lambda: UnitFlowPolytope(_FLOW, 4, 0),
         "spanning-tree": lambda: SpanningTreePolytope(_GRAPH),
-        "submodular-base": lambda: SubmodularBasePolytope(4, _count_covered_elements),
+        "submodular-base": lambda: SubmodularBasePolytope(4, _union_size),
     }
 )
 """Functions that build the example sets, by name."""

@@ -155,7 +155,7 @@ def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
     subject = method_class(subject) if is_method(subject) else subject
     if not isinstance(subject, str):
         label = getattr(subject, "__qualname__", type(subject).__qualname__)
-        result = _instantiate(subject, Selector(label))
+        result = _instantiate_unless_bare_algorithm(subject, Selector(label))
         return label, result, kind or infer_kind(result, label)
     selector = Selector.parse(subject)
     if is_imported(subject):
@@ -163,7 +163,7 @@ def _resolve(subject: Any, kind: str | None) -> tuple[str, Any, str]:
             chosen = chosen_algorithm(subject)
             if isinstance(chosen, AlgorithmChoice):
                 return subject, chosen, "algorithm"
-        result = _instantiate(load_user_object(selector.name), selector)
+        result = _instantiate_unless_bare_algorithm(load_user_object(selector.name), selector)
         kind = kind or infer_kind(result, selector.name)
         if isinstance(result, FiniteSum):
             result = result.with_selector(selector.name, selector.parameters)
@@ -264,7 +264,7 @@ _USUAL_OF_OWN: Mapping[str, Any] = MappingProxyType(
 """Test values for required parameters of a user-defined set or penalty."""
 
 
-def _instantiate(obj: Any, selector: Selector) -> Any:
+def _instantiate_unless_bare_algorithm(obj: Any, selector: Selector) -> Any:
     """Return the object that calling a class or function gives, or an algorithm class unchanged.
 
     An algorithm class is instantiated only if the selector states parameters.

@@ -103,7 +103,7 @@ class SamplerChecks(ProblemChecks):
             )
         return f"within {format_brief(allowed)} an entry, by {groups * _GROUP} draws"
 
-    def check_moments(self) -> str:
+    def check_constants_by_exact_sums(self) -> str:
         """Check the constants sigma2, L_ms and L_max by exact sums over a finite distribution."""
         problem = self.problem
         if problem.atoms is None:

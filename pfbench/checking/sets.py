@@ -55,7 +55,7 @@ def check_set(body: Any, runner: CheckRunner) -> None:
         ("lo minimises", checks.check_minimality, ("lo",)),
         ("lo returns vertices", checks.check_extreme_points, ("lo",)),
         ("lo depends on g alone", checks.check_lo_pure_and_scale_invariant, ("lo",)),
-        ("minimum", checks.check_minimum, ("minimum",)),
+        ("minimum", checks.check_minimum_interval, ("minimum",)),
         ("membership", checks.check_membership, ("contains",)),
         ("random vertices", checks.check_random_vertices, ("random_vertex",)),
         ("diameter", checks.check_diameter, ("diameter",)),
@@ -253,7 +253,7 @@ class SetChecks(SetSampler):
                     )
         return "g stays unchanged; neither its norm nor earlier calls change the answer"
 
-    def check_minimum(self) -> str:
+    def check_minimum_interval(self) -> str:
         """Check that the interval minimum(g) contains the least <g, x> over known points x."""
         for g, v in self.answers:
             lower, upper = self.body.minimum(g)

@@ -121,7 +121,7 @@ def _make_comparison(
     *,
     as_json: bool,
 ) -> None:
-    from pfbench.cli.compare import compare_on_suite, load_suite, run_source
+    from pfbench.cli.compare import compare_with_suite, load_suite, run_source
     from pfbench.runs.planning.name_resolution import check_selector
     from pfbench.runs.planning.suite import add_candidate
 
@@ -130,7 +130,7 @@ def _make_comparison(
     terminal.announce_imports([method])
     candidate = add_candidate(spec, method)
     runs = run_source(path, writer.store, engine, quiet=as_json)
-    compared = compare_on_suite(spec, method, candidate, runs)
+    compared = compare_with_suite(spec, method, candidate, runs)
     manifest = writer.write_comparison(spec, method, price or "", compared)
     _show_made(writer, manifest, as_json=as_json)
     terminal.exit_if_failed(compared.candidate_outcomes, ", archived as failed")
@@ -246,7 +246,7 @@ def check(
             ("versions and machine", "the author's" if record["same"] else "others"),
             *((title, f"{record[name][0]} of {record[name][1]}") for name, title in _OF.items()),
             ("runs with new seeds", f"{record['new']}, least p-value {record['least_p']:.2g}"),
-            ("computed by archived code", _describe_confined_results(record["inside"])),
+            ("computed by archived code", _describe_results_by_archived_code(record["inside"])),
             *(("counterexample", text) for text in record["counterexamples"]),
             ("deviations", str(len(record["off"]))),
             ("not checked", str(len(record["unreached"]))),
@@ -331,7 +331,7 @@ def check_archive(
     }
 
 
-def _describe_confined_results(counts: Mapping[str, int]) -> str:
+def _describe_results_by_archived_code(counts: Mapping[str, int]) -> str:
     """Describe how many results of each kind the code in the archive computed."""
     return ", ".join(f"{name} ({number})" for name, number in sorted(counts.items())) or "nothing"
 
@@ -360,7 +360,7 @@ def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome") -> str:
     trust = (
         f"{outcome.unconfined_runs} of these {outcome.runs[0] + outcome.fresh_runs} runs were counted "  # noqa: E501
         "and measured by processes that import no archived code. Archived code computed: "
-        f"{_describe_confined_results(outcome.confined_result_counts)}."
+        f"{_describe_results_by_archived_code(outcome.confined_result_counts)}."
     )
     sentences = "".join(f" {text[:1].upper()}{text[1:]}." for text in outcome.confirmed)
     end = f"DEVIATIONS, or not checked: {'; '.join(wrong)}." if wrong else "All agreed."

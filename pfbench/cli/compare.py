@@ -91,7 +91,7 @@ def compare(
     shipped = None if rerun or problem is not None else path
     with closing(options.make_engine(jobs, None)) as engine:
         runs = run_source(shipped, Store(store), engine, quiet=as_json)
-        compared = compare_on_suite(spec, method, candidate, runs)
+        compared = compare_with_suite(spec, method, candidate, runs)
     _report_comparison(compared, None if text else output, as_json=as_json)
     exit_if_failed(compared.candidate_outcomes, ", marked in the report")
 
@@ -149,7 +149,7 @@ def run_source(
     return ComparisonRunSource(archive, store, engine, quiet)
 
 
-def compare_on_suite(
+def compare_with_suite(
     spec: "Spec", method: str, candidate: "tuple[Spec, tuple[str, ...]]", runs: ComparisonRunSource
 ) -> "SuiteComparison":
     """Compare a method on a suite; without shipped runs, all methods are run here.
@@ -157,11 +157,11 @@ def compare_on_suite(
     `candidate` is the suite with the method added, and the labels of the method in it; see
     `add_candidate`.
     """
-    from pfbench.reporting.report import compare_on_suite
+    from pfbench.reporting.report import compare_with_suite
 
     if not runs.quiet:
         _announce_seed_warning_and_run_count(*candidate, runs)
-    return compare_on_suite(spec, method, candidate, runs, rerun=runs.shipped is None)
+    return compare_with_suite(spec, method, candidate, runs, rerun=runs.shipped is None)
 
 
 def _load_suite_archive(path: Path) -> "SuiteArchive | None":

@@ -66,7 +66,7 @@ def compare(
     shipped = None if rerun or on is not None else path
     with closing(make_engine(jobs, None)) as engine:
         runs = verb.run_source(shipped, _open_store(store), engine)
-        compared = verb.compare_on_suite(spec, name, candidate, runs)
+        compared = verb.compare_with_suite(spec, name, candidate, runs)
     return verb.write_comparison(compared, folder)[0]
 
 

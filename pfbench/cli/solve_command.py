@@ -131,7 +131,7 @@ def solve(
         if repeat is None:
             _show_run(runs[0], guarantee)
         else:
-            _show_runs(runs, guarantee)
+            _show_medians_over_seeds(runs, guarantee)
     if trace is not None:
         _write_trace(runs, trace, with_seed=repeat is not None)
     # The user interrupts one that is killed.
@@ -324,7 +324,7 @@ def _show_run(run: "Run", extra_lines: Sequence[Line]) -> None:
         _report_failure(run)
 
 
-def _show_runs(runs: "Sequence[Run]", extra_lines: Sequence[Line]) -> None:
+def _show_medians_over_seeds(runs: "Sequence[Run]", extra_lines: Sequence[Line]) -> None:
     """Print medians and ranges over several runs that differ only in their seed."""
     from pfbench.runs.loop.run import NO_RESULT
 

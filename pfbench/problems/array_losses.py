@@ -186,9 +186,9 @@ class ArrayLoss(ABC):
 
     @abstractmethod
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the data from which `apply_curvatures` computes phi''(z) u, shape (k, width)."""
+        """Return the data from which `apply_class_curvatures` has phi''(z) u, shape (k, width)."""
 
-    def apply_curvatures(self, curvatures: Any, u: Any) -> Any:
+    def apply_class_curvatures(self, curvatures: Any, u: Any) -> Any:
         """Return the second derivative phi'' times u for each component, shape (k, width)."""
         return curvatures * u
 
@@ -286,7 +286,7 @@ class SoftmaxLoss(ArrayLoss):
         p = self.xp.exp(z - self.xp.max(z, axis=1, keepdims=True))
         return p / self.xp.sum(p, axis=1, keepdims=True)
 
-    def apply_curvatures(self, curvatures: Any, u: Any) -> Any:
+    def apply_class_curvatures(self, curvatures: Any, u: Any) -> Any:
         """Return (diag(p) - pp') u for the class probabilities p, shape (k, classes)."""
         bent = curvatures * u
         return bent - curvatures * self.xp.sum(bent, axis=1, keepdims=True)

@@ -148,7 +148,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
 
             def apply_to_block(rows: Any, part: ComponentBlock) -> Any:
                 floats = loss.library.as_floats(curvatures[part.components])
-                return loss.apply_curvatures(floats, rows @ recorded[:, part.columns])
+                return loss.apply_class_curvatures(floats, rows @ recorded[:, part.columns])
 
             g = self.mean_gradient(sample, apply_to_block)
             return g - loss.ridge * u if loss.ridge else g

@@ -121,7 +121,7 @@ class MulticlassLogistic(MatrixModel):
         p /= p.sum(axis=1)[:, None]
         return p
 
-    def apply_curvatures(
+    def apply_class_curvatures(
         self, rows: tuple[Floats, Integers], curvatures: Floats, u_transposed: Floats
     ) -> Floats:
         """Return (diag(p) - pp') U'a_i for a direction U, shape (k, classes)."""
@@ -320,7 +320,9 @@ class MultitaskSigmoid(MatrixModel):
         """Return the second derivatives psi''(z_i) of the given components, shape (k, 1)."""
         return self._apply_loop(multitask_kernels.write_curvatures, rows, x_transposed)
 
-    def apply_curvatures(self, rows: Integers, curvatures: Floats, u_transposed: Floats) -> Floats:
+    def apply_class_curvatures(
+        self, rows: Integers, curvatures: Floats, u_transposed: Floats
+    ) -> Floats:
         """Return psi''(z_i) <a_i, u_t> for a direction U, shape (k, 1).
 
         Here u_t is the column of the task t of row i.

@@ -171,7 +171,8 @@ class MatrixModel(MatrixProblem):
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
             view = self.transpose_point(u)
             return self.mean_gradient(
-                sample, lambda rows, point: self.apply_curvatures(rows, curvatures[point], view)
+                sample,
+                lambda rows, point: self.apply_class_curvatures(rows, curvatures[point], view),
             )
 
         return ComponentHessiansAtPoint(apply_hessian)
@@ -200,10 +201,10 @@ class MatrixModel(MatrixProblem):
 
     @abstractmethod
     def component_curvatures(self, rows: Any, x_transposed: Floats) -> Floats:
-        """Return the data from which `apply_curvatures` computes phi_i'' u, shape (k, width)."""
+        """Return the data from which `apply_class_curvatures` has phi_i'' u, shape (k, width)."""
 
     @abstractmethod
-    def apply_curvatures(self, rows: Any, curvatures: Floats, u_transposed: Floats) -> Floats:
+    def apply_class_curvatures(self, rows: Any, curvatures: Floats, u_transposed: Floats) -> Floats:
         """Return phi_i'' times the input z_i of a direction U, for k rows, shape (k, width).
 
         The direction is passed as its transpose.

@@ -159,12 +159,12 @@ class RobustMatrixRecovery(FiniteSum):
         data = self.observations
         return content_digest(
             numbers,
-            *self._iterate_positions(),
+            *self._iterate_row_and_column_chunks(),
             *(iterate_chunks(each, np.int64) for each in (data.heldout_rows, data.heldout_columns)),
             *(iterate_chunks(each, np.float64) for each in (data.values, data.heldout_values)),
         )
 
-    def _iterate_positions(self) -> Iterator[Iterator[Integers]]:
+    def _iterate_row_and_column_chunks(self) -> Iterator[Iterator[Integers]]:
         """Yield an iterator over chunks of the observed rows, then one over chunks of the columns.
 
         All chunks are int64 arrays.

@@ -233,7 +233,7 @@ class SuiteComparison:
     report: Report
 
 
-def compare_on_suite(
+def compare_with_suite(
     suite: Spec,
     method: str,
     candidate: tuple[Spec, tuple[str, ...]],

@@ -63,7 +63,7 @@ class ReportPart:
         """Sentences on the candidate: its ranks by problem and target, its failures and tuning."""
         if self.front is None:
             return []
-        tuning = tuning_effects.tuning_sentences(self.study)
+        tuning = tuning_effects.sentences_on_how_tuned(self.study)
         return [self.front.outcome_counts_sentence, *self.front.failure_sentences, *tuning]
 
     @cached_property
@@ -80,7 +80,7 @@ class ReportPart:
             *ordering_text.ordering_setup_sentences(self.study),
             *self.brief_sentences,
             *self.truncation_and_decrease_sentences,
-            *tuning_effects.tuning_sentences(self.study),
+            *tuning_effects.sentences_on_how_tuned(self.study),
         ]
 
     @property

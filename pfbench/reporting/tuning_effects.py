@@ -42,7 +42,7 @@ def _list_searches(study: Study, labels: Collection[str] | None = None) -> list[
     ]
 
 
-def tuning_sentences(study: Study) -> list[str]:
+def sentences_on_how_tuned(study: Study) -> list[str]:
     """Return sentences on how the methods were tuned; empty if none was."""
     tune, searches = study.tune, _list_searches(study)
     if tune is None or not study.choices:

@@ -66,7 +66,7 @@ def html_page(report: ReportContents) -> str:
         seeds_in_words,
         tables.count_table,
         tables.run_table,
-        tuning_effects.tuning_sentences,
+        tuning_effects.sentences_on_how_tuned,
         tuning_effects.tuning_tables,
     )
     environment.globals |= {function.__name__: function for function in functions}

@@ -29,7 +29,7 @@ _OFF = 0.1
 """Off-diagonal share above which a direction does not have the momentum's singular vectors."""
 
 
-class _CountingMode(_dispatch.TorchDispatchMode):  # type: ignore[misc]
+class _MatrixProductCounter(_dispatch.TorchDispatchMode):  # type: ignore[misc]
     """Torch dispatch mode that counts matrix products while it is active and not paused."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class ProductCounter:
     def start(self) -> None:
         """Start counting, or continue a count whose step ended with an exception."""
         if self._mode is None:
-            self._mode = _CountingMode()
+            self._mode = _MatrixProductCounter()
             self._mode.__enter__()
 
     def stop(self) -> int:

@@ -127,13 +127,13 @@ class StepRecorder(ComponentTally):
         if verb == "lo":
             (g,) = arguments
             self.lo_inputs.append(np.array(g) if isinstance(g, np.ndarray) else g)
-            _check_call_limit(len(self.lo_inputs), "linear minimisations")
+            _check_step_call_limit(len(self.lo_inputs), "linear minimisations")
         elif verb == "value":
             self._values += 1
-            _check_call_limit(self._values, "value calls")
+            _check_step_call_limit(self._values, "value calls")
 
 
-def _check_call_limit(call_count: int, subject: str) -> None:
+def _check_step_call_limit(call_count: int, subject: str) -> None:
     """Raise `MethodFailed` if a step has made too many calls."""
     if call_count > MAX_CALLS_PER_STEP:
         raise MethodFailed(f"a step of the method does not end: it made {call_count} {subject}")

@@ -123,4 +123,4 @@ def test_what_was_chosen_and_all_trials_have_a_table():
     chosen, trials = tuning_effects.tuning_tables(study)
     assert [row.cells[:5] for row in chosen.rows] == [["1", "x = 1", None, 2, 1]] * 2
     assert [row.cells[-1] for row in trials.rows] == ["chosen for 1", None] * 2
-    assert "2 methods tuned, 2 trials each" in tuning_effects.tuning_sentences(study)[0]
+    assert "2 methods tuned, 2 trials each" in tuning_effects.sentences_on_how_tuned(study)[0]

@@ -120,7 +120,7 @@ REACHED = {3: 0.0179, 5: 0.00151}
 """By the number of steps q: a singular value from which q steps lead into I."""
 
 
-def quintic_critical_points() -> Floats:
+def positive_quintic_critical_points() -> Floats:
     """Return the two positive critical points of the quintic polynomial, in ascending order."""
     a, b, c = QUINTIC
     return np.sort(np.sqrt(np.roots([5.0 * c, 3.0 * b, a]).real))
@@ -145,7 +145,7 @@ def check_invariant_interval(trial: Trial) -> Evidence:
     The polynomial increases below the first critical point, so the least s that enters I in q
     steps is found by inversion.
     """
-    points = np.array([*quintic_critical_points(), LOW, HIGH])
+    points = np.array([*positive_quintic_critical_points(), LOW, HIGH])
     top, bottom, *ends = map(float, map_singular_values([QUINTIC], points))
     facts = {
         "(0, 1] stays below": top <= HIGH,

@@ -127,7 +127,7 @@ def _statistical_error_squared_as_printed(share: float) -> float:
     return 0.5 / _WIDE * (size + length) ** 2 / (1.0 - 8.0 / _WIDE)
 
 
-def _make_problem_and_flat_point(share: float, gap: float) -> tuple[KnownQuadratic, Floats]:
+def _make_problem_and_far_point(share: float, gap: float) -> tuple[KnownQuadratic, Floats]:
     """Return a problem with a flat direction, and a point with a small gap far from its minimiser.
 
     The problem is `make_biased_minimiser_problem` for s = 1. The point has the gap `gap`. From the
@@ -147,18 +147,18 @@ def _make_problem_and_flat_point(share: float, gap: float) -> tuple[KnownQuadrat
 
 
 def _compute_squared_distance(share: float, gap: float) -> float:
-    """Return the squared distance of `_make_problem_and_flat_point`'s point to the minimiser."""
-    problem, point = _make_problem_and_flat_point(share, gap)
+    """Return the squared distance of `_make_problem_and_far_point`'s point to the minimiser."""
+    problem, point = _make_problem_and_far_point(share, gap)
     return float(np.sum((point - problem.minimiser) ** 2))
 
 
 def _max_squared_distance_of_cgs(share: float, gap: float) -> float:
     """Return the largest squared distance to the minimiser in a run of gradient sliding.
 
-    The run starts at the point of `_make_problem_and_flat_point` and makes two outer iterations.
+    The run starts at the point of `_make_problem_and_far_point` and makes two outer iterations.
     Only points with a gap of at most `gap` count.
     """
-    problem, point = _make_problem_and_flat_point(share, gap)
+    problem, point = _make_problem_and_far_point(share, gap)
     problem = replace(problem, begin=point)
     constants = problem.constants(point)
     algorithm = CGS.theory(constants.delta / 4.0, constants)

@@ -84,7 +84,7 @@ def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
     The mean of the Frank-Wolfe gap V is over the iterations t. Condition (9) is tested in the
     valley, on problem families and on the worst path.
     """
-    part, conditions, runs = _decide_in_valley(trial, estimator)
+    part, conditions, runs = _decide_mean_gap_in_valley(trial, estimator)
     for name, family in FAMILIES.items():
         try:
             conditions |= _decide_on_family(trial, name, draw_family(trial, family))
@@ -96,7 +96,9 @@ def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
     return Evidence(combine_with_conditions({"valley": part}, conditions), claimed, runs)
 
 
-def _decide_in_valley(trial: Trial, estimator: str) -> tuple[Decision, dict[str, Decision], int]:
+def _decide_mean_gap_in_valley(
+    trial: Trial, estimator: str
+) -> tuple[Decision, dict[str, Decision], int]:
     """Return the decisions on the mean gap and on (9) in the valley, and the number of runs.
 
     (9) is decided for the mean over all t, and for the mean over the last iterations of epochs, j

@@ -174,7 +174,9 @@ def load_ratings(
         If the file is not in the cache, damaged, truncated, malformed or not the variant that it
         claims to be.
     """
-    existing = source if isinstance(source, DataSet) else _resolve_edition(os.fspath(source))
+    existing = (
+        source if isinstance(source, DataSet) else _resolve_movielens_edition(os.fspath(source))
+    )
     if isinstance(existing, DataSet):
         record = _find_record(existing, ("ratings",))
         with _open_cached_path(record, folder) as path:
@@ -314,7 +316,7 @@ def _find_record(name: str | DataSet, tasks: tuple[str, ...]) -> DataSet:
     return record
 
 
-def _resolve_edition(source: str) -> DataSet | Path:
+def _resolve_movielens_edition(source: str) -> DataSet | Path:
     """Return the record of a MovieLens edition, or the path of a user's ratings file.
 
     Raises

@@ -27,7 +27,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.oracles.bundle import ORACLES
 from pfbench.points.atoms import matrix_entries
 from pfbench.points.factored import FactoredMatrix
-from pfbench.runs.loop.messages import MethodEnd, ProblemEnd
+from pfbench.runs.loop.messages import MethodSide, ProblemEnd
 from pfbench.runs.loop.processes import kill_process_group, prepare_child_process, start_process
 from pfbench.runs.loop.steps import HiddenSeed, PrefetchingGenerator, hide_seed
 
@@ -281,7 +281,7 @@ class _RunStopped(BaseException):
 class _RemoteOracles(IndexSampling):
     """Oracles in the method's process: each call is a message to the problem's process."""
 
-    def __init__(self, link: MethodEnd, n: int, D: float) -> None:
+    def __init__(self, link: MethodSide, n: int, D: float) -> None:
         self.n, self.D = n, D
         self._link, self._released = link, list[int]()
 
@@ -340,7 +340,7 @@ def serve(
 ) -> None:
     """Build a method in this child process, describe it, and run it on request."""
     prepare_child_process(loop_threads, folder)
-    link = MethodEnd(pipe, 1)
+    link = MethodSide(pipe, 1)
     try:
         algorithm, schedule = build(*arguments)
         link.send(

@@ -356,7 +356,7 @@ class ProblemEnd(_End):
         vars(self._remote(IterateStorage, number)).update(parts)
 
 
-class MethodEnd(_End):
+class MethodSide(_End):
     """End of a pipe in the method's process: it sends plain data and receives pickles."""
 
     def send(self, *message: Any) -> None:

@@ -233,7 +233,7 @@ def confine(folder: str, sentinel: int) -> None:
             _supervise(child, sentinel)
         kernel.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
         is_read_only = has_namespaces and _forbid_writing(kernel, folder)
-        has_no_socket = _drop_privileges(kernel)
+        has_no_socket = _drop_privileges_and_forbid_sockets(kernel)
         _separated[:] = [
             "no network"
             if has_namespaces or has_no_socket
@@ -331,7 +331,7 @@ def _forbid_writing(kernel: ctypes.CDLL, folder: str) -> bool:
     return True
 
 
-def _drop_privileges(kernel: ctypes.CDLL) -> bool:
+def _drop_privileges_and_forbid_sockets(kernel: ctypes.CDLL) -> bool:
     """Drop the rights that could undo the confinement; return whether sockets are forbidden."""
     machine = os.uname().machine
     if machine not in _SOCKET_CALLS:

@@ -59,7 +59,7 @@ _RUN_FIELDS: Mapping[str, Reader[Any]] = MappingProxyType(
         "seeds": spec_fields.parse_seeds,
         "grid": spec_fields.parse_grid,
         "setting": spec_fields.parse_settings,
-        "every": spec_fields.parse_frequency,
+        "every": spec_fields.parse_recording_interval,
         "budget": spec_fields.parse_budget,
     }
 )
@@ -192,7 +192,7 @@ def _fill_study(
     if len(errors) > before:
         return None
     study = _with_fields(heading, fields)
-    _check_templates(location, study, fields, errors)
+    _check_templates_and_unused_values(location, study, fields, errors)
     with errors():
         study = _with_tuning(location, study, fields)
     with errors():
@@ -293,7 +293,7 @@ def _grid_settings(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
         yield Setting(setting_title(report), values)
 
 
-def _check_templates(
+def _check_templates_and_unused_values(
     location: str, study: Study, fields: Mapping[str, Any], errors: ErrorCollector
 ) -> None:
     """Collect errors of templates that are invalid at a setting, and of values never used."""

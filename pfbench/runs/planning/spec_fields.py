@@ -224,7 +224,7 @@ def _parse_target(field: str, value: Any) -> Stop:
         raise InputError(f"{field} = {abbreviate(target)}: {error}") from None
 
 
-def parse_frequency(field: str, value: Any) -> str:
+def parse_recording_interval(field: str, value: Any) -> str:
     """Return the number of iterations between recorded rows, as text with names in braces."""
     return value if isinstance(value, str) else str(check_integer(field, value, minimum=1))
 

@@ -133,7 +133,7 @@ class CandidateInterface:
     defaults: Mapping[str, int] = field(default_factory=dict)
 
 
-def read_candidate_interface(name: str) -> CandidateInterface:
+def read_method_interface(name: str) -> CandidateInterface:
     """Return the interface of the method with this name; a MODULE:NAME is imported."""
     kind: Any = load_user_object(name) if ":" in name else ALGORITHMS[name]
     try:
@@ -176,7 +176,7 @@ def add_candidate(
         return suite, labels
     label = selector.name.rpartition(":")[2] if own else str(selector)
     if interface is None:
-        interface = read_candidate_interface(selector.name)
+        interface = read_method_interface(selector.name)
     required = _collect_required_parameters(selector, interface, suite.candidate)
     fill_templates = _fill_templates({**interface.defaults, **selector.texts, **required}, required)
     tried = {name: value for name, value in fill_templates.items() if isinstance(value, list)}

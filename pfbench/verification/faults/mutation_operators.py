@@ -39,7 +39,7 @@ def change_point(code: Code) -> Iterator[SourceChange]:
     return _point_changes(code, lambda role: role not in ("State", *_REFERENCES))
 
 
-def change_reference_point(code: Code) -> Iterator[SourceChange]:
+def change_point_of_full_query(code: Code) -> Iterator[SourceChange]:
     """Yield changes that compute a full gradient, the Hessians or a table at another point."""
     return _point_changes(code, _REFERENCES.__contains__)
 
@@ -322,7 +322,7 @@ def _is_counting(node: ast.BinOp) -> bool:
 RUN_OPERATORS: Mapping[str, Operator] = MappingProxyType(
     {
         "point": change_point,
-        "reference": change_reference_point,
+        "reference": change_point_of_full_query,
         "yielded": change_yielded_point,
         "renewal": change_renewal,
         "part-of-batch": use_first_index,

@@ -58,7 +58,7 @@ def decide_at_growing_horizons(
         _horizon_seconds(trial),
     )
     tried = _HorizonTests(check, seconds, {"": evidence.decision}, evidence.repetitions)
-    groups, factor, late = split_by_horizon_dependence(trial.claim), FACTOR, ""
+    groups, factor, late = split_instances_by_horizon_dependence(trial.claim), FACTOR, ""
     work, reached = [trial.coverage.work] * len(groups), [1] * len(groups)
     going = [*range(len(groups))]
     while going and factor <= LARGEST[trial.effort]:
@@ -135,7 +135,7 @@ def _horizon_multiples(limit: int) -> list[int]:
     return [FACTOR**k for k in range(1, limit.bit_length()) if FACTOR**k <= limit]
 
 
-def split_by_horizon_dependence(claim: Claim) -> list[Claim]:
+def split_instances_by_horizon_dependence(claim: Claim) -> list[Claim]:
     """Split a claim into one on its instances that depend on the horizon, and one on the others.
 
     If all instances are of one kind, the list has only the claim itself.

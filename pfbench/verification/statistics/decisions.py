@@ -60,7 +60,7 @@ class Decision:
         return None if self.p_value is None else min(1.0, self.test_count * self.p_value)
 
 
-def decide_kept_bound(lower: float) -> Verdict:
+def grade_bound_that_holds(lower: float) -> Verdict:
     """Return the verdict on a bound that was not violated, from a lower limit of measured/bound."""
     if lower >= ATTAINED:
         return Verdict.ATTAINED
@@ -166,7 +166,7 @@ def _decide_by_limits(measured: Mapping[str, float], **reasons: str) -> Decision
         return Decision(Verdict.INCONCLUSIVE, reasons["doubtful"], measured, p_value)
     if measured["upper_limit"] > 1:
         return Decision(Verdict.INCONCLUSIVE, reasons["inside"], measured, p_value)
-    verdict = decide_kept_bound(measured["lower_limit"])
+    verdict = grade_bound_that_holds(measured["lower_limit"])
     if verdict in NEAR:
         share = ATTAINED if verdict is Verdict.ATTAINED else WITHIN_10
         tight_on = {"": measured["ratio"]}
@@ -249,7 +249,7 @@ def decide_inequality(ratios: npt.ArrayLike, rounding: float = ROUNDING) -> Deci
             f"{worst:.6g}."
         )
         return Decision(Verdict.VIOLATED, reason, measured, None)
-    verdict = decide_kept_bound(worst)
+    verdict = grade_bound_that_holds(worst)
     if verdict in NEAR:
         reason = "It holds in every check, and is nearly attained."
         return Decision(verdict, reason, measured, None, tight_on={"": worst})

@@ -131,7 +131,7 @@ def fit_exponent(
     nothing = np.empty(0)
     slopes, change, end = nothing, nothing, math.nan
     if usable:
-        slopes, change, ends = _slopes_changes_and_end_slopes(
+        slopes, change, ends = _fit_slopes_changes_and_end_slopes(
             u, np.log(cells[:, keep]) - offset[keep]
         )
         end = float(np.median(ends))
@@ -178,7 +178,7 @@ def make_fit_function(
     return fit
 
 
-def _slopes_changes_and_end_slopes(
+def _fit_slopes_changes_and_end_slopes(
     log_x: means.Array, log_counts: means.Array
 ) -> tuple[means.Array, means.Array, means.Array]:
     """Return slopes, changes of the local slope over the range, and slopes at the end.

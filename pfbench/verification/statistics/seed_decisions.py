@@ -8,7 +8,7 @@ import numpy.typing as npt
 from pfbench.base.checks import check_real
 from pfbench.base.status import NEAR, Verdict
 from pfbench.verification.statistics import means, medians
-from pfbench.verification.statistics.decisions import WITHIN_10, Decision, decide_kept_bound
+from pfbench.verification.statistics.decisions import WITHIN_10, Decision, grade_bound_that_holds
 from pfbench.verification.statistics.exponents import Exponent
 from pfbench.verification.statistics.medians import EARLY_SEEDS, MOST_SEEDS, ROUNDING, SEEDS
 
@@ -66,7 +66,7 @@ def decide_median(
     if interval.upper > 1 + ROUNDING:
         reason = "The interval of the median extends above the bound."
         return Decision(Verdict.INCONCLUSIVE, reason, measured, p_value)
-    verdict = decide_kept_bound(interval.lower)
+    verdict = grade_bound_that_holds(interval.lower)
     if verdict in NEAR:
         reason = f"The median lies between {WITHIN_10:g} times the bound and the bound."
         return Decision(verdict, reason, measured, p_value, tight_on={"": measured["ratio"]})

@@ -9,7 +9,7 @@ from pfbench.base.status import Verdict
 from pfbench.verification.claim import Claim
 from pfbench.verification.evidence import Evidence
 from pfbench.verification.statistics import Decision, combine_all
-from pfbench.verification.statistics.decisions import decide_kept_bound
+from pfbench.verification.statistics.decisions import grade_bound_that_holds
 from pfbench.verification.trial import Trial
 from pfbench.verification.worst_case import methods
 from pfbench.verification.worst_case.estimation import TOLERANCE
@@ -61,7 +61,7 @@ class WorstCase:
             verdict, reason = Verdict.VIOLATED, "The worst case exceeds the bound."
         elif worst >= self.min_bound_share * bound:
             verdict = max(
-                decide_kept_bound(worst / bound),
+                grade_bound_that_holds(worst / bound),
                 Verdict.WITHIN_10,
                 key=lambda verdict: verdict.rank_from_worst,
             )
@@ -285,7 +285,7 @@ WORST_CASES: tuple[Claim, ...] = (
         "SAGA, N steps of length eta on a fixed path, n = 2, S = 1: "
         "E|g - grad f|^2 <= L^2 eta^2 E a^2/S, a the age of an entry",
         "a variance is at most a mean square",
-        *(saga_error_bound, methods.saga_error, 0.75),
+        *(saga_error_bound, methods.saga_squared_error, 0.75),
     ),
 )
 """All cases. Steps that depend on products of unknowns (line search, g/C) and Hessians (CASVRG,

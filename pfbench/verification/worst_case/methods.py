@@ -226,7 +226,7 @@ def spider_error(N: int, L: float = 1.0) -> float:
     return _error(EstimatedPath(SPIDERG(1, N + 1), (ETA,) * N, follows_draws=True), 2, L)
 
 
-def saga_error(N: int, L: float = 1.0) -> float:
+def saga_squared_error(N: int, L: float = 1.0) -> float:
     """Return the worst E|g - grad f|^2 of SAGA N steps after its table is filled, n = 2, S = 1.
 
     The path does not depend on the draws.

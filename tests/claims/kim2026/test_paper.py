@@ -125,7 +125,7 @@ def test_the_largest_loss_falls_linearly(degree, growth):
 
 
 def test_the_numbers_of_the_quintic():
-    extremes = map_singular_values([QUINTIC], orthogonalisers.quintic_critical_points())
+    extremes = map_singular_values([QUINTIC], orthogonalisers.positive_quintic_critical_points())
     assert extremes == pytest.approx([1.2024, 0.6818], abs=5e-5)
     for steps, least in orthogonalisers.REACHED.items():
         assert orthogonalisers.smallest_start_reaching(steps) == pytest.approx(least, rel=0.005)
