@@ -383,7 +383,7 @@ def test_a_refusal_by_an_oracle_is_told_by_the_methods_line(dense, walk):
             ask.batch(np.zeros(1, dtype=np.int64), x)
 
     run = solve(dense, Undeclared())
-    assert "name it in `requires`" in run.stop_reason
+    assert "add batch to `requires`" in run.stop_reason
     assert run.error_location.code == "ask.batch(np.zeros(1, dtype=np.int64), x)"
 
 
