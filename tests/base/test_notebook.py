@@ -101,7 +101,7 @@ def test_verdicts_and_what_was_checked():
     report = pf.check(Wrong(4))
     (table,) = Tables(report._repr_html_()).tables
     assert [row[1] for row in table[1:]] == [result.status for result in report.findings]
-    assert any("expected" in row[2] for row in table[1:] if row[1] == "failed")
+    assert any("must" in row[2] for row in table[1:] if row[1] == "failed")
 
 
 # --- curves ---------------------------------------------------------------------------------------

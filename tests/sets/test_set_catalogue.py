@@ -108,7 +108,13 @@ def test_the_parameters_of_a_selector_fit():
 REFUSED = {
     "name": (lambda: feasible_set("nuklear", (3, 3)), ["'nuklear'", "'nuclear'"]),
     "parameter": (lambda: feasible_set("l1", (3,), raduis=2.0), ["'raduis'", "'radius'"]),
-    "no parameter": (lambda: feasible_set("birkhoff", (3, 3), radius=2.0), ["'radius'", "no names"]),
+    "no parameter": (
+        lambda: feasible_set("birkhoff", (3, 3), radius=2.0),
+        ["'radius'", "no names"],
+    ),
+        lambda: feasible_set("birkhoff", (3, 3), radius=2.0),
+        ["'radius'", "no names"],
+    ),
     "missing": (lambda: feasible_set("k-sparse", (3,)), ["k-sparse", "needs k", "nonzero"]),
     "range": (lambda: feasible_set("k-sparse", (3,), k=7), ["k=7", "d=3"]),
     "vectors": (lambda: feasible_set("l1", (3, 2)), ["vectors", "(3, 2)", "nuclear"]),

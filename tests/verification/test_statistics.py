@@ -313,7 +313,7 @@ def test_seeds_that_agree_are_no_certainty():
 @pytest.mark.parametrize(
     ("x", "counts", "known", "message"),
     [
-        ([1.0, 2.0, 2.0, 3.0], np.ones((2, 4)), None, "different"),
+        ([1.0, 2.0, 2.0, 3.0], np.ones((2, 4)), None, "distinct"),
         ([0.0, 2.0, 4.0, 3.0], np.ones((2, 4)), None, "positive"),
         ([1.0, math.nan, 2.0, 3.0], np.ones((2, 4)), None, "x has"),
         ([1.0, 2.0, 3.0, 4.0], np.ones((4, 2)), None, "shape"),

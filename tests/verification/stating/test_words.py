@@ -499,7 +499,7 @@ def test_what_cannot_be_tested_is_refused_before_any_run():
         (counts(lambda c, a: {"sfos": 1}, parameters=SMALL), (Parabolas(),), "did you mean 'sfo'"),
     ):
         told = refusal(check, *instances)
-        assert told.startswith("the claim own-claim")
+        assert "the claim own-claim" in told
         assert any(one in told for one in words.split("|")), told
 
 
