@@ -181,7 +181,7 @@ def test_what_is_stored_is_drawn_and_nothing_is_run(pfbench, folder, spec, drawn
     assert pfbench("report", "--algorithm", "nfwu-svrg", "--json").json[0]["runs"] == 2
     assert pfbench("report", "--problem", "quadratic").refusal.startswith("the store .pfbench")
     assert "there is no store in" in pfbench("report", "--store", "none").refusal
-    assert "leave SPEC.toml out" in pfbench("report", "x.toml", "--problem", "quadratic").refusal
+    assert "leave out SPEC.toml" in pfbench("report", "x.toml", "--problem", "quadratic").refusal
 
 
 def test_verdicts_that_the_store_has_are_shown_beside_what_is_stored(pfbench, folder, spec, drawn):
