@@ -136,7 +136,7 @@ class Search:
             (genome, rung), self.tried = self.hard[self.tried], self.tried + 1
             return self._try(genome, rung, self.seed, rung)
         rng, is_early = self.rng, self.evaluations < _FIRST
-        needs_variance = any(reason.startswith("sigma2") for reason in self.skipped)
+        needs_variance = any("sigma2" in reason for reason in self.skipped)
         self.instance_class.bounded_variance = needs_variance
         shares = np.array((_FIRST_SHARES if is_early else _SHARES)[: len(self.rungs)])
         level = int(rng.choice(len(self.rungs), p=shares / shares.sum()))
