@@ -117,6 +117,16 @@ def test_a_module_is_loaded_with_exact_literals():
     )
 
 
+def test_modules_that_import_each_other_are_loaded_exactly(tmp_path, monkeypatch):
+    (tmp_path / "bounds_of.py").write_text("import method_of\nhalf = 1 / 2\n")
+    (tmp_path / "method_of.py").write_text("import bounds_of\nthird = 1 / 3\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    twin = load_exact_module(import_module("bounds_of"), RationalOrRoot)
+    assert twin.half == number("1/2")
+    assert twin.method_of.third == number("1/3")
+    assert twin.method_of.bounds_of is twin
+
+
 def test_constants_of_an_instance_are_exact():
     problem = build_problem(HUBER, RationalOrRoot.from_value)
     c = problem.constants(problem.start())

@@ -174,11 +174,13 @@ def _confirm_mean(
 # --- the module of a claim in another arithmetic ---
 
 
-def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
+def load_exact_module(
+    module: ModuleType, number: type[Number], twins: dict[str, ModuleType] | None = None
+) -> ModuleType:
     """Execute a second copy of a module that computes with numbers of the type `number`.
 
-    Modules of the same folder that it imports are copied, too. A top-level statement that raises
-    an error with these numbers is executed unchanged.
+    Modules of the same folder that it imports are copied, too, unless `twins` has their copies. A
+    top-level statement that raises an error with these numbers is executed unchanged.
 
     Raises
     ------
@@ -192,11 +194,13 @@ def load_exact_module(module: ModuleType, number: type[Number]) -> ModuleType:
     plain, exact = ast.parse(text, file), _Rewriter().visit(ast.parse(text, file))
     twin, to_number = ModuleType(f"{module.__name__}__exact"), partial(_convert_integers, number)
     replacements = _make_replacements(number)
+    copies = {} if twins is None else twins
+    copies[module.__name__] = twin
 
     def import_exact(name: str, *arguments: Any) -> Any:
         imported = __import__(name, *arguments)
         if Path(getattr(imported, "__file__", None) or "").parent == Path(file).parent:
-            return load_exact_module(imported, number)
+            return copies.get(imported.__name__) or load_exact_module(imported, number, copies)
         return replacements.get(imported.__name__, imported)
 
     vars(twin).update(
