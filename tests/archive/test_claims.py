@@ -116,7 +116,7 @@ def statement(about):
         (fewer_generated, "its generated faults are not those"),
         (covered, "its generated faults are not those"),
         (an_erratum, "its errata are not those"),
-        (other_verdicts, "the verdicts are not about the claims"),
+        (other_verdicts, "its verdicts are not about the claims"),
         (statement, "Delta/t in the archive"),
     ],
 )
