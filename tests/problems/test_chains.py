@@ -737,7 +737,7 @@ def test_one_projection_solves_the_simplex():
         ("zero-chain", {"horizon": 5, "columns": 4, "seed": 0}, ["columns=4", "at least 5"]),
         ("zero-chain", {"seed": -1}, ["seed=-1", "at least 0"]),
         ("zero-chain", {"seed": "x"}, ["seed='x'"]),
-        ("zero-chain", {"horizon": 5, "epsilon": 1e-4}, ["horizon", "leave one"]),
+        ("zero-chain", {"horizon": 5, "epsilon": 1e-4}, ["horizon", "out"]),
         ("zero-chain", {"delta": 2.0}, ["delta", "epsilon"]),
         ("zero-chain", {"smoothness": 2.0}, ["smoothness", "epsilon"]),
         ("zero-chain", {"epsilon": 0.1}, ["epsilon=0.1", "T = ", "0.000938"]),
