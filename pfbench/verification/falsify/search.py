@@ -31,7 +31,7 @@ from pfbench.verification.falsify.evaluation import (
     evaluate_ratio,
 )
 from pfbench.verification.falsify.reports import Counterexample, SearchReport
-from pfbench.verification.falsify.searched_problem import Genome, build_problem
+from pfbench.verification.falsify.searched_problem import UNKNOWN_CONSTANT, Genome, build_problem
 from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
 
 STEPS_PER_SECOND = 25_000
@@ -136,7 +136,7 @@ class Search:
             (genome, rung), self.tried = self.hard[self.tried], self.tried + 1
             return self._try(genome, rung, self.seed, rung)
         rng, is_early = self.rng, self.evaluations < _FIRST
-        needs_variance = any("sigma2" in reason for reason in self.skipped)
+        needs_variance = UNKNOWN_CONSTANT.format("sigma2") in self.skipped
         self.instance_class.bounded_variance = needs_variance
         shares = np.array((_FIRST_SHARES if is_early else _SHARES)[: len(self.rungs)])
         level = int(rng.choice(len(self.rungs), p=shares / shares.sum()))

@@ -17,6 +17,10 @@ Genome = dict[str, Any]
 """Family and parameters of an instance, as numbers and lists of numbers."""
 
 
+UNKNOWN_CONSTANT = "the constant {} is unknown or infinite"
+"""Reason why an instance is skipped, with the name of the constant."""
+
+
 class Skip(Exception):
     """Exception raised if a statement cannot be measured on an instance; it has the reason."""
 
@@ -113,7 +117,7 @@ class SearchedConstants:
         self._read.add(name)
         value = self._values.get(name)
         if value is None:
-            raise Skip(f"the constant {name} is unknown or infinite")
+            raise Skip(UNKNOWN_CONSTANT.format(name))
         return value() if callable(value) else value
 
     def require(self, name: str, purpose: str) -> Any:
