@@ -152,9 +152,9 @@ COMMANDS = {
     ),
     "damaged data": (
         with_problem("source=w8a", "nonconvex-logistic"),
-        "is not the data set w8a: it is damaged or truncated",
+        "is not the data set w8a: the file is damaged or truncated",
     ),
-    "checking damaged data": (("data", "check", "w8a"), "w8a: it is damaged or truncated"),
+    "checking damaged data": (("data", "check", "w8a"), "w8a: the file is damaged or truncated"),
     "checking missing data": (("data", "check", "a9a"), "pfbench data fetch a9a"),
 }
 

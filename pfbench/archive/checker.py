@@ -134,7 +134,7 @@ def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[Stored
     """Recompute the table of a comparison from its runs and return it; record deviations."""
     manifest, note, interface = check.manifest, check.outcome.add_deviation, None
     if suite is not None and (check.folder / SPEC).read_text("utf-8") != suite.read_text("utf-8"):
-        note(f"it has a suite {manifest['suite']} other than that of pfbench")
+        note(f"the archive has a suite {manifest['suite']} other than that of pfbench")
     if ":" in manifest["method"]:
         task = check.make_confined_task(describe_method, manifest["method"])
         text = "the interface of its method"
@@ -148,7 +148,7 @@ def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[Stored
     says, table, why = check.compute(task, "its table", tuple) or ("", [], "")
     note(why)
     if table and says != manifest["says"]:
-        note(f"its runs give {says!r}, its manifest {manifest['says']!r}")
+        note(f"the runs give {says!r}, the manifest has {manifest['says']!r}")
     return table
 
 
@@ -229,7 +229,7 @@ class _ClaimTasks:
         note(_difference(fields["claims"], statements["claims"], "its claims"))
         names = [claim["name"] for claim in statements["claims"]]
         if [verdict["claim"] for verdict in fields["verdicts"]] != names:
-            note("its verdicts are not about the claims of its code")
+            note("the verdicts are not about the claims of the archived code")
         for kind, results in (
             ("planted", [item["mutant"] for item in faults["planted"]]),
             ("generated", [[item["fault"], item["admissible"]] for item in faults["generated"]]),
@@ -237,14 +237,14 @@ class _ClaimTasks:
         ):
             if results != statements[kind]:
                 subject = kind if kind == "errata" else f"{kind} faults"
-                note(f"its {subject} are not those that its code gives")
+                note(f"the {subject} are not those that the archived code gives")
 
     def take_plans(self, stored_runs: Sequence[StoredRun], answer: Sequence[Any]) -> None:
         """Record runs that the archive lacks, and runs in it that its claims do not plan."""
         plans = [PlannedRun.from_json(plan) for plan in answer]
         _note_missing_runs(self.check, stored_runs, plans)
         if len(plans) < len(stored_runs):
-            self.check.outcome.add_deviation("it has runs that its claims do not plan")
+            self.check.outcome.add_deviation("the archive has runs that its claims do not plan")
 
     def take_counterexample(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         """Compare a recomputed counterexample with the archived one; record the result."""

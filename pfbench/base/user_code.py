@@ -74,7 +74,7 @@ def load_user_object(name: str) -> Any:
         raise InputError(f"the module of {name} is refused: {words}") from error
     except (Exception, SystemExit) as error:
         words = f"{type(error).__name__}: {add_location(error, locate_error(error))}"
-        raise InputError(f"the module of {name} fails with {words}") from error
+        raise InputError(f"the import of {name} raised {words}") from error
     if not hasattr(result, attribute):
         public = [var for var in vars(result) if not var.startswith("_")]
         if not public:
@@ -212,7 +212,7 @@ def blame_user_code(subject: str, remedy: str = "") -> Iterator[None]:
         raise
     except Exception as error:
         words = f"{type(error).__name__}: {add_location(error, locate_error(error), remedy)}"
-        raise InputError(f"{subject} fails with {words}") from error
+        raise InputError(f"{subject} raised {words}") from error
 
 
 def _check_arguments(

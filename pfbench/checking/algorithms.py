@@ -140,13 +140,13 @@ def _check_declarations(algorithm: Any) -> str:
     if isinstance(algorithm.requires, str):
         raise CheckFailed(
             "`requires` must be a set of names",
-            f"it is the string {algorithm.requires!r}: write frozenset({{{algorithm.requires!r}}})",
+            f"the string {algorithm.requires!r}: write frozenset({{{algorithm.requires!r}}})",
         )
     unknown = set(algorithm.requires) - set(ORACLES) - set(PROBLEM_ORACLES)
     if unknown:
         raise CheckFailed(
             f"`requires` may contain only set, norm, smooth and oracles ({', '.join(ORACLES)})",
-            f"it contains {', '.join(sorted(unknown))}",
+            f"`requires` contains {', '.join(sorted(unknown))}",
         )
     output = algorithm.output
     if inspect.isclass(algorithm) and isinstance(output, property):
@@ -164,9 +164,7 @@ def _check_declarations(algorithm: Any) -> str:
 def _check_construction(algorithm: Any) -> str:
     defaults = make_with_defaults(with_default_parameters, algorithm)
     arguments = {k: v for k, v in get_parameters(defaults).items() if v is not None}
-    return (
-        ", ".join(f"{name}={value}" for name, value in arguments.items()) or "it has no parameters"
-    )
+    return ", ".join(f"{name}={value}" for name, value in arguments.items()) or "no parameters"
 
 
 class AlgorithmChecks(RunRecords):
@@ -178,14 +176,14 @@ class AlgorithmChecks(RunRecords):
             on = resolve_run(self.problem, self.algorithm)
             on.check_requirements(self.problem.open(np.random.default_rng(0)))
         except RefusedError as error:
-            raise CheckFailed("the problem must offer what `requires` names", str(error)) from error
+            raise CheckFailed("the problem must offer all of `requires`", str(error)) from error
         size = "a sampler" if self.problem.n is None else f"n = {self.problem.n}"
         return f"{self.problem.name}, {size}, points of shape {self.problem.shape}"
 
     def check_run(self) -> str:
         """Check that the algorithm runs and yields at least one state."""
         if not self.seed_zero_run.states:
-            raise CheckFailed("the method must yield a state for each iteration", "it yields none")
+            raise CheckFailed("the method must yield a state for each iteration", "no state")
         return f"{len(self.seed_zero_run.states)} iterations: {format_counts(self.seed_zero_run.total)}"  # noqa: E501
 
     def check_feasibility(self) -> str:
@@ -222,10 +220,10 @@ class AlgorithmChecks(RunRecords):
         extra = tally.calls - allowed
         if extra:
             raise CheckFailed(
-                f"the method may query only what `requires` names ({', '.join(sorted(allowed))})",
-                f"it also queries {', '.join(sorted(extra))}: add this to `requires`",
+                f"the method may query only `requires` ({', '.join(sorted(allowed))})",
+                f"the method also queries {', '.join(sorted(extra))}: add this to `requires`",
             )
-        return f"it queried {', '.join(sorted(tally.calls))}"
+        return f"the method queried {', '.join(sorted(tally.calls))}"
 
     def check_all_computations_counted(self) -> str:
         """Check that all evaluations of the problem go through the counting oracles."""
@@ -253,9 +251,9 @@ class AlgorithmChecks(RunRecords):
         if self.seed_zero_run.has_same_iterates(other):
             raise CheckFailed(
                 "the iterates must change if the oracles answer for -f in place of f",
-                "they are identical: the method's steps do not depend on the oracles",
+                "the iterates are identical: the method's steps do not depend on the oracles",
             )
-        return "its iterates differ if the oracles answer for -f"
+        return "the iterates differ if the oracles answer for -f"
 
     def check_reproducibility(self) -> str:
         """Check that runs with equal seeds have equal iterates.
@@ -267,7 +265,7 @@ class AlgorithmChecks(RunRecords):
         if not first.has_same_iterates(self.record_run()):
             raise CheckFailed(
                 "two runs with the same seed must have equal iterates",
-                "they differ: draw from `rng` alone, and keep nothing from run to run",
+                "the iterates differ: draw from `rng` alone, and keep nothing from run to run",
             )
         records = [self.record_run(seed=seed) for seed in (1, 2, 3)]
         same = all(first.has_same_iterates(other) for other in records)
@@ -298,7 +296,7 @@ class AlgorithmChecks(RunRecords):
         if plain.status == Status.ERROR:
             raise CheckFailed("a run must end without an error", plain.stop_reason)
         if plain.counts != traced.counts or not points_identical(plain.x, traced.x):
-            raise CheckFailed("a trace must not change the run", "it does", {"x": plain.x})
+            raise CheckFailed("a trace must not change the run", "the run differs", {"x": plain.x})
         return f"{plain.iterations} iterations: {format_counts(plain.counts)}"
 
     def check_budget_stop(self) -> str:
@@ -315,24 +313,24 @@ class AlgorithmChecks(RunRecords):
                     any(getattr(counts, name) > limit for counts in run.counts)
                     or not run.exhausted_budget
                 ):
-                    raise CheckFailed("a run must end with its budget", "it goes on", point)
+                    raise CheckFailed("a run must end with its budget", "the run goes on", point)
                 if len(run.states) > sum(
                     getattr(counts, name) <= limit for counts in self.seed_zero_run.counts
                 ):
                     raise CheckFailed(
                         "the method must yield no state after the budget refuses a call",
-                        "it catches BudgetExhausted and goes on: do not catch it",
+                        "the method catches BudgetExhausted and goes on: do not catch it",
                         point,
                     )
                 if not self.seed_zero_run.has_same_iterates(run, len(run.states)):
                     raise CheckFailed(
                         "up to its end, a run must be the same with and without a budget",
-                        "they differ: an algorithm must not read its budget",
+                        "the runs differ: an algorithm must not read its budget",
                         point,
                     )
             if spent:
                 uppers.append(name.upper())
-        return f"budgets of {', '.join(uppers)}" if uppers else "it makes no call"
+        return f"budgets of {', '.join(uppers)}" if uppers else "the method makes no call"
 
     def check_start_unchanged(self) -> str:
         """Check that the algorithm does not change the array of its start point in place."""
@@ -341,7 +339,7 @@ class AlgorithmChecks(RunRecords):
             x0 = x0 + 0.1  # not 0, which some faults would leave as it is
         before = gradient_entries(x0).copy()
         if not isinstance(x0, np.ndarray):
-            raise CheckSkipped("its points are not arrays, so no method can change them in place")
+            raise CheckSkipped("the points are not arrays, so no method can change them in place")
 
         def begin(ask: Any, x: Any, rng: Any) -> Any:
             return self.algorithm.run(ask, x0, rng)
@@ -351,7 +349,7 @@ class AlgorithmChecks(RunRecords):
         if not np.array_equal(gradient_entries(x0), before):
             raise CheckFailed(
                 "the method must not change its start point",
-                "it changes its start point in place: move a copy with combine",
+                "the method changes its start point in place: move a copy with combine",
                 {"start": before},
             )
         return "unchanged"

@@ -147,7 +147,7 @@ class ComponentChecks(ProblemChecks):
             statement = "batch(S, x) must be the mean over S with multiplicity"
             check_equal(statement, problem.batch(S, keep(x)), mean, point, points)
             if not np.array_equal(S, before):
-                raise CheckFailed("batch must not change S", "it changes S", point, points)
+                raise CheckFailed("batch must not change S", "batch changes S", point, points)
             if "difference" not in problem.lacks:
                 other = problem.batch(S, keep(y))
                 check_equal(
@@ -158,7 +158,7 @@ class ComponentChecks(ProblemChecks):
                     locate_methods(problem, "difference", "batch"),
                     norm(mean) + norm(other),
                 )
-        return "they are means over S with multiplicity"
+        return "the answers are means over S with multiplicity"
 
     def check_samples_match_indices(self) -> str:
         """Check that `batch` and `difference` treat a `Sample` like its array of indices."""
@@ -190,7 +190,7 @@ class ComponentChecks(ProblemChecks):
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "table")
         if n > 5000:
-            raise CheckSkipped(f"filling a table twice takes too long with n = {n}")
+            raise CheckSkipped(f"filling a gradient table takes too long: n = {n}, above 5000")
         x = space.random_member()
         y = space.sample_near(x)
         table = problem.table(keep(x))
@@ -220,7 +220,7 @@ class ComponentChecks(ProblemChecks):
         check_equal(
             "difference(S, y) must be 0 after replace(S, y)", after, 0.0 * new, point, points, size
         )
-        return "its entries, differences and replacements are right"
+        return "the table's entries, differences and replacements are right"
 
 
 def check_equal(

@@ -220,7 +220,7 @@ class EstimatorChecks:
             before = gradient_entries(x).copy()
             g = estimate(x)
             if not np.array_equal(before, gradient_entries(x)):
-                raise CheckFailed("x must not change", f"it does at step {t}", {"x": self.path[t]})
+                raise CheckFailed("x must not change", f"changed at step {t}", {"x": self.path[t]})
             if last is not None and not np.array_equal(last[0], last[1]):
                 raise CheckFailed(
                     "the next call must not change a returned estimate",

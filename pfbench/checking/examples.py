@@ -56,11 +56,11 @@ def convert_point_errors(verb: str) -> Iterator[None]:
     except StalePoint as error:
         raise CheckFailed(
             "code must call keep(x) on each point that it still reads after the next step",
-            "it reads a factored matrix that is no longer valid",
+            "the code reads a factored matrix that is no longer valid",
         ) from error
     except Exception as error:
         raise CheckSkipped(
-            f"it cannot {verb} factored matrices ({type(error).__name__})"
+            f"the code cannot {verb} factored matrices ({type(error).__name__})"
         ) from error
 
 

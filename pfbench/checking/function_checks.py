@@ -52,12 +52,12 @@ class FunctionChecks(ProblemChecks):
         points = locate_methods(problem, "start") + locate_methods(problem.set, "start")
         if not problem.set.contains(x):
             points += locate_methods(problem.set, "contains")
-            raise CheckFailed("the start must be in the set", "it is not", {"start": x}, points)
+            raise CheckFailed("the start must be in the set", "it is outside", {"start": x}, points)
         if not isinstance(x, np.ndarray):
             return "in the set"
         copy = x.copy()
         if not np.array_equal(x, start):
-            raise CheckFailed("all starts must be equal", "they differ", {"start": x}, points)
+            raise CheckFailed("all starts must be equal", "two starts differ", {"start": x}, points)
         x += 1.0
         if not np.array_equal(problem.start(), copy):
             raise CheckFailed(
@@ -81,7 +81,7 @@ class FunctionChecks(ProblemChecks):
             verb = "gradient" if self._changes(problem.gradient) else "value"
             raise CheckFailed(
                 f"{verb}(x) must not change x",
-                "it changes x in place",
+                f"{verb} changes x in place",
                 {"x": space.start()},
                 locate_methods(problem, verb),
             )

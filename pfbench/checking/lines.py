@@ -155,7 +155,7 @@ class PointSampler:
         return self.problem.start()
 
     def random_member(self) -> Point:
-        """Return a random point of the set: a mixture of its start and vertices.
+        """Return a random point of the set: a convex combination of its start and vertices.
 
         If the set is unbounded, the point is normally distributed around the start.
         """

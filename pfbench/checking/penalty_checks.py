@@ -56,7 +56,7 @@ class PenaltyChecks:
                     f"h(x) must be finite and at least {format_brief(lower)}", f"{h}", {"x": x}
                 )
             if not np.array_equal(before, x):
-                raise CheckFailed("value(x) must not change x", "it changes x", {"x": before})
+                raise CheckFailed("value(x) must not change x", "value changes x", {"x": before})
         return f"finite, at least {format_brief(lower)}"
 
     def check_convexity(self) -> str:
@@ -126,9 +126,9 @@ class PenaltyChecks:
             before = y.copy()
             p = self.penalty.prox(y, t)
             if not np.array_equal(before, y):
-                raise CheckFailed("prox must not change y", "it changes y", {"y": before, "t": t})
+                raise CheckFailed("prox must not change y", "prox changes y", {"y": before, "t": t})
             if np.shares_memory(p, y):
-                raise CheckFailed("prox must return a new array", "it is y", {"y": y, "t": t})
+                raise CheckFailed("prox must return a new array", "prox(y) is y", {"y": y, "t": t})
             if t == 0.0 and not norm(p - y) <= _RELATIVE * norm(y):
                 raise CheckFailed("prox(y, 0) must be y", format_brief(p), {"y": y})
         return "y stays unchanged; prox(y, 0) = y"

@@ -87,13 +87,13 @@ def _check_members(problem: Problem, space: PointSampler) -> str:
         x = space.random_member()
         if not problem.set.contains(x):
             raise CheckFailed(
-                "mixtures of the start and vertices must be in the set",
-                "one mixture is outside",
+                "convex combinations of start and vertices must be in the set",
+                "contains is False for one of them",
                 {"x": x},
                 locate_methods(problem, "lo", "start")
                 + locate_methods(problem.set, "lo", "contains"),
             )
-    return "20 mixtures of the start and vertices are in the set"
+    return "20 convex combinations of start and vertices are in the set"
 
 
 def _check_declarations(problem: Problem, search: ConstantSearch) -> str:
@@ -125,7 +125,7 @@ def _check_proximal_map(problem: Any, space: PointSampler) -> str:
     if problem.unconstrained:
         raise CheckSkipped("the problem has neither a set nor a penalty")
     if not space.dense:
-        raise CheckSkipped("its points are not arrays")
+        raise CheckSkipped("the problem's points are not arrays")
     h = problem.penalty
     for lam in (0.01, 1.0, 1.0):
         x, g = space.random_member(), space.random_gradient()

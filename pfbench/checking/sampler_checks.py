@@ -31,7 +31,7 @@ class SamplerChecks(ProblemChecks):
         first, second = (self._batch_gradient(seed, x) for seed in (3, 3))
         if not np.array_equal(first, second):
             raise CheckFailed(
-                "equal seeds must give equal batch gradients", "they differ", {"x": x}, points
+                "equal seeds must give equal batch gradients", "two differ", {"x": x}, points
             )
         return "equal seeds give equal draws"
 

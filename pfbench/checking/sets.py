@@ -1,7 +1,7 @@
 """Checks of a feasible set: linear minimisation, projection, membership and diameter.
 
 The method `contains` defines the set. Known points of the set are the vertices that `lo` and
-`random_vertex` return (all vertices, if they are few) and their mixtures. Every answer of the set
+`random_vertex` return (all vertices, if few) and their convex combinations. Every answer of the set
 is checked against every known point. It is also checked against points beyond the known vertices
 that `contains` accepts.
 """
@@ -113,7 +113,7 @@ class SetChecks(SetSampler):
             if not self.contains(v):
                 raise CheckFailed(
                     "lo(g) must be in the set",
-                    f"it is {format_brief(v)}, for which contains is False",
+                    f"lo(g) is {format_brief(v)}, for which contains is False",
                     {"g": g},
                     locate_methods(self.body, "lo", "contains"),
                 )
@@ -221,7 +221,7 @@ class SetChecks(SetSampler):
             if self.contains(y):
                 raise CheckFailed(
                     f"{statement} must be a vertex, which lies between no two points of the set",
-                    f"it is {format_brief(v)}, which lies between w and y",
+                    f"the point is {format_brief(v)}, which lies between w and y",
                     {**arguments, "w": w, "y": y},
                     locate_methods(self.body, verb, "contains"),
                 )
@@ -235,7 +235,7 @@ class SetChecks(SetSampler):
             copy = g.copy()
             recomputed = as_dense_array(self.body.lo(copy))
             if not np.array_equal(copy, g):
-                raise CheckFailed("lo must not change g", "it changes g in place", {"g": g})
+                raise CheckFailed("lo must not change g", "lo changes g in place", {"g": g})
             if not np.array_equal(recomputed, v):
                 raise CheckFailed(
                     "lo(g) must return the same vertex in each call",
@@ -272,12 +272,12 @@ class SetChecks(SetSampler):
         return f"contains the least <g, x> for {len(self.answers)} directions g"
 
     def check_membership(self) -> str:
-        """Check that `contains` accepts mixtures of known points, but not outer or NaN points."""
+        """Check that `contains` accepts convex combinations of members, and rejects outsiders."""
         for _ in TimeLimit(SECONDS).rounds(60):
             x = self.random_member()
             if not self.contains(x):
                 raise CheckFailed(
-                    "mixtures of points of the set must be in it", "contains is False", {"x": x}
+                    "convex combinations of members must be members", "contains is False", {"x": x}
                 )
         for _, v in self.answers[:60]:
             away = v - self.centre
@@ -298,7 +298,7 @@ class SetChecks(SetSampler):
         far = self.centre + 1e3 * self.diameter_or_one
         if self.contains(far):
             raise CheckFailed("far points must be outside", "contains(x) is True", {"x": far})
-        return "mixtures are in the set; points beyond vertices, or not finite, are not"
+        return "convex combinations are in the set; points beyond vertices, or not finite, are not"
 
     def check_random_vertices(self) -> str:
         """Check that random vertices differ, and that none lies between two points of the set.
@@ -306,7 +306,7 @@ class SetChecks(SetSampler):
         Also check that equal seeds give equal vertices.
         """
         if not hasattr(self.body, "random_vertex"):
-            raise CheckSkipped("it has no method random_vertex")
+            raise CheckSkipped("the set has no method random_vertex")
         rng = np.random.default_rng(3)
         vertices = [self.draw_vertex(rng) for _ in TimeLimit(SECONDS).rounds(30)]
         for v in vertices:
@@ -317,7 +317,7 @@ class SetChecks(SetSampler):
         rng = np.random.default_rng(3)
         recomputed = [self.draw_vertex(rng) for _ in vertices]
         if not np.array_equal(recomputed, vertices):
-            raise CheckFailed("equal seeds must give equal vertices", "they differ")
+            raise CheckFailed("equal seeds must give equal vertices", "the vertices differ")
         if (
             len(self.member_rows) > 2
             and len(vertices) > 5
@@ -394,7 +394,7 @@ class SetChecks(SetSampler):
             except Exception as error:
                 raise CheckSkipped(f"the set has no projection: {error}") from error
             raise CheckFailed(
-                "project must raise, as has_projection is False", "it returns a point"
+                "project must raise, as has_projection is False", "project returns a point"
             )
         looked = 0
         points = list(self._projection_inputs())
@@ -403,11 +403,11 @@ class SetChecks(SetSampler):
             before, p = y.copy(), body.project(y)
             point = {"y": before, "project(y)": p}
             if not np.array_equal(before, y):
-                raise CheckFailed("project must not change y", "it changes y in place", point)
+                raise CheckFailed("project must not change y", "project changes y in place", point)
             if p.shape != self.shape or not self.contains(p, 1e-7):
                 raise CheckFailed(
                     "project(y) must be in the set",
-                    "it is outside",
+                    "contains(project(y)) is False",
                     point,
                     locate_methods(body, "project", "contains"),
                 )

@@ -169,7 +169,7 @@ def refuse_uncounted_calls(
         (requested, line), times = next(iter(detector.uncounted_calls.items()))
         raise CheckFailed(
             "every oracle call must go through `ask`, which counts it",
-            f"it calls {requested} directly, {times} times: use `ask` instead",
+            f"the code calls {requested} directly, {times} times: use `ask` instead",
             {},
             (line,),
         )
@@ -177,7 +177,7 @@ def refuse_uncounted_calls(
         name, line = next(iter(accessed_privates.items()))
         raise CheckFailed(
             "the code may use only n, D and the oracles of `ask`, and no private attribute",
-            f"it reads ask.{name}",
+            f"the code reads ask.{name}",
             {},
             (line,),
         )

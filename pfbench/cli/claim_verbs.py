@@ -147,7 +147,7 @@ def compute_worst_cases(
     table: Path | None = options.TABLE,
     as_json: Path | None = options.JSON_FILE,
 ) -> None:
-    """Compute worst cases of a few steps.
+    """Compute the worst cases of methods over a class of functions, for a few steps.
 
     Methods and bounds are checked against these worst cases.
     """

@@ -78,7 +78,10 @@ def curvature(z: float, sigma: float) -> float:
 def step_and_write_gradient_rows(
     first: int, last: int, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """Apply the step of `x` to x.values; write ``scale * psi'`` of the new residuals to g."""
+    """Apply the pending step of `x` to x.values, and write slopes of the new residuals to g.
+
+    The rows are `first` to `last`; the slopes are ``scale * psi'`` of the residuals.
+    """
     indptr, indices, targets, sigma = entries
     inverse = 1.0 / sigma
     i = first
@@ -109,7 +112,7 @@ def step_and_write_gradient_parallel(
 def write_slope_rows(
     first: int, last: int, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """Write ``scale * psi'`` of the residuals to g, without applying the step of `x`."""
+    """Write ``scale * psi'`` of the residuals of rows `first` to `last` to g; keep `x` as is."""
     indptr, indices, targets, sigma = entries
     inverse = 1.0 / sigma
     i = first

@@ -263,7 +263,10 @@ class FactoredMatrix:
             trail.limit = max(trail.limit, 2 * trail.atoms.atom_count)
 
     def atoms_and_weights(self) -> tuple[Atoms, Floats]:
-        """Return the shared list of atoms, and this point's weights for its first entries."""
+        """Return the list of atoms that a sequence's points share, and this point's weights.
+
+        Weight k belongs to atom k; later atoms have no weight in this point.
+        """
         trail = self._trail
         if self._token is trail.current:
             return trail.atoms, trail.weights

@@ -345,7 +345,7 @@ class ZeroChainFamily(ProblemFamily):
         if self.epsilon is None:
             for name, value in (("smoothness", smoothness), ("delta", self.delta)):
                 if value is not None:
-                    raise InputError(f"{name} scales the chain for an accuracy: give epsilon too.")
+                    raise InputError(f"{name} needs the accuracy epsilon: give epsilon too.")
             T = 50 if self.horizon is None else self.horizon
             mu = 1.0
         else:

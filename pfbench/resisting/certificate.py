@@ -177,7 +177,7 @@ def certify(
     if first.counts() != ledger:
         findings.append(_describe_uncounted(first.counts(), ledger))
     if first.digest() != second.digest():
-        findings.append("it is not deterministic: a second run with another random stream differs.")
+        findings.append("the algorithm is random: a second run with another random stream differs.")
     return build_outcome(contestant, fixed, transcript, ledger, seed, findings)
 
 
@@ -187,7 +187,7 @@ def _describe_uncounted(measured: Counts, ledger: Counts) -> str:
         for name, count in measured.as_dict().items()
         if count != ledger.as_dict()[name]
     )
-    return f"it makes uncounted queries: the oracle answered {differing}."
+    return f"the algorithm makes uncounted queries: the oracle answered {differing}."
 
 
 def build_outcome(
@@ -214,7 +214,7 @@ def build_outcome(
     lower = answers.minimum(T, counted) / D
     if lower < GAP:
         calls = {"lo": "LO calls", "gradient": "gradient queries"}[counted]
-        refusals.append(f"its gap falls to {lower:.3g} D, below {GAP} D, before {T} {calls}.")
+        refusals.append(f"the gap falls to {lower:.3g} D, below {GAP} D, before {T} {calls}.")
     certificate = Certificate(
         algorithm=contestant.selector,
         horizon=T,
@@ -262,11 +262,11 @@ def _certification_obstacles(
 
 def _describe_span_violation(queries: replay.ReplayBackend) -> str:
     if queries.counts().po:
-        why = "it projects, so its points are not determined by LO outputs"
+        why = "the algorithm projects, so its points are not determined by LO outputs"
     elif not queries.distance <= replay.TOLERANCE:
         why = (
-            f"it leaves the span of start and LO outputs by {queries.distance:.2g} of a point's "
-            "norm"
+            f"the algorithm leaves the span of start and LO outputs by "
+            f"{queries.distance:.2g} of a point's norm"
         )
     else:
         return ""

@@ -150,7 +150,7 @@ class QuerySpan:
 
 
 def ball_gap(norm_sq: float, y: Floats, slopes: Floats, radius: float) -> float:
-    """Return the Frank-Wolfe gap <g, x> + radius |g| on a ball, for g = x/5 + V h.
+    """Return the Frank-Wolfe gap <g, x> + radius |g| at a point x of a ball, for the gradient g.
 
     The gradient is g = x/5 + V h, where V has orthonormal columns. `norm_sq` is |x|^2, `y` is V'x,
     and `slopes` is h.

@@ -161,7 +161,7 @@ def _orthogonal(rng: Any, k: int) -> Floats:
 
 def _reverse_layers(make: Stepper, rng: Any) -> tuple[Stepper, _ProblemMap]:
     if len(make.shapes) < 2:
-        raise InputError("group='order of layers' needs two layers or more: shape=[(4,), (4,)].")
+        raise InputError("group='order of layers' needs two layers: give shape=[(4,), (4,)].")
 
     def turn(layers: Layers) -> Layers:
         return layers[::-1]

@@ -87,7 +87,7 @@ def fit_rate(
         cell = cells.setdefault(run.seed, {})
         if total_calls in cell:
             raise InputError(
-                f"two runs have seed {run.seed} and x = {total_calls:g}: remove one of them."
+                f"two runs have seed {run.seed} and the value {total_calls:g} of x: remove one."
             )
         cell[total_calls] = _total_calls(run, count)
     values = sorted({position for results in cells.values() for position in results})

@@ -62,7 +62,7 @@ _NO_FORMULA = {
     "certificate": "a transcript has no bound",
     "law": "the law is compared with an exact computation",
     "computed": "the worst case is computed for the whole class",
-    "separation": "it compares numbers of calls",
+    "separation": "the claim compares numbers of calls",
 }
 
 Case = Callable[[Scaling], tuple[Any, Any]]
@@ -87,7 +87,7 @@ def check_claim(claim: Claim) -> Homogeneity:
         text = "; ".join(dict.fromkeys(names or [name for name, _ in results]))
         return reported(homogeneous=not names, description=text)
     return reported(
-        homogeneous=None, description=_NO_FORMULA.get(claim.kind, "it states no formula")
+        homogeneous=None, description=_NO_FORMULA.get(claim.kind, "the claim states no formula")
     )
 
 
@@ -153,7 +153,7 @@ def _compute_printed_schedule(
     unit: Unit,
     scaling: Scaling,
 ) -> Mapping[str, Any]:
-    """Return the published parameters for a request that is converted to other units."""
+    """Return the published parameters for a request that `scaling` converts to other units."""
     products = {
         name: value * scaling.factor(_parameter_unit(method, name)) if is_float(value) else value
         for name, value in request.parameters.items()

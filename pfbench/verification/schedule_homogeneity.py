@@ -119,7 +119,7 @@ def check_schedule(method: Any) -> Homogeneity | None:
         if departures is None:
             return reported(
                 homogeneous=None,
-                description="it raises for usual constants, or returns no parameters",
+                description="the schedule raises for usual constants, or returns no parameters",
             )
         if not (departures.real or departures.integers):
             words = "; ".join([f"epsilon is {ACCURACIES[unit]}", *dict.fromkeys(departures.rounds)])
@@ -222,7 +222,7 @@ def _schedule_departures(method: Any, unit: Unit) -> UnitDepartures | None:
         try:
             departures = find_departures(created)
         except Exception as error:
-            departures = UnitDepartures(integers=[f"it raises in other units ({error})"])
+            departures = UnitDepartures(integers=[f"the schedule raises in other units ({error})"])
         every_one.append(departures)
     return UnitDepartures.merge(every_one) if every_one else None
 

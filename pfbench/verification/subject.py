@@ -214,7 +214,7 @@ def instantiate_with_accepted_parameters(
     for name in needed:
         if name in requested and name not in existing:
             raise SubjectLacksParameter(
-                f"it has no parameter {name}, which the claim sets to {requested[name]}"
+                f"the method has no parameter {name}, which the claim sets to {requested[name]}"
             )
     values = {name: value for name, value in requested.items() if name in existing}
     created: Any = algorithm
@@ -296,7 +296,7 @@ def make_scheduled(
     for name in overrides:
         if name not in select_accepted(algorithm, (*overrides,)):
             raise SubjectLacksParameter(
-                f"it has no parameter {name}, which the claim sets to {overrides[name]}"
+                f"the method has no parameter {name}, which the claim sets to {overrides[name]}"
             )
     try:
         created: Algorithm = theory(epsilon, constants, **overrides)

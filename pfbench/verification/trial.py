@@ -133,7 +133,7 @@ class Trial:
             usual = getattr(own, name)
             if requested.get(name, usual) != usual and not select_accepted(self.algorithm, (name,)):
                 raise SubjectLacksParameter(
-                    f"it has no parameter {name}, which the claim sets to {requested[name]}"
+                    f"the method has no parameter {name}, which the claim sets to {requested[name]}"
                 )
         return instantiate_with_accepted_parameters(
             self.algorithm, self.parameters_of_claim_algorithm, **requested
@@ -285,7 +285,7 @@ class Trial:
                 except (NotEnumerable, ClaimBroken):
                     raise
                 except Exception as error:
-                    words = f"it raised {type(error).__name__}: {error}"
+                    words = f"the run raised {type(error).__name__}: {error}"
                     if isinstance(stream, EnumerableGenerator):
                         raise NotEnumerable(words) from error
                     raise _error_type_of_failed_run(problem, True)(words) from error
@@ -293,7 +293,7 @@ class Trial:
                     raise MethodFailed(f"the method yields a {type(state).__name__}, not a State")
                 if not form.is_point(state.x):
                     raise MethodFailed(
-                        f"it yields {form.describe(state.x)}, but points are {form.points_text}"
+                        f"the method yields {form.describe(state.x)}, not {form.points_text}"
                     )
                 _check_counts(ledger.counts_array, recorder)
                 _check_point(problem, state.x)
@@ -392,7 +392,7 @@ def _oracles_class(algorithm: Algorithm) -> type[Oracles]:
     try:
         return oracle_class(algorithm)
     except Exception as error:  # it may compute them of its parameters
-        raise MethodFailed(f"it raised {format_error_with_notes(error)}") from error
+        raise MethodFailed(f"the method raised {format_error_with_notes(error)}") from error
 
 
 def _copy_state(state: State) -> State:

@@ -117,7 +117,7 @@ BAD = {
     "outside": ({"start": np.ones(4)}, "outside the set of lmo"),
     "vertex": ({"lmo": lambda g: g[:2]}, "returns an array of shape"),
     "jac": ({"jac": lambda x: x[:2]}, "gradient at the start must have shape"),
-    "fun": ({"fun": lambda x: 1 / 0}, "fun fails with ZeroDivisionError"),
+    "fun": ({"fun": lambda x: 1 / 0}, "fun raised ZeroDivisionError"),
     "matrix": ({"lmo": None, "start": np.zeros((2, 2))}, "flatten it"),
 }
 

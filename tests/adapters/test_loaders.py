@@ -161,7 +161,7 @@ def iterable(torch):
         (lambda torch: {"data": iter(items(torch))}, "no index"),
         (lambda torch: {"data": []}, "the data set is empty"),
         (lambda torch: {"data": torch.zeros(5, 3)}, r"must be a pair \(input, target\)"),
-        (lambda torch: {"data": [(1, 2), (3,)]}, "the data set, the module or the loss fails"),
+        (lambda torch: {"data": [(1, 2), (3,)]}, "the data set, the module or the loss raised"),
         (lambda torch: {"replacement": False}, "replacement=False must be True"),
         (lambda torch: {"layers": [torch.nn.BatchNorm1d(3)]}, "batch normalisation: call module"),
         (

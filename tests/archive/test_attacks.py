@@ -135,7 +135,7 @@ def test_a_list_of_millions_of_files_is_not_read(tmp_path, monkeypatch):
     end = b"PK\x05\x06" + struct.pack("<4H2LH", 0, 0, 65535, 65535, size, 0, 0)
     (tmp_path / "long.zip").write_bytes(bytes(size) + end)
     monkeypatch.setattr(zipfile, "ZipFile", None)
-    with pytest.raises(InputError, match="its list of files has"):
+    with pytest.raises(InputError, match="list of files has"):
         open_archive(tmp_path / "long.zip")
 
 

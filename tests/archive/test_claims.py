@@ -112,11 +112,11 @@ def statement(about):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (no_planted, "its planted faults are not those"),
-        (fewer_generated, "its generated faults are not those"),
-        (covered, "its generated faults are not those"),
-        (an_erratum, "its errata are not those"),
-        (other_verdicts, "its verdicts are not about the claims"),
+        (no_planted, "the planted faults are not those"),
+        (fewer_generated, "the generated faults are not those"),
+        (covered, "the generated faults are not those"),
+        (an_erratum, "the errata are not those"),
+        (other_verdicts, "the verdicts are not about the claims"),
         (statement, "Delta/t in the archive"),
     ],
 )

@@ -224,7 +224,7 @@ def test_a_suite_of_pfbench_is_the_one_that_is_here(home, tmp_path, checked):
     other = tmp_path / "other.toml"
     other.write_text(SUITE + "# another")
     off = checked(home / "steps.zip", other).deviations
-    assert off == ["it has a suite suite other than that of pfbench"]
+    assert off == ["the archive has a suite suite other than that of pfbench"]
 
 
 def test_runs_of_another_law_are_seen_by_new_seeds_alone():

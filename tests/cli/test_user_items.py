@@ -183,11 +183,11 @@ def test_a_penalty_of_somebodys_own(pfbench):
     [
         ("set=plugged_for_tests.py:Diamnd", "did you mean 'Diamond'"),
         ("set=plugged_for_tests.py:Diamond,radios=1", "did you mean 'radius'"),
-        ("set=plugged_for_tests.py:Diamond,radius=-1", "fails with ValueError: Diamond(d=4"),
+        ("set=plugged_for_tests.py:Diamond,radius=-1", "raised ValueError: Diamond(d=4"),
         ("set=plugged_for_tests.py:Square", "derives from pfbench.sets.body.ConvexBody"),
         ("set=plugged_for_tests.py:Plain", "must be a dataclass"),
         ("set=plugged_for_tests.py:Half", "it lacks lo"),
-        ("set=broken_for_tests.py:Ball", "fails with ZeroDivisionError"),
+        ("set=broken_for_tests.py:Ball", "raised ZeroDivisionError"),
         ("penalty=plugged_for_tests.py:Diamond", "derives from pfbench.sets.penalties.NormPenalty"),
     ],
 )

@@ -29,5 +29,5 @@ def test_ratings_that_are_all_equal_are_refused_as_such(ratings):
 
 
 def test_a_line_with_too_few_columns_is_refused(ratings):
-    with pytest.raises(pf.PfbenchError, match="its first line lacks user, item or rating"):
+    with pytest.raises(pf.PfbenchError, match="the first line lacks user, item or rating"):
         ratings("1\t2")

@@ -128,7 +128,7 @@ def test_projected_gradient_is_certified_for_gradient_queries_alone():
     assert found.certified
     assert found.certified_for == "gradient"
     assert len(found.findings) == 1
-    assert "it projects" in found.findings[0]
+    assert "the algorithm projects" in found.findings[0]
     assert found.counts.po == 12
 
 
@@ -166,10 +166,10 @@ def test_a_method_that_stops_early_is_certified_for_what_it_did():
 
 CHEATS = {
     Peeks: "check (ii) fails",
-    Draws: "it is not deterministic",
-    DrawsElsewhere: "it is not deterministic",
-    PastTheLedger: "it makes uncounted queries: the oracle answered 20 fo instead of 10, "
-    "20 sfo instead of 10",
+    Draws: "the algorithm is random",
+    DrawsElsewhere: "the algorithm is random",
+    PastTheLedger: "the algorithm makes uncounted queries: the oracle answered "
+    "20 fo instead of 10, 20 sfo instead of 10",
 }
 
 
@@ -187,7 +187,7 @@ def test_one_that_leaves_the_span_keeps_the_floor_for_gradient_queries():
     found = own(Leaves(), 20).certificate
     assert found.certified_for == "gradient"
     (finding,) = found.findings
-    assert finding.startswith("it leaves the span of start and LO outputs")
+    assert finding.startswith("the algorithm leaves the span of start and LO outputs")
     assert found.span_max_relative_distance > 1e-9
 
 
@@ -237,7 +237,7 @@ def test_an_algorithm_that_fails_is_told():
 
     with pytest.raises(InputError) as error:
         own(Fails())
-    assert_one_sentence(error, "own fails with KeyError")
+    assert_one_sentence(error, "own raised KeyError")
 
 
 # --- the two checks find what is wrong ------------------------------------------------------------
@@ -360,7 +360,7 @@ def test_a_gap_below_the_floor_is_not_certified():
     ).certificate
     assert not certificate.certified
     assert certificate.min_gap_over_diameter < 0.04
-    assert any("its gap falls to" in finding for finding in certificate.findings)
+    assert any("the gap falls to" in finding for finding in certificate.findings)
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -174,11 +174,11 @@ def test_an_error_is_the_methods_fault_only_where_no_instrument_can_have_caused_
         yield pf.State(x)
         raise ValueError("no")
 
-    with pytest.raises(ClaimBroken, match="it raised ValueError: no"):
+    with pytest.raises(ClaimBroken, match="the run raised ValueError: no"):
         followed(raises)
-    with pytest.raises(NotEnumerable, match="it raised ValueError: no"):
+    with pytest.raises(NotEnumerable, match="the run raised ValueError: no"):
         followed(raises, rng=IndexReplayGenerator([], 8))
-    with pytest.raises(UnsupportedPoints, match="it raised ValueError: no"):
+    with pytest.raises(UnsupportedPoints, match="the run raised ValueError: no"):
         followed(raises, problem=recovery(4, 4))
     with pytest.raises(ClaimBroken, match="yields a tuple"):
         followed(lambda ask, x, rng: iter([(x, x)]))
@@ -263,5 +263,5 @@ def test_a_method_that_raises_where_it_says_what_it_asks_is_caught():
     claim = CLAIMS["methods-count-sfw"]
     found = judge(claim, Subject(Silent))
     assert found.catches_fault
-    assert "iteration 0: it raised TypeError" in found.reason
+    assert "iteration 0: the run raised TypeError" in found.reason
     assert "in its attribute asks or requires" in found.reason

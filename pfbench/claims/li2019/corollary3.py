@@ -86,7 +86,7 @@ def _inner_gap_to_bound_ratios(
         for k, step in enumerate(trial.follow(problem, algorithm), 1)
     ]
     if len(ratios) < N:
-        raise ClaimBroken(f"it makes only {len(ratios)} of {N} inner iterations")
+        raise ClaimBroken(f"the method makes only {len(ratios)} of {N} inner iterations")
     return ratios
 
 

@@ -178,8 +178,8 @@ def follow_inner_iterations(
         yield 1 + (index - 1) // N, 1 + (index - 1) % N, step
     if index < N * restarts:
         if index and step.counts().sfo == tested.problem.n * N * restarts:
-            raise NotTestable(f"it yields {index} states in {N * restarts} inner iterations")
-        raise ClaimBroken(f"it makes {index} inner iterations, but the schedule has {N * restarts}")
+            raise NotTestable(f"{index} states were yielded, not {N * restarts}")
+        raise ClaimBroken(f"the method makes {index} of {N * restarts} inner iterations")
 
 
 def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:

@@ -128,7 +128,7 @@ def mean_squared_errors(trial: Trial, problem: HorizonProblem, algorithm: Any) -
     try:
         return np.asarray(sum(chance * visited for chance, visited in enumerate_draws(run_squares)))
     except NotEnumerable as error:
-        raise NotTestable("its draws cannot be enumerated") from error
+        raise NotTestable("the method's draws cannot be enumerated") from error
 
 
 def check_errors(

@@ -61,7 +61,7 @@ def make_linf_quadratic(K: int) -> HorizonProblem:
 
 
 def make_spectral_least_squares(K: int) -> HorizonProblem:
-    """Return |A W - B|^2/2, W of shape (3, 5), with normal noise and the spectral norm."""
+    """Return the problem of |A W - B|^2/2 in W, with K steps, normal noise, spectral norm."""
     rng = np.random.default_rng(7)
     noise = make_noise("normal", 0.5, (3, 5), 16, rng)
     return _matrix_quadratic(K, "spectral", rng.standard_normal((4, 3)) / 2.0, noise, rng)
@@ -112,7 +112,7 @@ def make_noiseless_least_squares(K: int, norm: str) -> HorizonProblem:
 def _matrix_quadratic(
     K: int, norm: str, A: Floats, noise: Floats, rng: np.random.Generator
 ) -> HorizonProblem:
-    """Return |A W - B|^2/2 from W = 0, with a random normal B of shape (4, 5)."""
+    """Return the problem of |A W - B|^2/2 in W, started at W = 0, with a random normal B."""
     shape, B = (3, 5), rng.standard_normal((4, 5))
     plain = MatrixLeastSquares(
         set=WholeMatrices(shape), start_point=np.zeros(shape), noise=noise, A=A, B=B

@@ -97,7 +97,7 @@ def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) ->
             squares.append(mapping_sq(problem, step.estimate_point, g, 0.5 / L))
         count = len(squares)
         if count != N:
-            raise NotTestable(f"it yields {count} states in {N} iterations, not one in each")
+            raise NotTestable(f"the method yields {count} states in {N} iterations, not {N}")
         average = float(np.average(squares, weights=weights))
         return average / bound, count * (count + 1) / 2, step.counts().sfo
 

@@ -140,7 +140,7 @@ def estimate_error(step: StepRecord, gradient: Floats) -> Floats:
 
 
 def _is_normalised_or_scaled(g: Floats, gradient: Floats) -> bool:
-    """Return whether g, at which a method minimises, is a multiple of the gradient or has length 1.
+    """Return whether g, which a method passes to `lo`, is a scaled gradient or has length 1.
 
     Then the vector is not the estimate itself. A vector of the gradient's length counts as the
     estimate.
@@ -161,7 +161,7 @@ def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> li
     """
     results = list(iterate_errors(problem, steps))
     if len(results) != T:
-        raise NotTestable(f"it yields {len(results)} states in {T} iterations, not one in each")
+        raise NotTestable(f"the method yields {len(results)} states in {T} iterations")
     return results
 
 

@@ -86,7 +86,10 @@ BELOW = {name: make_instance(slack_forced_path, estimator=name) for name in METH
 
 
 def check_law(trial: Trial, *, estimator: str) -> Evidence:
-    """Test an estimator's error law: the bound for each j, and the exponents of j, eta and S."""
+    """Test the bound of an estimator's error j steps after a snapshot, and its growth with j.
+
+    Also test how the error grows with the step size eta and the batch size S.
+    """
     _, in_j, in_eta = LAWS[estimator]
     parts = {
         "inequality": _decide_inequality_in_j(trial, estimator),
@@ -199,7 +202,7 @@ def _error_norms_sq(
 
 
 def _decide_exponent_in_j(trial: Trial, estimator: str) -> Decision:
-    """Decide the exponent of j in the mean squared error, from a fit over 4 <= j < p."""
+    """Decide the exponent in j, the steps since a snapshot, of the error from 4 <= j < p."""
     T, first = 40, 4
     p = 1 if estimator == "sg" else T
     problem = MANY[estimator]()

@@ -172,7 +172,7 @@ def mean_gap_and_squared_error(
         gaps.append(inner(g, x) - problem.minimum(g)[0])
         squares.append(float(error @ error))
     if not gaps or step.counts().lo > len(gaps):
-        raise NotTestable(f"it yields {len(gaps)} states, not one for each linear minimisation")
+        raise NotTestable(f"the method yields {len(gaps)} states, not one for each LO call")
     return float(np.mean(gaps)), float(np.mean(squares))
 
 

@@ -75,10 +75,10 @@ def _decide_on_problem(
             itertools.islice(trial.follow_with_previous_point(problem, algorithm, seed), K)
         )
         if not moves:
-            raise MethodFailed("it makes no step")
+            raise MethodFailed("the method makes no step")
         count, counts = len(moves), moves[-1][1].counts()
         if count < K and _sfo_ratio(problem, counts, count) > 1.0 >= _sfo_ratio(problem, counts, K):
-            raise NotTestable(f"it yields {count} states in {K} steps, not one in each")
+            raise NotTestable(f"the method yields {count} states in {K} steps, not {K}")
         calls.extend(_ratios_to_claimed_calls(problem, counts, count))
         return float(np.mean([square(x) for x, _ in moves])) / upper
 

@@ -116,12 +116,12 @@ def open_unpacked(path: Path, form: str, members: Sequence[str]) -> Iterator[io.
         RuntimeError,
         NotImplementedError,
     ) as error:
-        raise ContentError(f"it is damaged or truncated ({error})") from error
+        raise ContentError(f"the file is damaged or truncated ({error})") from error
     except OSError as error:
         # A packed stream with the wrong first bytes is an OSError without an error number.
         if error.errno is None:
-            raise ContentError(f"it is damaged or truncated ({error})") from error
-        raise ContentError(f"it cannot be read ({error.strerror})") from error
+            raise ContentError(f"the file is damaged or truncated ({error})") from error
+        raise ContentError(f"the file cannot be read ({error.strerror})") from error
 
 
 def _find_member(archive: zipfile.ZipFile, members: Sequence[str]) -> str:
@@ -153,7 +153,7 @@ def parse_svmlight(stream: IO[bytes], features: int) -> SparseRows:
     try:
         matrix, labels = load_svmlight_file(stream, n_features=features, zero_based=False)
     except (ValueError, OverflowError) as error:
-        raise ContentError(f"it is not LIBSVM text of {features} features ({error})") from error
+        raise ContentError(f"the file is not LIBSVM text ({features} features; {error})") from error
     return _check_rows(matrix.indptr, matrix.indices, matrix.data, labels)
 
 
@@ -169,7 +169,7 @@ def parse_table(stream: IO[bytes], features: int, separator: str) -> SparseRows:
     for frame in _read_frames(stream, separator, dtype=np.float64):
         table = frame.to_numpy()
         if table.shape[1] != features + 1:
-            raise ContentError(f"it has {table.shape[1]} columns instead of {features + 1}")
+            raise ContentError(f"the file has {table.shape[1]} columns instead of {features + 1}")
         retained = table[:, :-1] != 0.0
         parts.append(
             (
@@ -186,13 +186,13 @@ def parse_table(stream: IO[bytes], features: int, separator: str) -> SparseRows:
 def _check_rows(indptr: Any, indices: Any, data: Any, labels: Any) -> SparseRows:
     """Convert sparse rows to their stored types; raise if they are empty or not finite."""
     if not labels.size:
-        raise ContentError("it is empty")
+        raise ContentError("the file is empty")
     wrong = np.flatnonzero(~np.isfinite(data))
     row = int(np.searchsorted(indptr, wrong[0], side="right")) if wrong.size else 0
     unlabelled = np.flatnonzero(~np.isfinite(labels))
     if wrong.size or unlabelled.size:
         row = row or int(unlabelled[0]) + 1
-        raise ContentError(f"its row {row} holds a number that is not finite")
+        raise ContentError(f"row {row} holds a number that is not finite")
     return SparseRows(indptr.astype(np.int64), indices.astype(np.int32), data, labels)
 
 
@@ -212,7 +212,7 @@ def parse_ratings(stream: io.BufferedReader) -> RatingTriples:
     separator, columns, header = _detect_ratings_layout(line)
     width = line.count(separator.encode()) + 1
     if max(columns) >= width:
-        raise ContentError("its first line lacks user, item or rating")
+        raise ContentError("the first line lacks user, item or rating")
     types: dict[int, Any] = dict.fromkeys(range(width), str)
     types.update(zip(columns, (np.int64, np.int64, np.float64), strict=True))
     parts = []
@@ -220,7 +220,7 @@ def parse_ratings(stream: io.BufferedReader) -> RatingTriples:
         users, items, values = (frame[column].to_numpy() for column in columns)
         ids = np.concatenate([users, items])
         if ids.min() < 0 or ids.max() >= 2**31:
-            raise ContentError("it has a user or an item that is not an integer in 0..2**31 - 1")
+            raise ContentError("a user or an item is not an integer in 0..2**31 - 1")
         wrong = np.flatnonzero(~((values >= LOWEST) & (values <= HIGHEST)))  # NaN among them
         if wrong.size:
             raise ContentError(
@@ -241,7 +241,7 @@ def _detect_ratings_layout(line: bytes) -> tuple[str, list[int], int]:
     missing = [name.decode() for name in _RATINGS_HEADER if name not in names]
     if missing:
         raise ContentError(
-            f"its first line lacks the column {' and '.join(missing)}: it is neither the header of "
+            f"the first line lacks the column {' and '.join(missing)}: it is neither the header of "
             "a ratings.csv nor a rating divided by '::' or tabs"
         )
     return ",", [names.index(name) for name in _RATINGS_HEADER], 1
@@ -281,9 +281,9 @@ def _read_frames(stream: IO[bytes], separator: str, **options: Any) -> "Iterator
         ) as reader:
             yield from reader
     except pd.errors.EmptyDataError as error:
-        raise ContentError("it is empty") from error
+        raise ContentError("the file is empty") from error
     except (ValueError, OverflowError, IndexError) as error:
-        raise ContentError(f"it is not a table of numbers ({str(error).strip()})") from error
+        raise ContentError(f"the file is not a table of numbers ({str(error).strip()})") from error
 
 
 class HashedStream(io.RawIOBase):

@@ -382,7 +382,7 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
                     "has a new edition)"
                 )
     except OSError as error:
-        raise ContentError(f"it cannot be read ({error.strerror})") from error
+        raise ContentError(f"the file cannot be read ({error.strerror})") from error
     return False
 
 
@@ -417,7 +417,7 @@ def _check_equal(subject: str, result: object, expected: object) -> None:
     """Raise ContentError if a value of the file differs from the recorded value."""
     if result != expected:
         raise ContentError(
-            f"its {subject} is {_abbreviate(result)} instead of {_abbreviate(expected)}"
+            f"the {subject} is {_abbreviate(result)} instead of {_abbreviate(expected)}"
         )
 
 

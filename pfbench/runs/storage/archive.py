@@ -101,7 +101,7 @@ _END, _END_OF_LARGE = b"PK\x05\x06", b"PK\x06\x07"
 _MOST_LISTED = 2**24
 """Maximum size in bytes of the list of files in an archive."""
 
-_MORE = "there are bytes before or after its content"
+_MORE = "there are bytes before or after the zip content"
 
 
 def is_valid_member_name(name: str) -> bool:
@@ -173,7 +173,7 @@ class Archive:
             if unpacked > MOST_BYTES:
                 raise DamagedFileError("too large", f"{unpacked:,} bytes once it is unpacked")
             if not {MANIFEST, RUNS} <= self._entries.keys():
-                raise DamagedFileError("incomplete", f"it lacks {MANIFEST} or {RUNS}")
+                raise DamagedFileError("incomplete", f"the archive lacks {MANIFEST} or {RUNS}")
             self.manifest = _read_manifest(self._read(MANIFEST))
             self.names = tuple(name for name in self._entries if name != MANIFEST)
             if set(self.names) != set(self.manifest["files"]):
@@ -274,11 +274,11 @@ def _check_end(data: bytes) -> None:
     """Raise if the file list of a zip file is too long, or does not end the file."""
     end = data[-22:]
     if not end.startswith(_END) or data[-42:-38] == _END_OF_LARGE:
-        reason = _MORE if data.startswith(b"PK") else "it is not a zip file"
+        reason = _MORE if data.startswith(b"PK") else "the file is not a zip file"
         raise DamagedFileError("unreadable", reason)
     size, offset = struct.unpack("<12xLL2x", end)
     if size > _MOST_LISTED:
-        raise DamagedFileError("too large", f"its list of files has {size:,} bytes")
+        raise DamagedFileError("too large", f"the list of files has {size:,} bytes")
     if offset + size + 22 != len(data):
         raise DamagedFileError("unreadable", _MORE)
 
@@ -289,7 +289,7 @@ def _check_zip_entry(entry: zipfile.ZipInfo) -> None:
     max_count = next((limit for form, limit in _LIMITS.items() if re.fullmatch(form, name)), None)
     if max_count is None or entry.orig_filename != name:
         raise DamagedFileError(
-            "unreadable", f"it has a file of the name {name!r}, which is not allowed"
+            "unreadable", f"the archive has a file of the name {name!r}, which is not allowed"
         )
     if entry.file_size > max_count:
         raise DamagedFileError(

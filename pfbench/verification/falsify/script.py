@@ -51,7 +51,7 @@ def compose_and_run_script(
         raise Inexact((done.stderr.strip().splitlines() or ["the script prints no ratio"])[-1])
     tolerance = 0.5 if counterexample.arithmetic == "e-process" else 1e-6
     if abs(float(printed[1]) / counterexample.ratio - 1.0) > tolerance:
-        raise Inexact(f"the script prints the ratio {printed[1]}")
+        raise Inexact(f"the script prints the ratio {printed[1]}, not {counterexample.ratio:g}")
     return text, float(printed[1])
 
 
@@ -289,7 +289,7 @@ def _find_node_and_closure(function: Any, tree: ast.Module) -> tuple[Any, dict[s
         raise Inexact("a function of the claim has no source code")
     enclosed = dict(inspect.getclosurevars(function).nonlocals)
     if any(not isinstance(value, int | float) for value in enclosed.values()):
-        raise Inexact("a function of the claim encloses a value that is no number")
+        raise Inexact("a function of the claim uses an outer variable that is not a number")
     home, spots = (code.co_name, code.co_firstlineno), {p[::2] for p in code.co_positions()}
     for node in ast.walk(tree):
         is_def = isinstance(node, ast.FunctionDef) and (node.name, node.lineno) == home

@@ -66,11 +66,12 @@ def parabola(K: int) -> HorizonProblem:
 
 
 def least_squares(K: int, sigma: float, lmo: str = "exact", size: float = 1.0) -> HorizonProblem:
-    """Return |A W - B|^2/2, W of shape (3, 5), from 0, with normal noise of deviation sigma.
+    """Return the problem of |A W - B|^2/2 in W of shape (3, 5), for K steps from W = 0.
 
-    With little or no noise, beta is capped at 0, and the bound is attained. The entries of B are
-    normal numbers times `size`. The ratio of the measured quantity to the bound depends mainly on
-    sigma sqrt(r K)/sqrt(L Delta).
+    The gradients have normal noise of deviation sigma. The norm is the spectral norm, whose linear
+    minimisation is `lmo`. With little or no noise, beta is 0, and the bound is attained. The
+    entries of B are normal numbers times `size`. The ratio of the measured quantity to the bound
+    depends mainly on sigma sqrt(r K)/sqrt(L Delta).
     """
     rng = np.random.default_rng(11)
     A, B = rng.standard_normal((6, 3)), size * rng.standard_normal((6, 5))

@@ -227,7 +227,7 @@ def _test_subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> DrawLawRes
     """
     for t, batch in subsets:
         if len(np.unique(batch)) < len(batch):
-            return DrawLawResult("its subset has a repeated component", t)
+            return DrawLawResult("a subset has a repeated component", t)
     mixed = _shuffle_each_batch([batch for _, batch in subsets])
     suspect, p_value = find_first_rejection_and_p_value([batch[:1] for batch in mixed], n)
     if suspect is None and n > 1 and len(mixed[0]) > 1:
@@ -245,7 +245,7 @@ def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResu
     """Test coin flips: frequency of heads, waiting times, and repeated sequences."""
     fell = [int(heads) for _, heads in coins]
     suspect, p_value = find_choice_rejection_and_p_value(
-        "its coin has another probability of heads", fell, (1.0 - chance, chance)
+        "the coin has another probability of heads", fell, (1.0 - chance, chance)
     )
     suspect = suspect or _find_repeated_coin_sequence(fell, max(chance, 1.0 - chance))
     if suspect is None:
@@ -266,7 +266,7 @@ def _find_repeated_coin_sequence(coins: Sequence[int], max_side_chance: float) -
     for t in range(T - length + 1):
         key = row[t : t + length].tobytes()
         if key in keys:
-            return Rejection("its coins repeat an earlier sequence", t + length - 1)
+            return Rejection("the coins repeat an earlier sequence", t + length - 1)
         keys.add(key)
     return None
 
@@ -274,7 +274,7 @@ def _find_repeated_coin_sequence(coins: Sequence[int], max_side_chance: float) -
 def _test_picks(picks: Sequence[tuple[int, int, int]], count: int) -> DrawLawResult:
     even = (1.0 / count,) * count
     suspect, p_value = find_choice_rejection_and_p_value(
-        "it continues from points that are not drawn uniformly",
+        "the method continues from points that are not drawn uniformly",
         [number for _, number, _ in picks],
         even,
     )

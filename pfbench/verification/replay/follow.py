@@ -185,14 +185,16 @@ def _replay_and_compare_steps(
             if not transcript.is_complete:
                 return step
             if transcript.error is not None:
-                raise MismatchError(step, f"it raised {format_error_with_notes(transcript.error)}")
+                raise MismatchError(
+                    step, f"the run raised {format_error_with_notes(transcript.error)}"
+                )
             raise FewerStatesError(step, f"the method yields {step} states, the reference more")
         _compare_states(replay, step, state)
         _check_earlier_queries_explained(replay, step)
         step += 1
         replay.begin_step(step, transcript.states[step - 1].x)
     if transcript.error is not None:
-        raise MismatchError(step, f"it raised {format_error_with_notes(transcript.error)}")
+        raise MismatchError(step, f"the run raised {format_error_with_notes(transcript.error)}")
     if len(transcript.states) > step:
         extra = len(transcript.states)
         raise MismatchError(step, f"the method yields {extra} states, the reference {step}")

@@ -138,7 +138,7 @@ def find_first_rejection_and_p_value(
     ]
     second, p_value = _find_repeated_batches_and_p_value(batches, n)
     if second is not None:
-        suspects.append(Rejection("its batches repeat an earlier sequence", second))
+        suspects.append(Rejection("the batches repeat an earlier sequence", second))
     lower = min(p_value, *(value for _, _, value in by_draw))
     return min(suspects, key=lambda suspect: suspect.batch, default=None), lower
 

@@ -68,10 +68,10 @@ def _describe_wrong_declared_output(
     """Return a text on how the declared output rule differs from the reference's, or ""."""
     outputs = [getattr(item[0], "output", None) for item in (short, long)]
     if outputs[0] != outputs[1]:
-        return f"it declares output={outputs[1]} for T={_HORIZON}, and {outputs[0]} for T=8"
+        return f"the method declares output={outputs[1]} for T={_HORIZON}, and {outputs[0]} for T=8"
     has_output = "output" in select_accepted(trial.algorithm, ("output",))
     if has_output and outputs[0] != short[1].output:
-        return f"it declares output={outputs[0]} by default, the reference {short[1].output}"
+        return f"the default output is {outputs[0]}, but {short[1].output} in the reference"
     pairs = [short, long]
     if has_output:
         for output in ("last", "uniform", "weighted"):
@@ -81,7 +81,7 @@ def _describe_wrong_declared_output(
             except NotTestable:
                 continue
             if getattr(pairs[-1][0], "output", output) != output:
-                return f"it declares output={pairs[-1][0].output} where output={output} is set"
+                return f"the method declares {pairs[-1][0].output} where output={output} is set"
     for created, right in pairs:
         weight = getattr(created, "output_weight", None)
         if getattr(created, "output", None) != "weighted" or weight is None:

@@ -214,7 +214,7 @@ def record_run(
                 raise TypeError(f"the method yields a {type(state).__name__}, not a State")
             if not run.form.is_point(state.x):
                 raise TypeError(
-                    f"it yields {run.form.describe(state.x)}, but points are {run.form.points_text}"
+                    f"the method yields {run.form.describe(state.x)}, not {run.form.points_text}"
                 )
             transcript.add(state)
             if len(transcript.states) == max_steps:
@@ -235,4 +235,4 @@ def _describe_count_difference(counted: list[int], created: list[int]) -> str:
     """Return a text on the first oracle kind whose counted calls are not the recorded queries."""
     pairs = zip(COUNTED, counted, created, strict=True)
     kind, number, true = next(three for three in pairs if three[1] != three[2])
-    return f"it queries outside the ledger: {true} {kind.upper()} were made, {number} counted"
+    return f"the method queries outside the ledger: {true} {kind.upper()} made, {number} counted"

@@ -136,7 +136,7 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
             )
             if not outcome.agrees:
                 words = f"{stream.case}: iteration {outcome.steps}: {outcome.reason}"
-                comparison.doubts.append(f"its draws are not tested, as a run differs: {words}")
+                comparison.doubts.append(f"the draws are not tested, as a run differs: {words}")
                 break
             logs.append(outcome.log)
         if len(logs) < stream.seeds:
@@ -147,22 +147,22 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
         decisions = str(stream.case)
         if law.violation or (law.law and _states_replacement(method)):
             words = (
-                law.violation or f"its batches are drawn {law.law}, the source's with replacement"
+                law.violation or f"the batches are drawn {law.law}, the source's with replacement"
             )
             reason = f"{decisions}: iteration {law.step}: {words} (repeat: {trial.command})."
             parts[decisions] = Decision("violated", reason, {}, law.p_value)
             break
-        comparison.notes += [f"its batches are drawn {law.law}"] if law.law else []
+        comparison.notes += [f"the batches are drawn {law.law}"] if law.law else []
         doubtful = law.p_value <= _DOUBTFUL / len(full_list)
         parts[decisions] = Decision(
             "inconclusive" if doubtful else "holds",
-            "Its indices look dependent." if doubtful else "",
+            "The drawn indices look dependent." if doubtful else "",
             {},
             law.p_value,
         )
     if not parts:
         raise SubjectLacksParameter(
-            f"it cannot be made with {' or '.join(sorted(set(comparison.skipped)))}"
+            f"the method cannot be made with {' or '.join(sorted(set(comparison.skipped)))}"
         )
     right = "The draws and the output have the reference's law."
     return Evidence(
@@ -229,7 +229,7 @@ def _runnable_cases(
             yield case, algorithm
     if not runs:
         raise SubjectLacksParameter(
-            f"it cannot be made with {' or '.join(sorted(set(comparison.skipped)))}"
+            f"the method cannot be made with {' or '.join(sorted(set(comparison.skipped)))}"
         )
 
 
@@ -284,7 +284,7 @@ def _record_case(
         raise ClaimBroken(f"{location}: {error} (repeat: {trial.command})") from error
     if isinstance(error, EndlessStepError):
         raise MethodFailed(f"{location}: {error} (repeat: {trial.command})") from error
-    words = f"{location}: it raised {format_error_with_notes(error)} (repeat: {trial.command})"
+    words = f"{location}: the run raised {format_error_with_notes(error)} (repeat: {trial.command})"
     if case.is_factored:
         comparison.skipped.append(f"factored points ({type(error).__name__})")
         return None
@@ -321,7 +321,7 @@ def _add_outcome(
     elif outcome.is_cut_short:
         comparison.doubts.append(f"{location}: its draws have too many possible readings")
     elif _yields_fewer_states_at_same_cost(case, transcript, trial):
-        words = f"{case}: it yields {len(transcript.states)} states for all queries of the run"
+        words = f"{case}: the run yields {len(transcript.states)} states for all its queries"
         comparison.doubts.append(f"{words}: yield a State after each update")
     else:
         comparison.violation = f"{location}: {outcome.reason} (repeat: {trial.command})"

@@ -151,9 +151,9 @@ class ErrorLawCheck:
 
 
 def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> Decision:
-    """Decide whether ratios of measured mean squares to their law are at most 1.
+    """Decide whether measured mean squares, divided by those of the law, are at most 1.
 
-    If the law is `exact`, the ratios must equal 1.
+    If the law is `exact`, these ratios must equal 1.
     """
     decision = decide_inequality(ratios, ROUNDING)
     if not exact or decision.verdict == Verdict.VIOLATED:

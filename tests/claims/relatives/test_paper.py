@@ -46,7 +46,7 @@ def test_a_method_that_draws_uniformly_alone_is_not_held_to_draws_by_smoothness(
     found = judge(importance.SLIDING, Subject(NcgsRecursive))
     assert (found.verdict, found.lost) == ("failed", True)
     assert found.reason.startswith(
-        "it has no parameter sampling, which the claim sets to importance"
+        "the method has no parameter sampling, which the claim sets to importance"
     )
 
 

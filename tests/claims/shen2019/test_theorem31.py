@@ -53,7 +53,7 @@ def test_the_methods_keep_the_bound_and_9(claim, judgements):
     assert found.measured["tight_on"] == ["valley"]
     assert found.measured["tight_ratio"] == [pytest.approx(0.54, abs=0.04)]
     assert found.measured["condition (9) in the valley: ratio"] < 1.0
-    assert found.measured["condition (9) on the worst path: ratio"] < 1.5
+    assert found.measured["condition (9) on the worst path: sampled ratio"] < 1.5
 
 
 def test_before_the_valley_the_mean_of_the_gap_is_half_of_its_bound():

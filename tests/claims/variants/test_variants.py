@@ -40,7 +40,7 @@ def test_a_variant_passes(variant, claim):
         assert verdict.verdict in ("failed", "inconclusive")
         assert untold[claim.name] in verdict.reason
     elif claim.paper == "methods":  # a variant need not tell all that these compare
-        lacks = verdict.lost and verdict.reason.startswith("it has no parameter")
+        lacks = verdict.lost and verdict.reason.startswith("the method has no parameter")
         expected = ("failed",) if lacks else ("holds", "within-10", "attained", "inconclusive")
         assert verdict.verdict in expected, verdict.reason
     else:

@@ -184,7 +184,7 @@ def test_a_server_that_is_not_there_is_named(tmp_path):
     [
         (ROWS.replace(b"5:11\n", b"5:12\n"), "sha256 of arrays is"),
         (ROWS[: len(ROWS) // 2], "number of rows|no LIBSVM"),
-        (b"<html>please log in</html>", "not LIBSVM text of 7 features"),
+        (b"<html>please log in</html>", r"not LIBSVM text \(7 features"),
     ],
 )
 def test_a_wrong_download_is_refused_and_leaves_nothing(server, tmp_path, body, reason):
@@ -203,7 +203,7 @@ def test_a_wrong_sum_of_the_archive_is_refused(server, tmp_path):
     record = server.toy(file=file, sha256_arrays=None)
     assert fetch(record, folder=tmp_path).verified
     other = replace(record, file=replace(file, sha256_archive="0" * 64))
-    with pytest.raises(DataError, match="its sha256 is"):
+    with pytest.raises(DataError, match="the sha256 is"):
         fetch(other, folder=tmp_path)
 
 

@@ -99,14 +99,14 @@ def test_a_set_that_is_absent_says_how_to_get_it(tmp_path):
     ("text", "reason"),
     [
         (TEXT[:-4], "number of rows is 2 instead of 3"),
-        (TEXT[:-7], "not LIBSVM text of 3 features"),
+        (TEXT[:-7], r"not LIBSVM text \(3 features"),
         (TEXT.replace(b"2:0.5", b"2:0.25"), "sha256 of arrays is .* instead of"),
         (TEXT.replace(b"2:0.5", b""), "number of nonzeros is 2 instead of 3"),
         (TEXT.replace(b"+1", b"-1"), "number of classes is 1 instead of 2"),
         (TEXT.replace(b"-1", b"+1", 1), r"rows in each class is \(1, 2\) instead of \(2, 1\)"),
         (TEXT.replace(b"+1", b"+2"), r"pair of labels is \[-1.0, 2.0\]"),
-        (TEXT.replace(b"3:2", b"4:2"), "not LIBSVM text of 3 features"),
-        (b"", "it is empty"),
+        (TEXT.replace(b"3:2", b"4:2"), r"not LIBSVM text \(3 features"),
+        (b"", "the file is empty"),
     ],
 )
 def test_a_wrong_file_is_refused_by_name_with_the_remedy(tmp_path, text, reason):
@@ -152,7 +152,7 @@ def test_the_recorded_sum_of_the_archive_verifies_only_the_archive(tmp_path):
     assert load_classification(record, folder=tmp_path).verified
     assert status(record, folder=tmp_path).verified
     put(tmp_path, "toy/toy", TEXT.replace(b"2:0.5", b"2:0.25"))
-    with pytest.raises(DataError, match="its sha256 is"):
+    with pytest.raises(DataError, match="the sha256 is"):
         load_classification(record, folder=tmp_path)
 
 
@@ -242,7 +242,7 @@ def test_ratings_are_loaded_from_the_home_archive(tmp_path):
 )
 def test_another_edition_is_refused(tmp_path, change, reason):
     put(tmp_path, "films/ratings.csv", CSV)
-    with pytest.raises(DataError, match=f"is not the data set films: its {reason}"):
+    with pytest.raises(DataError, match=f"is not the data set films: the {reason}"):
         load_ratings(replace(FILMS, **change), folder=tmp_path)
 
 

@@ -44,7 +44,7 @@ def plan(problem="own_things:Quadratic", algorithm=DESCENT, **more):
         ("Quadratic[colums=3]", "'columns'"),
         ("needs", "needs rows: write own_things:needs[rows=...]"),
         ("ready[rows=3]", "omit its parameters"),
-        ("raises[seed=3]", "own_things:raises[seed=3] fails with ValueError: no such file"),
+        ("raises[seed=3]", "own_things:raises[seed=3] raised ValueError: no such file"),
         ("refuses", "seed=0 must be greater than 0"),
         ("nothing", "NoneType does not derive from pfbench.problems.FiniteSum"),
         ("number", "int does not derive from"),
@@ -58,7 +58,7 @@ def plan(problem="own_things:Quadratic", algorithm=DESCENT, **more):
         ("Whole", "float64, not int64"),
         ("NotFinite", "value(start) of own_things:NotFinite=nan must be finite"),
         ("WrongShape", "must have shape (3,), not (2,)"),
-        ("FailsAtTheStart", "gradient(start) of own_things:FailsAtTheStart fails with ZeroDiv"),
+        ("FailsAtTheStart", "gradient(start) of own_things:FailsAtTheStart raised ZeroDiv"),
         ("OtherConstants", "with n=20"),
         ("OtherComponents", "its n=20 components"),
         ("Both", "own_things:Both has both a feasible set and a penalty"),
@@ -169,7 +169,7 @@ def test_a_parameter_that_is_a_text_stays_one(text):
 
 
 def test_a_part_that_fails_is_not_taken_for_one_that_is_left_out():
-    with pytest.raises(InputError, match=r"lacks of .* fails with AttributeError: .*no_such"):
+    with pytest.raises(InputError, match=r"lacks of .* raised AttributeError: .*no_such"):
         own("HidesAMistake")
 
 
