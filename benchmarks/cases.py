@@ -93,6 +93,7 @@ _ALL = (
     Case(LOG_COSH, f"projected-svrg[step=1.0,{_SMALL}]", "fw_gap=0.0005"),
     Case(LOGISTIC, f"prox-svrg-plus[step=1.0,{_SMALL},snapshot=20]", "gradient_mapping_sq=0.002"),
     Case(ROBUST, f"saga[step=1.0,{_SAMPLED}]", "objective=0.004"),
+    Case(ROBUST, f"sag[step=1.0,{_SAMPLED}]", "objective=0.004"),
     Case(LOGISTIC, f"prox-saga[step=1.0,{_SAMPLED}]", "gradient_mapping_sq=5e-6"),
     Case(ROBUST, f"spiderboost[step=1.0,{_SMALL}]", "objective=0.003"),
     Case(LOGISTIC, f"prox-spiderboost[step=1.0,{_SMALL}]", "gradient_mapping_sq=1e-6"),

@@ -1,4 +1,4 @@
-"""Proximal steps along a gradient estimate: full gradient, SG, SVRG, SAGA or SPIDER.
+"""Proximal steps along a gradient estimate: full gradient, SG, SVRG, SAGA, SAG or SPIDER.
 
 Notation: eta the step, h the penalty or the indicator of the set, T iterations, b the batch, m or p
 the epoch length, h0 = F(x_0) - inf F.
@@ -32,7 +32,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import integer, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point
-from pfbench.estimators import SAGA, SG, SPIDERG, SVRG, FullGradient
+from pfbench.estimators import SAG, SAGA, SG, SPIDERG, SVRG, FullGradient
 
 COMPOSITE = frozenset({"prox"})
 SMOOTH = frozenset({"prox", "smooth"})
@@ -349,6 +349,27 @@ class SmoothSAGA(ProxSAGA):
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class StochasticAverageGradient(ProximalMethod):
+    """SAG with a constant step, for problems without a feasible set or penalty."""
+
+    name = "sag"
+    summary = "stochastic average gradient (SAG), unconstrained"
+    source = "Schmidt, Le Roux, Bach 2017, algorithm 1, with batches and a filled table"
+    cites = ("schmidt2017",)
+    counts = "T iterations: SFO n + bT"
+    requires = frozenset({"table"}) | SMOOTH
+    schedule_parameters = frozenset()
+
+    output: str = parameter("last", "last (the theorem's), or uniform")
+    batch: int = integer(MISSING, "b, drawn uniformly with replacement")
+
+    @property
+    def estimator(self) -> SAG:
+        """SAG gradient estimator."""
+        return SAG(self.batch)
+
+
 # --- SPIDER with a constant step ---------------------------------------------------------------
 
 
@@ -427,5 +448,5 @@ class SpiderBoost(ProxSpiderBoost):
 METHODS = (
     *(ProxGD, ProjectedGradient, ProxSGD),
     *(SmoothSVRG, ProxSVRG, ProjectedSVRG, ProxSVRGPlus),
-    *(SmoothSAGA, ProxSAGA, SpiderBoost, ProxSpiderBoost),
+    *(SmoothSAGA, ProxSAGA, StochasticAverageGradient, SpiderBoost, ProxSpiderBoost),
 )

@@ -4,7 +4,7 @@ from pfbench.estimators.base import EpochEstimator, Estimate, Estimator, latest_
 from pfbench.estimators.coin_epochs import LSVRG, PAGE
 from pfbench.estimators.curvature import CASPIDERG, CASVRG
 from pfbench.estimators.momentum import MARS, STORM, HeavyBall, Transport, VanishingWeights
-from pfbench.estimators.saga import SAGA
+from pfbench.estimators.saga import SAG, SAGA
 from pfbench.estimators.stochastic import SAMPLINGS, SG, SPIDERG, SVRG, DoublingSPIDER, FullGradient
 from pfbench.estimators.zerosarah import ZeroSARAH
 
@@ -14,6 +14,7 @@ __all__ = [
     "LSVRG",
     "MARS",
     "PAGE",
+    "SAG",
     "SAGA",
     "SAMPLINGS",
     "SG",

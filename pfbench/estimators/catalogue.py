@@ -7,7 +7,7 @@ from pfbench.estimators.base import Estimator
 from pfbench.estimators.coin_epochs import LSVRG, PAGE
 from pfbench.estimators.curvature import CASPIDERG, CASVRG
 from pfbench.estimators.momentum import MARS, STORM, HeavyBall, Transport
-from pfbench.estimators.saga import SAGA
+from pfbench.estimators.saga import SAG, SAGA
 from pfbench.estimators.stochastic import SG, SPIDERG, SVRG, FullGradient
 from pfbench.estimators.zerosarah import ZeroSARAH
 
@@ -15,7 +15,7 @@ ESTIMATORS: Mapping[str, type[Estimator]] = MappingProxyType(
     {
         cls.name: cls
         for cls in (
-            *(FullGradient, SG, SVRG, SPIDERG, CASVRG, CASPIDERG, SAGA),
+            *(FullGradient, SG, SVRG, SPIDERG, CASVRG, CASPIDERG, SAGA, SAG),
             *(PAGE, LSVRG, ZeroSARAH, STORM, MARS, Transport, HeavyBall),
         )
     }

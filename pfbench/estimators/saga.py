@@ -1,10 +1,11 @@
-"""SAGA, which corrects batch gradients by a table with one gradient of each component."""
+"""SAGA and SAG, which keep a table with one gradient of each component."""
 
 import numpy as np
 
 from pfbench.base.protocols import AlgorithmOracles, Gradient, Table
 from pfbench.base.state import Point
 from pfbench.estimators.base import Estimate, Estimator
+from pfbench.points import keep
 
 
 class SAGA(Estimator):
@@ -31,5 +32,30 @@ class SAGA(Estimator):
             g = table.difference(I, x) + table.mean
             table.replace(J, x)
             return g
+
+        return estimate
+
+
+class SAG(Estimator):
+    """SAG: mean of all stored gradients a_i, of which a batch is replaced in each step.
+
+    ``a_i = grad f_i(x_t) for i in I; g_t = mean of all a_i``. The batch I of size S is uniform with
+    replacement; a_i is replaced once for each distinct i. The table starts with the gradients at
+    the first point. Unlike SAGA's, the estimate has a bias.
+    """
+
+    name = "sag"
+    source = "Schmidt, Le Roux, Bach 2017, algorithm 1"
+
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
+        table: Table | None = None
+
+        def estimate(x: Point) -> Gradient:
+            nonlocal table
+            if table is None:
+                table = ask.table(x)
+            table.replace(self.draw(ask, rng), x)
+            return keep(table.mean)
 
         return estimate

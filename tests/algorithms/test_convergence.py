@@ -63,7 +63,7 @@ MAPPED = {
     **{name: {"iterations": 1500, "step": 0.4} for name in ("prox-gd", "projected-gradient")},
     **{name: STEPS | {"period": 3} for name in ("svrg", "prox-svrg", "projected-svrg")},
     "prox-svrg-plus": STEPS | {"period": 2, "step": 0.1},
-    **{name: STEPS | {"step": 0.1} for name in ("saga", "prox-saga")},
+    **{name: STEPS | {"step": 0.1} for name in ("saga", "sag", "prox-saga")},
     **{name: STEPS | {"period": 3} for name in ("spiderboost", "prox-spiderboost")},
     "sarah": STEPS | {"period": 5, "step": 0.4},
     "spider": STEPS | {"period": 3, "step": 0.1, "lam": 0.2},

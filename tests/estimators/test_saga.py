@@ -1,4 +1,4 @@
-"""SAGA: its mean by enumeration, its table against the definition, its counts and memory."""
+"""SAGA: its mean by enumeration, its table against the definition, its counts and memory; SAG."""
 
 from itertools import product
 
@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
-from pfbench.estimators import SAGA
+from pfbench.estimators import SAG, SAGA
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import FactoredMatrix, combine, keep
 
@@ -115,9 +115,28 @@ def test_estimates_equal_the_definition(kind, S, n):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_estimate_is_never_changed_afterwards(kind):
+@pytest.mark.parametrize(("S", "n"), [(3, 11), (9, 5)])
+def test_sag_is_the_mean_of_the_newest_gradients(kind, S, n):
+    """The table moves before the estimate, at n + S t component gradients."""
+    problem = small(kind, n)
+    P, (ask, ledger) = reference_of(problem), asking(problem)
+    rng, stream = np.random.default_rng(3), np.random.default_rng(3)
+    estimate, a = SAG(S).start(ask, stream), None
+    for t, x in enumerate(walk(problem, np.linspace(0.1, 0.4, 9)), start=1):
+        g, fresh = estimate(x), P.component_gradients(dense(x))
+        a = fresh.copy() if a is None else a
+        I = rng.integers(n, size=S)  # noqa: E741
+        a[I] = fresh[I]
+        assert_allclose(np.array(g), a.mean(axis=0), rtol=0, atol=1e-12)
+        counts = ledger.counts().as_dict()
+        assert counts == dict.fromkeys(counts, 0) | {"sfo": n + S * t}
+
+
+@pytest.mark.parametrize("estimator", [SAGA, SAG])
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_estimate_is_never_changed_afterwards(kind, estimator):
     problem = small(kind, 5)
-    estimate = SAGA(2).start(asking(problem)[0], np.random.default_rng(0))
+    estimate = estimator(2).start(asking(problem)[0], np.random.default_rng(0))
     yielded = []
     for x in walk(problem, [0.2] * 6):
         g = estimate(x)

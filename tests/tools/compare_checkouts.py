@@ -70,6 +70,7 @@ ALGORITHMS = (
     f"prox-svrg-plus[{_EPOCHS},step=0.1,snapshot=20]",
     "saga[iterations=20,step=0.1,batch=6]",
     "prox-saga[iterations=20,step=0.1,batch=6]",
+    "sag[iterations=20,step=0.1,batch=6]",
     f"sarah[{_EPOCHS},step=0.1]",
     f"spider[{_EPOCHS},step=0.1,lam=0.2]",
     f"spider[{_EPOCHS},step=0.1,lam=0.2,option=1]",

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.claims.defazio2014.weighted_rows import WeightedRows, list_outcomes
 from pfbench.verification import Claim, Mutant, Trial, make_instance
 from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.instruments.weighted_rows import WeightedRows
 from pfbench.verification.statements.path_mean import check_ratios
+from pfbench.verification.statements.table_steps import list_outcomes
 
 ROUNDING = 1e-12
 """Largest error of a mean, relative to the gradient."""

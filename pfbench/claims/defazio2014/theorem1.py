@@ -18,10 +18,15 @@ import numpy as np
 import scipy
 
 from pfbench.base.arrays import Floats
-from pfbench.claims.defazio2014.weighted_rows import WeightedRows, list_step_maps
 from pfbench.verification import Claim, Mutant, Trial, make_instance
 from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.instruments.weighted_rows import WeightedRows
 from pfbench.verification.statements.path_mean import check_ratios
+from pfbench.verification.statements.table_steps import (
+    list_step_maps,
+    mean_square_map,
+    spectral_radius,
+)
 from pfbench.verification.units import formula
 
 
@@ -54,9 +59,7 @@ def mean_square_radius(trial: Trial, problem: WeightedRows) -> float:
     """
     ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
     gamma = 1.0 / (2.0 * ask.component_smoothness().max())
-    chances, maps = list_step_maps(trial, problem, gamma)
-    square = np.einsum("b,bij,bkl->ikjl", chances, maps, maps).reshape(2 * [maps[0].size])
-    return float(np.abs(np.linalg.eigvals(square)).max())
+    return spectral_radius(mean_square_map(*list_step_maps(trial, problem, gamma)))
 
 
 THEOREM = Claim(

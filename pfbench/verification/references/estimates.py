@@ -249,6 +249,18 @@ def saga(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
         x = yield g
 
 
+def sag(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+    """Yield SAG estimates: the mean of all entries a_i of a gradient table.
+
+    Before, a_i = grad f_i(x_t) for the i of a batch.
+    """
+    x = yield
+    a = ask.table(x)
+    while True:
+        a.replace(rng.integers(ask.n, size=parameters.batch), x)
+        x = yield a.mean
+
+
 def zerosarah(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     """Yield ZeroSARAH estimates g_t = (1 - lam) g_{t-1} + lam a + mean of the d_i over a batch.
 

@@ -111,6 +111,7 @@ _ALONG = {
         estimates.svrg_with_batch_at_snapshot,
     ),
     **dict.fromkeys(("saga", "prox-saga"), estimates.saga),
+    "sag": estimates.sag,
     **dict.fromkeys(("spiderboost", "prox-spiderboost"), estimates.spider),
     **dict.fromkeys(("page", "prox-page"), estimates.page),
     "lsvrg": estimates.lsvrg,

@@ -7,7 +7,7 @@ from judging import planted, trial
 import pfbench as pf
 from pfbench.claims.catalogue import MUTANTS
 from pfbench.claims.defazio2014 import estimate_mean, theorem1
-from pfbench.claims.defazio2014.weighted_rows import WeightedRows
+from pfbench.verification.instruments.weighted_rows import WeightedRows
 from pfbench.verification.trial import Trial
 
 pytestmark = pytest.mark.claims

@@ -96,7 +96,9 @@ def test_a_reference_gradient_taken_elsewhere_is_caught(name, oracles):
     assert_caught("run", name, twisted(ALGORITHMS[name], oracles))
 
 
-@pytest.mark.parametrize("name", ["saga", "prox-saga", "sagafw", "zerosarah", "zerosarah-fw"])
+@pytest.mark.parametrize(
+    "name", ["saga", "sag", "prox-saga", "sagafw", "zerosarah", "zerosarah-fw"]
+)
 def test_a_table_that_is_never_renewed_is_caught(name):
     assert_caught("run", name, twisted(ALGORITHMS[name], FixedTable))
 

@@ -300,6 +300,22 @@ class SagaByHand(Plain):
             yield pf.State(x, at, g)
 
 
+class SagAsChange(Plain):
+    """The mean is kept by the method, which adds what a replacement changes."""
+
+    variant_of = "sag"
+    requires = frozenset({"table", "smooth"})
+
+    def run(self, ask, x, rng):
+        table = ask.table(x)
+        for S in rng.choice(ask.n, (self.iterations, self.S)):
+            for i in np.unique(S):  # one by one, each once
+                table.replace(np.array([i] * (i == S).sum()), x)
+            at, g = x, np.array(table.mean)
+            x = at - self.eta * g
+            yield pf.State(x, at, g)
+
+
 class SgdAllAtOnce(Plain):
     """Draws before its first step."""
 

@@ -1,7 +1,6 @@
-"""Quadratics on the line with sample weights, from any point and any table of SAGA."""
+"""Quadratics on the line with sample weights, from any point and any table of SAGA or SAG."""
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -9,9 +8,6 @@ from pfbench.base.arrays import Floats
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.base import FiniteSum
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Trial
-from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
-from pfbench.verification.subject import NotTestable
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,40 +106,3 @@ class PointTable:
         change = self.difference(sample, x)
         self.points[weight_indices(sample)[0]] = x[0]
         return change
-
-
-def list_outcomes(
-    trial: Trial, problem: WeightedRows, step: float, z: Floats
-) -> list[tuple[float, tuple[float, Floats]]]:
-    """Return, for each draw of a SAGA step from z = (x, phi), its probability, estimate and new z.
-
-    Raises
-    ------
-    NotTestable
-        If the method keeps no table or yields no estimate, or its draws cannot be enumerated.
-    """
-    planted = replace(problem, begin=z[0], points=z[1:])
-    method = trial.make(iterations=1, step=step, batch=1)
-
-    def take_step(rng: Any) -> tuple[float, Floats]:
-        planted.tables.clear()
-        (record,) = trial.follow(planted, method, rng=rng)
-        if not planted.tables or record.state.estimate is None:
-            raise NotTestable("the method has no table of gradients, or yields no estimate")
-        return float(record.state.estimate[0]), np.append(record.state.x, planted.tables[0].points)
-
-    try:
-        return list(enumerate_draws(take_step))
-    except NotEnumerable as error:
-        raise NotTestable(str(error)) from error
-
-
-def list_step_maps(trial: Trial, problem: WeightedRows, step: float) -> tuple[Floats, Floats]:
-    """Return, for each draw of a SAGA step, its probability and the matrix from z to the new z.
-
-    Steps are linear, as all c_i are 0. The shapes are (k,) and (k, n + 1, n + 1).
-    """
-    by_vector = [list_outcomes(trial, problem, step, z) for z in np.eye(problem.n + 1)]
-    columns = [[after for _, (_, after) in outcomes] for outcomes in by_vector]
-    chances = np.array([chance for chance, _ in by_vector[0]])
-    return chances, np.array(columns).transpose(1, 2, 0)

@@ -1,0 +1,108 @@
+"""Theorem 1 of SAG, decided in expectation for all steps of a run, and for all states at once.
+
+Let rho = min(mu/(16 L), 1/(8 n)). With gamma = 1/(16 L) and a table of zeros at the start, E F(x_k)
+- F* <= (1 - rho)^k C_0, C_0 = F(x_0) - F* + (4 L/n) |x_0 - x*|^2 + sigma^2/(16 L), where sigma^2 is
+the mean of |grad f_i(x*)|^2. Here x* = 0 minimises every f_i, so sigma = 0, and the points phi_i =
+x* have the gradients 0 of that table.
+
+On quadratics a step is a linear map B of z = (x, phi), so the mean square of z is known after each
+step. From any x and any table it falls by a factor that tends to the spectral radius of E B (x) B,
+which is therefore at most 1 - rho. That form of the theorem is pfbench's.
+"""
+
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from pfbench.verification import Claim, Trial, make_instance
+from pfbench.verification.instruments.weighted_rows import WeightedRows
+from pfbench.verification.statements.path_mean import check_ratios
+from pfbench.verification.statements.table_steps import (
+    list_step_maps,
+    mean_square_map,
+    spectral_radius,
+)
+from pfbench.verification.units import formula
+
+STEPS = 400
+"""Number of steps that are bounded one by one."""
+
+
+def make_rows(n: int, mu: float) -> WeightedRows:
+    """Return n quadratic rows with the minimiser 0: half have curvature 1, the others mu."""
+    curvatures = np.where(np.arange(n) < n // 2, 1.0, mu)
+    return WeightedRows(curvatures, np.zeros(n), np.ones(n))
+
+
+def compute_step(L: float) -> float:
+    """Return the step size 1/(16 L) of theorem 1."""
+    return 1.0 / (16.0 * L)
+
+
+def compute_rate(n: int, L: float, mu: float) -> float:
+    """Return 1 - min(mu/(16 L), 1/(8 n)), by which theorem 1 multiplies its bound in each step."""
+    return 1.0 - min(mu / (16.0 * L), 1.0 / (8.0 * n))
+
+
+def mean_squares(trial: Trial, problem: WeightedRows) -> np.ndarray:
+    """Return the matrix of S -> E B S B^T for a step 1/(16 L)."""
+    step = compute_step(problem.component_smoothness().max())
+    return mean_square_map(*list_step_maps(trial, problem, step))
+
+
+def excess_ratio(trial: Trial, problem: WeightedRows) -> float:
+    """Return the largest (E F(x_k) - F*)/((1 - rho)^k C_0) of a run from x_0 = 1, k <= 400."""
+    h = problem.component_smoothness()
+    L, mu, n = h.max(), h.mean(), problem.n
+    square, S = mean_squares(trial, problem), np.zeros((n + 1) ** 2)
+    S[0] = 1.0
+    bound, ratios = mu / 2.0 + 4.0 * L / n, []
+    for _ in range(STEPS):
+        S = square @ S
+        bound *= compute_rate(n, L, mu)
+        ratios.append(mu * S[0] / 2.0 / bound)
+    return float(max(ratios))
+
+
+def radius_ratio(trial: Trial, problem: WeightedRows) -> float:
+    """Return the spectral radius of E B (x) B, divided by 1 - rho."""
+    h = problem.component_smoothness()
+    rate = compute_rate(problem.n, h.max(), h.mean())
+    return spectral_radius(mean_squares(trial, problem)) / rate
+
+
+_claim = partial(
+    Claim,
+    kind="bound",
+    instances=tuple(
+        make_instance(make_rows, n=n, mu=mu) for n, mu in product((2, 5, 20), (0.001, 0.05, 0.9))
+    ),
+    algorithm="sag",
+    assumptions=("every f_i convex and L-smooth", "F mu-strongly convex"),
+    schedule="gamma = 1/(16 L), one component a step",
+    expected_seconds=(1.0, 1.0),
+    formulas=(formula(compute_step, (-1, 2)),),
+)
+
+THEOREM = _claim(
+    name="schmidt2017-thm1",
+    source="Schmidt, Le Roux, Bach 2017 theorem 1, in lecture notes",
+    statement=(
+        "gamma = 1/(16 L), a table of zeros: E F(x_k) - F* <= (1 - min(mu/(16 L), 1/(8 n)))^k C_0, "
+        "C_0 = F(x_0) - F* + (4 L/n) |x_0 - x*|^2 + sigma^2/(16 L)"
+    ),
+    check=partial(check_ratios, measure=excess_ratio),
+)
+
+RADIUS = _claim(
+    name="schmidt2017-radius",
+    source="pfbench, from Schmidt, Le Roux, Bach 2017 theorem 1",
+    statement=(
+        "gamma = 1/(16 L), f_i quadratics: the mean square of (x, table) falls, from any x and any "
+        "table, by at most the factor 1 - min(mu/(16 L), 1/(8 n)) in the limit"
+    ),
+    check=partial(check_ratios, measure=radius_ratio),
+)
+
+CLAIMS = (THEOREM, RADIUS)
