@@ -15,6 +15,7 @@ from pfbench.algorithms import (
     natasha,
     nfwu,
     norm_ball_methods,
+    primal_dual,
     proximal,
     sliding,
     spider,
@@ -48,6 +49,7 @@ _FAMILIES = (
     loopless_frank_wolfe.METHODS,
     active_set.METHODS,
     lan_sliding.METHODS,
+    primal_dual.METHODS,
     norm_ball_methods.METHODS,
 )
 

@@ -8,7 +8,7 @@ constant (C_f <= L_f D^2), h0 = f(x_0) - min f.
         g_t = <grad f(x_t), x_t - v>
         gamma by option I (line search on [0, 1]), option II min(g_t/C, 1), the short step
         min(g_t/(L |v - x_t|^2), 1), the open loop l/(t+l), l = 2 unless given, the log-adaptive l =
-        2 + log(t+1), or backtracking
+        2 + log(t+1), backtracking, or the primal-dual short step
         x_{t+1} = (1 - gamma) x_t + gamma v
 
 Backtracking, with an estimate M of the smoothness L_f (Pedregosa, Negiar, Askari, Jaggi, AISTATS
@@ -18,6 +18,11 @@ Backtracking, with an estimate M of the smoothness L_f (Pedregosa, Negiar, Askar
     gamma = min(g_t/(M |d|^2), 1)
     while f(x_t + gamma d) > f(x_t) - gamma g_t + gamma^2 M |d|^2/2:  M = tau M, gamma again
     M_t = M;  M_{-1} = |grad f(x_0) - grad f(x_0 + 1e-3 d)|/(1e-3 |d|) if it is not given
+
+The primal-dual short step (martinezrubio2025, in a summary), for convex f, with a lower bound B_t:
+
+    gamma = min((f(x_t) - B_{t-1})/(L |v - x_t|^2), 1), and 1 for t = 0
+    B_t = (1 - gamma) B_{t-1} + gamma (f(x_t) - g_t)
 """
 
 import math
@@ -33,15 +38,21 @@ from pfbench.algorithms.base import Algorithm, round_up
 from pfbench.algorithms.guarantee import Guarantee
 from pfbench.base.checks import check_real
 from pfbench.base.constants import Constants
-from pfbench.base.errors import InputError
+from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.parameters import integer, nonnegative, one_of_values, positive
 from pfbench.base.protocols import AlgorithmOracles
 from pfbench.base.state import Point, State
 from pfbench.points import combine, distance, inner, keep
 
-STEPS = ("line-search", "adaptive", "short", "open-loop", "log-adaptive", "backtracking")
+STEPS = (
+    *("line-search", "adaptive", "short", "open-loop", "log-adaptive", "backtracking"),
+    "primal-dual",
+)
 
-_OF_L = ("short", "backtracking")
+_SHORT = ("short", "primal-dual")
+"""Step rules with a given L."""
+
+_OF_L = (*_SHORT, "backtracking")
 """Step rules that use the smoothness L, not the curvature C."""
 
 _LINE_SEARCH_TOLERANCE = 1e-10
@@ -92,12 +103,19 @@ class FrankWolfe(Algorithm):
     source = (
         "lacoste2016 algorithm 1, options I and II; open loop of Jaggi 2013 and Wirth, Kerdreux, "
         "Pokutta 2023; log-adaptive of Pokutta 2024; backtracking of Pedregosa, Negiar, Askari, "
-        "Jaggi 2020, algorithm 2"
+        "Jaggi 2020, algorithm 2; primal-dual of Martinez-Rubio, Pokutta 2025"
     )
-    cites = ("lacoste2016", "jaggi2013", "wirth2023", "pokutta2024", "pedregosa2020")
+    cites = (
+        "lacoste2016",
+        "jaggi2013",
+        "wirth2023",
+        "pokutta2024",
+        "pedregosa2020",
+        "martinezrubio2025",
+    )
     counts = (
         "T iterations: FO T, SFO nT, LO T; line-search and backtracking also n FV for each value "
-        "they ask, backtracking without smoothness one FO, n SFO more"
+        "they ask, backtracking without smoothness one FO, n SFO more; primal-dual also nT FV"
     )
     requires = frozenset({"gradient", "lo"})
     deterministic = True
@@ -113,8 +131,8 @@ class FrankWolfe(Algorithm):
     )
     smoothness: float | None = nonnegative(
         None,
-        "short: L, the problem's L_f if not given; backtracking: first estimate of L_f, from two "
-        "gradients if not given",
+        "short, primal-dual: L, the problem's L_f if not given; backtracking: first estimate of "
+        "L_f, from two gradients if not given",
     )
 
     offset: float = positive(2.0, "open loop: l of the step l/(t+l)")
@@ -125,12 +143,12 @@ class FrankWolfe(Algorithm):
             raise InputError(f"step={self.step} takes no offset: leave it out, or take open-loop.")
         if self.step == "adaptive" and self.curvature is None:
             raise InputError("step=adaptive needs curvature, a number C >= C_f.")
-        if self.step == "short" and self.smoothness is None:
-            raise InputError("step=short needs smoothness, a number L >= L_f.")
+        if self.step in _SHORT and self.smoothness is None:
+            raise InputError(f"step={self.step} needs smoothness, a number L >= L_f.")
         if self.step == "backtracking" and self.curvature is not None:
             raise InputError("step=backtracking estimates the curvature: leave out curvature.")
-        if self.step == "short" and self.curvature is not None:
-            raise InputError("step=short uses smoothness: leave out curvature.")
+        if self.step in _SHORT and self.curvature is not None:
+            raise InputError(f"step={self.step} uses smoothness: leave out curvature.")
         if self.step not in _OF_L and self.smoothness is not None:
             raise InputError(
                 f"step={self.step} takes no smoothness: leave it out, or take step=short."
@@ -138,9 +156,9 @@ class FrankWolfe(Algorithm):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles that a run queries: `requires`, and function values for a line search."""
-        searches = self.step in ("line-search", "backtracking")
-        return self.requires | {"value"} if searches else self.requires
+        """Oracles that a run queries: `requires`, and the values that its step rule needs."""
+        uses_values = self.step in ("line-search", "backtracking", "primal-dual")
+        return self.requires | {"value"} if uses_values else self.requires
 
     @property
     def runs_until_stopped(self) -> bool:
@@ -154,7 +172,16 @@ class FrankWolfe(Algorithm):
         The left side is the bound (6) of lacoste2016 on the smallest gap. With backtracking C =
         max(2 L_f, M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1}). With the short step C
         = L D^2, as that step decreases f at least as much as the step g/C.
+
+        Raises
+        ------
+        RefusedError
+            For the primal-dual step, whose theorem bounds f(x_T) - min f.
         """
+        if overrides.get("step") == "primal-dual":
+            raise RefusedError(
+                "step=primal-dual has no theorem on the gap: give iterations, not epsilon."
+            )
         cls._check_zero_constants(constants, overrides)
         (h0,) = cls.schedule_constants(constants, "delta")
         backtracking = overrides.get("step") == "backtracking"
@@ -178,8 +205,8 @@ class FrankWolfe(Algorithm):
         if overrides.get("step") == "adaptive" and overrides.get("curvature") is None:
             constants.require("L_f", "the adaptive step without curvature")
         curvature = constants.L_f * constants.D**2
-        if overrides.get("step") == "short" and overrides.get("smoothness") is None:
-            constants.require("L_f", "the short step without smoothness")
+        if overrides.get("step") in _SHORT and overrides.get("smoothness") is None:
+            constants.require("L_f", f"the {overrides['step']} step without smoothness")
             overrides = overrides | {"smoothness": constants.L_f}
         if math.isfinite(curvature) and overrides.get("step") not in _OF_L:
             overrides = {"curvature": curvature} | overrides
@@ -193,6 +220,7 @@ class FrankWolfe(Algorithm):
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Start at x, and yield a state after each update; see the module's pseudo-code."""
+        lower = 0.0
         for t in count() if self.iterations is None else range(self.iterations):
             gradient = ask.gradient(x)
             v = ask.lo(gradient)
@@ -209,6 +237,10 @@ class FrankWolfe(Algorithm):
                     gamma = self._adaptive_step(gap)
                 elif self.step == "short":
                     gamma = self._compute_short_step_size(gap, distance(v, x))
+                elif self.step == "primal-dual":
+                    f = ask.value(x)
+                    gamma = self._compute_short_step_size(f - lower, distance(v, x)) if t else 1.0
+                    lower = (1.0 - gamma) * lower + gamma * (f - gap)
                 else:
                     gamma = self._line_search(ask, x, v, gap)
             at, x = x, combine(x, v, gamma)

@@ -60,6 +60,18 @@ SEARCHES = tuple(
 )
 
 
+def heavy_ball_fw_schedule(request: ScheduleRequest) -> Printed:
+    """Return T with 2 L_f D^2/(T+1) <= epsilon for Frank-Wolfe along weighted sums of gradients."""
+    c = request.constants
+    return {"iterations": max(1.0, 2.0 * c.L_f * c.D**2 / request.epsilon - 1.0)}
+
+
+def optimistic_fw_schedule(request: ScheduleRequest) -> Printed:
+    """Return T with 4 L_f D^2/(T+1) <= epsilon for optimistic Frank-Wolfe."""
+    c = request.constants
+    return {"iterations": max(1.0, 4.0 * c.L_f * c.D**2 / request.epsilon - 1.0)}
+
+
 def sfw_schedule(request: ScheduleRequest) -> Printed:
     """Return the parameters of SFW: b = T and gamma = sqrt(2 h0/(T L D^2)), at most 1.
 
@@ -241,6 +253,12 @@ SCHEDULES = {
         "lacoste2016 (6) with C = L_f D^2; the C of backtracking, max(2 L_f, M_{-1}) D^2, is "
         "of pfbench",
         SEARCHES,
+    ),
+    "heavy-ball-fw": PublishedSchedule(
+        heavy_ball_fw_schedule, "Martinez-Rubio, Pokutta 2025, heavy ball, in a summary"
+    ),
+    "optimistic-fw": PublishedSchedule(
+        optimistic_fw_schedule, "Martinez-Rubio, Pokutta 2025, optimistic, in a summary"
     ),
     "sfw": PublishedSchedule(
         sfw_schedule,

@@ -79,6 +79,7 @@ _VARIED: tuple[Mapping[str, Any], ...] = (
     {"step": "adaptive", "curvature": 2.0},
     {"step": "short", "smoothness": 0.5},
     {"step": "line-search", "curvature": 2.0},
+    {"step": "primal-dual", "smoothness": 0.5},
     {"step": "backtracking"},
     {"step": "backtracking", "smoothness": 0.01},
     {"subepochs": 1, "batch": 2},

@@ -14,7 +14,7 @@ from pfbench.base.state import State
 
 def frank_wolfe(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
     """Run Frank-Wolfe with the step size rule `s.step` (Lacoste-Julien 2016, algorithm 1)."""
-    M, f, decrease = 0.0, 0.0, None
+    M, f, decrease, lower = 0.0, 0.0, None, 0.0
     for t in count() if s.iterations is None else range(s.iterations):
         g = ask.gradient(x)
         v = ask.lo(g)
@@ -25,6 +25,11 @@ def frank_wolfe(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
             gamma = (2.0 + math.log(t + 1.0)) / (t + 2.0 + math.log(t + 1.0))
         elif s.step == "adaptive":
             gamma = min(max(gap, 0.0) / s.curvature, 1.0)
+        elif s.step == "primal-dual":
+            f, bend = ask.value(x), s.smoothness * float(np.vdot(v - x, v - x))
+            room = 1.0 if t == 0 else f - lower
+            gamma = min(max(room, 0.0) / bend, 1.0) if t and bend > 0.0 else float(room > 0.0)
+            lower += gamma * (f - gap - lower)
         elif s.step == "short":
             bend = s.smoothness * float(np.vdot(v - x, v - x))
             gamma = min(max(gap, 0.0) / bend, 1.0) if bend > 0.0 else float(gap > 0.0)
@@ -36,6 +41,23 @@ def frank_wolfe(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
                 f, M = ask.value(x), s.smoothness or _first_smoothness_estimate(ask, x, g, v)
             gamma, M, f, decrease = backtracking(ask, x, v, gap, M, f, decrease)
         point, x = x, (1.0 - gamma) * x + gamma * v
+        yield State(x, point, g)
+
+
+def weighted_gradients(
+    ask: Any, x: Any, rng: Any, s: Any, *, is_optimistic: bool
+) -> Iterator[State]:
+    """Run Frank-Wolfe along sums of all gradients g_i at x_i, with steps 2/(t+2).
+
+    Their weights at step t are 2i + 2. In the optimistic form (Martinez-Rubio, Pokutta 2025) they
+    are 2i for i < t, and 4t + 2 for i = t.
+    """
+    S = np.zeros(np.shape(x))
+    for t in range(s.iterations):
+        g = ask.gradient(x)
+        v = ask.lo(S + (4 * t + 2) * g if is_optimistic else S + (2 * t + 2) * g)
+        S = S + 2 * (t if is_optimistic else t + 1) * g
+        point, x = x, (t * x + 2 * v) / (t + 2)
         yield State(x, point, g)
 
 
@@ -202,6 +224,8 @@ def bpfw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float
 REFERENCES = MappingProxyType(
     {
         "frank-wolfe": frank_wolfe,
+        "heavy-ball-fw": partial(weighted_gradients, is_optimistic=False),
+        "optimistic-fw": partial(weighted_gradients, is_optimistic=True),
         **{
             name: partial(polytope_steps, move=move)
             for name, move in (("afw", afw), ("pfw", pfw), ("bpfw", bpfw))

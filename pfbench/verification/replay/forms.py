@@ -71,6 +71,8 @@ _SEARCHES: tuple[Parameters, ...] = (
     {"step": "backtracking"},
     {"step": "backtracking", "smoothness": 0.05},
     {"step": "backtracking", "smoothness": 50.0},
+    {"step": "primal-dual", "smoothness": 1.5},
+    {"step": "primal-dual", "smoothness": 12.0},
 )
 
 _OF_METHODS: Mapping[str, tuple[Parameters, ...]] = MappingProxyType(

@@ -64,3 +64,31 @@ def test_ratios_by_fault_on_the_simplex(fault, printed, smaller, recursion):
         assert max(late) == pytest.approx(0.673, abs=1e-3)
     if fault == "open-loop-late":
         assert max(measured[:2]) < 1.0
+
+
+@pytest.mark.parametrize(
+    ("claim", "follow", "bounds", "path", "ratios"),
+    [
+        (paper.HEAVY_BALL, paper.follow_heavy_ball_gaps, paper.OPEN_LOOP, 1.0, (0.5833, 1.0)),
+        (paper.GAP_SHORT, paper.follow_short_gaps, paper.SHORT, 1.0, (0.2812, 1.0)),
+        (paper.GAP_OPTIMISTIC, paper.follow_optimistic_gaps, paper.OPTIMISTIC, 0.2495, (0.1247,)),
+    ],
+)
+def test_ratios_of_the_other_methods_on_the_simplex(claim, follow, bounds, path, ratios):
+    problem = spread_on_simplex(d=500)
+    rows, D = list(follow(trial(claim), problem)), problem.set.diameter
+    measured = [max(gap / bound(1.0, D, t) for t, gap, _ in rows) for bound in bounds.values()]
+    assert measured == pytest.approx(ratios, abs=1e-4)
+    assert max(ratio for _, _, ratio in rows) == pytest.approx(path, abs=1e-4)
+
+
+@pytest.mark.parametrize("claim", [paper.HEAVY_BALL, paper.GAP_SHORT, paper.GAP_OPTIMISTIC])
+def test_gaps_of_the_other_methods_are_at_least_the_suboptimality(claim):
+    problem = spread_on_simplex(d=30)
+    test = trial(claim)
+    steps = trial(claim).follow(
+        problem, test.make(iterations=400, smoothness=1.0, step="primal-dual")
+    )
+    gaps = claim.check.keywords["follow"](test, problem)
+    for step, (_, gap, _) in zip(steps, gaps, strict=True):
+        assert gap >= problem.value(step.state.x) - problem.minimum_value - 1e-12

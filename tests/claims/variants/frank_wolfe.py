@@ -71,6 +71,50 @@ class Parabola(Own):
             yield pf.State(x, at, g)
 
 
+class AverageGradient(Own):
+    """Heavy ball by the weighted mean of the gradients, which a recursion keeps."""
+
+    variant_of = "heavy-ball-fw"
+    requires = frozenset({"gradient", "lo"})
+    deterministic = True
+    output = "last"
+
+    def __init__(self, iterations):
+        self.T = iterations
+
+    def run(self, ask, x, rng):
+        mean = 0.0
+        for k in range(1, self.T + 1):
+            g = ask.gradient(x)
+            mean = mean + 2 / (k + 1) * (g - mean)
+            old, x = x, x + 2 / (k + 1) * (ask.lo(mean) - x)
+            yield pf.State(x, old, g)
+
+
+class FollowTheLeader(Own):
+    """Optimistic, as a game: the answer to all past gradients, the last one counted twice."""
+
+    variant_of = "optimistic-fw"
+    requires = frozenset({"gradient", "lo"})
+    deterministic = True
+    output = "last"
+
+    def __init__(self, iterations):
+        self.T = iterations
+
+    def run(self, ask, x, rng):
+        past, vertices = [], []
+        for t in range(1, self.T + 1):
+            g = ask.gradient(x)
+            guess = sum(i * h for i, h in past) if past else 0.0
+            past.append((t - 1, g))
+            vertices.append(ask.lo(guess + (2 * t - 1) * g))
+            if len(past) > 50:  # a long run adds up what is old
+                past = [(1, sum(i * h for i, h in past))]
+            old, x = x, ((t - 1) * x + 2 * vertices.pop()) / (t + 1)
+            yield pf.State(x, old, g)
+
+
 class SfwFunction(Options, Own):
     """A batch, a vertex, a step."""
 
