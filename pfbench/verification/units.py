@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.base.constants import Constants
+from pfbench.base.constants import MEANING, Constants
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
 
@@ -80,7 +80,7 @@ class Scaling:
         changed = {
             name: getattr(constants, name) * self.factor(unit)
             for name, unit in CONSTANTS.items()
-            if name not in ("n", "L") and hasattr(constants, name)
+            if name in MEANING and name != "n"
         }
         return replace(constants, **changed)
 
