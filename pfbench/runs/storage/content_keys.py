@@ -12,6 +12,7 @@ import importlib.util
 import json
 import multiprocessing
 import platform
+import re
 import sys
 import sysconfig
 from collections.abc import Iterator, Mapping
@@ -31,6 +32,21 @@ _LIBRARY_FOLDERS = frozenset(
     map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib"))
 )
 
+
+_OWN_IMPORTS = re.compile(
+    rb"""
+    (?P<quotes>\"{3}|'{3})(?:[^\\]|\\.)*?(?P=quotes)
+    | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*' | \#[^\n]*
+    | ^(?P<indent>[ ]*)if[ ]TYPE_CHECKING:[^\n]*\n(?:(?P=indent)[ ][^\n]*\n|\n)+
+    | ^[ ]*(?P<import>(?:from[ ][^\n(]+?[ ])?import[ ](?:\([^)]*\)|[^\n(]+))
+    """,
+    re.VERBOSE | re.MULTILINE | re.DOTALL,
+)
+"""Strings, comments and imports for type checking, which are skipped; and imports.
+
+Finding imports with it takes a fifth of the time of a parser. It relies on the format of pfbench's
+own files: each import begins a line.
+"""
 
 _HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 """Syntax nodes that may contain an import; expressions contain none."""
@@ -209,7 +225,7 @@ def _imports(name: str, path: str, changed: int, roots: frozenset[str]) -> tuple
     """Return the names that a file imports; another value of `changed` bypasses the cache."""
     package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
     names: list[str] = []
-    for node in _import_statements(path, changed):
+    for node in _import_statements(path, changed, is_builtin(name)):
         if isinstance(node, ast.ImportFrom):
             names += _list_imports(node, package, roots)
         else:
@@ -218,10 +234,19 @@ def _imports(name: str, path: str, changed: int, roots: frozenset[str]) -> tuple
 
 
 @lru_cache(maxsize=4096)
-def _import_statements(path: str, changed: int) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    """Return the imports of a file; another value of `changed` bypasses the cache."""
+def _import_statements(
+    path: str, changed: int, is_own: bool = False
+) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Return the imports of a file; another value of `changed` bypasses the cache.
+
+    In pfbench's own files (`is_own`) `_OWN_IMPORTS` finds them, and only they are parsed.
+    """
+    text = Path(path).read_bytes()
+    if is_own:
+        found = (match["import"] for match in _OWN_IMPORTS.finditer(text))
+        text = b"\n".join(filter(None, found))
     try:
-        return tuple(_iterate_imports(ast.parse(Path(path).read_bytes(), path)))
+        return tuple(_iterate_imports(ast.parse(text, path)))
     except SyntaxError:  # nobody has imported it
         return ()
 

@@ -1,9 +1,12 @@
 """What of the machine a key covers."""
 
+import ast
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
+import pfbench
 from pfbench.runs.planning.plan import PlannedRun, resolve
 from pfbench.runs.storage import content_keys, run_keys
 
@@ -53,6 +56,12 @@ def test_another_blas_of_numpy_or_scipy_is_another_environment(monkeypatch, path
 )
 def test_a_name_that_its_package_loads_on_first_use_is_reached(module, reached):
     assert reached in content_keys.find_reachable_files(frozenset({module}))
+
+
+def test_the_imports_of_own_files_are_those_that_a_parser_finds():
+    for path in map(str, Path(pfbench.__file__).parent.rglob("*.py")):
+        own, parsed = (content_keys._import_statements(path, 0, is_own) for is_own in (True, False))
+        assert [*map(ast.unparse, own)] == [*map(ast.unparse, parsed)], path
 
 
 def test_every_home_of_a_name_is_a_module_that_has_it():
