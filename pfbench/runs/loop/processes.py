@@ -4,6 +4,7 @@ import ctypes
 import errno
 import multiprocessing
 import os
+import re
 import resource
 import select
 import signal
@@ -96,11 +97,15 @@ def prepare_child_process(loop_threads: int = 1, confinement_folder: str = "") -
 def _multiprocessing_context() -> Any:
     """Return the multiprocessing context: a fork server with preloaded imports, if available.
 
-    It is never a plain fork: threads of numba and BLAS do not survive one.
+    It is never a plain fork: threads of numba and BLAS do not survive one. The server imports the
+    modules of pfbench that this process uses when it starts its first one, so that no child process
+    imports them again. It does not import torch, which starts threads.
     """
     if "forkserver" in multiprocessing.get_all_start_methods():
         server = multiprocessing.get_context("forkserver")
-        server.set_forkserver_preload(["pfbench.runs.loop.drive", *LIBRARIES])
+        used = [name for name in sys.modules if re.match(r"pfbench\.(?!torch|__main__)", name)]
+        first = ["pfbench.runs.loop.drive", *LIBRARIES, "pfbench.kernels.numba_registries"]
+        server.set_forkserver_preload([*first, *used])
         return server
     return multiprocessing.get_context("spawn")
 
