@@ -60,6 +60,7 @@ _ALL = (
     Case(RECOVERY, "frank-wolfe[iterations=61,step=open-loop]", "objective=0.28", version=2),
     Case(MULTICLASS, "heavy-ball-fw[iterations=61]", "objective=0.645"),
     Case(MULTICLASS, "optimistic-fw[iterations=61]", "objective=0.645"),
+    Case(LOG_COSH, "local-lmo[iterations=61]", "objective=0.24"),
     Case(RECOVERY, "sfw[step=0.05,batch=30,iterations=61]", "objective=0.455"),
     Case(RECOVERY, f"svfw[step=0.05,{_LARGE}]", "objective=0.38"),
     Case(LOG_COSH, f"sagafw[step=0.05,{_SAMPLED}]", "objective=0.24"),

@@ -41,7 +41,7 @@ def test_adding_an_algorithm(capsys):
     names = {}
     for block in blocks("docs/adding-an-algorithm.md"):
         exec(compile(block, "adding-an-algorithm.md", "exec"), names)
-    printed = "Counts(fo=0, sfo=8000, sso=0, hvp=0, lo=200, po=0, fv=0)"
+    printed = "Counts(fo=0, sfo=8000, sso=0, hvp=0, lo=200, po=0, fv=0, llo=0)"
     assert printed in capsys.readouterr().out
     problem = pf.problem("nonconvex-logistic", source="synthetic", rows=53, columns=7)
     ours = names["AveragedSFW"](iterations=11, step=0.1, batch=5)

@@ -62,9 +62,9 @@ def complaints(
             yield (
                 f"{name}: version {version} is not the last of {', '.join(known)}: versions rise."
             )
-        elif known[version] != counts:
+        elif changes := _changes(known[version], counts):
             yield (
-                f"{name}: {_changes(known[version], counts)}; if that is meant, raise its version "
+                f"{name}: {changes}; if that is meant, raise its version "
                 "in benchmarks/cases.py and run `python -m benchmarks.history accept`."
             )
     for name in expected.keys() - found.keys():
@@ -96,5 +96,6 @@ def rewritten(before: Expected, now: Expected) -> Iterator[str]:
 
 
 def _changes(before: Mapping[str, int], after: Mapping[str, int]) -> str:
-    kinds = [kind for kind in {**before, **after} if before.get(kind) != after.get(kind)]
-    return ", ".join(f"{kind} {before.get(kind)} became {after.get(kind)}" for kind in kinds)
+    """Return the counts that differ, as text; a count that was not recorded is 0."""
+    kinds = [kind for kind in {**before, **after} if before.get(kind, 0) != after.get(kind, 0)]
+    return ", ".join(f"{kind} {before.get(kind, 0)} became {after.get(kind, 0)}" for kind in kinds)

@@ -10,6 +10,7 @@ from pfbench.algorithms import (
     active_set,
     frank_wolfe,
     lan_sliding,
+    local_lmo,
     loopless,
     loopless_frank_wolfe,
     natasha,
@@ -50,6 +51,7 @@ _FAMILIES = (
     active_set.METHODS,
     lan_sliding.METHODS,
     primal_dual.METHODS,
+    local_lmo.METHODS,
     norm_ball_methods.METHODS,
 )
 

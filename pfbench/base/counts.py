@@ -46,6 +46,11 @@ class OracleKind(StrEnum):
     LO = ("lo", "linear minimisations over the feasible set", "LO calls")
     PO = ("po", "proximal maps or projections", "PO calls")
     FV = ("fv", "component function values that the algorithm queries", "FV (component values)")
+    LLO = (
+        "llo",
+        "local linear minimisations: over the part of the set within a distance of a point",
+        "LLO calls",
+    )
 
 
 COUNTED = tuple(kind.value for kind in OracleKind)
@@ -65,6 +70,7 @@ class Counts:
     lo: int = 0
     po: int = 0
     fv: int = 0
+    llo: int = 0
 
     def as_dict(self) -> dict[str, int]:
         """Return the counts by name."""
@@ -90,6 +96,7 @@ class Budget:
     lo: float = math.inf
     po: float = math.inf
     fv: float = math.inf
+    llo: float = math.inf
 
     def __post_init__(self) -> None:
         for name in COUNTED:

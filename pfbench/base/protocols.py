@@ -66,6 +66,9 @@ class OracleProtocol(Protocol):
     def prox(self, x: Point, g: Any, lam: float) -> Point:
         """Return the proximal map of the penalty, or the projection, at x - lam g."""
 
+    def local_lo(self, x: Point, g: Any, radius: float) -> Point:
+        """Return a point z of the set with |z - x| <= radius that minimises <g, z>."""
+
     def hessian(self, s: Point) -> Hessian:
         """Return all component Hessians at s."""
 

@@ -29,6 +29,7 @@ from pfbench.claims import (
     polytopes,
     qu2018,
     relatives,
+    richtarik2026,
     schmidt2017,
     shen2019,
     shulgin2026,
@@ -54,16 +55,8 @@ PAPERS: Mapping[str, Paper] = MappingProxyType(
         for file in (
             *(shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013, pethick2025),
             *(polytopes, relatives, kim2026, halbey2026, wirth2025, peng2026, hu2026, layers),
-            *(
-                defazio2014,
-                schmidt2017,
-                amsel2025,
-                martinezrubio2025,
-                shulgin2026,
-                jang2026,
-                zhang2026,
-                methods,
-            ),
+            *(defazio2014, schmidt2017, amsel2025, martinezrubio2025, shulgin2026, jang2026),
+            *(zhang2026, richtarik2026, methods),
         )
     }
 )

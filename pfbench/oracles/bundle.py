@@ -12,11 +12,11 @@ from pfbench.base.errors import InputError, NoComponentsError
 from pfbench.base.protocols import Backend, Gradient, Hessian, PointFormat, Table
 from pfbench.base.sample import Indices, as_indices
 from pfbench.base.state import Point
-from pfbench.oracles.ledger import FO, FV, HVP, LO, PO, SFO, SSO, Ledger
+from pfbench.oracles.ledger import FO, FV, HVP, LLO, LO, PO, SFO, SSO, Ledger
 
 ORACLES = (
     *("gradient", "batch", "difference", "lo", "value", "prox", "hessian", "table"),
-    "component_smoothness",
+    *("local_lo", "component_smoothness"),
 )
 """Oracles that can be queried, by verb."""
 
@@ -171,6 +171,19 @@ class Oracles:
         return checks.check_point_answer(
             "prox",
             self._ledger.charge_and_extend_untimed_calls(PO, 1, self._backend.prox, x, g, lam),
+        )
+
+    def local_lo(self, x: Point, g: Any, radius: float) -> Point:
+        """Return a point z with |z - x| <= radius that minimises <g, z> over the set, as 1 LLO.
+
+        The norm is the Euclidean one.
+        """
+        checks = self._checks
+        checks.check_points("local_lo", x)
+        if not checks.is_gradient(g):
+            checks.refuse_gradient("local_lo", g)
+        return checks.check_point_answer(
+            "local_lo", self._ledger.charge(((LLO, 1),), self._backend.local_lo, x, g, radius)
         )
 
     def hessian(self, s: Point) -> "CountedHessian":

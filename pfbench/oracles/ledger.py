@@ -9,7 +9,7 @@ from pfbench.base.counts import COUNTED, Budget, Counts
 from pfbench.base.errors import BudgetExhausted, TimeLimitReached
 from pfbench.base.sample import MOST_COUNTED
 
-FO, SFO, SSO, HVP, LO, PO, FV, *_ = range(len(COUNTED))
+FO, SFO, SSO, HVP, LO, PO, FV, LLO = range(len(COUNTED))
 
 Answer = TypeVar("Answer")
 

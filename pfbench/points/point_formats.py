@@ -19,7 +19,7 @@ from pfbench.points.vertices import RankOne
 
 _FLOAT = np.dtype(np.float64)
 
-_ANSWERED_BY_A_POINT = ("gradient", "batch", "difference", "lo", "prox")
+_ANSWERED_BY_A_POINT = ("gradient", "batch", "difference", "lo", "prox", "local_lo")
 """Verbs of a backend whose answer is a point or a gradient."""
 
 

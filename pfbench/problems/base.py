@@ -23,6 +23,7 @@ from pfbench.base.sample import IndexSampling, Indices, weight_indices
 from pfbench.base.selectors import Selector, replace_file_by_module
 from pfbench.base.state import Point
 from pfbench.problems.moments import OF_NORMS, unmet_norm_requirement_reasons
+from pfbench.sets.local import minimise_locally
 from pfbench.sets.norms import NormBall
 
 if TYPE_CHECKING:
@@ -167,13 +168,15 @@ class FiniteSum(IndexSampling, ABC):
         if self.is_bounded:
             lacks["smooth"] = "it has a feasible set"
             if not self.set.has_projection:
-                lacks["prox"] = (
+                lacks |= dict.fromkeys(
+                    ("prox", "local_lo"),
                     f"there is no projection onto the set {self.set.name} of points of shape "
-                    f"{self.shape}"
+                    f"{self.shape}",
                 )
         elif self.penalty is not None:
             reason = "it has a penalty and no feasible set"
-            lacks |= {"smooth": "it has a penalty", "lo": reason, "set": reason}
+            lacks |= {"smooth": "it has a penalty"}
+            lacks |= dict.fromkeys(("lo", "local_lo", "set"), reason)
         elif self.norm is not None:
             lacks["set"] = "it has no feasible set"
         else:
@@ -297,6 +300,10 @@ class FiniteSum(IndexSampling, ABC):
         """Return the projection of x - lam g onto the set, or its proximal map for lam h."""
         y = x - lam * g
         return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
+
+    def local_lo(self, x: Any, g: Any, radius: float) -> Any:
+        """Return a point z of the set with |z - x| <= radius that minimises <g, z>."""
+        return minimise_locally(self.set, x, g, radius)
 
 
 def check_dense_point(x: Any, shape: tuple[int, ...]) -> Floats:

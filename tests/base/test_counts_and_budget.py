@@ -12,7 +12,7 @@ from pfbench.base.errors import InputError
 
 
 def test_counts_have_the_seven_names_of_the_design():
-    assert COUNTED == ("fo", "sfo", "sso", "hvp", "lo", "po", "fv")
+    assert COUNTED == ("fo", "sfo", "sso", "hvp", "lo", "po", "fv", "llo")
     assert set(MEANING) == set(COUNTED)
     assert Counts(*range(7)).as_dict() == dict(zip(COUNTED, range(7), strict=True))
 

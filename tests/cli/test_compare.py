@@ -223,8 +223,8 @@ def test_one_of_the_catalogue_under_another_name_is_equal_to_it_on_every_pair(re
         for one in (label, "sfw, tuned")
     )
     assert copied == original
-    # SFO and LO to two targets, the last value, and seven counts.
-    assert len(copied) == 2 * (2 * 2 + 1 + 7)
+    # SFO and LO to two targets, the last value, and eight counts.
+    assert len(copied) == 2 * (2 * 2 + 1 + 8)
     assert {one["algorithm"] for one in found["chosen"]} == {label}
 
 

@@ -32,6 +32,7 @@ def test_counts_are_exact_and_the_run_is_described(pfbench):
         "lo": T,
         "po": 0,
         "fv": 0,
+        "llo": 0,
     }
     assert (run["problem"], run["algorithm"]) == (SMALL, SVRG)
     assert (run["status"], run["schedule"], run["iterations"], run["seed"]) == (

@@ -35,6 +35,7 @@ VERBS = {
     "value": (lambda o: o.value(None), "fv", 10),
     "lo": (lambda o: o.lo(None), "lo", 1),
     "prox": (lambda o: o.prox(None, None, 1.0), "po", 1),
+    "local_lo": (lambda o: o.local_lo(None, None, 1.0), "llo", 1),
     "hessian": (lambda o: o.hessian(None), "sso", 10),
     "hessian product": (lambda o: o.hessian(None).product(None, None), "hvp", 10),
     "hessian batch": (lambda o: o.hessian(None).batch(sample(3), None, None), "hvp", 3),

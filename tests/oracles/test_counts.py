@@ -40,6 +40,10 @@ CALLS = {
     "value": (lambda o, x, y: o.value(x), {"fv": "n"}),
     "lo": (lambda o, x, y: o.lo(np.ones(o.gradient(x).shape)), {"lo": 1, "fo": 1, "sfo": "n"}),
     "prox": (lambda o, x, y: o.prox(x, o.gradient(x), 0.1), {"po": 1, "fo": 1, "sfo": "n"}),
+    "local_lo": (
+        lambda o, x, y: o.local_lo(x, o.gradient(x), 0.1),
+        {"llo": 1, "fo": 1, "sfo": "n"},
+    ),
     "hessian": (lambda o, x, y: o.hessian(x), {"sso": "n"}),
     "hessian product": (lambda o, x, y: o.hessian(x).product(x, y), {"sso": "n", "hvp": "n"}),
     "hessian batch": (lambda o, x, y: o.hessian(x).batch(THREE, x, y), {"sso": "n", "hvp": 3}),

@@ -440,7 +440,7 @@ def forged(path, **changes):
         {"calls_to_target": 99},
         {"certified_for": "gradient"},
         {"queries": 7},
-        {"counts": dict.fromkeys(("fo", "sfo", "sso", "hvp", "lo", "po", "fv"), 8)},
+        {"counts": dict.fromkeys(("fo", "sfo", "sso", "hvp", "lo", "po", "fv", "llo"), 8)},
         {"smoothness": 1.0},
         {"directions_digest": "0" * 64},
         {"algorithm": "frank-wolfe[step=open-loop,iterations=8]"},

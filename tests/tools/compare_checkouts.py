@@ -46,6 +46,7 @@ ALGORITHMS = (
     "frank-wolfe[iterations=12,step=backtracking]",
     "frank-wolfe[iterations=20,step=primal-dual]",
     "heavy-ball-fw[iterations=20]",
+    "local-lmo[iterations=20]",
     "optimistic-fw[iterations=20]",
     "sfw[iterations=20,step=0.1,batch=6]",
     f"svfw[{_EPOCHS},step=0.05]",

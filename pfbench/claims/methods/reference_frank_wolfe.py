@@ -72,6 +72,13 @@ def optimistic_fw_schedule(request: ScheduleRequest) -> Printed:
     return {"iterations": max(1.0, 4.0 * c.L_f * c.D**2 / request.epsilon - 1.0)}
 
 
+def local_lmo_schedule(request: ScheduleRequest) -> Printed:
+    """Return R = D and T with 2 L_f R^2/(T+2) <= epsilon for local linear minimisations."""
+    c = request.constants
+    R = request.parameters.get("diameter", c.D)
+    return {"iterations": max(1.0, 2.0 * c.L_f * R**2 / request.epsilon - 2.0), "diameter": R}
+
+
 def sfw_schedule(request: ScheduleRequest) -> Printed:
     """Return the parameters of SFW: b = T and gamma = sqrt(2 h0/(T L D^2)), at most 1.
 
@@ -260,6 +267,7 @@ SCHEDULES = {
     "optimistic-fw": PublishedSchedule(
         optimistic_fw_schedule, "Martinez-Rubio, Pokutta 2025, optimistic, in a summary"
     ),
+    "local-lmo": PublishedSchedule(local_lmo_schedule, "radii and bound by pfbench"),
     "sfw": PublishedSchedule(
         sfw_schedule,
         "b = T of Reddi et al. 2016 (Allerton); T and gamma by a bound of pfbench with sigma^2",

@@ -18,7 +18,9 @@ from pfbench.points import infer_format, keep
 Listener = Callable[[str, tuple[Any, ...], Any], None]
 """Callback with the verb of a backend call, its arguments and its answer."""
 
-HEARD = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "hessian", "table"})
+HEARD = frozenset(
+    {"gradient", "batch", "difference", "value", "lo", "prox", "local_lo", "hessian", "table"}
+)
 """Verbs of a backend whose calls are reported to a listener."""
 
 _PARTS = {"hessian": ("product", "batch"), "table": ("difference", "replace")}

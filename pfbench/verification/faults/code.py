@@ -21,6 +21,7 @@ POINTS_OF = {
     "product": (0, 1),
     "replace": (1,),
     "prox": (0,),
+    "local_lo": (0,),
     "tilt": (1, 2),
 }
 """Positions of points among the arguments of an oracle or an operation, by name."""

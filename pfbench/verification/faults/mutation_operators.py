@@ -14,7 +14,7 @@ from pfbench.verification.faults.fault import SourceChange
 Operator = Callable[[Code], Iterator[SourceChange]]
 
 _REFERENCES = frozenset({"gradient", "hessian", "table", "reference_gradient"})
-_MOVES = frozenset({"combine", "shift", "tilt", "prox", "condg"})
+_MOVES = frozenset({"combine", "shift", "tilt", "prox", "local_lo", "condg"})
 _TOLERANCES = frozenset({"eta", "tolerance", "tol", "chi", "accuracy"})
 _NO_DRAW = frozenset({"start", "run", "spawn", "default_rng"})
 _SIZES = frozenset({"iterations", "batch", "period", "step", "tolerance", "snapshot", "lam"})

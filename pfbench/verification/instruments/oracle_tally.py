@@ -7,7 +7,7 @@ import numpy as np
 
 from pfbench.base.counts import COUNTED
 from pfbench.base.sample import Sample
-from pfbench.oracles.ledger import FO, FV, HVP, LO, PO, SFO, SSO
+from pfbench.oracles.ledger import FO, FV, HVP, LLO, LO, PO, SFO, SSO
 from pfbench.runs.loop.steps import ObservedBackend
 from pfbench.verification.instruments.overrides import OverriddenOracles
 
@@ -23,6 +23,7 @@ CALL_COSTS: Mapping[str, Callable[[int, int], tuple[tuple[int, int], ...]]] = {
     "difference": lambda n, size: ((SFO, 2 * size),),
     "lo": lambda n, size: ((LO, 1),),
     "prox": lambda n, size: ((PO, 1),),
+    "local_lo": lambda n, size: ((LLO, 1),),
     "value": lambda n, size: ((FV, n),),
     "hessian": lambda n, size: ((SSO, n),),
     "hessian.product": lambda n, size: ((HVP, n),),

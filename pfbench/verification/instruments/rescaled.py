@@ -95,6 +95,12 @@ class _RescaledBackend(OverriddenOracles):
             * self._by.x
         )
 
+    def local_lo(self, x: Any, g: Any, radius: float) -> Any:
+        """Return mu times the point z near x/mu that minimises <g, z>."""
+        return (
+            self._original.local_lo(x / self._by.x, g / self._g, radius / self._by.x) * self._by.x
+        )
+
     def hessian(self, s: Any) -> Any:
         """Return all component Hessians of the rescaled problem at s."""
         return _RescaledBackend(self._original.hessian(s / self._by.x), self._by)

@@ -61,6 +61,14 @@ def weighted_gradients(
         yield State(x, point, g)
 
 
+def local_lmo(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """Run x_{k+1} = the minimiser of <grad f(x_k), z> within 2R/(k+2) of x_k, over the set."""
+    for k in range(s.iterations):
+        g = ask.gradient(x)
+        point, x = x, ask.local_lo(x, g, s.diameter / (k / 2.0 + 1.0))
+        yield State(x, point, g)
+
+
 def _first_smoothness_estimate(ask: Any, x: Any, g: Any, v: Any) -> float:
     """Return a first smoothness estimate from x_0: |grad f(x_0) - grad f(x_0 + 1e-3 d)|/(1e-3 |d|).
 
@@ -224,6 +232,7 @@ def bpfw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float
 REFERENCES = MappingProxyType(
     {
         "frank-wolfe": frank_wolfe,
+        "local-lmo": local_lmo,
         "heavy-ball-fw": partial(weighted_gradients, is_optimistic=False),
         "optimistic-fw": partial(weighted_gradients, is_optimistic=True),
         **{

@@ -1,6 +1,7 @@
 """Oracles for a reference implementation, which match its queries to those of a recorded run."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any, Never
 
 import numpy as np
@@ -208,6 +209,20 @@ class ReplayOracles(IndexSampling):
         self.window.consume_query(pending)
         return self.backend.prox(x, g, lam)
 
+    def local_lo(self, x: Any, g: Any, radius: float) -> Any:
+        """Return the minimiser of <g, z> within the radius of x; mark its query as matched."""
+        point, direction = self._dense_array(x), self._dense_array(g)
+
+        def is_near(query: RecordedQuery) -> bool:
+            is_radius = abs(query.length - radius) <= VALUE_TOLERANCE * abs(radius)
+            return is_radius and self.window.is_equal_point(query.points[0], point)
+
+        pending = self.find_minimisation(direction, "local_lo", is_near)
+        if pending is None:
+            self.raise_mismatch(f"asks local_lo along {_format_entries(direction)}", point)
+        self.window.consume_query(pending)
+        return self.backend.local_lo(x, g, radius)
+
     def hessian(self, s: Any) -> "ReplayHessianAtPoint":
         """Return the component Hessians at s, which the recorded run may query later."""
         return ReplayHessianAtPoint(self, s)
@@ -319,10 +334,16 @@ class ReplayOracles(IndexSampling):
 
     # --- what judges use --------------------------------------------------------------------------
 
-    def find_minimisation(self, direction: Floats) -> PendingQuery | None:
+    def find_minimisation(
+        self,
+        direction: Floats,
+        verb: str = "lo",
+        is_allowed: Callable[[RecordedQuery], bool] | None = None,
+    ) -> PendingQuery | None:
         """Return the first unmatched `lo` query whose input is a multiple of `direction`.
 
-        The multiple must be positive. Return None if there is no such query.
+        The multiple must be positive. Return None if there is no such query. Another verb is
+        `local_lo`, whose other arguments `is_allowed` compares.
         """
         size = float(np.linalg.norm(direction))
         limit = VALUE_TOLERANCE * max(
@@ -331,12 +352,16 @@ class ReplayOracles(IndexSampling):
 
         def fits(query: RecordedQuery) -> bool:
             assert query.direction is not None
+            if is_allowed is not None and not is_allowed(query):
+                return False
             other = float(np.linalg.norm(query.direction))
             if other == 0.0 or size <= limit:
                 return max(other, size) <= limit
             return bool(np.abs(query.direction * (size / other) - direction).max() <= limit)
 
-        return self.window.find(("lo",), fits)
+        return self.window.find(
+            (verb,), lambda query: (is_allowed is None or is_allowed(query)) and fits(query)
+        )
 
     def consume_minimisation(self, pending: PendingQuery) -> Any:
         """Mark a recorded query of `lo` as matched, and return its vertex."""

@@ -137,7 +137,7 @@ class Transcript:
             arguments = arguments[1:]
         if verb == "lo":
             direction, arguments = self._copy_dense(arguments[0]), ()
-        elif verb == "prox":
+        elif verb in ("prox", "local_lo"):
             direction, length = self._copy_dense(arguments[1]), float(arguments[2])
             arguments = arguments[:1]
         elif verb in ("gradient", "batch"):

@@ -115,6 +115,26 @@ class FollowTheLeader(Own):
             yield pf.State(x, old, g)
 
 
+class ShrinkingBalls(Own):
+    """Local LMO that scales the gradient, and keeps the radius instead of computing it anew."""
+
+    variant_of = "local-lmo"
+    requires = frozenset({"batch", "local_lo"})
+    deterministic = True
+    output = "last"
+
+    def __init__(self, iterations, diameter):
+        self.T, self.R = iterations, diameter
+
+    def run(self, ask, x, rng):
+        radius = self.R
+        for k in range(self.T):
+            g = ask.batch(np.arange(ask.n), x)
+            old, x = x, ask.local_lo(x, 3.0 * g, radius)
+            radius *= (k + 2) / (k + 3)
+            yield pf.State(x, old, g)
+
+
 class SfwFunction(Options, Own):
     """A batch, a vertex, a step."""
 

@@ -99,7 +99,7 @@ def test_budget_of_zero_stops_before_the_first_call_of_its_kind(problem, name):
     parameters = {"batch": 3, "period": 4, "iterations": 6, "step": 0.1, "output": "last"}
     chosen = algorithm("nfwu-casvrg", **parameters)
     run = solve(problem, chosen, budget=Budget(**{name: 0}))
-    unused = name in ("po", "fv")
+    unused = name in ("po", "fv", "llo")
     assert run.status == ("finished" if unused else "budget")
     assert getattr(run.counts, name) == 0
     assert run.iterations == (6 if unused else 1 if name == "hvp" else 0)

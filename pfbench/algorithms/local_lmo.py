@@ -1,0 +1,65 @@
+"""Local LMO: steps to the best point of the set within a radius, for convex f (richtarik2026).
+
+Notation: L = L_f, R at least |x_k - x*| for all k, T iterations.
+
+    for k = 0 .. T-1:
+        x_{k+1} = argmin over z in C, |z - x_k| <= 2R/(k+2), of <grad f(x_k), z>
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm, round_up
+from pfbench.algorithms.guarantee import Guarantee
+from pfbench.base.constants import Constants
+from pfbench.base.parameters import integer, positive
+from pfbench.base.protocols import AlgorithmOracles
+from pfbench.base.state import Point, State
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalLMO(Algorithm):
+    """Local LMO, which moves to the minimiser of <grad f(x_k), z> within a radius of x_k."""
+
+    name = "local-lmo"
+    summary = "Local LMO: linear minimisations within the radius 2R/(k+2)"
+    source = "Richtarik, Gruntkowska, Li 2026, the iteration in the abstract; radii by pfbench"
+    cites: ClassVar[tuple[str, ...]] = ("richtarik2026",)
+    counts = "T iterations: FO T, SFO nT, LLO T"
+    requires = frozenset({"gradient", "local_lo"})
+    assumes = frozenset({"convex"})
+    schedule_parameters = frozenset({"iterations", "diameter"})
+    deterministic = True
+    anytime = True
+    guarantee = Guarantee("f(x) - min f", "epsilon", "last", "excess")
+
+    iterations: int = integer(MISSING, "T")
+    diameter: float = positive(MISSING, "R, at least each |x_k - x*|; the set's D if not given")
+
+    @classmethod
+    def explicit(cls, constants: Constants, **overrides: Any) -> Self:
+        """Return the algorithm with the given parameters; R defaults to the set's D if known."""
+        known = {"diameter": constants.D} if math.isfinite(constants.D) else {}
+        return super().explicit(constants, **known | overrides)
+
+    @classmethod
+    def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
+        """Return the method with R = D and the least T for which 2 L R^2/(T+2) <= epsilon."""
+        L, D = cls.schedule_constants(constants, "L_f", "D")
+        R = overrides.get("diameter") or D
+        T = max(1, round_up(2.0 * L * R**2 / epsilon) - 2)
+        return cls.from_schedule(overrides, iterations=T, diameter=R)
+
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Start at x, and yield a state after each update; see the module's pseudo-code."""
+        for k in range(self.iterations):
+            g = ask.gradient(x)
+            at, x = x, ask.local_lo(x, g, 2.0 * self.diameter / (k + 2.0))
+            yield State(x, at, g)
+
+
+METHODS = (LocalLMO,)

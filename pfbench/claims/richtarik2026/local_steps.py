@@ -1,0 +1,215 @@
+"""Local LMO: x_{k+1} minimises <grad f(x_k), z> over the z in C with |z - x_k| <= t_k.
+
+Let h_k = f(x_k) - f* and r = |x_k - x*|. With theta = min(1, t_k/r), x_k + theta (x* - x_k) is a
+candidate, so convexity and smoothness give h_{k+1} <= (1 - theta) h_k + L t_k^2/2. With t_k =
+2R/(k+2), R at least each r, the sum is h_k <= 2 L R^2/(k+2) for k >= 1. With f mu-strongly convex
+and t_k = mu r/(2L), h_{k+1} <= (1 - mu/(4L)) h_k, since h_k >= mu r^2/2.
+
+A projected gradient step P(x - tau g), of length t, is the local step of radius t: both have the
+same <g, z>.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification.instruments.overrides import OverriddenOracles
+from pfbench.verification.instruments.quadratics import (
+    KnownQuadratic,
+    boundary_of_l2_ball,
+    face_of_l1_ball,
+    face_of_simplex,
+)
+from pfbench.verification.statistics import combine_instances, decide_inequality
+from pfbench.verification.units import VALUE, formula
+
+SHARES = (0.01, 0.1, 0.5, 1.0)
+"""Radii of the tested steps, relative to |x - x*|."""
+
+SMALLEST = 1e-6
+"""Tested points are at least this far from x*, relative to D; nearer ones are rounding."""
+
+_ROUNDING = 1e-9
+"""Relative error of a projection that projected and local steps may have."""
+
+
+def compute_bound(L_f: float, D: float, k: int) -> float:
+    """Return 2 L R^2/(k + 2) with R = D, the bound of h_k for the radii 2R/(k+2)."""
+    return 2.0 * L_f * D**2 / (k + 2.0)
+
+
+def take_step(trial: Trial, problem: KnownQuadratic, x: np.ndarray, radius: float) -> np.ndarray:
+    """Return the point after a local step of a radius from x: the first step of a run has R."""
+    method = trial.make(iterations=1, diameter=radius)
+    (step,) = trial.follow(replace(problem, begin=x), method)
+    return np.asarray(step.state.x)
+
+
+def follow(trial: Trial, problem: KnownQuadratic) -> Iterator[np.ndarray]:
+    """Yield x_0, x_1, ... of a run with R = D."""
+    c = problem.constants(problem.start())
+    method = trial.make(iterations=trial.choose_by_effort(60, 300), diameter=c.D)
+    yield problem.start()
+    for step in trial.follow(problem, method):
+        yield np.asarray(step.state.x)
+
+
+def step_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
+    """Yield h+/((1 - theta) h + L t^2/2) of steps of several radii, from points of a run."""
+    c = problem.constants(problem.start())
+    for x in [*follow(trial, problem)][:: trial.choose_by_effort(12, 6)]:
+        h, r = excess(problem, x), distance_to_minimiser(problem, x)
+        for share in SHARES if r > SMALLEST * c.D else ():
+            bound = (1.0 - share) * h + c.L_f * (share * r) ** 2 / 2.0
+            yield excess(problem, take_step(trial, problem, x, share * r)) / bound
+
+
+def convex_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
+    """Yield h_k/(2 L D^2/(k+2)) for k >= 1 along a run."""
+    c = problem.constants(problem.start())
+    for k, x in enumerate(follow(trial, problem)):
+        if k:
+            yield excess(problem, x) / compute_bound(c.L_f, c.D, k)
+
+
+def strong_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
+    """Yield h_{k+1}/((1 - mu/(4L)) h_k) of steps of radius mu |x_k - x*|/(2L)."""
+    c, x = problem.constants(problem.start()), problem.start()
+    mu = float(np.linalg.eigvalsh(problem.hessian_matrix)[0])
+    for _ in range(trial.choose_by_effort(30, 200)):
+        h, r = excess(problem, x), distance_to_minimiser(problem, x)
+        if r <= SMALLEST * c.D:
+            return
+        x = take_step(trial, problem, x, mu / (2.0 * c.L_f) * r)
+        yield excess(problem, x) / ((1.0 - mu / (4.0 * c.L_f)) * h)
+
+
+def projection_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
+    """Yield |<g, z - y>|/(|g| |y - x|), in units of rounding; y is a projected gradient step.
+
+    z is the local step of the radius |y - x| from x.
+    """
+    rng = trial.rng("steps")
+    for x in [*follow(trial, problem)][:: trial.choose_by_effort(12, 6)]:
+        g = problem.gradient(x)
+        y = problem.set.project(x - rng.exponential() * g)
+        t = float(np.linalg.norm(y - x))
+        z = take_step(trial, problem, x, t)
+        size = float(np.linalg.norm(g)) * t
+        yield abs(float(g @ (z - y))) / size / _ROUNDING if size > 0.0 else 0.0
+
+
+def excess(problem: KnownQuadratic, x: np.ndarray) -> float:
+    """Return f(x) - f*."""
+    return problem.value(x)  # computed from x - x*
+
+
+def distance_to_minimiser(problem: KnownQuadratic, x: np.ndarray) -> float:
+    """Return |x - x*|."""
+    return float(np.linalg.norm(x - problem.minimiser))
+
+
+Ratios = Callable[[Trial, KnownQuadratic], Iterator[float]]
+
+
+def check_ratios_of_steps(trial: Trial, *, ratios: Ratios) -> Evidence:
+    """Test that each ratio is at most 1, on every instance."""
+    parts = {}
+    for instance in trial.claim.instances:
+        name = f"{instance.name} {instance.stream_key}"
+        problem: Any = instance.build_seeded(trial.seeds(1, name)[0])
+        parts[name] = decide_inequality([*ratios(trial, problem)])
+    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
+
+
+_claim = partial(
+    Claim,
+    source="pfbench, for the iteration of Richtarik, Gruntkowska, Li 2026",
+    kind="bound",
+    instances=(
+        make_instance(face_of_simplex, d=8, kappa=10.0),
+        make_instance(face_of_l1_ball, d=20, kappa=10.0),
+        make_instance(boundary_of_l2_ball, d=8, kappa=10.0),
+    ),
+    algorithm="local-lmo",
+    assumptions=("f convex", "grad f Lipschitz"),
+    expected_seconds=(2.0, 10.0),
+)
+
+CLAIMS = (
+    _claim(
+        name="richtarik2026-llo-projection",
+        statement=(
+            "the step P(x - tau g) of length t has the same <g, z> as the local step of radius t"
+        ),
+        check=partial(check_ratios_of_steps, ratios=projection_ratios),
+        kind="law",
+        schedule="none: a statement about one step",
+    ),
+    _claim(
+        name="richtarik2026-llo-step",
+        statement="h+ <= (1 - theta) h + L t^2/2, theta = min(1, t/|x - x*|), for the radius t",
+        check=partial(check_ratios_of_steps, ratios=step_ratios),
+        schedule="none: a statement about one step",
+    ),
+    _claim(
+        name="richtarik2026-llo-convex",
+        statement="t_k = 2R/(k+2), R >= |x_k - x*| for all k: h_k <= 2 L R^2/(k+2), k >= 1",
+        check=partial(check_ratios_of_steps, ratios=convex_ratios),
+        schedule="diameter = R = D",
+        formulas=(formula(compute_bound, VALUE, {"k": 9}),),
+    ),
+    _claim(
+        name="richtarik2026-llo-strong",
+        statement="f mu-strongly convex, t = mu |x - x*|/(2L): h+ <= (1 - mu/(4L)) h",
+        check=partial(check_ratios_of_steps, ratios=strong_ratios),
+        assumptions=("f strongly convex", "grad f Lipschitz"),
+        schedule="none: a statement about one step",
+    ),
+)
+
+_BY_NAME = {claim.name.removeprefix("richtarik2026-llo-"): claim for claim in CLAIMS}
+
+
+# --- planted faults -------------------------------------------------------------------------------
+
+
+class GlobalMinimisation(OverriddenOracles):
+    """Faulty oracle that ignores the radius."""
+
+    def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
+        """Return the minimiser of <g, z> over the whole set."""
+        return self._original.lo(g)
+
+
+class CutMinimisation(OverriddenOracles):
+    """Faulty oracle that moves by the radius toward the minimiser over the whole set."""
+
+    def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
+        """Return the point of the segment from x to LO(g) at the radius, or LO(g)."""
+        d = self._original.lo(g) - x
+        length = float(np.linalg.norm(d))
+        return x + min(1.0, radius / length) * d if length > 0.0 else x
+
+
+class ShortMinimisation(OverriddenOracles):
+    """Faulty oracle that moves by a quarter of the radius."""
+
+    def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
+        """Return the local step of a quarter of the radius."""
+        return self._original.local_lo(x, g, radius / 4.0)
+
+
+MUTANTS = (
+    Mutant.from_oracles(
+        "local-lmo-global", GlobalMinimisation, _BY_NAME["step"], _BY_NAME["projection"]
+    ),
+    Mutant.from_oracles("local-lmo-cut", CutMinimisation, _BY_NAME["step"], _BY_NAME["projection"]),
+    Mutant.from_oracles(
+        "local-lmo-short", ShortMinimisation, _BY_NAME["step"], _BY_NAME["projection"]
+    ),
+)
