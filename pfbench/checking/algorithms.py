@@ -187,7 +187,11 @@ class AlgorithmChecks(RunRecords):
         return f"{len(self.seed_zero_run.states)} iterations: {format_counts(self.seed_zero_run.total)}"  # noqa: E501
 
     def check_feasibility(self) -> str:
-        """Check that iterates, outputs and the points `at` are finite and in the feasible set."""
+        """Check that the points that the run yields are finite and in the feasible set.
+
+        These are the iterates, the outputs and, if the output is not the last iterate, the points
+        `at` of the gradient estimates.
+        """
         states, problem = self.seed_zero_run.states, self.problem
         form = infer_format(problem.start(), problem.name)
         for k, state in enumerate(states, 1):

@@ -131,7 +131,7 @@ class ComponentChecks(ProblemChecks):
         )
 
     def check_batches_and_differences(self) -> str:
-        """Check that `batch` and `difference` are means over a sample with repeated indices."""
+        """Check that `batch` and `difference` are means over a sample, also if an index repeats."""
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "batch")
         points = locate_methods(problem, "batch")

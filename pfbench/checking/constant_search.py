@@ -92,7 +92,7 @@ class ConstantSearch(ProblemChecks):
         return [name for name in names if math.isfinite(getattr(self.constants, name))]
 
     def find_counterexample(self, name: str) -> str:
-        """Return a text that compares a constant with the largest value that its search finds.
+        """Return a text that compares a stated constant with the largest value that is found.
 
         Raise `CheckFailed` if the value exceeds the constant.
         """
@@ -193,9 +193,10 @@ class ConstantSearch(ProblemChecks):
                 y = self.space.sample_member_toward(x, self._power_iteration_step(x, changes, root))
 
     def _power_iteration_step(self, x: Floats, changes: Floats, root: float) -> Floats:
-        """Return sum of H_i w_i for w_i = H_i u: one power iteration on the mean of H_i^2.
+        """Return the next vector of a power iteration on the mean of squared component Hessians.
 
-        H_i is the Hessian of component i at x, and `changes` contains multiples of the w_i.
+        The vector is the sum of H_i w_i for w_i = H_i u, not normalised. H_i is the Hessian of
+        component i at x, and `changes` contains multiples of the w_i.
         """
         u = np.zeros(x.shape)
         h = 1e-4 * self.space.scale / root

@@ -67,7 +67,7 @@ _CLOSE = 1e-10
 
 @dataclass(frozen=True)
 class WalkResult:
-    """Gradient estimates at the fixed points, with the counted and the actual oracle calls."""
+    """Gradient estimates at a fixed sequence of points, with counted and actual oracle calls."""
 
     estimates: tuple[Floats, ...]
     counts: Counts
@@ -142,7 +142,7 @@ class EstimatorChecks:
             self.path.append(keep(space.sample_near(self.path[-1])))
 
     def estimate_path(self, rng: Any, steps: int = _STEPS) -> WalkResult:
-        """Return the gradient estimates at the first `steps` fixed points, and the oracle calls."""
+        """Return the estimates at the first `steps` points of a fixed path, and oracle calls."""
         ledger, backend = Ledger(), OracleTally(self.problem.open(np.random.default_rng(0)))
         ask = guard_oracles(self.problem, backend, ledger)
         self.accessed_privates = ask.accessed_privates

@@ -47,7 +47,7 @@ EXAMPLES: Mapping[str, Callable[[], Any]] = MappingProxyType(
 
 @contextmanager
 def convert_point_errors(verb: str) -> Iterator[None]:
-    """Context manager: an expired point that is read in the block fails the check.
+    """Context manager that fails a check if its block reads a point that is no longer valid.
 
     It raises `CheckFailed` for `StalePoint`, and `CheckSkipped` for any other exception.
     """

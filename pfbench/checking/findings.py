@@ -61,7 +61,7 @@ def skip_unless_offered(problem: Any, verb: str) -> None:
 
 
 def make_with_defaults(make: Callable[[Any], Any], kind: Any) -> Any:
-    """Instantiate a class with test values of its parameters; raise `CheckFailed` if it refuses."""
+    """Instantiate a class with test parameters; raise `CheckFailed` if it rejects them."""
     try:
         return make(kind)
     except NotTestable as error:
@@ -276,7 +276,7 @@ class TimeLimit:
 
 
 def locate_method(source: Any, *names: str) -> str:
-    """Return FILE:LINE and the name of the first named method that is written in Python.
+    """Return FILE:LINE and the name of the first method in `names` that is written in Python.
 
     Return "" if there is none.
     """

@@ -153,9 +153,10 @@ class FunctionChecks(ProblemChecks):
         return f"{len(visited)} directional derivatives, by {sharpest}"
 
     def _slopes(self, line: LineSegment) -> tuple[float, float, float, str]:
-        """Return <gradient, u> and the numerical derivative of f along a line with direction u.
+        """Return the slope of f along a line by the gradient and numerically, with an error.
 
-        Also return an error estimate and the name of the numerical method.
+        The slope by the gradient is <gradient, u> for the direction u of the line. The result ends
+        with an estimate of the numerical error and the name of the numerical method.
         """
         value, g = partial(evaluate_value, self.problem), self.problem.gradient(keep(line.x))
         slope = line.directional_derivative(g)
@@ -171,7 +172,7 @@ class FunctionChecks(ProblemChecks):
         return slope, expected, error, "differences"
 
     def _fine_difference_deviates(self, line: LineSegment, slope: float, expected: float) -> bool:
-        """Return whether `slope` deviates from a central difference with the finest step, too."""
+        """Return whether the finest central difference confirms that `slope` is wrong."""
         deviation = abs(slope - expected)
         if not math.isfinite(deviation):
             return True

@@ -132,7 +132,7 @@ def _run_problem_checks(result: Any, examination: CheckRunner, on: Any) -> None:
 
 
 def _is_builtin(part: Any) -> bool:
-    """Return whether the class of an object is part of pfbench, so that its own tests check it."""
+    """Return whether the class of an object is part of pfbench."""
     return is_builtin(type(part).__module__)
 
 
@@ -204,7 +204,7 @@ def _load_builtin_estimator(selector: Selector) -> Any:
 
 
 def _load_builtin_set(selector: Selector) -> Any:
-    """Return a small built-in set with the selector's name; sets that need a graph are examples."""
+    """Return the selector's built-in set in a small size, or an example if it needs arguments."""
     entry = SETS[selector.name]
     if entry.required_arguments:
         if selector.parameters:
@@ -265,7 +265,7 @@ _USUAL_OF_OWN: Mapping[str, Any] = MappingProxyType(
 
 
 def _instantiate_unless_bare_algorithm(obj: Any, selector: Selector) -> Any:
-    """Return the object that calling a class or function gives, or an algorithm class unchanged.
+    """Instantiate a class, or call a function; return an algorithm class itself unchanged.
 
     An algorithm class is instantiated only if the selector states parameters.
     """

@@ -227,7 +227,7 @@ class SetChecks(SetSampler):
                 )
 
     def check_lo_pure_and_scale_invariant(self) -> str:
-        """Check that lo(g) leaves g unchanged and is as good if g is multiplied by a factor.
+        """Check that lo leaves g unchanged, and that lo(c g), c > 0, minimises <g, v> like lo(g).
 
         Also check that later calls do not overwrite earlier results.
         """

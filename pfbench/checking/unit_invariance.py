@@ -61,7 +61,7 @@ def check_unit_invariance(runs: RunRecords) -> str:
 
 
 def _check_runs_in_other_units(runs: RunRecords, absolute_number_lines: Sequence[str]) -> str:
-    """Run the comparisons of `check_unit_invariance`, with its result and its exceptions."""
+    """Compare runs in other units of f and x, and return the text of `check_unit_invariance`."""
     compare_schedules = scheduled = _compare_schedules(runs)
     if compare_schedules:
         raise CheckFailed(

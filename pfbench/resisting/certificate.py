@@ -39,7 +39,7 @@ ORTHONORMAL = 1e-10
 
 @dataclass(frozen=True)
 class Certificate:
-    """Results of one algorithm against the resisting oracle; `certified`: they prove its bound.
+    """Results of a run against the resisting oracle, and whether they prove the lower bound.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ def build_outcome(
     seed: int,
     findings: list[str],
 ) -> AdversaryOutcome:
-    """Run both checks of `replay` on a transcript; return the certificate, transcript and checks.
+    """Apply both checks of the module `replay` to a transcript; return them and the certificate.
 
     `findings` are those of the run against the resisting oracle.
     """

@@ -186,7 +186,7 @@ def list_contestants() -> list[str]:
 
 
 def check_contestant(algorithm: Algorithm) -> None:
-    """Raise RefusedError if the lower bound of theorem 5.1 does not apply to the algorithm.
+    """Raise RefusedError if theorem 5.1 of shen2019, a lower bound, does not cover the algorithm.
 
     Raises
     ------

@@ -58,7 +58,9 @@ class VisitedPoint:
 
 @dataclass(frozen=True)
 class AnswerCheck:
-    """Result of check (i): whether the fixed function gives each answer in the transcript.
+    """Result of comparing each recorded answer of a transcript with the function itself.
+
+    This is check (i).
 
     Attributes
     ----------
@@ -93,7 +95,7 @@ class AnswerCheck:
 
 
 def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
-    """Compare each recorded answer with the fixed function's; compute the gap at each point."""
+    """Compare each recorded answer with that of the function; compute the gap at each point."""
     T, mu, R = fixed.horizon, fixed.mu, fixed.set.radius
     height = fixed.L * mu**2 / chain_smoothness()
     coordinates = _row_coordinates_over_scale(fixed, transcript)
@@ -126,7 +128,10 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
 
 
 def _row_coordinates_over_scale(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
-    """Return the coordinates V'x/mu of each recorded point x along the chain's directions."""
+    """Return each recorded point's coordinates along the hidden directions, divided by mu.
+
+    The scale mu is that of the chain.
+    """
     used = np.unique(np.append(transcript.columns["point"], transcript.columns["toward"]))
     used = used[used >= 0]
     coordinates: dict[int, Floats] = {}
@@ -286,9 +291,10 @@ class ReplayBackend(CountingBackend):
 def check_queries(
     algorithm: Algorithm, problem: ZeroChain, transcript: Transcript, rng: np.random.Generator
 ) -> ReplayBackend:
-    """Run check (ii): answer an algorithm's queries from the transcript, and return the backend.
+    """Answer an algorithm's queries from a transcript; return the backend with the deviations.
 
-    The backend has the errors, and the point at which the algorithm departs from the transcript.
+    This is check (ii). The backend has the errors, and the point at which the algorithm departs
+    from the transcript.
     """
     backend = ReplayBackend(problem, transcript)
     try:

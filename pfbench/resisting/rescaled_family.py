@@ -38,7 +38,7 @@ MOST = 200_000
 
 @dataclass(frozen=True)
 class FamilyRun:
-    """LO calls of one algorithm until V <= epsilon D, with the lower bound T of this number.
+    """LO calls of one algorithm until its Frank-Wolfe gap reaches a target, and a lower bound.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ def max_epsilon(T: int) -> float:
 def run_family(
     algorithms: Sequence[str], epsilons: Sequence[float], *, limit: int = MOST, seed: int = 0
 ) -> list[FamilyRun]:
-    """Run each algorithm for each epsilon; return its LO calls until V <= epsilon D and the bound.
+    """Count each algorithm's LO calls until the gap is at most epsilon times the diameter.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def run_family(
 
 
 def _run_to_target(text: str, epsilon: float, limit: int, seed: int) -> FamilyRun:
-    """Run one algorithm until V <= epsilon D, and return its number of LO calls and the bound."""
+    """Count one algorithm's LO calls until the gap is at most epsilon times the diameter."""
     T, mu = chain_scaling(epsilon, 1.0, 1.0)
     problem = make_resisting_chain(T, L=1.0, mu=mu)
     target = epsilon * problem.set.diameter

@@ -232,7 +232,7 @@ class ResistingOracle(CountingBackend):
     # --- inside -------------------------------------------------------------------------------
 
     def _record_point_coordinates(self, x: Floats) -> Floats:
-        """Add x to the exchanged vectors; return its coordinates V'x/mu along the directions."""
+        """Add x to the span; return its coordinates along the hidden directions, divided by mu."""
         key = fingerprint(x)
         y = self._coordinates.get(key)
         if y is None:
@@ -243,9 +243,9 @@ class ResistingOracle(CountingBackend):
         return y
 
     def _weight_towards_last_vertex(self, x: Floats) -> float | None:
-        """Return w if x = (1 - w) q + w u up to rounding, else None, for the latest q and u.
+        """Return the weight w of u if x = (1 - w) q + w u for the last query q and LO output u.
 
-        Here q is the last gradient query, and u is the last output of linear minimisation.
+        The equation holds up to rounding. The result is None if there is no such w.
         """
         if self._query is None or self._vertex is None:
             return None

@@ -55,7 +55,7 @@ class OrthonormalBasis:
 
 
 class QuerySpan:
-    """Span of all exchanged vectors and of the hidden directions drawn so far, with coordinates.
+    """Span of all queries, answers and hidden directions so far, with coordinates in it.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class QuerySpan:
         self.largest_gradient_norm = max(self.largest_gradient_norm, norm(g))
 
     def note_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
-        """Add u = LO(g) to the span; return its coordinates, and the norm of the part left out.
+        """Add u = LO(g) to the span; return its coordinates, and the norm of its omitted part.
 
         A part of the size of rounding errors is omitted.
         """
@@ -125,7 +125,7 @@ class QuerySpan:
         return np.append(coordinates, stray), 0.0
 
     def draw(self, rng: np.random.Generator) -> None:
-        """Draw the next hidden direction, orthogonal to all exchanged vectors and directions."""
+        """Draw the next hidden direction, orthogonal to all earlier vectors in the span."""
         # The share of a normal vector outside the span is far from 0: d > T + what was exchanged.
         self.positions.append(self.basis.add(self.basis.split(rng.standard_normal(self.d))[1]))
 
@@ -134,7 +134,7 @@ class QuerySpan:
         self.positions.append(self.basis.add(v))
 
     def _need_room(self) -> None:
-        """Raise an error if only the remaining hidden directions have room in the d dimensions.
+        """Raise an error if d dimensions have room only for the remaining hidden directions.
 
         Raises
         ------

@@ -206,10 +206,10 @@ def predict_origins(
     engine: Engine,
     recomputed_statuses: Collection[str] = (),
 ) -> dict[PlannedRun, str]:
-    """Return the origin that each planned run would have: "stored", "made" or "cut".
+    """Return whether each planned run is stored, must be made, or is a part of a stored run.
 
-    These words are those of `PlanOutcome.origin`. No run is executed, and the store is not changed,
-    except that damaged entries are quarantined.
+    The words are "stored", "made" and "cut", those of `PlanOutcome.origin`. No run is executed, and
+    the store is not changed, except that damaged entries are quarantined.
 
     Raises
     ------
@@ -301,7 +301,7 @@ def _run_order_key(plan: PlannedRun) -> tuple[str, ...]:
 def _split_by_containment(
     plans: Sequence[PlannedRun], keys: Mapping[PlannedRun, RunKeys]
 ) -> tuple[list[PlannedRun], list[PlannedRun]]:
-    """Split runs into two lists: those that no other run contains, and the contained ones.
+    """Split runs into those that no other run contains, and those that another run contains.
 
     A run contains another if they differ only in their limits and its limits are larger.
     """

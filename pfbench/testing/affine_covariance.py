@@ -16,7 +16,7 @@ _NAMES = ("f", "grad", "lmo", "x0")
 
 
 def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance: float) -> None:
-    """Check that an affine map of a random polytope maps the points of a Frank-Wolfe solver.
+    """Check that a Frank-Wolfe solver commutes with an affine map of a random polytope.
 
     The points on the mapped problem must be the images of the points on the original one.
 

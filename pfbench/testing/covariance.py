@@ -28,7 +28,7 @@ class _ProblemMap:
 
 
 def compute_tolerance(make: Stepper) -> float:
-    """Return the largest deviation at which two runs count as equal, over the largest step."""
+    """Return the tolerance for comparing two runs, as a fraction of the largest step."""
     return min(max(1e-9, 2.0**14 * make.unit_roundoff), 0.25)
 
 
@@ -40,7 +40,7 @@ def covariant(
     tolerance: float | None = None,
     **hyper: Any,
 ) -> None:
-    """Check that a map of the problem, from `group`, maps an optimiser's iterates in the same way.
+    """Check that a transformation of the problem transforms the iterates in the same way.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _scaling(point: float, gradient: float) -> Callable[..., tuple[Stepper, _Pro
 def _make_group_of_layer_isometries(
     draw: Callable[[Any, tuple[int, ...]], tuple[Callable[..., Floats], Callable[..., Floats]]],
 ) -> Callable[..., tuple[Stepper, _ProblemMap]]:
-    """Return a function that draws one isometry for each layer, for its points and gradients."""
+    """Return a function that draws an isometry for each layer, for points and gradients alike."""
 
     def transform(make: Stepper, rng: Any) -> tuple[Stepper, _ProblemMap]:
         sample = [draw(rng, shape) for shape in make.shapes]

@@ -62,7 +62,7 @@ def _format_value(value: Any) -> str:
 
 
 def deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, int, str]:
-    """Return the largest deviation of two runs relative to the largest step, its step, and text.
+    """Return the largest deviation of two runs, relative to the largest step, and its place.
 
     Returns
     -------

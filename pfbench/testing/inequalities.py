@@ -215,7 +215,7 @@ class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function
         return self
 
     def __call__(self, before: Floats, after: Floats, g: Floats) -> Any:
-        """Return a step's increase of A_t G_t, its upper bound, and the terms by name."""
+        """Return a step's increase of the weighted gap A_t G_t, its upper bound, and the terms."""
         t = self._t
         a, A = 2.0 * t + 2, (t + 1.0) * (t + 2)
         toward = np.asarray(self.lmo(g)) - before

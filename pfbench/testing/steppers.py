@@ -181,7 +181,7 @@ class Stepper:
         return update
 
     def _class(self, x0: Layers, hyper: Any) -> Update:
-        """Return the update of an instance of the optimiser's class, `step` or `update` (x, g).
+        """Return the update that calls `step` or `update` of a new instance of the class.
 
         The update maps a gradient to the next iterate.
         """

@@ -17,7 +17,7 @@ _RETAINED = 1e-2
 
 @dataclass(frozen=True)
 class Direction:
-    """Direction O of a step, in the basis of the momentum's singular vectors.
+    """Direction O of an optimiser's step, in the basis of the momentum's singular vectors.
 
     The momentum is N = U diag(s) V'.
 
@@ -47,17 +47,17 @@ class Direction:
 
     @property
     def min_image(self) -> float:
-        """Smallest u_i' O v_i, the image of a singular value of the momentum."""
+        """Smallest u_i' O v_i of the direction O over singular vectors u_i, v_i of the momentum."""
         return float(self.image.min())
 
     @property
     def max_image(self) -> float:
-        """Largest u_i' O v_i, the image of a singular value of the momentum."""
+        """Largest u_i' O v_i of the direction O over singular vectors u_i, v_i of the momentum."""
         return float(self.image.max())
 
     @property
     def max_deviation_from_one(self) -> float:
-        """Largest |u_i' O v_i - 1|, where u_i' O v_i is the image of a singular value."""
+        """Largest |u_i' O v_i - 1| for the direction O and the momentum's singular vectors."""
         return float(np.abs(self.image - 1).max())
 
 

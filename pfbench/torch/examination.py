@@ -75,7 +75,10 @@ _WRONG_SCALES = ("transposed", "applied twice")
 
 @dataclass(frozen=True)
 class Orthogonaliser:
-    """Orthogonaliser and scale of a parameter group, identified from the first step of a copy."""
+    """Orthogonaliser and scale that a copy of the optimiser uses for a parameter group.
+
+    They are identified from the first step of the copy.
+    """
 
     name: str
     coefficients: Coefficients

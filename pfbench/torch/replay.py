@@ -54,7 +54,7 @@ class BatchReplay:
         self.is_mean = True
 
     def constants(self) -> dict[str, float]:
-        """Return the measured ones of the constants L, rho, L_ms and sigma2, by name."""
+        """Return the measured constants, out of L, rho, L_ms and sigma2, by name."""
         values = {"L": self.L, "rho": self.rho}
         if self.squares:
             values["L_ms"] = math.sqrt(sum(self.squares) / len(self.squares))
@@ -67,7 +67,7 @@ class BatchReplay:
         self._before = [p.detach().clone() for p in self._parameters]
 
     def receive(self, batch: Any, counts: Any) -> None:
-        """Store the next batch, and estimate L_ms of the preceding step from one sample of it."""
+        """Store a new batch; from a random sample in it, estimate L_ms of the preceding step."""
         self._batch = batch
         if self._fresh is None:
             return
@@ -85,7 +85,11 @@ class BatchReplay:
             )
 
     def evaluate(self, counts: Any) -> dict[str, float]:
-        """Return estimates of c, L, rho and sigma2 from the batch of the last step, by name."""
+        """Return estimates of constants of the loss from the batch of the last step, by name.
+
+        The names are "L", "rho", "sigma2", and "c" for the smallest L with which the descent
+        inequality holds on the step.
+        """
         if self._batch is None or not self._before:
             return {}
         batch, size = self._batch, batch_length(self._batch)

@@ -32,7 +32,7 @@ _STATE = ("state", "param_groups", "step")
 
 
 class Replicas:
-    """Copies of an optimiser with the settings of one parameter group, for other parameters.
+    """Copies of an optimiser that update other parameters, with the settings of one group.
 
     Parameters
     ----------

@@ -198,7 +198,7 @@ class StepReader:
     # --- a layer ----------------------------------------------------------------------------------
 
     def _group_methods(self) -> list[str]:
-        """Return the method of each parameter group; '' for a group that was added later."""
+        """Return each parameter group's method; '' for a group added after the reader's start."""
         missing = len(self._optimizer.param_groups) - len(self.methods)
         return [*self.methods, *[""] * missing]
 

@@ -151,7 +151,7 @@ class Claim:
         return self.name.split("-")[0]
 
     def seconds(self, effort: str) -> float:
-        """Return the typical duration of the check on one core in seconds, for an effort."""
+        """Return the typical duration of the check in seconds on one core, at an effort level."""
         quick, full = self.expected_seconds
         return full if effort == "full" or quick is None else quick
 

@@ -42,7 +42,7 @@ class ExaminationEvidence:
         return self.printed_fails and self.corrected_holds
 
     def with_ratios_under_other_readings(self, readings: Mapping[str, float]) -> Self:
-        """Return a copy with further ratios of measured value to printed bound.
+        """Return a copy with the ratios measured/bound under other readings of the printed bound.
 
         `readings` maps the name of each other reading of the bound to its ratio.
         """

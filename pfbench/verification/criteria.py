@@ -61,7 +61,7 @@ class Complexity:
     orders: Mapping[str, ComplexityOrder]
 
     def is_known_under(self, criterion: str) -> bool:
-        """Return whether the complexity can be converted to a criterion."""
+        """Return whether the complexity is known, or can be derived, under another criterion."""
         return criterion == self.criterion or (self.criterion, criterion) in _FACTORS
 
     def convert(self, criterion: str) -> "Complexity":

@@ -117,7 +117,7 @@ def _x(run: Run, x: Any) -> float:
 
 
 def _total_calls(run: Run, count: str) -> float:
-    """Return the total calls of a run; infinite if it stopped before its target and its end."""
+    """Return the total calls of a run; infinite if it reached neither its target nor its end."""
     spent = run.iterations if count == "iteration" else run.counts.as_dict()[count]
     return float(spent) if run.status in (Status.TARGET, Status.FINISHED) and spent else math.inf
 

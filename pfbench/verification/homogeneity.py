@@ -70,7 +70,7 @@ Case = Callable[[Scaling], tuple[Any, Any]]
 
 
 def check_claim(claim: Claim) -> Homogeneity:
-    """Check that the formulas of a claim scale with the units like the bounded quantities."""
+    """Check that the formulas of a claim scale with the units of f and x as they should."""
     reported = partial(
         Homogeneity, name=claim.name, kind="claim", normalised=claim.scale_dependence
     )
@@ -123,9 +123,9 @@ def _check_formulas(claim: Claim) -> Iterator[tuple[str, bool]]:
 
 
 def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
-    """Yield a description and a result if the claim is about a published schedule.
+    """Yield a description of a claim's published schedule, and whether it is homogeneous.
 
-    The result is whether the published schedule is homogeneous.
+    Yield nothing if the claim is about no published schedule.
     """
     published = getattr(claim.check, "keywords", {}).get("published")
     if getattr(claim.check, "func", None) is not check_published_schedule or published is None:

@@ -80,7 +80,7 @@ def scalable_parameters(method: Any) -> list[str]:
 
 
 def _has_implicit_parameter(method: Any, parameter: str) -> bool:
-    """Return whether a method computes this tolerance or curvature itself if it is not stated."""
+    """Return whether a method itself computes a tolerance or curvature that is not given."""
     return parameter == "curvature" or (parameter == "tolerance" and hasattr(method, "eta"))
 
 
@@ -120,7 +120,7 @@ def _scale_parameter(algorithm: Any, parameter: str, factor: float) -> Any:
 
 
 def choose_oracle_to_scale(method: Any) -> str:
-    """Return the name of the oracle whose answers the error multiplies."""
+    """Return the name of the oracle whose answers the planted error multiplies by a factor."""
     return next(name for name in _ANSWERS if name in method.requires)
 
 

@@ -133,7 +133,7 @@ def check_schedule(method: Any) -> Homogeneity | None:
 
 
 def accuracy_unit(method: Any, constants: Constants) -> Unit | None:
-    """Return the unit of the accuracy with which a method's guarantee is homogeneous.
+    """Return the unit that the accuracy must have for a method's guarantee to be homogeneous.
 
     Return None if there is no guarantee or no such unit.
     """
@@ -170,7 +170,7 @@ class UnitDepartures:
 
     @classmethod
     def merge(cls, departures: Sequence["UnitDepartures"]) -> "UnitDepartures":
-        """Return the departures of both objects together."""
+        """Merge the departures of several objects into one."""
         return cls(
             real=[text for departures in departures for text in departures.real],
             integers=[text for departures in departures for text in departures.integers],

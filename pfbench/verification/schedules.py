@@ -105,7 +105,7 @@ def check_published_schedule(trial: Trial, *, published: PublishedSchedule) -> E
 def _check_refused_requests(
     failed: Sequence[tuple[ScheduleRequest, NotTestable]], granted: Sequence[ScheduleRequest]
 ) -> None:
-    """Raise an exception if a schedule fails for a request that it has no right to refuse.
+    """Raise an exception if a schedule refuses a request without a permitted reason.
 
     A schedule may refuse an accuracy that is out of range, or further requested parameters.
 

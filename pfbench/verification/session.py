@@ -203,13 +203,13 @@ class Session:
         )
 
     def examine(self, errata: Sequence[Erratum]) -> list[ErratumFinding]:
-        """Examine errata, and return their evidence; the errors are those of `verify`."""
+        """Examine errata, and return their evidence; raise the same exceptions as `verify`."""
         return self._outcomes([self._erratum_request(erratum) for erratum in errata])
 
     def _outcomes(
         self, requests: Sequence[_Request[Outcome]], ranks: Sequence[Any] | None = None
     ) -> list[Outcome]:
-        """Run or load all requests, and return their results; without ranks, longest first."""
+        """Run or load all requests, by rank or the longest first, and return their results."""
         by = ranks or [-request.seconds for request in requests]
         order = sorted(range(len(requests)), key=by.__getitem__)
         results: dict[int, Outcome] = {}

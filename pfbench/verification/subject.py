@@ -92,7 +92,7 @@ class Subject:
             ) from error
 
     def problem_under_test(self, problem: Problem) -> Any:
-        """Return the problem; if the subject has modified oracles, with these."""
+        """Return the problem, with the subject's modified oracles if it has any."""
         return OverriddenProblem(problem, self.oracles) if self.oracles else problem
 
     def check_importable(self) -> None:

@@ -60,7 +60,7 @@ class UserClaimFile:
     reference: str
 
     def claim(self, name: str) -> Claim:
-        """Return the claim of this name, also in another process.
+        """Return the claim of this name, loaded from the file or module.
 
         If the path does not exist, as on another machine, the module with the file's name is
         loaded.
@@ -125,7 +125,7 @@ def _names(module: ModuleType) -> list[str]:
 
 
 def collect_paper(values: Iterable[Any]) -> Paper:
-    """Collect the distinct claims, mutants and errata among values in a paper, in order."""
+    """Collect the distinct claims, mutants and errata in `values` as one paper, in order."""
     results: dict[int, Any] = {}
     first: Paper | None = None
     for item in _flatten_statements(values):

@@ -385,7 +385,7 @@ class _Driver:
 
 
 def _output_weight_function(algorithm: Any) -> Callable[[int], float] | None:
-    """Return the weight of an iteration in the random choice of the output, as a function of it.
+    """Return a function from an iteration to its weight in the random choice of the output.
 
     The result is None if the output is not chosen at random.
     """

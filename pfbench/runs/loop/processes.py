@@ -112,7 +112,7 @@ def _multiprocessing_context() -> Any:
 
 @contextmanager
 def _hold_interrupts() -> Iterator[None]:
-    """Block Ctrl-C in the block, and in processes started in it until they are ready.
+    """Delay Ctrl-C until the end of the block, and in new processes until they are ready.
 
     Otherwise Ctrl-C during the imports of a process would print a traceback.
     """

@@ -101,7 +101,7 @@ class Run:
 
     @property
     def trace(self) -> "pd.DataFrame":
-        """Trace as a data frame: iteration, fo ... fv, seconds, then the measures.
+        """Trace as a data frame: columns for iteration, oracle calls, seconds and the measures.
 
         Row k has the measures at x_k and the counts spent to reach x_k. An interval measure has two
         columns: its upper end under the measure's name, and its lower end under ``NAME_lower``.

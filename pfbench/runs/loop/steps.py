@@ -200,7 +200,7 @@ _MOST_AHEAD = 1 << 13
 
 
 def random_stream(seed: int, purpose: str) -> np.random.Generator:
-    """Return the random generator for a purpose; it depends only on purpose and user's seed."""
+    """Return the random generator for a purpose, which only seed and purpose determine."""
     bits = np.random.PCG64(np.random.SeedSequence((seed, PURPOSES[purpose])))
     return PrefetchingGenerator(bits) if purpose == "algorithm" else np.random.Generator(bits)
 
@@ -240,13 +240,13 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
 
 
 def hide_seed(seed: Any) -> list[list[int]]:
-    """Return the state words of a stream, and of those it can spawn; they hide the seed."""
+    """Return state words that replace a seed and its spawned seeds, and do not reveal it."""
     parts = [seed, *np.random.SeedSequence(seed.entropy).spawn(MOST_SPAWNED)]
     return [part.generate_state(8).tolist() for part in parts]
 
 
 class PrefetchingGenerator(np.random.Generator):
-    """NumPy generator that draws several batches of indices ahead; its results are NumPy's.
+    """NumPy generator that draws several batches of indices ahead, with NumPy's results.
 
     It rewinds the indices drawn ahead before its state is read, and before it draws anything but
     indices below the same bound. In NumPy, one call costs as much as drawing a thousand indices, so

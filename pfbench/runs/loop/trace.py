@@ -81,7 +81,7 @@ class Trace:
         return row
 
     def final_measures(self, state: State) -> dict[str, float | None]:
-        """Return the output's measures: those of the problem, and others in the trace.
+        """Return the measures of the output: the problem's, and user-defined or parametrised ones.
 
         All values are None if the output is outside the feasible set.
         """

@@ -75,7 +75,7 @@ def check_selector(kind: str, text: str) -> str:
 
 
 def _check_kind(kind: str, name: str) -> None:
-    """Raise for a built-in component of another kind, and for FILE.py without :NAME."""
+    """Raise if `name` is a built-in component of another kind, or FILE.py without :NAME."""
     if ":" in name or name in _BUILTIN[kind]:
         return
     if name.endswith(FILE):

@@ -111,7 +111,7 @@ class PlannedRun:
 
     @property
     def user_code_name(self) -> str:
-        """Names of the run's method and its user-defined code; "" without user-defined code.
+        """Method and user-defined code of the run, as one text; "" without user-defined code.
 
         A worker that has run user-defined code executes only runs of the same code.
         """
@@ -212,7 +212,7 @@ class BuiltProblem:
 
     @cached_property
     def best_known(self) -> tuple[float, str] | None:
-        """Best known value of f + h with its origin, None if none is known."""
+        """Best known value of the objective, with its origin; None if no value is known."""
         try:
             best_known = self.problem.best_known
             return (
@@ -289,7 +289,7 @@ def resolve(plan: PlannedRun) -> ResolvedPlan:
 
 
 def best_known(problem: str) -> tuple[float, str] | None:
-    """Return the best known value of f + h, and its origin, for the problem of a selector."""
+    """Return the best known objective value, and its origin, for the problem of a selector."""
     on, _ = _build_or_reuse(problem)
     return on.best_known
 
@@ -301,7 +301,7 @@ def problem_digest(problem: str) -> str:
 
 
 def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, ResolvedPlan]]:
-    """Yield each different planned run with its resolution, problem by problem.
+    """Resolve the distinct planned runs, problem by problem; yield each with its resolution.
 
     Raises
     ------

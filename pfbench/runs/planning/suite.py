@@ -39,7 +39,7 @@ def suite_labels(suite: Spec) -> list[str]:
 
 
 def suite_runs(suite: Spec, labels: Collection[str]) -> set[PlannedRun]:
-    """Return the planned runs of the methods with these labels, without those of the search."""
+    """Return the planned runs of the methods with these labels, but no trial runs of tuning."""
     study = suite.study
     return {
         plan
@@ -72,7 +72,7 @@ def move_to_front(suite: Spec, labels: Collection[str]) -> Spec:
 def drop_methods_without_search(
     suite: Spec, kept_labels: Collection[str], available: AvailableRuns
 ) -> Spec:
-    """Return a suite without the tuned methods for which a run of the search is missing.
+    """Return a suite without the tuned methods of which a trial run is missing.
 
     Methods with labels in `kept_labels` stay.
     """
@@ -216,7 +216,10 @@ def _collect_required_parameters(
 
 
 def _fill_templates(values: Mapping[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters with values for names in braces, except for names of tuned parameters."""
+    """Return parameters with names in braces replaced by values, unless the value is a list.
+
+    A list means that the name is that of a tuned parameter.
+    """
     values = {
         key: f"{{{key}}}" if isinstance(value, list) else value for key, value in values.items()
     }

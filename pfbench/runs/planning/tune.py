@@ -26,7 +26,7 @@ TUNED = ", tuned"
 
 @dataclass(frozen=True)
 class Setting:
-    """Setting of a study: values of the names in braces, and a title.
+    """Setting of a study: the values that replace names in braces in the spec, and a title.
 
     The title may be empty if the study has a single setting.
     """
@@ -108,7 +108,7 @@ class TuningPlan:
     extends_grid: bool = True
 
     def target_index(self, target: Stop | None) -> int:
-        """Return the index of the tuning target whose parameters are used for a target.
+        """Return the index of the tuning target whose best parameters are used to reach `target`.
 
         It is the index of the target itself, or of the hardest target if the method was not tuned
         for this one.
@@ -215,7 +215,7 @@ def choice_key(problem: str, selector: str, setting: Values) -> tuple[str, ...]:
 
 
 def make_tuned_label(label: str) -> str:
-    """Return the label of a tuned method, given the label of its published form."""
+    """Return the label of the tuned variant of a method, given the label of the method."""
     return f"{label}{TUNED}"
 
 
@@ -249,9 +249,10 @@ def value_beyond_end(tried: Sequence[Any], value: Any) -> int | float | str | No
 
 
 def _operator_and_constant(text: str) -> str:
-    """Return the operator and constant in a multiple of a constant, as /L in 3/L, else "".
+    """Return the part after the number in a multiple of a constant, e.g. "/L" for "3/L".
 
-    A root of constants counts as a constant, as in 0.1*sqrt(2*delta/L_norm).
+    A root of constants counts as a constant, as in 0.1*sqrt(2*delta/L_norm). The result is "" for
+    any other text.
     """
     match = re.fullmatch(r"[0-9]+(?:\.[0-9]*)?([*/](?:sqrt\([^()]*\)|[A-Za-z]\w*))", text)
     return match[1] if match and is_constant_formula(text) else ""

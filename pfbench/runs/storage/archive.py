@@ -271,7 +271,7 @@ def open_archive(path: Path) -> Archive:
 
 
 def _check_end(data: bytes) -> None:
-    """Raise if the file list of a zip file is too long, or does not end the file."""
+    """Raise if a zip file's list of files is too long, or is not at the end of the file."""
     end = data[-22:]
     if not end.startswith(_END) or data[-42:-38] == _END_OF_LARGE:
         reason = _MORE if data.startswith(b"PK") else "the file is not a zip file"

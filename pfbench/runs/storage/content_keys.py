@@ -222,7 +222,7 @@ def _source(name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _imports(name: str, path: str, changed: int, roots: frozenset[str]) -> tuple[str, ...]:
-    """Return the names that a file imports; another value of `changed` bypasses the cache."""
+    """Return the names that a file imports; a new time of change, `changed`, bypasses the cache."""
     package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
     names: list[str] = []
     for node in _import_statements(path, changed, is_builtin(name)):
@@ -237,7 +237,7 @@ def _imports(name: str, path: str, changed: int, roots: frozenset[str]) -> tuple
 def _import_statements(
     path: str, changed: int, is_own: bool = False
 ) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    """Return the imports of a file; another value of `changed` bypasses the cache.
+    """Return the imports of a file; a new time of change, `changed`, bypasses the cache.
 
     In pfbench's own files (`is_own`) `_OWN_IMPORTS` finds them, and only they are parsed.
     """

@@ -105,7 +105,7 @@ def _iterate_labelled(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]
 
 
 def find_naming(entry: StoredRun, names: Mapping[Planned, RunNaming]) -> RunNaming:
-    """Return the naming of a stored run; if the spec lacks the run, it has only the target."""
+    """Return the naming of a stored run; for a run that the spec lacks, it has only the target."""
     run = entry.run
     naming = names.get(portable_identity(run))
     if naming is not None:

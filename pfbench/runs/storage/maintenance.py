@@ -234,7 +234,7 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
 def merge_entries(
     store: Store, entries: Iterable[OldEntry], *, progress: Progress = lambda: None
 ) -> MergeReport:
-    """Copy entries of another store, or of an old store, to a store; see `merge`."""
+    """Copy the entries of another store, or of one in the old format, to a store; see `merge`."""
     report = MergeReport()
     with WriteBatch[None](store) as batch:
         for entry in entries:

@@ -42,7 +42,7 @@ OldEntry = Record | tuple[str, str, DamagedFileError]
 
 
 def read_old_store(folder: Path) -> Iterator[OldEntry]:
-    """Yield each entry of an old store once.
+    """Yield each entry of a store in the old format once.
 
     If a run is stored twice, a single file takes precedence over a segment, and a later segment
     over an earlier one.
@@ -156,7 +156,7 @@ def _check_size(file: "pq.ParquetFile", groups: list[int]) -> None:
 
 
 def _record(key: str, text: bytes, columns: Columns, digest: str, stored: int) -> Record:
-    """Return the row of an old run for the store's table.
+    """Return the row of the store's table for a run from a store in the old format.
 
     The `digest` is empty for runs of the first versions, which stored no digest.
     """

@@ -73,7 +73,7 @@ def _copy_whole(path: Path, new: Store) -> None:
 
 
 def _readable_rows(path: Path) -> Iterator[tuple[object, ...]]:
-    """Yield the readable rows: from each end up to a damaged page, then row by row."""
+    """Yield the readable rows of a damaged file: from both ends, then one by one in between."""
     try:
         connection = connect_raw(path)
     except (sqlite3.DatabaseError, UnicodeDecodeError):

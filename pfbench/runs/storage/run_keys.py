@@ -129,7 +129,7 @@ def _value_of_guaranteed_measure(resolved: ResolvedPlan) -> tuple[str, float] | 
 
 
 def root_modules(plan: PlannedRun, resolved: ResolvedPlan) -> frozenset[str]:
-    """Return the root modules of a run: the loop's, and those that define the run's components.
+    """Return the root modules of a run: that of the run loop, and those of its components.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def has_changed_input_file(entry: StoredRun) -> bool:
 
 
 class ContainingRunIndex:
-    """Index of stored runs by their key without limits, from the store's listing."""
+    """Index that finds stored runs which differ from a planned run only in their limits."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -298,7 +298,7 @@ class ContainingRunIndex:
 
 
 def cut(run: Run, limits: Mapping[str, float], *, exact: bool = False) -> Run | None:
-    """Return the part of a run within smaller limits, with its part of the trace, or None.
+    """Return the part of a run within smaller limits; None if the trace does not contain it.
 
     The part ends at the last recorded iterate within the budget, with the counts spent to reach it,
     or at the iterate that the limit "iterations" names. Return None if that iterate is not

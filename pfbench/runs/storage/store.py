@@ -134,7 +134,7 @@ class Store:
     # --- writing ----------------------------------------------------------------------------------
 
     def check_writable(self) -> None:
-        """Raise if the store cannot be written, before work whose results it is to keep.
+        """Raise if the store cannot be written, before work whose results would be lost.
 
         Raises
         ------

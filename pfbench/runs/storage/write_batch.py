@@ -13,7 +13,7 @@ Report = TypeVar("Report")
 
 
 class WriteBatch(Generic[Report]):
-    """Entries that are written to a store together; the reports on each wait for the write.
+    """Batch of entries that are written to a store together; their reports wait until then.
 
     An entry waits only while others follow fast, because a disk can be flushed only some hundred
     times a second. If the process is killed, less than a second of work is lost.

@@ -183,6 +183,6 @@ def _evaluate_law(path: MethodOnSearchedInstance, limit: int) -> Ratio:
 
 
 def _max_magnitude(values: Any) -> Any:
-    """Return the largest absolute value; floats decide, so that ties are no comparisons."""
+    """Return the largest absolute value, found by comparing floats instead of exact numbers."""
     value = max(values, key=lambda item: abs(as_float(item)))
     return -value if as_float(value) < 0 else value

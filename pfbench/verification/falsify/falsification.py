@@ -152,10 +152,10 @@ class Falsification(Search):
         return self._report()
 
     def _judge(self, entry: Entry, lower: float | None = None) -> Counterexample | None:
-        """Return a counterexample if a candidate can be confirmed, shrunk or in its original size.
+        """Try to confirm a candidate, shrunk or in its original size; return the counterexample.
 
-        The result is None otherwise. `lower` is the least ratio measured/bound to keep in
-        shrinking, for a bound that is nearly attained.
+        The result is None if it cannot be confirmed. `lower` is the least ratio measured/bound to
+        keep in shrinking, for a bound that is nearly attained.
         """
         is_mean = self.statement.is_expectation and lower is None
         if is_mean:
@@ -310,7 +310,7 @@ def search_claims(
 def search_verdicts(
     rows: Sequence[Verdict], engine: Engine, effort: str, seed: int, is_open: Any
 ) -> dict[int, SearchReport]:
-    """Return the reports on searches of bounds and error laws, by the position of their verdict.
+    """Search for counterexamples to bounds and error laws; return reports by verdict position.
 
     Verdicts that are lost, or of which the function `is_open` is false, are left out.
     """
@@ -324,7 +324,7 @@ def search_verdicts(
 
 
 def add_reports(rows: Sequence[Verdict], reports: Mapping[int, SearchReport]) -> list[Verdict]:
-    """Return verdicts with the results of searches of their claims, by position."""
+    """Add each search report to the verdict at its position, and return all verdicts."""
     return [
         add_report(row, reports[index]) if index in reports else row
         for index, row in enumerate(rows)

@@ -60,7 +60,7 @@ class InstanceClass:
 
 
 def list_hard_genomes(cls: InstanceClass, T: int) -> Iterator[Genome]:
-    """Yield genomes on which known bounds for runs of T steps are attained, or nearly.
+    """Yield genomes of problems on which bounds for runs of T steps are (nearly) attained.
 
     They are those of `hard_genomes.toml` that the class admits.
     """

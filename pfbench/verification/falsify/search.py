@@ -68,7 +68,7 @@ _INTERVAL = 2.0
 
 
 def count_steps(seconds: float) -> int:
-    """Return the number of a method's steps that count as this many seconds."""
+    """Return the number of steps of a method that are assumed to take this many seconds."""
     return int(seconds * STEPS_PER_SECOND)
 
 
@@ -127,7 +127,7 @@ class Search:
         return sorted(entries, key=lambda entry: -entry.ratio)
 
     def try_next_genome(self) -> Entry | None:
-        """Evaluate a new genome, or one of a pool mutated or for longer runs.
+        """Try a genome: a known hard one, a random one, or an earlier one, mutated or run longer.
 
         The known hard ones come after some small ones, whose counterexamples are simpler. The
         result is an entry, or None if the genome cannot be measured.

@@ -297,7 +297,7 @@ class SeparableProblem(SearchedProblem):
         return self.base if has_minimum else None, start, bounds, *convexity
 
     def value(self, x: Any) -> Any:
-        """Return f(x) - f(base); the base is the minimiser, if it is known."""
+        """Return f(x) minus f at the base point, which is the minimiser if it is known."""
         pairs = zip(self.coordinates, x, strict=True)
         return sum(c.mean.integral_from_base(entry) for c, entry in pairs)
 
@@ -311,10 +311,10 @@ class SeparableProblem(SearchedProblem):
 
 
 class QuadraticProblem(SearchedProblem):
-    """f(x) = <s, x - x*> + (x - x*)'H(x - x*)/2, with components that differ by linear terms.
+    """Quadratic f(x) = <s, x - x*> + (x - x*)'H(x - x*)/2 with minimiser x* and Hessian H.
 
-    H is Q diag(eigenvalues) Q with a reflection Q, or tridiagonal if the genome has `chain`. The
-    vector -s is in the normal cone of the set at x*.
+    The components differ by linear terms. H is Q diag(eigenvalues) Q with a reflection Q, or
+    tridiagonal if the genome has `chain`. The vector -s is in the normal cone of the set at x*.
     """
 
     def _prepare(self) -> Any:

@@ -214,7 +214,7 @@ class MethodOnSearchedInstance(MethodOnProblem):
             yield x if state.at is None else state.at, np.array(state.estimate)
 
     def limit(self, *t: int) -> Any:
-        """Return the value of the bound; at t, if it is stated for every t.
+        """Return the value of the bound, at step t if the bound depends on t.
 
         Raises
         ------

@@ -185,7 +185,7 @@ def _run_cached_schedules(algorithm: Any) -> list[RunOutcome]:
 
 
 def _iterate_schedule_outcomes(algorithm: Any) -> Iterator[RunOutcome]:
-    """Yield, for each tested request, the parameters that `theory` returns, or its error."""
+    """Yield the parameters, or the error, that `theory` gives for each tested input."""
     theory = getattr(algorithm, "theory", None)
     for constants in _CONSTANTS if theory else ():
         for epsilon in _EPSILONS:

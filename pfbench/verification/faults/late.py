@@ -73,7 +73,7 @@ def _truncate_bits_of_indices(code: Code) -> Iterator[SourceChange]:
 
 
 def _clip_answers(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that clip an oracle's long answers at a multiple of the median norm so far."""
+    """Yield changes that limit an answer's norm to a multiple of the median norm so far."""
     for node in code.calls(*_ANSWERS):
         if not is_non_oracle_call(node) and code.is_repeated(node):
             factor = _draw_threshold("late-clip", code.text(node), *_FACTORS)

@@ -35,7 +35,7 @@ _SWAPPED = {
 
 
 def change_point(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that replace a point by another; reference and yielded points are left out."""
+    """Yield changes of points, except yielded ones and those of full gradients or Hessians."""
     return _point_changes(code, lambda role: role not in ("State", *_REFERENCES))
 
 
@@ -45,7 +45,7 @@ def change_point_of_full_query(code: Code) -> Iterator[SourceChange]:
 
 
 def change_yielded_point(code: Code) -> Iterator[SourceChange]:
-    """Yield changes of the yielded point, or swaps of the iterate and the point of the estimate."""
+    """Yield changes of the yielded point, and swaps of it with the gradient estimate's point."""
     yield from _point_changes(code, "State".__eq__)
     for state in code.calls("State"):
         if len(state.args) > 1:
@@ -71,7 +71,7 @@ def _point_changes(code: Code, function: Callable[[str], bool]) -> Iterator[Sour
 
 
 def change_renewal(code: Code) -> Iterator[SourceChange]:
-    """Yield changes of the iterations at which a reference is renewed, or that freeze a table.
+    """Yield changes that renew a reference point at wrong iterations, or never update a table.
 
     A reference is renewed too often, one iteration late, or half as often.
     """
@@ -306,7 +306,7 @@ def bypass_one_oracle_call(code: Code) -> Iterator[SourceChange]:
 
 
 def is_non_oracle_call(node: ast.Call) -> bool:
-    """Return whether a call queries no oracle: no method call, or one of self, NumPy or `math`."""
+    """Return whether a call is no oracle query: of a function, or of self, NumPy or `math`."""
     receiver = getattr(node.func, "value", None)
     if receiver is None or isinstance(receiver, ast.Call):
         return True
@@ -314,7 +314,7 @@ def is_non_oracle_call(node: ast.Call) -> bool:
 
 
 def _is_counting(node: ast.BinOp) -> bool:
-    """Return whether a sum contains an integer constant, which `change_integer` changes instead."""
+    """Return whether a sum has an integer constant, and so is left to `change_integer`."""
     terms = (node.left, node.right)
     return any(isinstance(node, ast.Constant) and type(node.value) is int for node in terms)
 

@@ -27,16 +27,16 @@ within `_SAME`, their path is determined; beyond, an answer on the path is withi
 
 
 def max_calls(D: float, lam: float, eta: float) -> int:
-    """Return the bound 1 + ceil(6 D^2/(lambda eta)) on the linear minimisations of a condg call.
+    """Return an upper bound on the linear minimisations in one call of condg.
 
-    The bound follows from theorem 2 of Jaggi 2013.
+    The bound is 1 + ceil(6 D^2/(lambda eta)), which follows from theorem 2 of Jaggi 2013.
     """
     return 1 + math.ceil(6.0 * D * D / (lam * eta) * (1.0 - 1e-12))
 
 
 @dataclass(frozen=True)
 class CondgCall:
-    """One call of condg: its arguments l, u, lambda and eta, and the point that it returned."""
+    """One call of the subroutine condg: its arguments, and the point that it returned."""
 
     problem: FiniteSum
     l: Floats  # noqa: E741
@@ -47,12 +47,12 @@ class CondgCall:
 
     @property
     def relative_gap(self) -> float:
-        """Frank-Wolfe gap of phi at the returned point, divided by eta."""
+        """Frank-Wolfe gap of the call's objective phi at the returned point, divided by eta."""
         return self._gap(self.answer)[0] / self.eta
 
     @property
     def exact_line_search_calls(self) -> int | None:
-        """Linear minimisations until exact line search has a gap of at most eta, or None.
+        """Linear minimisations that exact line search needs for a gap of at most eta, or None.
 
         The number is known for a returned point on the path of exact line search, even if it is not
         where the search must stop. The value is None if the path misses the point or is too long,
@@ -62,7 +62,10 @@ class CondgCall:
 
     @property
     def is_answer_off_line_search_path(self) -> bool:
-        """Whether the path of exact line search misses the result, as phi falls below its value."""
+        """Whether exact line search certainly never passes through the returned point.
+
+        This is known where phi falls below its value at that point, or where the search ends.
+        """
         return self._replay[1]
 
     @cached_property
@@ -93,7 +96,7 @@ class CondgCall:
         return None, False
 
     def _point_after_exact_step(self, x: Floats, gap: float, v: Floats) -> Floats:
-        """Return the minimiser of phi on the segment from x to v."""
+        """Return the minimiser of the call's objective phi on the segment from x to v."""
         d = v - x
         length = float(d @ d)
         return np.asarray(x + min(1.0, gap * self.lam / length) * d) if length > 0.0 else x

@@ -97,7 +97,7 @@ class ForcedPath(FiniteSum):
         return np.asarray(self.begin * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
-        """Return the exact constants on the segment; L2_ms is for steps along the segment."""
+        """Return the exact constants on the segment; L2_ms holds for steps along the segment."""
         r = np.linspace(0.0, self.length, 1001)
         slopes = np.abs(self.L + self.L2 * r - self.kappa * r * r / 2.0)
         curvatures = np.abs(self.L2 - self.kappa * r)
@@ -121,11 +121,11 @@ class ForcedPath(FiniteSum):
         return np.full(self.n, self.constants(self.start()).L_max)
 
     def value(self, x: Floats) -> float:
-        """Return the objective value f(x) = -c r, with r = x_0."""
+        """Return the objective value f(x) = -c x_0, with the slope c > 0."""
         return -self.gradient_slope * float(x[0])
 
     def gradient(self, x: Floats) -> Floats:
-        """Return grad f(x) = -c e_0, at a cost that does not grow with n; shape (d,)."""
+        """Return grad f(x) = -c e_0 with the slope c, at a cost that does not grow with n."""
         g = np.zeros(self.d)
         g[0] = -self.gradient_slope
         return g
@@ -143,7 +143,10 @@ class ForcedPath(FiniteSum):
         return self._mean_of_signed_axes(sample, change * (r - s))
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return all component Hessians s_i h'(r) (e_0 e_k' + e_k e_0') at s, whose mean is 0."""
+        """Return the Hessians of all components at s, whose mean is 0.
+
+        They are s_i h'(r) (e_0 e_k' + e_k e_0').
+        """
         slope = self.h_derivative(float(s[0]))
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
@@ -168,7 +171,7 @@ class ForcedPath(FiniteSum):
         return self.L * r + self.L2 * r * r / 2.0 - self.kappa * r**3 / 6.0
 
     def _mean_of_signed_axes(self, sample: Indices, factor: float) -> Floats:
-        """Return `factor` times the mean of s_i e_k(i) over the sample; shape (d,)."""
+        """Return `factor` times the sample mean of the components' signed unit vectors s_i e_k."""
         indices, weights = weight_indices(sample)
         signs = 1.0 - 2.0 * (indices % 2)
         k = 1 + (indices // 2) % (self.d - 1)
@@ -176,7 +179,10 @@ class ForcedPath(FiniteSum):
 
 
 class ForcedTable:
-    """Gradient table that stores, for each component, the number h(r) at its point; 8 n bytes."""
+    """Table of all component gradients that stores one number, h(r), for each component.
+
+    It needs 8 n bytes.
+    """
 
     def __init__(self, problem: ForcedPath, r: float) -> None:
         self._problem = problem

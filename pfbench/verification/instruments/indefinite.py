@@ -93,10 +93,10 @@ class ConvexHull:
 
 @dataclass(frozen=True, eq=False)
 class IndefiniteQuadratic(FiniteSum):
-    """Mean of f_i(x) = <b + s_i, x> + x'(A + t_i I)x/2 over a set.
+    """Mean of quadratics f_i over a set, whose gradients have an exactly known variance.
 
-    The s_i and the t_i have the mean 0. So f(x) = <b, x> + x'Ax/2, and the error of a batch
-    gradient is the batch's mean of s_i + t_i x. The variance of this error is known exactly.
+    f_i(x) = <b + s_i, x> + x'(A + t_i I)x/2, where the s_i and the t_i have the mean 0. So f(x) =
+    <b, x> + x'Ax/2, and the error of a batch gradient is the batch's mean of s_i + t_i x.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def transform_quadratic(
 def make_quadratic_linear_along_box(
     smoothness: float, steps_to_end: float, initial_gap: float, n: int = 1
 ) -> IndefiniteQuadratic:
-    """Return a quadratic that is linear along a box, on which gradient steps gain the least.
+    """Return a worst case of gradient steps: a quadratic that is linear along a box.
 
     f(x) = -g x_0 + L x_1^2/2 on [0, l] x [-1, 1] with l = N g/L and g^2 = L Delta/N, from the
     start 0. N steps of length g/L reach the end of the box, where f = -Delta.
@@ -312,7 +312,7 @@ def make_quadratic_linear_along_box(
 
 
 def spread_on_simplex(d: int, offset: float = 0.0) -> IndefiniteQuadratic:
-    """Return |x - 1/d|^2/2 + offset x_0 (up to a constant) on the simplex, from a vertex.
+    """Return |x - 1/d|^2/2 + offset x_0, up to a constant, on the simplex; start at a vertex.
 
     All d entries of the minimiser are positive, except that the first is 0 if offset >= 1/d.
     """
@@ -322,10 +322,10 @@ def spread_on_simplex(d: int, offset: float = 0.0) -> IndefiniteQuadratic:
 
 
 def random_on_l1_ball(rng: np.random.Generator, d: int, n: int, rise: float) -> IndefiniteQuadratic:
-    """Return a random finite sum on the unit l1 ball, scaled so that Delta = `rise`.
+    """Return a random finite sum on the unit l1 ball, scaled so that f(start) - min f <= `rise`.
 
     Before scaling, the Hessian has eigenvalues from -0.3 to 1, and the linear part has entries of
-    size 0.1. Delta is the scaled upper bound f(start) + |b|_inf + 0.3/2. The start is the vertex
+    size 0.1. The scaled upper bound f(start) + |b|_inf + 0.3/2 is `rise`. The start is the vertex
     with the largest f.
     """
     basis = np.linalg.qr(rng.standard_normal((d, d)))[0]
@@ -344,9 +344,10 @@ def random_on_l1_ball(rng: np.random.Generator, d: int, n: int, rise: float) -> 
 def noisy_ball(
     d: int, n: int, radius: float, noise: float = 0.0, spread: float = 0.0
 ) -> IndefiniteQuadratic:
-    """Return |x|^2/2 on a ball, as a sum with s_i of norm `noise` and t_i = +-spread.
+    """Return |x|^2/2 on a ball as a finite sum whose components have noise of known size.
 
-    Component i is <s_i, x> + (1 + t_i) |x|^2/2. The start is on the boundary, and n must be even.
+    Component i is <s_i, x> + (1 + t_i) |x|^2/2 with |s_i| = `noise` and t_i = +-`spread`. The start
+    is on the boundary, and n must be even.
     """
     s = np.zeros((n, d))
     signs: Floats = np.asarray(1.0 - 2.0 * (np.arange(n) % 2), dtype=np.float64)

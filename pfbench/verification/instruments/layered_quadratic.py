@@ -57,10 +57,11 @@ class LayeredQuadratic(FiniteSum):
         return np.asarray(self.H @ np.asarray(x))
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the sum of rho_l rho_m L_lm over all layers l and m, with its derivation in words.
+        """Return the smoothness constant in a norm of layers, with its derivation in words.
 
-        The sum is the smoothness constant for the norm max |x_l|/rho_l, and an upper bound for
-        larger norms.
+        It is the sum of rho_l rho_m L_lm over all layers l and m, for the norm max |x_l|/rho_l, and
+        an upper bound for larger norms. The result is None for a norm that is no product over
+        layers.
         """
         if not isinstance(norm, NormProduct):
             return None

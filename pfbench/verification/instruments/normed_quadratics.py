@@ -18,7 +18,9 @@ def vector_quadratic(
     begin: Sequence[float],
     noise: Sequence[Sequence[float]] = (),
 ) -> NormedProblem:
-    """Return sum h_j x_j^2/2 with a norm; component i has the additional term <s_i, x>.
+    """Return a separable quadratic with a norm, as a finite sum with additional linear terms.
+
+    f(x) is the sum of h_j x_j^2/2, and component i has the additional term <s_i, x>.
 
     Parameters
     ----------
@@ -56,9 +58,9 @@ class HorizonProblem(NormedProblem):
 
 
 def parabola(K: int) -> HorizonProblem:
-    """Return w^2/2 from w = 1, which attains the bound 1.5 sqrt(L Delta/K).
+    """Return the problem w^2/2 with the start 1, on which the bound for K steps is attained.
 
-    The points have shape (1, 1).
+    The bound is 1.5 sqrt(L Delta/K). The points have shape (1, 1).
     """
     return HorizonProblem.from_problem(
         _make_least_squares_problem(np.eye(1), np.zeros((1, 1)), np.ones((1, 1)), 0.0, "exact"), K

@@ -34,7 +34,7 @@ class OverriddenProblem(OverriddenOracles):
 
 
 class FaultyBallProblem(OverriddenOracles):
-    """Base class of problems with a faulty norm ball, over which they also minimise."""
+    """Base class of problems whose norm ball, and the oracle `lo` over it, are faulty."""
 
     class Ball(OverriddenOracles):
         """Base class of faulty balls; a subclass changes one property or method."""

@@ -23,7 +23,9 @@ from pfbench.verification.instruments.indefinite import ConvexHull, IndefiniteQu
 
 @dataclass(frozen=True, eq=False)
 class KnownQuadratic(ConstantHessians):
-    """Mean of f_i(x) = <c, u> + <a_i, u>^2/2 + shift |u|^2/2, u = x - theta_hat, over a set.
+    """Mean of quadratics f_i over a set, built around a given minimiser theta_hat.
+
+    f_i(x) = <c, u> + <a_i, u>^2/2 + shift |u|^2/2 with u = x - theta_hat.
 
     The points are vectors. f(theta_hat) = 0, so that f is the suboptimality itself, without
     cancellation. theta_hat is the minimiser if f is convex and -c is in the normal cone of the set

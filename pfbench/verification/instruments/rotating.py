@@ -21,7 +21,7 @@ from pfbench.verification.instruments.gradient_table import StoredGradients
 
 @dataclass(frozen=True)
 class RotatingBowl(FiniteSum):
-    """A finite sum over R^d whose components differ by coordinate permutations, the turns.
+    """Finite sum over R^d whose components turn gradients by permutations of coordinates.
 
     f_i(x) = mu |x|^2/2 + s_i (tau <x, R_k x>/2 + sigma x_k), with alternating signs s_i = +1, -1,
     k running through 1 .. d-1, and R_k the symmetric permutation that maps coordinate j to j xor k.
@@ -86,7 +86,7 @@ class RotatingBowl(FiniteSum):
         return MappingProxyType({"n": self.n, "mu": self.mu, "tau": self.tau, "sigma": self.sigma})
 
     def start(self) -> Floats:
-        """Return the start `radius` e_0, which every turn R_k maps to another axis."""
+        """Return the start `radius` e_0, which each permutation R_k maps to another axis."""
         return np.asarray(self.radius * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
@@ -140,11 +140,11 @@ class RotatingBowl(FiniteSum):
         return np.asarray(axes[:, None] ^ axes)
 
     def _sum_turns_by_weight(self, shares: Floats, x: Floats) -> Floats:
-        """Return the sum over turns k of shares[k] R_k x, shape (d,)."""
+        """Return the sum of the permuted points R_k x with the weights shares[k], shape (d,)."""
         return np.asarray(x[self._xor] @ shares)
 
     def _sum_signed_weights_by_turn(self, sample: Indices) -> Floats:
-        """Return, for each turn k, the sum of the sample's signed weights; shape (d,)."""
+        """Return the sum of the sample's signed weights for each permutation R_k; shape (d,)."""
         indices, weights = weight_indices(sample)
         signs, turns = self._signs_and_turns(indices)
         return np.asarray(np.bincount(turns, signs * weights, minlength=self.d), dtype=np.float64)

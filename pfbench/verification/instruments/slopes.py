@@ -108,7 +108,7 @@ class ConstantSlopeProblem(FiniteSum):
         return self.L if self.sigma == 0.0 else self.L / math.sqrt(2.0)
 
     def start(self) -> Floats:
-        """Return the point where f + h is `gap` above its minimum, up to a tiny error."""
+        """Return the point where the objective is `gap` above its minimum, up to a tiny error."""
         bent = self.g * self.g * math.log(2.0) / self.max_curvature
         return np.array([(self.gap + bent) / (self.g + self.weight)])
 

@@ -41,9 +41,10 @@ def _full_or_large_batch_gradient(ask: Any, rng: Any, parameters: Any, x: Any) -
 
 
 def svrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield SVRG estimates g_t = mean over i in S of [grad f_i(x_t) - grad f_i(w)] + grad f(w).
+    """Yield SVRG estimates, which correct a batch gradient by gradients at a snapshot.
 
-    S is a batch, and the snapshot w is the first point of an epoch.
+    The estimate is g_t = mean over i in S of [grad f_i(x_t) - grad f_i(w)] + grad f(w). S is a
+    batch, and the snapshot w is the first point of an epoch.
     """
     x = yield
     while True:
@@ -54,7 +55,7 @@ def svrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def svrg_with_batch_at_snapshot(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield SVRG estimates like `svrg`, but draw and query a batch at the snapshot, too."""
+    """Yield SVRG estimates like `svrg`, but draw and query a batch at the snapshot as well."""
     x = yield
     while True:
         w, mean = x, _full_or_large_batch_gradient(ask, rng, parameters, x)
@@ -77,7 +78,7 @@ def spider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def spider_by_smoothness(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield SPIDER estimates whose batches are drawn with probabilities proportional to L_i.
+    """Yield SPIDER estimates whose batches are drawn in proportion to the smoothness L_i.
 
     Component i has the probability q_i = L_i/(sum of L_j), and the weight 1/(n q_i).
     """
@@ -123,9 +124,10 @@ def casvrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def caspider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield SPIDER estimates plus the curvature correction [H - H_S](w) (x_t - x_{t-1}).
+    """Yield SPIDER estimates plus a curvature correction from the Hessians of the epoch.
 
-    H is the Hessian of f, H_S its mean over the batch S, and w the first point of the epoch.
+    The correction is [H - H_S](w) (x_t - x_{t-1}). H is the Hessian of f, H_S its mean over the
+    batch S, and w the first point of the epoch.
     """
     x = yield
     while True:
@@ -169,9 +171,10 @@ def lsvrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 def storm(
     ask: Any, rng: Any, parameters: Any, alpha: Callable[[int], float] | None = None
 ) -> EstimateGenerator:
-    """Yield STORM estimates d_t = grad f_S(x_t) + (1 - alpha_t) (d_{t-1} - grad f_S(x_{t-1})).
+    """Yield STORM estimates: batch gradients plus a damped correction by the last estimate.
 
-    grad f_S is the mean gradient over the batch S of step t.
+    The estimate is d_t = grad f_S(x_t) + (1 - alpha_t) (d_{t-1} - grad f_S(x_{t-1})), where grad
+    f_S is the mean gradient over the batch S of step t.
     """
     x = yield
     d = ask.batch(
@@ -203,9 +206,10 @@ def mars(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def transport(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield averages d_t = (1 - alpha) d_{t-1} + alpha grad f_S(y_t) of transported gradients.
+    """Yield moving averages of batch gradients at points extrapolated along the last step.
 
-    The point is y_t = x_t + ((1 - alpha)/alpha) (x_t - x_{t-1}).
+    The average is d_t = (1 - alpha) d_{t-1} + alpha grad f_S(y_t) with y_t = x_t + ((1 -
+    alpha)/alpha) (x_t - x_{t-1}).
     """
     alpha = parameters.alpha
     x = yield
@@ -234,10 +238,10 @@ def heavy_ball(
 
 
 def saga(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield SAGA estimates g_t = mean over i in I of [grad f_i(x_t) - a_i] + mean of all a_i.
+    """Yield SAGA estimates, which correct a batch gradient by a table of stored gradients.
 
-    I is a batch and a a table of gradients; after each step, a_j = grad f_j(x_t) for the j of a
-    second batch J.
+    The estimate is g_t = mean over i in I of [grad f_i(x_t) - a_i] + mean of all a_i. I is a batch
+    and a a table of gradients; after each step, a_j = grad f_j(x_t) for the j of a second batch J.
     """
     x = yield
     a = ask.table(x)
@@ -262,10 +266,11 @@ def sag(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
 
 
 def zerosarah(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield ZeroSARAH estimates g_t = (1 - lam) g_{t-1} + lam a + mean of the d_i over a batch.
+    """Yield ZeroSARAH estimates, which combine recursive differences with a gradient table.
 
-    Here a is the mean of all entries a_i of a gradient table. For i in the batch, d_i = grad
-    f_i(x_t) - (1 - lam) grad f_i(x_{t-1}) - lam a_i, and after the step, a_i = grad f_i(x_t).
+    The estimate is g_t = (1 - lam) g_{t-1} + lam a + mean of the d_i over a batch. Here a is the
+    mean of all entries a_i of a gradient table. For i in the batch, d_i = grad f_i(x_t) - (1 - lam)
+    grad f_i(x_{t-1}) - lam a_i, and after the step, a_i = grad f_i(x_t).
     """
     lam = parameters.table_weight
     x = yield

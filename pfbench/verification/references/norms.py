@@ -30,7 +30,7 @@ def scg(ask: Any, x: Any, rng: Any, s: Any, *, is_constrained: bool) -> Iterator
 def uscg_along(
     ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., EstimateGenerator]
 ) -> Iterator[State]:
-    """Run uSCG with estimates of the gradient in place of its average."""
+    """Run uSCG along the gradient estimates of `estimator` instead of averaged gradients."""
     d_at = estimate_function(estimator(ask, rng, s))
     for _ in range(s.iterations):
         d = d_at(x)
@@ -67,7 +67,10 @@ def muon(ask: Any, x: Any, rng: Any, s: Any, *, is_nesterov: bool) -> Iterator[S
 
 
 def normuon(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run NorMuon: rows of lmo(M_k) over the roots of their averaged mean squares, rescaled."""
+    """Run NorMuon: Muon with the rows of each direction normalised, and then rescaled.
+
+    A row of lmo(M_k) is divided by the root of the moving average of its mean square.
+    """
     M, v = 0.0, 0.0
     for _ in range(s.iterations):
         M = s.beta * M + (1.0 - s.beta) * ask.batch(rng.integers(ask.n, size=s.batch), x)

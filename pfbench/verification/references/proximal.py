@@ -32,7 +32,11 @@ def zerosarah(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def storm(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run STORM (Cutkosky, Orabona 2019, algorithm 1): eta_t = step r and a_{t+1} = alpha r^2."""
+    """Run STORM (Cutkosky, Orabona 2019, algorithm 1) with its adaptive step sizes.
+
+    These are eta_t = step r, with a_{t+1} = alpha r^2 and r^3 = floor/(floor + sum of |G_i|^2 over
+    i <= t) for the sampled gradients G_i.
+    """
     w, total, a, d, before = s.floor, s.floor, 1.0, None, x
     for _ in range(s.iterations):
         i = rng.integers(ask.n, size=1)

@@ -47,7 +47,10 @@ def ncgs_stochastic(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 def sliding_steps(
     ask: Any, x: Any, s: Any, estimate: EstimateGenerator, lam: float
 ) -> Iterator[State]:
-    """Run x_{t+1} = condg(v_t, x_t, lam, eta), where v_t is the gradient estimate at x_t."""
+    """Run conditional gradient sliding: each step is a call of condg with a gradient estimate.
+
+    The step is x_{t+1} = condg(v_t, x_t, lam, eta), where v_t is the gradient estimate at x_t.
+    """
     v_at, eta = estimate_function(estimate), s.tolerance or 1.0 / s.iterations
     for _ in range(s.iterations):
         v = v_at(x)

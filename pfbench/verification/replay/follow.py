@@ -232,7 +232,7 @@ def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
 
 
 def _check_earlier_queries_explained(replay: ReplayOracles, step: int) -> None:
-    """Raise `MismatchError` if a query recorded before `step` is none of the reference."""
+    """Raise `MismatchError` if the reference does not make a query recorded before `step`."""
     for pending in replay.window.pending:
         if pending.query.step >= step:
             return

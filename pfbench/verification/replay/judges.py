@@ -31,7 +31,7 @@ _MAX_INNER = 100_000
 
 
 class RecordedChoiceJudges:
-    """Functions `condg` and `line_search` for a reference that accept a run's recorded choices.
+    """Replacements of `condg` and `line_search` by which a reference follows recorded choices.
 
     Parameters
     ----------

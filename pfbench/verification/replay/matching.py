@@ -16,7 +16,7 @@ VALUE_TOLERANCE = 1e-9
 
 
 class PendingQuery:
-    """Recorded oracle query, not all of whose components queries of the reference have matched.
+    """Recorded oracle query, with those of its components that the reference has not queried.
 
     Attributes
     ----------

@@ -180,7 +180,10 @@ class Transcript:
         return copy_dense(x, self.pattern)
 
     def estimate_point(self, step: int) -> Floats:
-        """Return the point of a step's gradient estimate: `at`, or else the previous iterate."""
+        """Return the point at which a step's gradient estimate was formed.
+
+        It is the state's `at`, or else the previous iterate.
+        """
         point = self.states[step].at
         if point is not None:
             return np.asarray(point)

@@ -114,7 +114,7 @@ def compare_runs_with_reference(trial: Trial, *, name: str) -> Evidence:
 
 
 def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
-    """Test whether the random draws and the output have the reference's distribution."""
+    """Test whether draws and output are distributed as in the reference implementation."""
     method, parts, comparison = ALGORITHMS[name], dict[str, Decision](), ComparisonTally()
     output = decide_output(trial, method)
     if output is not None:
@@ -171,7 +171,7 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
 
 
 def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
-    """Compare the oracle counts of the method under test with the reference's."""
+    """Compare a method's oracle counts with those of its reference implementation."""
     method, comparison, claimed = ALGORITHMS[name], ComparisonTally(), dict[str, float]()
     measured = dict[str, float]()
     for case, algorithm in _runnable_cases(trial, method, comparison):
@@ -214,7 +214,7 @@ def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
 def _runnable_cases(
     trial: Trial, method: Any, comparison: ComparisonTally
 ) -> Iterator[tuple[ReplayCase, Any]]:
-    """Yield pairs of a test problem with parameters, and the method under test with these.
+    """Yield each test case, and the method under test with the parameters of the case.
 
     Raises
     ------

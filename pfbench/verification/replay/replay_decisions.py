@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class ReadingDecision:
-    """Choice of one of several readings, which a mismatch within some steps may revise.
+    """Choice between possible draws of a recorded run, which a later mismatch may revise.
 
     Attributes
     ----------

@@ -32,7 +32,7 @@ def is_same_in_long_runs(claim: Claim, faulty: Subject) -> bool:
 
 @cache
 def _long_cases(method: Any) -> tuple[ReplayCase, ...]:
-    """Return the problems and parameters of the long runs in which a fault must show."""
+    """Return the problems and parameters of the long runs on which a fault is tested."""
     # What changes large indices alone shows where draws are tested, among many components.
     full_list = (
         *(stream.case for stream in iterate_draw_streams(method, 0)),

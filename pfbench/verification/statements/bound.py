@@ -130,7 +130,7 @@ class Bound:
                 as_function(problem, self.quantity)(problem.start())
 
     def _bound(self, bounds: Most, case: MethodOnProblem, t: int, lower: float = 0.0) -> float:
-        """Return the value of a bound, but at least `lower`; at t, if the bound depends on t."""
+        """Return a bound's value, at step t if it depends on t, or `lower` if that is larger."""
         reported = (case.constants, case.parameters, *((t,) if self.statistic in _EACH else ()))
         value = max(float(bounds(*reported)), lower)
         if not 0.0 < value < math.inf:

@@ -37,7 +37,9 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Past:
-    """Past of a run on which the law of an error may depend, with the error e = g - grad f(x).
+    """Earlier data of a run on which the distribution of an estimate's error may depend.
+
+    The error of the estimate g_t is e_t = g_t - grad f(x_t).
 
     Attributes
     ----------

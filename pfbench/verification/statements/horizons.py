@@ -159,7 +159,7 @@ def instance_names(claim: Claim) -> str:
 def select_shorter_horizon_instances(
     claim: Claim, longer_multiple: int, shorter_multiple: int
 ) -> Claim:
-    """Return the claim on its instances for a shorter horizon, where these are other problems."""
+    """Return the claim on those instances that are other problems at a shorter horizon."""
     instances = []
     for instance in claim.instances:
         multiples = (1, shorter_multiple, longer_multiple)

@@ -52,9 +52,10 @@ def gradient_dual_norm(problem: Any, x: Floats) -> float:
 def mean_gradient_norm_and_lmo_quality(
     trial: Trial, problem: Any, algorithm: Any, seed: int
 ) -> tuple[float, float, float]:
-    """Return the mean of |grad f(W_t)|_* over a run, with the least lo and the largest hi.
+    """Return the mean dual norm of a run's gradients, and two quality constants of its LMO.
 
-    At each step, <N, O> >= lo |N|_* and |O| <= hi for the estimate N and the minimiser O.
+    The norms are |grad f(W_t)|_*. The constants are the least lo and the largest hi of the run: at
+    each step, <N, O> >= lo |N|_* and |O| <= hi for the estimate N and the minimiser O.
     """
     measured, lo, hi = [], 1.0, 1.0
     ball: Any = problem.norm

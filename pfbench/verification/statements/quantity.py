@@ -104,7 +104,7 @@ _ITERATIONS = 20_000
 
 
 def minimum_value(problem: Any) -> float:
-    """Return an upper bound of min f over the set that is at most a small gap too large.
+    """Return an upper bound of min f over the set, which is too large by at most a small gap.
 
     The gap is at most `ACCURACY` times the gap at the start. A convex f is nowhere below f(x) - max
     over u in C of <grad f(x), x - u>. So the value at a point exceeds the minimum by at most the

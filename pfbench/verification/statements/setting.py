@@ -206,7 +206,7 @@ _NONE = vars(CatalogueAlgorithm)["theory"].__func__
 
 
 def resolve_method(method: Any) -> Any:
-    """Return the catalogue's method of this name; return a method that is no name unchanged.
+    """Return the catalogue's method if a name is given, else the given method itself.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def make_other_method(method: Any, parameters: Given | None, case: MethodOnProbl
 
 
 def instance_titles(claim: Claim) -> list[str]:
-    """Return a distinct title for each instance of a claim; "" for an only instance."""
+    """Return a distinct title for each instance of a claim, or "" for a single instance."""
     names = [instance.name for instance in claim.instances]
     if len(names) == 1:
         return [""]

@@ -155,7 +155,7 @@ def _decide_ratios(ratios: means.Array, upper: float) -> Decision:
 
 
 def _decide_by_limits(measured: Mapping[str, float], **reasons: str) -> Decision:
-    """Decide a bound on a mean by the e-value in `measured`, then by its limits of mean/bound.
+    """Decide a bound on a mean by its e-value, or else by confidence limits of mean/bound.
 
     The lower and the upper limit are one-sided.
     """

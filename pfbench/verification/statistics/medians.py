@@ -39,7 +39,7 @@ Row = TypeVar("Row")
 
 @dataclass
 class SeedRows(Generic[Seed, Row]):
-    """Measured rows of seeds, each measured when it is first requested.
+    """Measured rows, one for each seed, each of which is measured when first requested.
 
     Attributes
     ----------

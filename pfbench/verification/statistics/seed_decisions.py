@@ -101,7 +101,7 @@ def _decide_by_interim_analyses(
 
 
 def _is_settled(decision: Decision) -> bool:
-    """Return whether a median is clearly near its bound or far below it, so no look follows."""
+    """Return whether a median is so clearly near or far below its bound that tests can stop."""
     far = decision.verdict == Verdict.HOLDS and decision.measured["ratio"] < WITHIN_10
     return far or decision.verdict in NEAR
 

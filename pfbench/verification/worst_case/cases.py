@@ -75,74 +75,93 @@ class WorstCase:
 
 
 def min_gap_bound(N: int) -> float:
-    """Return sqrt(2 h0 C/N), the bound on the smallest Frank-Wolfe gap of N iterates.
+    """Return the bound of Lacoste-Julien 2016 on the smallest Frank-Wolfe gap of N iterates.
 
-    It is (15) of Lacoste-Julien 2016, or (6) if 2 h0 = C.
+    It is sqrt(2 h0 C/N), (15) of the paper, or (6) if 2 h0 = C.
     """
     return math.sqrt(2.0 * DELTA / N)
 
 
 def open_loop_bound(N: int) -> float:
-    """Return 2 C/(N+2), the bound on f(x_N) - min f of theorem 1 of Jaggi 2013."""
+    """Return the bound of theorem 1 of Jaggi 2013 on f(x_N) - min f.
+
+    It is 2 C/(N+2).
+    """
     return 2.0 / (N + 2.0)
 
 
 def exact_mean_gap_bound(N: int) -> float:
-    """Return 1.5 epsilon D, a bound on the mean gap of NFWU with exact gradients.
+    """Return a bound on the mean Frank-Wolfe gap of N steps of NFWU with exact gradients.
 
-    It is a sharp form of theorem 3.1 of shen2019, without the term of the gradient error.
+    It is 1.5 epsilon D, a sharp form of theorem 3.1 of shen2019, without the term of the gradient
+    error.
     """
     return 1.5 * theorem_accuracy(N)
 
 
 def inexact_mean_gap_bound(N: int) -> float:
-    """Return 2 epsilon D, the bound on the mean gap in a sharp form of theorem 3.1 of shen2019."""
+    """Return a bound on the mean Frank-Wolfe gap of N steps of NFWU with inexact gradients.
+
+    It is 2 epsilon D, in a sharp form of theorem 3.1 of shen2019.
+    """
     return 2.0 * theorem_accuracy(N)
 
 
 def min_gradient_mapping_bound(N: int) -> float:
-    """Return 2 L h0/N, the bound on the smallest squared gradient mapping of N iterates.
+    """Return a bound on the smallest squared gradient mapping of N proximal gradient steps.
 
-    The source is Ghadimi, Lan, Zhang 2016.
+    It is 2 L h0/N, from Ghadimi, Lan, Zhang 2016.
     """
     return 2.0 * DELTA / N
 
 
 def sliding_bound(N: int) -> float:
-    """Return (16 L Delta + 28 L)/(3N), the bound of theorem 1 of qu2018 for option I.
+    """Return the bound of theorem 1 of qu2018 on the mean squared gradient mapping, option I.
 
-    It bounds the mean squared gradient mapping.
+    It is (16 L Delta + 28 L)/(3N).
     """
     return (16.0 * DELTA_SLIDING + 28.0) / (3.0 * N)
 
 
 def spiderboost_bound(N: int) -> float:
-    """Return 4 L Delta/N, the bound of theorem 1 of wang2019 on the mean of E|grad f|^2."""
+    """Return the bound of theorem 1 of wang2019 on the mean of E|grad f|^2 over N steps.
+
+    It is 4 L Delta/N.
+    """
     return 4.0 * DELTA / N
 
 
 def prox_spiderboost_bound(N: int) -> float:
-    """Return 20 L Delta/N, the bound of theorem 2 of wang2019 on the mean of E|G|^2."""
+    """Return the bound of theorem 2 of wang2019 on the mean squared gradient mapping.
+
+    It is 20 L Delta/N for N steps.
+    """
     return 20.0 * DELTA / N
 
 
 def saga_bound(N: int) -> float:
-    """Return 3 L n^(2/3) h0/N for n = 2, a bound on the mean of E|grad f|^2 for SAGA.
+    """Return a published bound on the mean of E|grad f|^2 over N steps of SAGA, for n = 2.
 
-    The source is Reddi, Sra, Poczos, Smola, CDC 2016. The bound does not hold for all N. If all f_i
-    are equal, SAGA is gradient descent, which violates the bound from N = 8 on if n = 1. If n = 2,
-    it violates the bound from N = 28 on.
+    It is 3 L n^(2/3) h0/N. The source is Reddi, Sra, Poczos, Smola, CDC 2016. The bound does not
+    hold for all N. If all f_i are equal, SAGA is gradient descent, which violates the bound from N
+    = 8 on if n = 1. If n = 2, it violates the bound from N = 28 on.
     """
     return float(3.0 * 2.0 ** (2 / 3) * DELTA / N)
 
 
 def svrg_error_bound(N: int) -> float:
-    """Return L^2 (N eta)^2/S, the bound of shen2019 section 3.1 on the squared error of SVRG."""
+    """Return the bound of shen2019, section 3.1, on the squared error of an SVRG estimate.
+
+    It is L^2 (N eta)^2/S.
+    """
     return (N * ETA) ** 2 / 2.0
 
 
 def spider_error_bound(N: int) -> float:
-    """Return L^2 N eta^2/S, the bound of shen2019 section 3.2 on the squared error of SPIDER."""
+    """Return the bound of shen2019, section 3.2, on the squared error of a SPIDER estimate.
+
+    It is L^2 N eta^2/S.
+    """
     return N * ETA**2
 
 
@@ -157,9 +176,10 @@ def mean_squared_table_age(N: int, n: int = 2, S: int = 1) -> float:
 
 
 def saga_error_bound(N: int) -> float:
-    """Return L^2 eta^2 E a^2/S, a bound on the squared error of SAGA; a is the age of an entry.
+    """Return a bound on the squared error of a SAGA estimate N steps after the table is filled.
 
-    It holds since a variance is at most a mean square.
+    It is L^2 eta^2 E a^2/S, where a is the age of an entry. It holds since a variance is at most a
+    mean square.
     """
     return ETA**2 * mean_squared_table_age(N)
 

@@ -61,7 +61,10 @@ def _solve_worst_gap(N: int, step: float, L: float, over: str) -> float:
 
 
 def constant_step(N: int) -> float:
-    """Return sqrt(2 h0/(C N)), the best constant step for the gaps of N steps if C = L D^2 = 1."""
+    """Return the best constant step size for the Frank-Wolfe gaps of N steps.
+
+    It is sqrt(2 h0/(C N)) if C = L D^2 = 1.
+    """
     return math.sqrt(2.0 * DELTA / N)
 
 
@@ -114,7 +117,10 @@ def _measure_mapping(ask: Any, states: list[State], lam: float) -> Iterator[Any]
 
 
 def prox_gd(N: int, L: float = 1.0) -> float:
-    """Return the worst min over t < N of |G_{1/L}(x_t)|^2 for proximal gradient descent."""
+    """Return the worst case of the smallest squared gradient mapping of N proximal steps.
+
+    It is that of min over t < N of |G_{1/L}(x_t)|^2 for proximal gradient descent.
+    """
     measure = partial(_measure_mapping, lam=1.0)
     method, inner = ProxGD(iterations=N, step=1.0), FunctionClass(L=L, delta=DELTA)
     return _solve(method, inner, "least", has_prox=True, measure=measure)
@@ -130,10 +136,10 @@ class InexactNCGS(NCGS):
 
 
 def ncgs(N: int, L: float = 1.0) -> float:
-    """Return the worst mean |G_lambda|^2 of N steps of NCGS with option I.
+    """Return the worst mean squared gradient mapping of N steps of NCGS with option I.
 
-    Option I is an inexact projected gradient method. The parameters are lambda = 1/(2L) and eta =
-    1/N.
+    The mapping is G_lambda. Option I is an inexact projected gradient method. The parameters are
+    lambda = 1/(2L) and eta = 1/N.
     """
     # In units of Delta, which the solver needs: f/Delta, x/sqrt(Delta), eta/Delta.
     method = InexactNCGS(iterations=N, smoothness=1.0, tolerance=1.0 / (N * DELTA_SLIDING))
@@ -154,9 +160,10 @@ def spiderboost(N: int, L: float = 1.0) -> float:
 
 
 def prox_spiderboost(N: int, L: float = 1.0) -> float:
-    """Return the worst mean E|G_eta|^2 of Prox-SpiderBoost with step eta = 1/(2L).
+    """Return the worst mean squared gradient mapping of N steps of Prox-SpiderBoost.
 
-    There are n = 2 components, batches of S = 1, and epochs of q = 2 steps.
+    The mapping is G_eta, with the step eta = 1/(2L). There are n = 2 components, batches of S = 1,
+    and epochs of q = 2 steps.
     """
     method = ProxSpiderBoost(iterations=N, step=0.5, batch=1, period=2)
     inner, measure = FunctionClass(n=2, L=L, delta=DELTA), partial(_measure_mapping, lam=0.5)
@@ -211,9 +218,9 @@ def _error(path: EstimatedPath, n: int, L: float, **options: Any) -> float:
 
 
 def svrg_error(N: int, L: float = 1.0) -> float:
-    """Return the worst E|g - grad f|^2 of SVRG at a distance of N eta from its snapshot.
+    """Return the worst squared error of an SVRG estimate, N steps away from its snapshot.
 
-    There are n = 3 components, and batches of S = 2.
+    The distance from the snapshot is N eta. There are n = 3 components, and batches of S = 2.
     """
     return _error(EstimatedPath(SVRG(2, 2), (N * ETA,)), 3, L)
 

@@ -196,7 +196,7 @@ def iterate_claim_worst_cases(
 
 
 def _is_large(method: Algorithm, parameters: Mapping[str, Any], N: int, full: bool) -> bool:
-    """Return whether the worst case of N steps has more unknowns than its effort allows."""
+    """Return whether the worst case of N steps has too many unknowns for the level of effort."""
     try:
         recording = record_method(method, _function_class(parameters, method).n, N)
     except ProblemTooLarge:

@@ -75,10 +75,10 @@ class SmoothInterpolant:
 
 
 def _nearest_hull_weights(centres: Floats, offsets: Floats, x: Floats) -> Floats:
-    """Return the weights a that minimise |x - sum a_j c_j|^2/2 + sum a_j o_j, shape (m,).
+    """Return the weights of the convex combination nearest to x, with offsets of the centres.
 
-    The weights are nonnegative and their sum is 1; c_j are the rows of `centres`, and o_j the
-    entries of `offsets`.
+    The weights a minimise |x - sum a_j c_j|^2/2 + sum a_j o_j, shape (m,). They are nonnegative and
+    their sum is 1; c_j are the rows of `centres`, and o_j the entries of `offsets`.
     """
     import clarabel
     from scipy import sparse
@@ -185,7 +185,7 @@ class WorstFunction(FiniteSum):
 
 
 class TieBreakingHullOracle:
-    """Linear minimisation oracle of a convex hull, which breaks ties by prescribed answers.
+    """Linear minimisation oracle of a convex hull that prefers prescribed answers in a tie.
 
     Parameters
     ----------
