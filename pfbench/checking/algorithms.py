@@ -247,7 +247,7 @@ class AlgorithmChecks(RunRecords):
         return self.record_run(wrap_backend=answer), tallies[0]
 
     def check_oracle_dependence(self) -> str:
-        """Check that the iterates change if the oracles answer for -f in place of f."""
+        """Check that the iterates change if the oracles are replaced by those of -f."""
         other = self.record_run(wrap_backend=NegatedBackend)
         start = self.problem.start()
         if not any(distance(state.x, start) for state in self.seed_zero_run.states):
@@ -408,7 +408,7 @@ class AlgorithmChecks(RunRecords):
         return "the run of 7 iterations is the start of that of 13"
 
     def check_iterations_grow_with_accuracy(self) -> str:
-        """Check that the theorem's number of iterations does not fall as epsilon decreases."""
+        """Check that the prescribed number of iterations does not fall as epsilon decreases."""
         kind = type(self.algorithm)
         if not hasattr(kind, "theory"):
             raise CheckSkipped("the method has no schedule from a theorem")

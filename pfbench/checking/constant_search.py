@@ -229,7 +229,7 @@ class ConstantSearch(ProblemChecks):
                 yield Witness(root / scale - noise, {"x": x, "y": y, "u": line.y})
 
     def lower(self) -> Iterator[Witness]:
-        """Yield the curvature of f from below, -2 (f(y) - f(x) - <grad f(x), y - x>)/|y - x|^2."""
+        """Yield values of the lower curvature -2 (f(y) - f(x) - <grad f(x), y - x>)/|y - x|^2."""
         problem = self.problem
         for x, y in itertools.chain(
             self._downward_pairs(), self._pairs(100, 0.5 * self.seconds_per_check)
@@ -334,7 +334,7 @@ class ConstantSearch(ProblemChecks):
             yield x
 
     def _frank_wolfe(self, x: Point, g: Any) -> Point:
-        """Take a Frank-Wolfe step from x, and return the best point of several step sizes."""
+        """Take a Frank-Wolfe step from x with the best of several step sizes."""
         v, x = self.space.vertex(g), keep(x)
         steps = (move_point(x, v, 0.5**k) for k in range(12))
         return min(itertools.chain([x], steps), key=partial(evaluate_value, self.problem))

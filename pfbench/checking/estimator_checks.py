@@ -307,7 +307,7 @@ class EstimatorChecks:
         return np.asarray(self.problem.gradient(keep(self.path[t])))
 
     def _describe_ratio_to_gradient(self, means: Sequence[Floats], t: int) -> str:
-        """Return ": C times the gradient" if the mean at point t is that multiple, else ""."""
+        """Return text on the factor C if the mean at point t is C times the gradient, else ""."""
         right = self._exact_gradient(t)
         ratio = float(np.vdot(means[t], right) / max(norm(right) ** 2, 1e-300))
         straight = norm(means[t] - ratio * right) <= 1e-6 * norm(right)

@@ -275,7 +275,7 @@ class FunctionChecks(ProblemChecks):
     # --- what else a problem says -----------------------------------------------------------------
 
     def check_backend_matches_problem(self) -> str:
-        """Check that the backend that `open` returns answers the oracles like the problem."""
+        """Check that the backend from `open` gives the same answers as the problem itself."""
         problem, space = self.problem, self.space
         backend = problem.open(np.random.default_rng(0))
         points = locate_methods(problem, "open")

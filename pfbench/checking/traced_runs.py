@@ -148,7 +148,7 @@ def _copy_state(state: State) -> State:
 
 
 def gradient_entries(x: Point) -> Any:
-    """Return the entries of a point for which the gradient has an entry.
+    """Return the entries of a point that correspond to entries of the gradient.
 
     These are all entries of an array, or the observed entries of a factored matrix.
     """

@@ -78,14 +78,14 @@ class AnswerCheck:
     queries: int
 
     def minimum(self, T: int, count_kind: str) -> float:
-        """Return the smallest gap at a point before T calls of the kind `count_kind`.
+        """Return the smallest gap at the points that precede the T-th call of a kind.
 
         `count_kind` is the kind of calls that is counted, "lo" or "gradient".
         """
         return min(p.gap for p in self.visited_points if getattr(p, count_kind) < T)
 
     def calls_to_gap(self, target: float, count_kind: str) -> int | None:
-        """Return the number of calls before the first gap of at most `target`; None without one.
+        """Return the number of calls before the first gap of at most `target`, or None.
 
         `count_kind` is the kind of calls that is counted, "lo" or "gradient".
         """
@@ -275,7 +275,7 @@ class ReplayBackend(CountingBackend):
         self.error = max(self.error, error)
 
     def _measure_distance_from_lo_span(self, x: Floats) -> None:
-        """Update the largest distance from a point to the span of LO outputs, relative to its norm.
+        """Update the largest distance of a point from the span of LO outputs, relative to its norm.
 
         LO stands for linear minimisation.
         """

@@ -62,12 +62,12 @@ class FamilyRun:
 
     @property
     def tightness(self) -> float:
-        """Number of calls divided by T; if the run is censored, a lower bound of this ratio."""
+        """Ratio of LO calls to their lower bound T; only a lower limit if the run is censored."""
         return self.calls / self.T
 
 
 def max_epsilon(T: int) -> float:
-    """Return the largest epsilon for which the lower bound is T calls, up to rounding."""
+    """Return the largest epsilon at which the lower bound on LO calls is T, up to rounding."""
     check_integer("horizon", T, minimum=1)
     return math.sqrt(GAP**2 / DEPTH / chain_smoothness() / T) * (1.0 - 1e-12)
 
@@ -117,7 +117,7 @@ def _run_to_target(text: str, epsilon: float, limit: int, seed: int) -> FamilyRu
 
 
 def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
-    """Yield the algorithm with each number of iterations with which it is to be tried.
+    """Yield copies of the algorithm with the numbers of iterations to try.
 
     The tolerances of sliding methods depend on their number of iterations. So they are tried with
     T, 2T, 4T, ... iterations, up to `limit`. Other methods are tried with `limit` only.

@@ -291,7 +291,7 @@ def run_against_oracle(
     budget: Budget | None = None,
     watch: Callable[[Oracles, State], bool] | None = None,
 ) -> Counts:
-    """Run an algorithm from 0 against a resisting oracle or its replay; return the ledger's counts.
+    """Run an algorithm from x = 0 against a resisting oracle or its replay; return the counts.
 
     Return the counts of the run.
 

@@ -47,7 +47,7 @@ class OrthonormalBasis:
         return coordinates + correction, outside
 
     def add(self, outside: Floats) -> int:
-        """Add to the basis a vector orthogonal to it, normalised; return the number of its row."""
+        """Normalise a vector orthogonal to the basis, add it, and return the number of its row."""
         _, outside = self.split(outside / norm(outside))
         self._rows[self.size, : outside.size] = outside / norm(outside)
         self.size += 1
@@ -84,7 +84,7 @@ class QuerySpan:
         return len(self.positions)
 
     def direction_coordinates(self, coordinates: Floats) -> Floats:
-        """Return <v_i, x> for each hidden direction v_i, shape (T,), from x in the basis.
+        """Return <v_i, x> for all hidden directions v_i, shape (T,), from x's basis coordinates.
 
         It is 0 for directions that are not drawn yet.
         """
@@ -105,7 +105,7 @@ class QuerySpan:
         return np.append(coordinates, size)
 
     def note_gradient_norm(self, g: Floats) -> None:
-        """Update the largest norm of the gradients that were answers, with the new answer g."""
+        """Update the largest norm of a gradient answered so far, with the new answer g."""
         self.largest_gradient_norm = max(self.largest_gradient_norm, norm(g))
 
     def note_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:

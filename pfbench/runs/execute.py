@@ -289,7 +289,7 @@ def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: st
 
 
 def _run_order_key(plan: PlannedRun) -> tuple[str, ...]:
-    """Return a sort key by which runs on one problem, and runs of one user code, stay together.
+    """Return a sort key that keeps runs on one problem, or of one user code, together.
 
     Runs with only built-in code come first among those on a problem. Problems are in the order of a
     hash of their names: unlike the names themselves, this order does not follow their sizes, so the
@@ -322,7 +322,7 @@ Make = Callable[[Spec, Sequence[PlannedRun]], Sequence[PlanOutcome]]
 
 
 def resolve_tuning(spec: Spec, execute_search: Make) -> Spec:
-    """Return a spec with chosen parameters for its tuned methods; execute the searches first.
+    """Run the tuning searches; return the spec with the chosen parameters for tuned methods.
 
     A spec without tuned methods is returned unchanged.
     """

@@ -282,7 +282,7 @@ def _list_required_arguments(function: Any) -> list[str]:
 
 
 def _check_names(label: str, function: Any, value: Mapping[str, Any], positional: int) -> None:
-    """Raise InputError if the optimiser does not take a given parameter, or needs a missing one."""
+    """Raise InputError for an unknown or a missing parameter of the optimiser."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

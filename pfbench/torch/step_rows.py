@@ -151,7 +151,7 @@ class StepReader:
         self._buffers = {p: _clone(self._buffer(p)) for p in self._gradients}
 
     def rows(self, norm: ProductNorm) -> tuple[list[dict[str, Any]], list[Finding]]:
-        """Return one row of measurements for each layer and one for all, and the findings."""
+        """Return rows of measurements, one for each layer and one for all, and the findings."""
         rows, findings, totals = [], [], np.zeros(3)
         for i, p in self._pairs():
             before = self._before.get(p)

@@ -263,7 +263,7 @@ class Erratum:
         return "as read" if self.ruling == "doubtful" else "as printed"
 
     def is_shown(self, evidence: "ExaminationEvidence") -> bool:
-        """Return whether the evidence reproduces the erratum and agrees with its dossier."""
+        """Return whether the evidence reproduces the erratum and supports its conclusion."""
         return evidence.is_shown and (
             self.dossier is None or self.dossier.agrees(evidence.readings)
         )

@@ -101,7 +101,7 @@ def detection_rate(studied_faults: Sequence[StudiedFault]) -> DetectionRate:
 
 
 def count_first_catches_by_claim(studied_faults: Sequence[StudiedFault]) -> Mapping[str, int]:
-    """Return the number of faults that each claim caught, by claim name, largest first."""
+    """Return the number of faults that each claim caught first, by name, in descending order."""
     return dict(
         Counter(study.caught_by for study in studied_faults if study.caught_by).most_common()
     )

@@ -208,7 +208,7 @@ class PowerSearch:
         return Mutant(name=name, subject=error, expected_claims=(self.claim,))
 
     def skip_larger_errors(self, lower_effort_search: "PowerSearch") -> None:
-        """Search only errors smaller than those that the search with less effort detects."""
+        """Search only errors smaller than those detected by the same search with less effort."""
         self.high = lower_effort_search.high
 
     def record_result(self, is_found: bool) -> None:

@@ -129,7 +129,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class EditedMethod(Subject):
-    """Method with a planted fault, which edits of its source code introduce.
+    """Method with a planted fault, which is made by edits of the method's source code.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ def summarise_main_numbers(measured: Mapping[str, Any]) -> str:
 
 
 def describe_worst_ratio(measured: Mapping[str, Any]) -> str:
-    """Return the worst ratio that a counterexample search found, and where, as a text; or ""."""
+    """Return a text on the worst ratio that a counterexample search found, and where, or ""."""
     if "worst ratio" not in measured:
         return ""
     return f"{measured['worst ratio']:.3g} at {measured['worst ratio at']}"

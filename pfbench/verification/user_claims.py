@@ -170,7 +170,7 @@ def _no_claims_message(reference: str, module: ModuleType, is_named: bool) -> st
 
 
 def _attach_source(file_or_module: str, paper: Paper, full_list: Paper) -> Paper:
-    """Return a copy of a paper whose claims refer to their file as `user_source`."""
+    """Return a copy of a paper whose claims have the file or module as `user_source`."""
     source = UserClaimFile(
         str(Path(file_or_module).resolve()) if file_or_module.endswith(".py") else file_or_module
     )

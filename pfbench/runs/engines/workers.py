@@ -221,7 +221,7 @@ class Worker:
         return min(self._started + self._limit, monotonic() + _POLL)
 
     def is_late(self) -> bool:
-        """Return whether the task has exceeded its time limit, or the deadline it shared."""
+        """Return whether the task has exceeded its time limit, or the deadline it announced."""
         now = monotonic()
         return now >= self._started + self._limit or now >= (self._notes[0] or inf)
 

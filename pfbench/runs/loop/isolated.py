@@ -328,7 +328,7 @@ class _RemoteOracleResult:
 
 
 def build_from_class(module: str, name: str, parameters: Mapping[str, Any]) -> tuple[Any, str]:
-    """Return a method, built from a class and its parameters, and the schedule "explicit"."""
+    """Return a method built from a class and its parameters, and "explicit" as its schedule."""
     cls: Any = import_module(module)
     for part in name.split("."):
         cls = getattr(cls, part)

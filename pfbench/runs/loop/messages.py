@@ -289,7 +289,7 @@ class ProblemEnd(_End):
     """Whether the other end waits for a message."""
 
     def send(self, *message: Any) -> None:
-        """Send a message, with the iterate storages that it or the last received message uses."""
+        """Send a message, with the iterate storages used by it or by the last received message."""
         patterns: dict[int, Pattern] = {}
 
         def pack(value: Any) -> bytes:
@@ -360,7 +360,7 @@ class MethodSide(_End):
     """End of a pipe in the method's process: it sends plain data and receives pickles."""
 
     def send(self, *message: Any) -> None:
-        """Send a message, with the iterate storages that it or the last received message uses."""
+        """Send a message, with the iterate storages used by it or by the last received message."""
         packed = encode(message, self._number)
         storages = self._pack_changed_storages(lambda value: encode(value, self._number))
         parts = [word.to_bytes(8, "little") for word in (self._turn, len(storages))]

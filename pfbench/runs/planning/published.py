@@ -85,7 +85,7 @@ class PublishedOrdering:
 
 @dataclass(frozen=True)
 class CostUnit:
-    """Cost unit of a paper, e.g. passes over the data, in which its rankings are judged first.
+    """Cost unit of a paper, e.g. passes over the data, used first to judge the paper's rankings.
 
     Attributes
     ----------

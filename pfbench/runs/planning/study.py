@@ -119,7 +119,7 @@ class Study:
         return (*self.labels, *(method.tuned_label for method in self.tuned_methods))
 
     def expand_form(self, name: str) -> tuple[str, ...]:
-        """Return the labels of all variants of a method; for another name, only this name."""
+        """Return the labels of all variants of a method, or only `name` if it has no variants."""
         return self.forms.get(name, (name,))
 
     @property
@@ -166,7 +166,7 @@ class Study:
     def plans_by_target(
         self, problem: LabelledSelector, algorithm: LabelledSelector, setting: Setting
     ) -> dict[Stop | None, tuple[PlannedRun, ...]]:
-        """Return, for each target, the planned runs by which an algorithm is judged, by seed.
+        """Return, for each target, the runs by which an algorithm is judged: one for each seed.
 
         Without targets, the only key is None. A run with tuned parameters stops at the hardest
         target for which its parameters were chosen.

@@ -271,7 +271,7 @@ def format_suite_text(
     targets: Sequence[str] = (),
     budget: str = "",
 ) -> str:
-    """Return the text of a shipped suite in which its methods run on other problems.
+    """Return the text of a shipped suite, changed so that its methods run on other problems.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ def format_suite_text(
 
 
 def restrict_to_problem(suite: Path, selector: str) -> Spec:
-    """Return a shipped suite on a single problem, with targets derived from its start.
+    """Return a shipped suite on a single problem, with targets derived from the problem's start.
 
     Schedules that follow from a theorem use the middle target as epsilon. If the selector is
     MODULE:NAME, the module is imported.

@@ -220,7 +220,7 @@ def make_tuned_label(label: str) -> str:
 
 
 def value_beyond_end(tried: Sequence[Any], value: Any) -> int | float | str | None:
-    """Return the next value beyond the edge of a grid at which a value lies; None if it is inside.
+    """Return the next value beyond the edge of a grid if a value lies at the edge; else None.
 
     The next value continues the sequence: 0.3 comes after 0.01, 0.03 and 0.1, and 512 after 8 and
     64. Integers remain integers and at least 1. Multiples of a constant, as 10/L and 1/L, remain

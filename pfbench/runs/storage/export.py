@@ -360,7 +360,7 @@ def export(
 
 
 def _iterate_rows(run: Run) -> Iterator[Sequence[Any]]:
-    """Yield the rows of a trace, of which only some are in memory as Python numbers at a time."""
+    """Yield the rows of a trace, converting only some at a time into Python numbers."""
     starts = range(0, len(run.rows), _AT_ONCE)
     return chain.from_iterable(run.rows[start : start + _AT_ONCE] for start in starts)
 
@@ -368,7 +368,7 @@ def _iterate_rows(run: Run) -> Iterator[Sequence[Any]]:
 def _arrange(
     lines: Iterable[Sequence[Any]], names: Sequence[str], head: Iterable[str]
 ) -> Iterator[Sequence[Any]]:
-    """Return lines with columns in the order of `head`; None where they lack a column."""
+    """Return lines with the columns in the order of `head`, and None for a missing column."""
     columns = {name: index for index, name in enumerate(names)}
     pick = itemgetter(*(columns.get(name, -1) for name in head))
     return (pick((*line, None)) for line in lines)

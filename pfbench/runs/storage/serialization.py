@@ -193,7 +193,7 @@ def run_columns(run: Run) -> Columns:
 
 
 def run_fields(run: Run) -> dict[str, Any]:
-    """Return the stored fields of a run except its trace, which `make_run` takes."""
+    """Return the stored fields of a run, without its trace, as `make_run` takes them."""
     return run.as_json() | {"own_output": run.yields_output}
 
 

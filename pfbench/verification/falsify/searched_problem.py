@@ -22,7 +22,7 @@ UNKNOWN_CONSTANT = "the constant {} is unknown or infinite"
 
 
 class Skip(Exception):
-    """Exception raised if a statement cannot be measured on an instance; it has the reason."""
+    """Exception raised if a statement cannot be measured on an instance; it states the reason."""
 
 
 def root(value: Any) -> Any:
@@ -82,7 +82,7 @@ class SearchedSet:
         raise Skip("the instance has no set, so lo has no answer")
 
     def minimum(self, g: Any) -> Any:
-        """Return a lower and an upper bound of min <g, v>; both are the minimum."""
+        """Return a lower and an upper bound of min <g, v>; both are the exact minimum."""
         value = g @ self.lo(g)
         return value, value
 

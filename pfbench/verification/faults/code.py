@@ -55,7 +55,7 @@ def full_name(node: ast.AST | None) -> str:
 
 
 class Code:
-    """Source code of one part of a program, with queries and changes for mutation operators."""
+    """Source code of a part of a program, which mutation operators search and change."""
 
     def __init__(self, part: ProgramPart) -> None:
         self.part, self.node = part, part.node
@@ -173,14 +173,14 @@ class Code:
         return ast.dump(ast.parse(textwrap.dedent(self._text_after_edits(self.node, edits))))
 
     def _line_after_edits(self, node: Placed, *edits: Edit) -> str:
-        """Return the edited text of a node in one line; of a block, only the first line."""
+        """Return the edited text of a node in one line; for a block, only its first line."""
         text = self._text_after_edits(node, edits)
         if hasattr(node, "body"):
             text = text.partition("\n")[0]
         return " ".join(text.split())
 
     def _text_after_edits(self, node: Placed, edits: Sequence[Edit]) -> str:
-        """Return the text of a node after some edits; of a function or class, whole lines."""
+        """Return the text of a node after some edits; for a function or class, in whole lines."""
         edit = _make_edit(node, "")
         column = 0 if isinstance(node, Node) else edit.column
         lines = self._lines[edit.line - 1 : edit.end_line]

@@ -142,7 +142,7 @@ class RunOutcome:
 
 
 def find_equivalence(fault: Fault) -> str:
-    """Return the way in which a fault is equivalent: "runs", "law", or "" if it is not.
+    """Return "runs" or "law" if a fault leaves these unchanged, else "".
 
     The result is also empty if equivalence cannot be decided.
     """

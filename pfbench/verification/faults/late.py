@@ -43,7 +43,7 @@ _ANSWERS = ("gradient", "batch", "difference", "replace")
 def _iterate_delayed_changes(
     code: Code, *, name: str, operator: Operator
 ) -> Iterator[SourceChange]:
-    """Yield the changes of an operator in late form: each acts only after some executions."""
+    """Yield the changes of an operator in a late form, which acts only after some executions."""
     for change in operator(code):
         first, *edits = change.edits
         node = code.find_replaced_expression(first)

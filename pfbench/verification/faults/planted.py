@@ -12,7 +12,7 @@ from pfbench.base.sample import Sample
 
 
 def bypass_ledger(oracles: Any) -> Any:
-    """Return the backend of some oracles, whose calls no ledger counts.
+    """Return the backend behind some oracles; no ledger counts the calls of the backend.
 
     An object that is no bundle of oracles is returned unchanged.
     """

@@ -362,7 +362,7 @@ def _multinomial_chance(cell: Sequence[int], chances: Sequence[float]) -> float:
 
 
 def orthogonal_array(bits: int, columns: int) -> npt.NDArray[np.int64]:
-    """Return an orthogonal array: all rows (a + b t), t < columns, over the field of q = 2^bits.
+    """Return an orthogonal array: all rows (a + b t), t < columns, for a, b in GF(2^bits).
 
     The shape is (q^2, columns) with columns <= q. Each pair of columns takes every pair of values
     once. So the entries of a random row are uniform and pairwise independent. A mean square over

@@ -191,7 +191,7 @@ class IndefiniteQuadratic(FiniteSum):
         )
 
     def component_smoothness(self) -> Floats:
-        """Return L_i, the largest |eigenvalue| of A + t_i I; shape (n,)."""
+        """Return the smoothness L_i, the largest |eigenvalue| of A + t_i I; shape (n,)."""
         eigenvalues = np.linalg.eigvalsh(self.A)
         return np.asarray(np.maximum(eigenvalues[-1] + self._t, -eigenvalues[0] - self._t))
 

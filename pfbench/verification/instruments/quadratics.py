@@ -121,7 +121,7 @@ class KnownQuadratic(ConstantHessians):
         )
 
     def value(self, x: Floats) -> float:
-        """Return f(x), which equals f(x) - f(theta_hat)."""
+        """Return f(x), which is 0 at theta_hat."""
         u = x - self.minimiser
         products = self.rows @ u
         square = float(products @ products) / self.n + self.shift * float(u @ u)

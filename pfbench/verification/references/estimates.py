@@ -189,7 +189,7 @@ def storm(
 
 
 def mars(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield MARS estimates, which add gamma times a difference of batch gradients to the last one.
+    """Yield MARS estimates: averages of batch gradients, corrected by scaled differences.
 
     With the difference D = grad f_S(x_t) - grad f_S(x_{t-1}) of a batch S, the estimate is d_t =
     (1 - alpha) (d_{t-1} + gamma D) + alpha grad f_S(x_t).

@@ -70,9 +70,9 @@ def local_lmo(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def _first_smoothness_estimate(ask: Any, x: Any, g: Any, v: Any) -> float:
-    """Return a first smoothness estimate from x_0: |grad f(x_0) - grad f(x_0 + 1e-3 d)|/(1e-3 |d|).
+    """Return a smoothness estimate from the gradient's change along a short step at x_0.
 
-    The direction is d = v - x_0.
+    It is |grad f(x_0) - grad f(x_0 + 1e-3 d)|/(1e-3 |d|) for the direction d = v - x_0.
     """
     d = v - x
     length = math.sqrt(float(np.vdot(d, d)))

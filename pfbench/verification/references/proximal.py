@@ -25,7 +25,7 @@ def proximal_steps(
 
 
 def zerosarah(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run ZeroSARAH (Li, Hanzely, Richtarik 2021, algorithm 2), from a full or a zero table."""
+    """Run ZeroSARAH (Li, Hanzely, Richtarik 2021, algorithm 2); its table starts full or at 0."""
     is_full = s.table == "full"
     estimate = estimates.zerosarah if is_full else estimates.zerosarah_from_zeros
     return proximal_steps(ask, x, rng, s, estimator=estimate)

@@ -85,7 +85,9 @@ def spider_fw_convex(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 def nfwu(
     ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., EstimateGenerator]
 ) -> Iterator[State]:
-    """Run NFWU (shen2019, algorithm 1): x_{t+1} = x_t + (eta/D)(v_t - x_t).
+    """Run NFWU (shen2019, algorithm 1): Frank-Wolfe steps of size eta/D toward vertices v_t.
+
+    The step is x_{t+1} = x_t + (eta/D)(v_t - x_t).
 
     With restarts, run NFWU several times and keep the best output.
     """

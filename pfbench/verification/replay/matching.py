@@ -46,7 +46,7 @@ QueryAtPoint = tuple[PendingQuery, int]
 
 
 class QueryWindow:
-    """Recorded oracle queries that the queries of the reference may match in the current step.
+    """Recorded oracle queries that are available for matching in the current step.
 
     Attributes
     ----------

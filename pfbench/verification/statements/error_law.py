@@ -153,9 +153,9 @@ class ErrorLawCheck:
 
 
 def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> Decision:
-    """Decide whether measured mean squares, divided by those of the law, are at most 1.
+    """Decide whether mean squares are at most, or if `exact` equal to, those of the law.
 
-    If the law is `exact`, these ratios must equal 1.
+    The `ratios` are those of the measured mean squares to the law's.
     """
     decision = decide_inequality(ratios, ROUNDING)
     if not exact or decision.verdict == Verdict.VIOLATED:

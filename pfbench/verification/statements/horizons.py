@@ -136,7 +136,7 @@ def _horizon_multiples(limit: int) -> list[int]:
 
 
 def split_instances_by_horizon_dependence(claim: Claim) -> list[Claim]:
-    """Split a claim into one on its instances that depend on the horizon, and one on the others.
+    """Split a claim by its instances: those that depend on the horizon, and the others.
 
     If all instances are of one kind, the list has only the claim itself.
     """

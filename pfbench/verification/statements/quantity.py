@@ -148,7 +148,7 @@ def _gap(problem: Any, x: Any) -> float:
 
 
 def _methods(problem: Any) -> Iterator[Any]:
-    """Yield the methods, with their parameters, that may find the minimum."""
+    """Yield instantiated methods, one of which may find the minimum of the problem."""
     smoothness = problem.constants(problem.start()).L_f
     gradients: Any = ALGORITHMS["prox-gd"]
     pairwise: Any = ALGORITHMS["bpfw"]

@@ -298,7 +298,7 @@ def draw_seeds(trial: Trial, instance: Instance, count: int) -> list[tuple[int, 
 
 
 def iterate_problems(trial: Trial) -> Iterator[tuple[str, Any]]:
-    """Yield the title of each instance, and one problem of it.
+    """Yield, for each instance of the claim, its title and one of its problems.
 
     A seed of the trial determines random data.
     """

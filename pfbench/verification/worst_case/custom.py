@@ -285,9 +285,9 @@ class WorstCaseProgram:
         return worst.solve(sum((chance * mean(results) for chance, results in measures), 0.0))
 
     def _solve_mean_squares(self, over: str) -> float:
-        """Return the largest statistic of the squared norms that the recording measures.
+        """Return the worst case of the least or the mean squared norm that the recording measures.
 
-        The statistic is their least value or their mean.
+        The statistic `over` selects the least or the mean.
         """
         worst, delta = self._estimation, self._function_class.delta
         squares = [[self._vector(v) ** 2 for v in run] for run in self._recording.measured]

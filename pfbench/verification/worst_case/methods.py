@@ -105,7 +105,7 @@ def frank_wolfe_open_loop(N: int, L: float = 1.0) -> float:
 
 
 def gradient_descent(N: int, L: float = 1.0) -> float:
-    """Return the worst min over t < N of |grad f(x_t)|^2 for gradient descent."""
+    """Return the worst case of the smallest squared gradient norm of N gradient steps."""
     inner = FunctionClass(L=L, delta=DELTA)
     return _solve(ProxGD(iterations=N, step=1.0), inner, "least", "gradient_mapping_sq")
 
