@@ -179,7 +179,7 @@ RETAINED_KINDS = {
 def _garbage_collection_status(
     header: Mapping[str, Any], sources: Callable[[frozenset[str]], str]
 ) -> str:
-    """Return "outdated", or why to retain an entry, as a name in `RETAINED_KINDS`."""
+    """Return "outdated", or the reason to retain an entry: a key of `RETAINED_KINDS`."""
     note = header.get("notes", {}).get("source")
     if not isinstance(note, Mapping) or not list_type(text)(note.get("modules")):
         return "unnoted"

@@ -192,7 +192,7 @@ def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
 
 
 def list_positions(genome: Any, kind: Any = float | Fraction) -> list[tuple[Any, Any]]:
-    """Return a pair (container, key) for each number in a genome."""
+    """Return the position of each number in a genome, as a pair (container, key)."""
     positions: list[tuple[Any, Any]] = []
     for key, value in genome.items() if isinstance(genome, dict) else enumerate(genome):
         if isinstance(value, dict | list):

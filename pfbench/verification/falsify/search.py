@@ -74,7 +74,7 @@ def count_steps(seconds: float) -> int:
 
 @dataclass(eq=False)
 class Entry:
-    """Genome with its number of steps, the seed of the run, and the ratio measured/bound."""
+    """Genome of a problem, with the number of steps, the run's seed and the measured ratio."""
 
     genome: Genome
     T: int
@@ -189,7 +189,7 @@ class Search:
         return entry
 
     def measure(self, genome: Genome, T: int, seed: int, runs: int = 8) -> Ratio | None:
-        """Return the ratio measured/bound on a genome in floats; None if it cannot be measured."""
+        """Return the ratio measured/bound on a genome's instance, in floats, or None if unknown."""
         self.evaluations += 1
         self.work += _OVERHEAD
         deadline = min(self.deadline, monotonic() + _EVALUATION_SECONDS)
@@ -207,9 +207,9 @@ class Search:
         return result if is_finite else None
 
     def drop(self, entry: Entry, similar: bool = False) -> None:
-        """Remove an entry from the pools.
+        """Remove an entry, and with `similar` also the candidates of its kind, from the pools.
 
-        With `similar`, all candidates of its kind are removed, too.
+        A candidate is an entry whose ratio clearly exceeds 1.
         """
         self.dropped, kind = entry, entry.kind if similar else None
         for rung, pool in self.pools.items():

@@ -42,7 +42,7 @@ class _ScaledSet(OverriddenOracles):
         self.diameter = reference.diameter * by.x
 
     def contains(self, x: Any) -> Any:
-        """Return whether x/mu is in C."""
+        """Return whether x/mu is in the original set C."""
         return self._original.contains(x / self._by.x)
 
 

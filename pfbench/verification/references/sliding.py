@@ -16,7 +16,7 @@ from pfbench.verification.references.estimates import EstimateGenerator, estimat
 
 
 def ncgs(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run NCGS (qu2018, algorithm 2) with option 1 or 2."""
+    """Run NCGS, non-convex conditional gradient sliding (qu2018, algorithm 2), option 1 or 2."""
     beta, eta, theta, ag = 1.0 / (2.0 * s.smoothness), s.tolerance or 1.0 / s.iterations, x, x
     for k in range(1, s.iterations + 1):
         alpha = 2.0 / (k + 1.0)
@@ -30,7 +30,7 @@ def ncgs(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def ncgs_stochastic(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run stochastic NCGS (qu2018, algorithm 3) with growing batches.
+    """Run stochastic NCGS (qu2018, algorithm 3): non-convex sliding with growing batches.
 
     Batch k has k components, unless `batch` is set, and serves both calls of `condg`.
     """

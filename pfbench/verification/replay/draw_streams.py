@@ -129,7 +129,7 @@ def _yield_stream_if_sizes_fit(
 
 @dataclass(frozen=True)
 class DrawLawResult:
-    """Result of the statistical tests of a sequence of draws: rejection, p-value and law.
+    """Result of the statistical tests of random draws: violation, p-value and tested law.
 
     Attributes
     ----------

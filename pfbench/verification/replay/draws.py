@@ -9,12 +9,12 @@ from pfbench.base.arrays import Floats, Integers
 
 
 class DrawNeededNowError(Exception):
-    """Exception raised if a reference reads a batch's indices before it queries the batch."""
+    """Exception raised if a reference implementation reads indices before it queries them."""
 
 
 @dataclass
 class ResolvedDraws:
-    """Random draws of one run of a reference, as inferred from the recorded queries.
+    """Random draws in one run of a reference implementation, inferred from recorded queries.
 
     Attributes
     ----------

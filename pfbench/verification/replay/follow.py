@@ -67,7 +67,7 @@ class ReplayOutcome:
 
     @property
     def agrees(self) -> bool:
-        """Whether all states and queries of the run match the reference."""
+        """Whether all states and queries of the run match the reference implementation."""
         return not self.reason
 
 
@@ -158,7 +158,7 @@ def _replay(
 def _replay_and_compare_steps(
     replay: ReplayOracles, algorithm: Any, reference: PlainReference | None
 ) -> int:
-    """Run a reference against a recorded run, and return the number of steps that agree.
+    """Replay a recorded run with its reference implementation; return how many steps agree.
 
     Raises
     ------
@@ -203,7 +203,7 @@ def _replay_and_compare_steps(
 
 
 def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
-    """Raise `MismatchError` if the recorded state of a step differs from the reference's."""
+    """Raise `MismatchError` if a step's recorded state differs from the reference state."""
     transcript, recorded = replay.transcript, replay.transcript.states[step]
     pattern = transcript.pattern
     of_points = VALUE_TOLERANCE * transcript.max_point_entry

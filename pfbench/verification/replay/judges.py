@@ -31,7 +31,7 @@ _MAX_INNER = 100_000
 
 
 class RecordedChoiceJudges:
-    """Replacements of `condg` and `line_search` by which a reference follows recorded choices.
+    """Replacements of `condg` and `line_search` that repeat the choices of a recorded run.
 
     Parameters
     ----------

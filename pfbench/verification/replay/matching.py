@@ -16,7 +16,7 @@ VALUE_TOLERANCE = 1e-9
 
 
 class PendingQuery:
-    """Recorded oracle query, with those of its components that the reference has not queried.
+    """Recorded oracle query, with those of its components that are not matched yet.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class PendingQuery:
 
     @property
     def is_explained(self) -> bool:
-        """Whether all queried components are matched by queries of the reference."""
+        """Whether all queried components are matched by queries of the reference implementation."""
         return not any(len(item) for item in self.unexplained)
 
 

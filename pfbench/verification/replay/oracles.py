@@ -47,7 +47,7 @@ class MismatchError(Exception):
 
 
 class ReplayOracles(IndexSampling):
-    """Oracles and random draws of a reference that is compared with a recorded run.
+    """Oracles and random draws of a reference implementation, compared with a recorded run.
 
     Parameters
     ----------
@@ -370,7 +370,7 @@ class ReplayOracles(IndexSampling):
     def raise_mismatch(
         self, action: str, point: Floats | None = None, pending: PendingQuery | None = None
     ) -> Never:
-        """Raise `MismatchError`, because the recorded run lacks a query of the reference."""
+        """Raise `MismatchError`: the recorded run lacks a query of the reference implementation."""
         location = "" if point is None else f" at {self.describe_point(point)}"
         displayed = pending or next(iter(self.window.pending), None)
         then = "no further query was recorded"

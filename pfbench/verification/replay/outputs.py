@@ -34,7 +34,7 @@ _RIGHT = Decision("holds", "Its output is declared as the reference's.", {}, Non
 
 
 def decide_output(trial: Trial, method: Any) -> Decision | None:
-    """Decide whether a method's output has the same distribution as the reference's output.
+    """Decide whether a method's output is distributed as in its reference implementation.
 
     Return None if the method does not accept the parameters of the test.
 
@@ -65,7 +65,7 @@ def decide_output(trial: Trial, method: Any) -> Decision | None:
 def _describe_wrong_declared_output(
     trial: Trial, method: Any, first: Any, short: Any, long: Any
 ) -> str:
-    """Return a text on how the declared output rule differs from the reference's, or ""."""
+    """Return a text on how the declared output rule differs from the reference rule, or ""."""
     outputs = [getattr(item[0], "output", None) for item in (short, long)]
     if outputs[0] != outputs[1]:
         return f"the method declares output={outputs[1]} for T={_HORIZON}, and {outputs[0]} for T=8"
@@ -107,7 +107,7 @@ def _describe_weight_difference(weight: Any, right: Any) -> str:
 
 
 def _decide_reported_output_law(trial: Trial, method: Any, first: Any) -> Decision | None:
-    """Decide whether the outputs that a method yields are distributed like the reference's.
+    """Decide whether the outputs that a method yields are distributed as in the reference.
 
     Return None if the method raises or yields no output, or if the reference yields one, too.
     """

@@ -234,7 +234,7 @@ def _runnable_cases(
 
 
 def _make_method(trial: Trial, method: Any, case: ReplayCase, comparison: ComparisonTally) -> Any:
-    """Return the method under test with a case's parameters, or None if it refuses them."""
+    """Return the method under test with a case's parameters, or None if it rejects them."""
     names = (*case.parameters,)
     lacking = set(names) - set(
         select_accepted(trial.algorithm, names, method.list_required_parameters())
@@ -259,7 +259,7 @@ def _record_case(
     purpose: str,
     seed: int = -1,
 ) -> Transcript | None:
-    """Return the record of a run, or None if the method cannot handle the case's kind of points.
+    """Return the record of a run, or None if the method cannot handle the points of the case.
 
     Raises
     ------
@@ -304,7 +304,7 @@ def _add_outcome(
     outcome: ReplayOutcome,
     comparison: ComparisonTally,
 ) -> None:
-    """Add the result of comparing one run with the reference to the summary."""
+    """Add the result of comparing one run with its reference implementation to the summary."""
     location = f"{case}, seed {transcript.seed}: iteration {outcome.steps}"
     if outcome.agrees:
         comparison.runs += 1
@@ -345,7 +345,7 @@ def _is_mismatch_due_to_rounding(trial: Trial, case: ReplayCase, steps: int) -> 
 def _yields_fewer_states_at_same_cost(
     case: ReplayCase, transcript: Transcript, trial: Trial
 ) -> bool:
-    """Return whether a run yields fewer states than the reference, but has equal oracle counts."""
+    """Return whether a run yields fewer states than its reference, but has equal oracle counts."""
     right = record_run(case.problem(), ALGORITHMS[trial.claim.method](**case.parameters))
     fewer = 0 < len(transcript.states) < len(right.states)
     spent, expected = _count_calls(transcript), _count_calls(right)
@@ -393,7 +393,7 @@ def _describe_run_past_budget(
 
 
 def _load_reference(trial: Trial, name: str) -> PlainReference | None:
-    """Return the reference of the built-in method, or None if another method is tested."""
+    """Return the built-in method's reference implementation, or None for another method."""
     is_own = trial.subject.algorithm_under_test() is None
     reference: PlainReference | None = REFERENCES.get(name) if is_own else None
     return reference

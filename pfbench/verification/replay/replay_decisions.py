@@ -26,7 +26,7 @@ class ReadingDecision:
 
 @dataclass
 class ReadingDecisions:
-    """Choices made while one recorded run is compared with its reference.
+    """Choices made while one recorded run is compared with its reference implementation.
 
     Attributes
     ----------

@@ -131,7 +131,7 @@ class InexactNCGS(NCGS):
 
     @staticmethod
     def condg(ask: Any, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
-        """Return an unknown point of the set at which the gap is at most eta."""
+        """Return an unknown point of the set at which the Frank-Wolfe gap is at most eta."""
         return ask.approximate_prox(u, l, lam, eta)
 
 
@@ -226,7 +226,9 @@ def svrg_error(N: int, L: float = 1.0) -> float:
 
 
 def spider_error(N: int, L: float = 1.0) -> float:
-    """Return the worst E|g - grad f|^2 of SPIDER N steps after its reference point, for S = 1.
+    """Return the worst squared error of a SPIDER estimate, N steps after its reference point.
+
+    The error is E|g - grad f|^2, for batches of S = 1.
 
     The steps may depend on the draws.
     """
@@ -234,7 +236,9 @@ def spider_error(N: int, L: float = 1.0) -> float:
 
 
 def saga_squared_error(N: int, L: float = 1.0) -> float:
-    """Return the worst E|g - grad f|^2 of SAGA N steps after its table is filled, n = 2, S = 1.
+    """Return the worst squared error of a SAGA estimate, N steps after its table is filled.
+
+    The error is E|g - grad f|^2, for n = 2 components and batches of S = 1.
 
     The path does not depend on the draws.
     """
