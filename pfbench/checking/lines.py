@@ -151,7 +151,7 @@ class PointSampler:
         return self.problem.lo(self.random_gradient() if g is None else g)
 
     def start(self) -> Point:
-        """Return the start of the problem."""
+        """Return the problem's start point."""
         return self.problem.start()
 
     def random_member(self) -> Point:

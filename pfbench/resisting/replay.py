@@ -58,7 +58,7 @@ class VisitedPoint:
 
 @dataclass(frozen=True)
 class AnswerCheck:
-    """Result of comparing each recorded answer of a transcript with the function itself.
+    """Largest error of the answers in a transcript, with the visited points and query count.
 
     This is check (i).
 

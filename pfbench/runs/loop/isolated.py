@@ -96,7 +96,7 @@ class RemoteMethod:
                 link.pipe.close()
 
     def run(self, ask: Oracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Yield the states of the method.
+        """Yield the states of the method, which runs in another process.
 
         Raises
         ------

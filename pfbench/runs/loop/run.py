@@ -171,7 +171,7 @@ class Run:
         return repr_html + html_fields(final, "measures at the output")
 
     def as_json(self) -> dict[str, Any]:
-        """Return the run as stored, without its trace."""
+        """Return the fields of the run as JSON data, without the trace."""
         left_out = (
             "yields_output",
             "error_location",

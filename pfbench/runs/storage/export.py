@@ -153,7 +153,7 @@ class Export:
     omitted: dict[str, str] = field(default_factory=dict)
 
     def runs(self) -> Iterator[StoredRun]:
-        """Yield the runs.
+        """Yield the runs to export, without damaged or changed ones.
 
         Runs that are damaged, or have changed since they were listed, are left out.
         """

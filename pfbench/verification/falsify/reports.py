@@ -121,7 +121,7 @@ class Counterexample(SearchReport):
     script_ratio: float | None = None
 
     def write(self, path: str | Path) -> Path:
-        """Write the script to a file, and return its path.
+        """Write the script of the counterexample to a file, and return the path of the file.
 
         Raises
         ------

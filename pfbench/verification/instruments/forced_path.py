@@ -84,7 +84,7 @@ class ForcedPath(FiniteSum):
 
     @cached_property
     def set(self) -> Segment:
-        """Feasible set: the segment."""
+        """Feasible set: the segment from 0 to `length` e_0."""
         return Segment(self.d, self.length)
 
     @property

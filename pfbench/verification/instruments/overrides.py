@@ -9,7 +9,7 @@ from pfbench.base.protocols import Gradient, Point
 
 
 class OverriddenOracles:
-    """Wrapper of oracles, or of an oracle's answers, of which a subclass overrides a method.
+    """Wrapper of oracles, or of their answers; a subclass overrides some methods.
 
     The wrapped object is `_original`. All other attributes are those of this object.
     """

@@ -18,7 +18,7 @@ class RescaledProblem(OverriddenProblem):
 
     @property
     def inner(self) -> Any:
-        """Original problem: f over C."""
+        """Original problem: f over the set C, before rescaling."""
         return self._original
 
     def start(self) -> Any:
@@ -26,12 +26,12 @@ class RescaledProblem(OverriddenProblem):
         return self._original.start() * self._by.x
 
     def constants(self, start: Any) -> Constants:
-        """Return the constants of lambda f(x/mu) at mu x_0."""
+        """Return the constants of the rescaled problem lambda f(x/mu) at its start mu x_0."""
         return self._by.constants(self._original.constants(start / self._by.x))
 
     @property
     def set(self) -> Any:
-        """Feasible set mu C, with its diameter and the method `contains`."""
+        """Feasible set mu C of the rescaled problem, with its diameter and method `contains`."""
         return _ScaledSet(self._original.set, self._by)
 
 
@@ -81,7 +81,7 @@ class _RescaledBackend(OverriddenOracles):
         return self._original.mean * self._g
 
     def value(self, x: Any) -> Any:
-        """Return the objective value lambda f(x/mu)."""
+        """Return the objective value lambda f(x/mu) of the rescaled problem."""
         return self._original.value(x / self._by.x) * self._by.f
 
     def lo(self, g: Any) -> Any:

@@ -14,7 +14,7 @@ SHAPE = (4, 6)
 
 
 def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProblem:
-    """Return |W|^2/2 with a spectral norm whose linear minimisation uses matrix products.
+    """Return the problem |W|^2/2 with a spectral norm whose LMO uses matrix products.
 
     The checks query the linear minimisation at matrices whose singular values are known.
     """
@@ -22,7 +22,7 @@ def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProb
 
 
 def make_half_square(ball: NormBall) -> NormedProblem:
-    """Return |W|^2/2 with the norm of a ball."""
+    """Return the problem |W|^2/2 with the norm whose ball is `ball`."""
     zero = np.zeros(SHAPE)
     plain = MatrixLeastSquares(
         set=WholeMatrices(SHAPE), start_point=zero, noise=zero[None], A=np.eye(4), B=zero

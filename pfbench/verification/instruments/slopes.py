@@ -104,7 +104,7 @@ class ConstantSlopeProblem(FiniteSum):
 
     @cached_property
     def max_curvature(self) -> float:
-        """Largest second derivative a of f."""
+        """Largest second derivative of f (a in the formulas of the class)."""
         return self.L if self.sigma == 0.0 else self.L / math.sqrt(2.0)
 
     def start(self) -> Floats:

@@ -74,7 +74,7 @@ class RecordedChoiceJudges:
     def _is_next_query_of_inner_loop(
         self, next_direction: Floats, g: Floats, recorded_direction: Floats
     ) -> bool:
-        """Return whether the next recorded linear minimisation belongs to the same inner loop.
+        """Return whether the next recorded linear minimisation belongs to the current inner loop.
 
         It does if its direction and the preceding one are scaled by equal factors, or both have
         norm 1.

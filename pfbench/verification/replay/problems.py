@@ -180,36 +180,36 @@ MATRIX: Shape = (2, 3)
 def make_l2_ball_problem(
     shape: Shape = (4,), radius: float = 1.0, **options: Any
 ) -> RippledLogCosh:
-    """Return the test problem on a Euclidean ball."""
+    """Return a log-cosh test problem on a Euclidean ball."""
     return RippledLogCosh(set=_make_entrywise_set(L2Ball(prod(shape), radius), shape), **options)
 
 
 def make_l1_ball_problem(
     shape: Shape = (4,), radius: float = 1.0, **options: Any
 ) -> RippledLogCosh:
-    """Return the test problem on an l1 ball."""
+    """Return a log-cosh test problem on an l1 ball."""
     return RippledLogCosh(set=_make_entrywise_set(L1Ball(prod(shape), radius), shape), **options)
 
 
 def make_box_problem(shape: Shape = (4,), radius: float = 0.3, **options: Any) -> RippledLogCosh:
-    """Return the test problem on a box."""
+    """Return a log-cosh test problem on a box."""
     return RippledLogCosh(set=_make_entrywise_set(LinfBall(prod(shape), radius), shape), **options)
 
 
 def make_unconstrained_problem(shape: Shape = (4,), **options: Any) -> RippledLogCosh:
-    """Return the test problem without a feasible set and without a penalty."""
+    """Return a log-cosh test problem without a feasible set and without a penalty."""
     return RippledLogCosh(set=_make_block_set(shape), **options)
 
 
 def make_penalised_problem(shape: Shape = (4,), **options: Any) -> RippledLogCosh:
-    """Return the test problem with an l1 penalty."""
+    """Return a log-cosh test problem with an l1 penalty."""
     return RippledLogCosh(set=_make_block_set(shape), penalty=L1Penalty(0.05), **options)
 
 
 def make_problem_with_norm(
     shape: Shape = (6,), norm: str = "linf", **options: Any
 ) -> RippledLogCosh:
-    """Return the test problem with a norm in place of a feasible set.
+    """Return a log-cosh test problem with a norm in place of a feasible set.
 
     For a matrix norm, the points consist of matrix blocks and vector blocks.
     """

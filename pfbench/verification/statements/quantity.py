@@ -34,7 +34,7 @@ def is_count(quantity: Quantity) -> bool:
 
 
 def as_function(problem: Problem, quantity: Quantity) -> Callable[[Any], float]:
-    """Return a quantity as a function of a point; if it is an interval, its upper end.
+    """Return a quantity as a function of a point; for an interval quantity, the upper end.
 
     Raises
     ------

@@ -156,7 +156,7 @@ class WorstFunction(FiniteSum):
         return self._content
 
     def start(self) -> Floats:
-        """Return a copy of the start."""
+        """Return a copy of the start point."""
         return self._start.copy()
 
     def value(self, x: Any) -> float:
