@@ -92,7 +92,7 @@ class ConstantSearch(ProblemChecks):
         return [name for name in names if math.isfinite(getattr(self.constants, name))]
 
     def find_counterexample(self, name: str) -> str:
-        """Return a text that compares a stated constant with the largest value that is found.
+        """Return a text that compares a stated constant with the largest value that a search finds.
 
         Raise `CheckFailed` if the value exceeds the constant.
         """

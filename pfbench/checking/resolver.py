@@ -265,7 +265,7 @@ _USUAL_OF_OWN: Mapping[str, Any] = MappingProxyType(
 
 
 def _instantiate_unless_bare_algorithm(obj: Any, selector: Selector) -> Any:
-    """Instantiate a class, or call a function; return an algorithm class itself unchanged.
+    """Instantiate a class, or call a function, but return an algorithm class unchanged.
 
     An algorithm class is instantiated only if the selector states parameters.
     """

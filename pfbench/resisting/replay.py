@@ -95,7 +95,7 @@ class AnswerCheck:
 
 
 def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
-    """Compare each recorded answer with that of the function; compute the gap at each point."""
+    """Compare the recorded answers with those of the function `fixed`; compute all gaps."""
     T, mu, R = fixed.horizon, fixed.mu, fixed.set.radius
     height = fixed.L * mu**2 / chain_smoothness()
     coordinates = _row_coordinates_over_scale(fixed, transcript)

@@ -245,7 +245,8 @@ class ResistingOracle(CountingBackend):
     def _weight_towards_last_vertex(self, x: Floats) -> float | None:
         """Return the weight w of u if x = (1 - w) q + w u for the last query q and LO output u.
 
-        The equation holds up to rounding. The result is None if there is no such w.
+        The equation holds up to rounding, and q is the last query of a gradient. The result is None
+        if there is no such w.
         """
         if self._query is None or self._vertex is None:
             return None

@@ -246,7 +246,7 @@ def hide_seed(seed: Any) -> list[list[int]]:
 
 
 class PrefetchingGenerator(np.random.Generator):
-    """NumPy generator that draws several batches of indices ahead, with NumPy's results.
+    """NumPy generator that draws several batches of indices ahead, with unchanged results.
 
     It rewinds the indices drawn ahead before its state is read, and before it draws anything but
     indices below the same bound. In NumPy, one call costs as much as drawing a thousand indices, so

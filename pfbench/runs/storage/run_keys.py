@@ -242,7 +242,7 @@ def _ends_equally(run: Row, limits: Mapping[str, float], frequency: int) -> bool
 
 
 def is_within(limits: Mapping[str, float], other_limits: Mapping[str, float]) -> bool:
-    """Return whether all limits are at most the others, and at least one is smaller."""
+    """Return whether all limits are at most the other limits, and at least one is smaller."""
     smaller = all(limits.get(name, math.inf) <= other_limits[name] for name in other_limits)
     return smaller and limits != other_limits
 

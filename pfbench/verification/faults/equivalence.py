@@ -142,7 +142,7 @@ class RunOutcome:
 
 
 def find_equivalence(fault: Fault) -> str:
-    """Return "runs" or "law" if a fault leaves these unchanged, else "".
+    """Return "runs" if a fault changes no run, "law" if it keeps their distribution, else "".
 
     The result is also empty if equivalence cannot be decided.
     """

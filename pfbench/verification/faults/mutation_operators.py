@@ -306,7 +306,7 @@ def bypass_one_oracle_call(code: Code) -> Iterator[SourceChange]:
 
 
 def is_non_oracle_call(node: ast.Call) -> bool:
-    """Return whether a call is no oracle query: of a function, or of self, NumPy or `math`."""
+    """Return whether a call is of a plain function, or of self, NumPy or `math`: no query."""
     receiver = getattr(node.func, "value", None)
     if receiver is None or isinstance(receiver, ast.Call):
         return True

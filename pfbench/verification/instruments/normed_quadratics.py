@@ -58,7 +58,7 @@ class HorizonProblem(NormedProblem):
 
 
 def parabola(K: int) -> HorizonProblem:
-    """Return the problem w^2/2 with the start 1, on which the bound for K steps is attained.
+    """Return the problem w^2/2 with start 1, on which a known bound for K steps is attained.
 
     The bound is 1.5 sqrt(L Delta/K). The points have shape (1, 1).
     """

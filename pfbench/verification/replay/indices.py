@@ -246,7 +246,7 @@ def find_choice_rejection_and_p_value(
 
 
 def _log_bets_by_flips_since_rare_side(fell: Integers, chances: Floats) -> Floats:
-    """Return log factors of bets on coin flips, based on the time since the rarer side."""
+    """Return log factors of bets on coin flips, by the time since the rarer side came up."""
     flips = np.arange(len(fell))
     newest = np.maximum.accumulate(np.where(fell == np.argmin(chances), flips, -1))
     since = np.minimum(flips - np.concatenate([[-1], newest[:-1]]), _BINS) if len(fell) else fell
