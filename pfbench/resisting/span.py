@@ -109,7 +109,7 @@ class QuerySpan:
         self.largest_gradient_norm = max(self.largest_gradient_norm, norm(g))
 
     def note_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
-        """Add u = LO(g) to the span; return its coordinates, and the norm of its omitted part.
+        """Add u = LO(g) to the span; return its coordinates, and the norm of the part of u omitted.
 
         A part of the size of rounding errors is omitted.
         """

@@ -296,7 +296,7 @@ def _grid_settings(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
 def _check_templates_and_unused_values(
     location: str, study: Study, fields: Mapping[str, Any], errors: ErrorCollector
 ) -> None:
-    """Collect an error for each template that is invalid at a setting, and each unused value."""
+    """Collect an error for each template that is invalid at a setting and for each unused value."""
     templates: list[tuple[str, str, Callable[[str], Any]]] = [
         *(
             (entry.field, entry.text, canonical_selector)
