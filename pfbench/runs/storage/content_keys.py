@@ -243,8 +243,8 @@ def _import_statements(
     """
     text = Path(path).read_bytes()
     if is_own:
-        found = (match["import"] for match in _OWN_IMPORTS.finditer(text))
-        text = b"\n".join(filter(None, found))
+        imports = (match["import"] for match in _OWN_IMPORTS.finditer(text))
+        text = b"\n".join(filter(None, imports))
     try:
         return tuple(_iterate_imports(ast.parse(text, path)))
     except SyntaxError:  # nobody has imported it

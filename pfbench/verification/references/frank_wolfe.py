@@ -44,9 +44,7 @@ def frank_wolfe(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
         yield State(x, point, g)
 
 
-def weighted_gradients(
-    ask: Any, x: Any, rng: Any, s: Any, *, is_optimistic: bool
-) -> Iterator[State]:
+def gradient_sums(ask: Any, x: Any, rng: Any, s: Any, *, is_optimistic: bool) -> Iterator[State]:
     """Run Frank-Wolfe along sums of all gradients g_i at x_i, with steps 2/(t+2).
 
     Their weights at step t are 2i + 2. In the optimistic form (Martinez-Rubio, Pokutta 2025) they
@@ -233,8 +231,8 @@ REFERENCES = MappingProxyType(
     {
         "frank-wolfe": frank_wolfe,
         "local-lmo": local_lmo,
-        "heavy-ball-fw": partial(weighted_gradients, is_optimistic=False),
-        "optimistic-fw": partial(weighted_gradients, is_optimistic=True),
+        "heavy-ball-fw": partial(gradient_sums, is_optimistic=False),
+        "optimistic-fw": partial(gradient_sums, is_optimistic=True),
         **{
             name: partial(polytope_steps, move=move)
             for name, move in (("afw", afw), ("pfw", pfw), ("bpfw", bpfw))
