@@ -43,8 +43,8 @@ class LocalLMO(Algorithm):
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
         """Return the algorithm with the given parameters; R defaults to the set's D if known."""
-        known = {"diameter": constants.D} if math.isfinite(constants.D) else {}
-        return super().explicit(constants, **known | overrides)
+        default = {"diameter": constants.D} if math.isfinite(constants.D) else {}
+        return super().explicit(constants, **default | overrides)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
