@@ -126,7 +126,7 @@ class AwayStepFW(ActiveSetMethod):
     cites = ("guelat1986", "lacoste2015")
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Step toward w, or away from the vertex of S with the largest <g, v>: what is steeper."""
+        """Take the steeper step: toward w, or away from the vertex of S with the largest <g, v>."""
         a, _ = S.argmax_and_argmin_product(g)
         if len(S) == 1 or inner(g, x - w) >= inner(g, S.vertex(a) - x):
             S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
@@ -167,7 +167,7 @@ class BlendedPairwiseFW(ActiveSetMethod):
     lazy: bool = parameter(False, "true: query LO only if no active pair descends enough")
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Step toward w, or move weight from the worst to the best vertex of S: what is steeper.
+        """Take the steeper step: toward w, or from the worst to the best vertex of S.
 
         The worst vertex has the largest <g, v> in S, and the best one the smallest.
         """

@@ -111,7 +111,10 @@ class NCGSSpider(SlidingMethod, SamplingAlgorithm, EstimatorAlgorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with N = 32 L Delta/epsilon, eta = epsilon/(48 L), T = sqrt n, b = 10T.
+        """Return the method with tolerance epsilon/(48 L), period sqrt n and batch 10 sqrt n.
+
+        The number of iterations is N = 32 L Delta/epsilon. In the notation of the module, eta is
+        the tolerance, T the period and b the batch.
 
         Then E|G|^2 <= 16 L Delta/N + 24 L eta <= epsilon (Lan 2020, theorem 7.18, corollary 7.13).
         """

@@ -117,7 +117,7 @@ class PAGEMethod(LooplessMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = sqrt n, p = b/(n + b), step 0.618/L and T for epsilon.
+        """Return the method with b = sqrt n, p = b/(n + b), step 0.618/L and the T for epsilon.
 
         Then c = 1, and T is the least with 2 h0/(eta T) <= epsilon^2.
         """
@@ -218,7 +218,9 @@ class ZeroSARAHMethod(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = sqrt n, lambda = q/2, q = 1 - (1 - 1/n)^b, and the least T.
+        """Return the method with batch b = sqrt n, table weight q/2, and the least T for epsilon.
+
+        Here q = 1 - (1 - 1/n)^b.
 
         With these, c is about 2. The step and T follow as for PAGE.
 

@@ -117,7 +117,7 @@ class PAGEFW(LooplessFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = sqrt n, p = b/(n + b), and T and gamma as for spider-fw.
+        """Return the method with batch b = sqrt n, chance b/(n + b), T and step as for spider-fw.
 
         Then c = 1.
         """
@@ -140,7 +140,7 @@ class LSVRGFW(LooplessFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with p = min(1, 2 n^(-1/3)), b = n^(2/3)/2, T and gamma for epsilon.
+        """Return the method with chance min(1, 2 n^(-1/3)), batch n^(2/3)/2, and T for epsilon.
 
         The constant is c^2 = (1-p)(2-p)/(p^2 b), at most 1. |x_t - w| is at most gamma D times the
         age of w, whose mean square is (1-p)(2-p)/p^2.
@@ -179,7 +179,9 @@ class ZeroSARAHFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = sqrt n, lambda = q/2, q = 1 - (1 - 1/n)^b, and T and gamma.
+        """Return the method with batch b = sqrt n, table weight q/2, and T and step for epsilon.
+
+        Here q = 1 - (1 - 1/n)^b.
 
         The constant is c^2 = 4/(ab), where a = lambda (2 - lambda).
         """
@@ -215,7 +217,9 @@ class StormFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = 1, alpha = min(1, L gamma D/sigma), b0 = 1/alpha and T.
+        """Return the method with batch 1, first batch 1/alpha, and T for epsilon.
+
+        The weight of the newest gradient is alpha = min(1, L gamma D/sigma).
 
         Then E|g_t - grad f(x_t)|^2 <= 2 L gamma D sigma. T is the least with h0/(T gamma) + L D^2
         gamma/2 + D sqrt(2 L gamma D sigma) <= epsilon for gamma = min(1, (2 h0^2/(L sigma D^3
@@ -300,7 +304,9 @@ class OneSFW(OneSampleFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with 4/3 D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1) <= epsilon.
+        """Return the method with the least T for which its bound is at most epsilon.
+
+        The bound of f(x_T) - min f is 4/3 D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1).
 
         The bound follows from (t+1)^2 E|e_t|^2 <= t^2 E|e_{t-1}|^2 + 2 sigma^2 + 8 L^2 D^2 for the
         error e_t of the estimate, as t(t+1)(f(x_t) - min f) telescopes.
@@ -329,7 +335,9 @@ class MomentumSFW(OneSampleFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1) <= epsilon.
+        """Return the method with the least T for which its bound is at most epsilon.
+
+        The bound of f(x_T) - min f is (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1).
 
         Here L = L_f. The bound follows from E|e_t| <= (sigma + 2.06 L D)/(t+1)^(1/3) for the error
         e_t of the estimate. Induction gives the noise term sigma. The recursion of the bias takes
@@ -370,7 +378,9 @@ class PAGEConvexFW(ConvexFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = sqrt n, p = b/(n + b), s = 5/p and the least T for epsilon.
+        """Return the method with batch b = sqrt n, chance p = b/(n + b), and T for epsilon.
+
+        The offset of the steps is s = 5/p.
 
         Let K = (2-p)/(pb) and C = L D^2 (1/2 + sqrt K). E|e_t|^2 <= K (L D gamma_t)^2, as gamma
         decreases by at most the share p/5 in a step. So f(x_t) - min f <= ((s-1)(s-2) h0 + 4 C

@@ -31,7 +31,7 @@ from pfbench.points import combine, keep, tilt
 
 @dataclass(frozen=True, kw_only=True)
 class Natasha15(Algorithm):
-    """Natasha1.5: SVRG steps on f plus a quadratic around x^, which makes the sum convex."""
+    """Natasha1.5: SVRG steps on the sum of f and a quadratic term, which makes the sum convex."""
 
     name = "natasha15"
     summary = "Natasha1.5 for non-convex f with a penalty"
@@ -66,7 +66,9 @@ class Natasha15(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with B = min(n, V/epsilon^2), p = (sigma^2 B/L^2)^(1/3) and T.
+        """Return the method with the reference batch B = min(n, V/epsilon^2), and T for epsilon.
+
+        An epoch has p = (sigma^2 B/L^2)^(1/3) sub-epochs.
 
         The step is alpha = sigma/(p^2 L^2). The source states orders only; the constants here are
         1. T is L^(2/3) sigma^(1/3) h0

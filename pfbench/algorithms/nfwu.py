@@ -117,7 +117,7 @@ class NFWU(EstimatorAlgorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with the schedule of shen2019 theorem 3.1; estimates satisfy (9) there.
+        """Return the method with the schedule of shen2019 theorem 3.1, which ensures condition (9).
 
         Raises
         ------
@@ -343,7 +343,9 @@ class NFWUSTORM(NFWU):
 
     @classmethod
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, Any]:
-        """Return alpha = min(1, epsilon/sigma), S = 8 sigma/epsilon, b0 = 4 sigma^2/epsilon^2.
+        """Return the weight epsilon/sigma, batch 8 sigma/epsilon, first batch 4 sigma^2/epsilon^2.
+
+        The weight alpha of the newest gradient is at most 1.
 
         The first batch has the size b0. With steps of length epsilon/L, the squared error is at
         most max(sigma^2/b0, 2 epsilon sigma/S).

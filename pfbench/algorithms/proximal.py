@@ -127,7 +127,9 @@ class ProxSGD(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with step 1/(2L), and T and b with 8 L h0/T = 6 sigma^2/b = epsilon/2.
+        """Return the method with step 1/(2L), and T and b whose error terms are epsilon/2 each.
+
+        The terms are 8 L h0/T and 6 sigma^2/b.
 
         So E|G|^2 <= 8 L h0/T + 6 sigma^2/b <= epsilon. The bound follows from the source's descent
         with alpha gamma - L gamma^2 = 1/(4L), and from |G|^2 <= 2|G~|^2 + 2|G~-G|^2.
@@ -166,7 +168,9 @@ class ProxSVRG(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = n^(2/3), m = n^(1/3), step 1/(3L) and 18 L h0/T <= epsilon.
+        """Return the method with batch n^(2/3), period n^(1/3), step 1/(3L) and T for epsilon.
+
+        T is the least with 18 L h0/T <= epsilon.
 
         The bound is on E|G_eta|^2.
         """
@@ -242,7 +246,9 @@ class ProxSVRGPlus(ProxSVRG):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with step 1/(6L), b = min(n, 1/epsilon)^(2/3), m = sqrt b and T.
+        """Return the method with step 1/(6L), batch b, period sqrt b, and the least T for epsilon.
+
+        The batch is b = min(n, 1/epsilon)^(2/3).
 
         T is the least with 36 L h0/T <= epsilon. Online B = min(n, 6 sigma^2/epsilon), where n
         stands for the full gradient. T and B follow from E|G|^2 <= 18 L h0/T + 3 sigma^2/(2B). One
@@ -305,7 +311,9 @@ class ProxSAGA(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = n^(2/3), step 1/(5L), L = L_max, and 50 L h0/(3T) <= epsilon.
+        """Return the method with batch n^(2/3), step 1/(5 L_max), and the least T for epsilon.
+
+        T is the least with 50 L h0/(3T) <= epsilon for L = L_max.
 
         The bound is on E|G_eta|^2.
         """
@@ -331,7 +339,9 @@ class SmoothSAGA(ProxSAGA):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = 1, step 1/(3 L n^(2/3)), L = L_max, and T for epsilon.
+        """Return the method with batch 1, step 1/(3 L_max n^(2/3)), and the least T for epsilon.
+
+        In the following, L is L_max.
 
         Then E|grad f|^2 <= 3 L n^(2/3) h0/(T (1 - 1/(12 n^(2/3)))).
         The source's bound lacks the last factor. With equal f_i, SAGA is gradient descent with this
@@ -408,7 +418,9 @@ class ProxSpiderBoost(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with q = S = sqrt n, step 1/(2L) and c L Delta/T <= epsilon^2.
+        """Return the method with period and batch sqrt n, step 1/(2L), and T for epsilon.
+
+        T is the least with c L Delta/T <= epsilon^2.
 
         The left side bounds E|G_eta|^2; c is `bound_constant`.
         """

@@ -216,7 +216,9 @@ class NCGSVR(SlidingMethod, EstimatorAlgorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with m = n^(1/3), b = n^(2/3), and T for epsilon, a multiple of m.
+        """Return the method with period n^(1/3), batch n^(2/3), and T for epsilon.
+
+        T is a multiple of the period m.
 
         Then E|G|^2 <= 18 L (Delta+1)/T. The theorem needs m^2 <= 12 b, which holds for every n.
         """
@@ -271,7 +273,9 @@ class CGS(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with N = 8 sqrt(L/sigma_hat) and log2(delta0/epsilon) restarts.
+        """Return the method with 8 sqrt(L/sigma_hat) inner iterations, and restarts for epsilon.
+
+        There are log2(delta0/epsilon) restarts.
 
         The schedule is that of li2019 theorem 1. L, sigma_hat and delta0 are the explicit
         parameters, or else the problem's constants.
@@ -345,7 +349,9 @@ class STORC(CGS):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with N and restarts of CGS, and m = 5200 N L_max/sigma_hat or more.
+        """Return the method with the inner iterations and restarts of CGS, and li2019's batch m.
+
+        The batch is m = 5200 N L_max/sigma_hat or more, where N is the number of inner iterations.
 
         The schedule is that of li2019 theorem 2: m is as stated for convex f_i, else 8000 N
         L~/sigma_hat.

@@ -64,7 +64,7 @@ class SARAH(RecursiveMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = sqrt n and one outer loop of the least p for epsilon.
+        """Return the method with batch sqrt n, and one outer loop of the least length for epsilon.
 
         Then E|grad f|^2 <= 2 h0/(eta p) <= epsilon.
         eta = 2/(L (1 + sqrt(1 + 4m/b))) with m = p - 1; p is the least that satisfies the bound.
@@ -129,7 +129,7 @@ class Spider(RecursiveMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with q = S = sqrt n, step epsilon/L, K > 4 L Delta/epsilon^2.
+        """Return the method with period and batch sqrt n, step length epsilon/L, and K for epsilon.
 
         K is floor(4 L Delta/epsilon^2) + 1. With n0 = 1, E|grad f| <= 5 epsilon.
         """
@@ -181,7 +181,7 @@ class ProxSpiderBoostM(RecursiveMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with q = S = sqrt n, beta = 1/(8L), and the T of prox-spiderboost.
+        """Return the method with period and batch sqrt n, step 1/(8L), and T of prox-spiderboost.
 
         Theorem 3 of wang2019 states T only in O(.).
         """

@@ -67,7 +67,7 @@ class SFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = T, gamma = sqrt(2 h0/(T L D^2)), and the least T for epsilon.
+        """Return the method with batch T, step sqrt(2 h0/(T L D^2)), and the least T for epsilon.
 
         T is the least with (sqrt(2 h0 L D^2) + D sigma)/sqrt T <= epsilon.
         """
@@ -100,7 +100,7 @@ class SVFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with m = n^(1/3), b = m^2, and T and gamma for epsilon.
+        """Return the method with period m = n^(1/3), batch m^2, and T and step for epsilon.
 
         m is rounded up. The error of the estimate is at most L gamma D. So the mean gap is at most
         h0/(T gamma) + (3/2) L D^2 gamma <= epsilon.
@@ -138,7 +138,7 @@ class SAGAFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = n^(2/3), or n^(1/3) for option=claimed, and T and gamma.
+        """Return the method with batch n^(2/3), or n^(1/3) for option=claimed, and T for epsilon.
 
         The default, with b = n^(2/3), repairs the source: the error is at most sqrt 2 L gamma D
         n/b^(3/2), with L = L_max. A stored gradient is about n/b iterations old. With

@@ -113,7 +113,7 @@ class CheckOutcome:
         recorded: Sequence[Mapping[str, float]],
         recomputed: Sequence[Mapping[str, float]],
     ) -> None:
-        """Test each number of runs with new seeds against that of stored runs.
+        """Test whether each number of runs with new seeds has the distribution of the stored ones.
 
         The p-values are stored in the outcome.
         """

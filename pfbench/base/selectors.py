@@ -35,7 +35,7 @@ _FILES = (
 
 @dataclass(frozen=True)
 class Selector:
-    """Name and parameters (int, float, bool or str).
+    """Name of a component with its parameters, whose values are of type int, float, bool or str.
 
     Attributes
     ----------

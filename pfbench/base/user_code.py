@@ -38,7 +38,7 @@ def name_format_error(name: str) -> InputError:
 
 
 def load_user_object(name: str) -> Any:
-    """Import FILE.py:NAME or MODULE:NAME, and return the object; also from the current folder.
+    """Import FILE.py:NAME or MODULE:NAME, also from the current folder, and return the object.
 
     A function that is a method, as in `pfbench.base.function_methods`, becomes a class.
 

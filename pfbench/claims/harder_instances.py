@@ -214,7 +214,7 @@ def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstan
 
 
 def _with_usual_runs_and_mean(claim: Claim) -> Claim:
-    """Return the claim with at least the default number of runs, and with a mean for an output.
+    """Return the claim with enough runs, and with the mean over iterates for a random output.
 
     A claim on an output drawn uniformly becomes a claim on the mean over the iterates.
     """
@@ -256,7 +256,7 @@ def instance_selector(item: Instance) -> str:
 def _iterate_fitting_instances(
     claim: Claim, among: Iterable[tuple[str, str, Instance]] | None = None
 ) -> Iterator[_Candidate]:
-    """Yield the catalogue instances with a claim's features that meet all of its known assumptions.
+    """Yield catalogue instances like a claim's own that meet all of its known assumptions.
 
     The features are those of the claim's own instances: set, penalty and norm. An assumption that
     names no word of `ASSUMPTIONS` counts as one that no catalogue instance satisfies.

@@ -230,7 +230,7 @@ def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_j
 def write_comparison(
     compared: "SuiteComparison", output: Path | None
 ) -> "tuple[ReportSummary, Comparison]":
-    """Return a summary of the comparison, and the comparison itself at its first price.
+    """Return a summary of the comparison, and the comparison by the first of its cost weights.
 
     The price is the cost of oracle calls by which methods are compared. A report is written if
     `output` is given.

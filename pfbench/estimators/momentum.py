@@ -117,7 +117,7 @@ class STORM(AveragingEstimator):
 
 @dataclass(frozen=True)
 class MARS(AveragingEstimator):
-    """``g_t = (1 - alpha_t) (g_{t-1} + gamma D_t) + alpha_t grad f_S(x_t)``, one S for both terms.
+    """MARS: ``g_t = (1 - alpha_t) (g_{t-1} + gamma D_t) + alpha_t grad f_S(x_t)`` for a batch S.
 
     D_t = grad f_S(x_t) - grad f_S(x_{t-1}), and grad f_S is the mean over the batch S. With gamma =
     0 it is the heavy ball, with gamma = 1 STORM.
@@ -154,7 +154,9 @@ class MARS(AveragingEstimator):
 
 
 class Transport(AveragingEstimator):
-    """``g_t = (1 - alpha_t) g_{t-1} + alpha_t grad f_S(x_{t-1} + (x_t - x_{t-1})/alpha_t)``.
+    """Transport: averages of batch gradients, each at a point ahead of x_t on the line of the step.
+
+    ``g_t = (1 - alpha_t) g_{t-1} + alpha_t grad f_S(x_{t-1} + (x_t - x_{t-1})/alpha_t)``.
 
     A batch S is queried once, at a point ahead of x_t. So g_t has no bias where the Hessian is
     constant.

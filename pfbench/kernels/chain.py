@@ -56,7 +56,7 @@ def psi_curvature(t: float) -> float:
 
 @compile_serial
 def phi(t: float) -> float:
-    """Return Phi(t); erfc keeps the relative accuracy of both tails."""
+    """Return Phi(t), computed by erfc, which keeps the relative accuracy in both tails."""
     return SCALE * math.erfc(-HALF_ROOT * t)
 
 
@@ -68,7 +68,7 @@ def phi_slope(t: float) -> float:
 
 @compile_serial
 def chain_value(y: Floats) -> float:
-    """Return H_T(y); y has shape (T,)."""
+    """Return the value H_T(y) of the zero chain; y has shape (T,)."""
     total = -phi(y[0])
     for i in range(1, y.size):
         size = abs(y[i - 1])
@@ -80,7 +80,7 @@ def chain_value(y: Floats) -> float:
 
 @compile_serial
 def write_chain_gradient(y: Floats, g: Floats) -> None:
-    """Write the gradient of H_T at y to g; both have shape (T,)."""
+    """Write the gradient of the zero chain H_T at y to g; both have shape (T,)."""
     g[0] = -phi_slope(y[0])
     for i in range(1, y.size):
         g[i] = 0.0
@@ -93,7 +93,7 @@ def write_chain_gradient(y: Floats, g: Floats) -> None:
 
 @compile_serial
 def write_chain_hessian(y: Floats, diagonal: Floats, off_diagonal: Floats) -> None:
-    """Write the tridiagonal Hessian of H_T at y to two arrays.
+    """Write the tridiagonal Hessian of the zero chain H_T at y to two arrays.
 
     `diagonal` has shape (T,). `off_diagonal`, shape (T - 1,), has the entries (i, i + 1).
     """
@@ -114,7 +114,10 @@ def write_chain_hessian(y: Floats, diagonal: Floats, off_diagonal: Floats) -> No
 
 @compile_serial
 def sum_of_values(x: Floats, length: int, inverse: float) -> float:
-    """Return the sum of H(inverse * block) over all blocks of x; x has shape (n * length,)."""
+    """Return the sum of the chain values H_T(inverse * block) over all blocks of x.
+
+    x has shape (n * length,).
+    """
     total = 0.0
     for i in range(x.size // length):
         total += chain_value(inverse * x[i * length : (i + 1) * length])
@@ -125,7 +128,7 @@ def sum_of_values(x: Floats, length: int, inverse: float) -> float:
 def add_gradients(
     indices: Integers, weights: Floats, x: Floats, length: int, inverse: float, g: Floats
 ) -> None:
-    """Add weight * grad H(inverse * block) to the block of g, for each sampled block of x."""
+    """Add weight * grad H_T(inverse * block) to the block of g, for each sampled block of x."""
     check_size(x, g.size)
     slopes = np.empty(length)
     for s in range(indices.size):

@@ -88,7 +88,7 @@ class StoppingRule(NamedTuple):
 def extend_lanczos_basis(
     k: int, squared_norm: float, basis: LanczosBasis, goal: StoppingRule, theta: float
 ) -> tuple[bool, float]:
-    """Complete step k, given its products in row k of U and in right[k + 1].
+    """Complete step k of the Lanczos process, after its matrix products were written to the basis.
 
     `squared_norm` is the sum of squares of that row of U, and `theta` the previous largest
     eigenvalue. Return whether this was the last step, and the new largest eigenvalue.
@@ -141,7 +141,7 @@ def take_steps_serial(
     k: int,
     theta: float,
 ) -> tuple[int, bool, float]:
-    """Execute steps from step k on, until the stopping rule holds or the basis is full.
+    """Execute Lanczos steps from step k on, until the stopping rule holds or the basis is full.
 
     Returns the number of steps (or `UNORDINARY`), whether the rule holds, and the largest
     eigenvalue. `first` and `last` are 0 and the number of rows.

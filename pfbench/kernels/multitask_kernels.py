@@ -54,14 +54,14 @@ def sigmoid(z: float) -> float:
 
 @compile_serial
 def slope(z: float, c: float) -> float:
-    """Return the first derivative of s^2 in z: 2 c s^2 (1 - s)."""
+    """Return the first derivative of s^2 in z, 2 c s^2 (1 - s), s the sigmoid of c z."""
     s = sigmoid(c * z)
     return 2.0 * c * s * s * sigmoid(-c * z)
 
 
 @compile_serial
 def curvature(z: float, c: float) -> float:
-    """Return the second derivative of s^2 in z: 2 s^2 (1 - s) (2 - 3 s)."""
+    """Return the second derivative of s^2 in z, 2 s^2 (1 - s) (2 - 3 s), s the sigmoid of c z."""
     s = sigmoid(c * z)
     return 2.0 * s * s * sigmoid(-c * z) * (2.0 - 3.0 * s)
 

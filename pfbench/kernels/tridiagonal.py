@@ -16,7 +16,7 @@ from pfbench.kernels.numba_compilation import compile_serial
 def _next_pivot(
     a: Floats, b: Floats, i: int, x: float, before: float, slope: float
 ) -> tuple[float, float]:
-    """Return pivot i of x - T and its derivative in x, given those of pivot i - 1."""
+    """Return pivot i of x - T, T tridiagonal, and its derivative in x, from pivot i - 1."""
     if i == 0:
         return x - a[0], 1.0
     square = b[i - 1] * b[i - 1]
@@ -25,7 +25,9 @@ def _next_pivot(
 
 @compile_serial
 def log_characteristic_polynomial(a: Floats, b: Floats, k: int, x: float) -> tuple[float, float]:
-    """Return log det(x - T) - sum log b and its derivative, for x above T's eigenvalues.
+    """Return log det(x - T) - sum log b for tridiagonal T, and its derivative in x.
+
+    x must be above T's eigenvalues.
 
     If x is not above these eigenvalues, up to rounding, the logarithm is minus infinity.
     """
@@ -44,7 +46,9 @@ def log_characteristic_polynomial(a: Floats, b: Floats, k: int, x: float) -> tup
 
 @compile_serial
 def find_largest_eigenvalue(a: Floats, b: Floats, k: int, upper: float) -> float:
-    """Return the largest eigenvalue of T, by Newton's method from above, which is monotone.
+    """Return the largest eigenvalue of tridiagonal T, by Newton's method from above.
+
+    The method is monotone.
 
     `upper` is any number that is at least the eigenvalue.
     """
@@ -67,7 +71,7 @@ def find_largest_eigenvalue(a: Floats, b: Floats, k: int, upper: float) -> float
 
 @compile_serial
 def write_leading_eigenvector(a: Floats, b: Floats, k: int, x: float, q: Floats) -> None:
-    """Write the unit eigenvector of T for its largest eigenvalue x to q[:k].
+    """Write the unit eigenvector of a tridiagonal matrix for its largest eigenvalue x to q[:k].
 
     The factorisation is twisted where the vector is largest, so that both ends are computed in
     the direction in which they decay.
@@ -103,7 +107,9 @@ def write_leading_eigenvector(a: Floats, b: Floats, k: int, x: float, q: Floats)
 
 @compile_serial
 def find_log_polynomial_crossing(a: Floats, b: Floats, k: int, x: float, target: float) -> float:
-    """Return the point at or above x where log det(. - T) - sum log b reaches `target`.
+    """Return the point y >= x at which log det(y - T) - sum log b reaches `target`.
+
+    T is the tridiagonal matrix with diagonal `a` and off-diagonal `b`.
 
     x must be at least the largest eigenvalue. The function is increasing and concave there, so
     Newton's method from the left is monotone. Doubling safeguards the method.

@@ -112,7 +112,7 @@ class Ledger:
     def charge_and_extend_untimed_calls(
         self, kind: int, amount: int, call: Callable[..., Answer], *a: Any
     ) -> Answer:
-        """Do as `charge`, and let some of the next calls be counted without reading the clock."""
+        """Count an oracle call as `charge` does, and let some of the next calls be untimed."""
         before = self.seconds
         untimed = self.counts_array[kind] - self._timed_calls[kind]
         answer = self.charge(((kind, amount),), call, *a)

@@ -77,7 +77,7 @@ class Atoms:
         return self._gram[:count, :count]
 
     def inner_products(self, other: "Atoms", weights: Floats, count: int) -> Floats:
-        """Return <atom_j, S> for the first `count` atoms j and a weighted sum S, shape (count,).
+        """Return <atom_j, S> for the first `count` atoms j and a weighted sum S of other atoms.
 
         S is the sum of the atoms of `other` with `weights`. The products are cached as long as S is
         unchanged, so that a new atom costs only its own product.
@@ -104,7 +104,7 @@ def _grow(array: Floats) -> Floats:
 
 
 def max_atoms(shape: tuple[int, int]) -> int:
-    """Return the number of atoms above which a sequence of M x N points recompresses them."""
+    """Return the maximum number of atoms of M x N points, above which they are compressed."""
     M, N = shape
     return max(64, min(2 * min(M, N), _ATOM_BYTES // (8 * (M + N))))
 

@@ -77,7 +77,7 @@ class FactoredMatrix:
 
     @classmethod
     def zero(cls, pattern: Pattern) -> "FactoredMatrix":
-        """Return the zero matrix as a point on a pattern."""
+        """Return the zero matrix as a point with the observed positions of `pattern`."""
         trail = IterateStorage(pattern, np.zeros(pattern.n), Atoms(pattern.shape), np.zeros(0))
         return cls(trail, trail.current)
 

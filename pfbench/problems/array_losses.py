@@ -186,7 +186,7 @@ class ArrayLoss(ABC):
 
     @abstractmethod
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the data from which `apply_class_curvatures` has phi''(z) u, shape (k, width)."""
+        """Return the data with which `apply_class_curvatures` computes phi''(z) u."""
 
     def apply_class_curvatures(self, curvatures: Any, u: Any) -> Any:
         """Return the second derivative phi'' times u for each component, shape (k, width)."""

@@ -164,7 +164,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return self.inner.table(x) if self.loss.ridge else HostSlopeTable(self, x)
 
     def apply_to_component_products(self, x: Floats, function: Reads) -> Floats:
-        """Return `function` of the inputs z_i of all components at x, shape (n, width).
+        """Return `function(z, block)` of the inputs z of all components at x, shape (n, width).
 
         Parameters
         ----------

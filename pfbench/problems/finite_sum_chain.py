@@ -77,7 +77,7 @@ class FiniteSumChain(FiniteSum):
 
     @property
     def _length_times_squared_epsilon(self) -> float:
-        """Factor Delta L/(24 l sqrt n), which determines the length K of the chains.
+        """Factor Delta L/(24 l sqrt n), which determines the length K; l is a chain's smoothness.
 
         K is this factor divided by epsilon^2, rounded down.
         """
@@ -91,12 +91,12 @@ class FiniteSumChain(FiniteSum):
 
     @property
     def beta(self) -> float:
-        """Scale beta of the points, sqrt 2 epsilon l/L."""
+        """Scale beta of the points, sqrt 2 epsilon l/L, where l is a chain's smoothness."""
         return math.sqrt(2.0) * self.epsilon * chain_bounds().smoothness_bound / self.smoothness
 
     @property
     def value_factor(self) -> float:
-        """Factor lambda of each chain in f, 2 epsilon^2 l sqrt n/L."""
+        """Factor 2 epsilon^2 l sqrt n/L of each chain in f, where l is a chain's smoothness."""
         square = 2.0 * self.epsilon * self.epsilon * chain_bounds().smoothness_bound
         return square * math.sqrt(self.n) / self.smoothness
 
@@ -136,7 +136,7 @@ class FiniteSumChain(FiniteSum):
 
     @cached_property
     def _gradient_factor(self) -> float:
-        """Factor lambda/beta of the chain's gradient in the gradient of f."""
+        """Factor value_factor/beta of an unscaled chain's gradient in the gradient of f."""
         return self.value_factor / self.beta
 
     def value(self, x: Floats) -> float:

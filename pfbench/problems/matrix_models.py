@@ -201,7 +201,7 @@ class MatrixModel(MatrixProblem):
 
     @abstractmethod
     def component_curvatures(self, rows: Any, x_transposed: Floats) -> Floats:
-        """Return the data from which `apply_class_curvatures` has phi_i'' u, shape (k, width)."""
+        """Return the data with which `apply_class_curvatures` computes phi_i'' u."""
 
     @abstractmethod
     def apply_class_curvatures(self, rows: Any, curvatures: Floats, u_transposed: Floats) -> Floats:

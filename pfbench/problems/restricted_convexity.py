@@ -145,7 +145,7 @@ def find_worst_direction(
 
 
 def _excess(data: SensingData, alpha: float, V: Floats) -> float:
-    """Return alpha |V|_F^2 - q(V)/2, the excess that tau |V|_*^2 must cover."""
+    """Return alpha |V|_F^2 - q(V)/2, which tau |V|_*^2 must cover; q is f's quadratic form."""
     products = data.products(data.all, V)
     square = float(np.vdot(V, V))
     q = float(products @ products) / data.n - data.sensing_variance * square
@@ -170,7 +170,7 @@ def _minimise_rank_one(data: SensingData, rng: np.random.Generator, limit: int =
 
 
 def _contract_side(data: SensingData, vector: Floats, side: int) -> Floats:
-    """Return E (Z'u)(Z'u)' for `side` 0 and the vector u, or E (Z v)(Z v)' for `side` 1."""
+    """Return E (Z'u)(Z'u)' if `side` is 0, E (Z u)(Z u)' if it is 1, for u = `vector`."""
     M, N = data.shape
     gram = np.zeros((M, M) if side else (N, N))
     for block in row_blocks(*data.rows.shape):
@@ -183,7 +183,7 @@ def _contract_side(data: SensingData, vector: Floats, side: int) -> Floats:
 def _maximise_over_rank(
     data: SensingData, alpha: float, rank: int, rng: np.random.Generator
 ) -> Floats:
-    """Return V = A B' that locally maximises the ratio of `_excess` to a norm of A and B.
+    """Return V = A B' of a given rank with a locally maximal ratio of `_excess` to its size.
 
     The ratio is (alpha |V|_F^2 - q(V)/2)/((|A|_F^2 + |B|_F^2)/2)^2. Its denominator is at least
     |V|_*^2.

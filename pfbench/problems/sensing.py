@@ -178,7 +178,9 @@ class SensingData:
         return np.asarray(basis * np.sqrt(np.maximum(squares, 0.0)))
 
     def max_weighted_eigenvalue(self, weights: Floats, *, centred: bool = False) -> float:
-        """Return an upper bound of the largest eigenvalue of E weights z z'.
+        """Return an upper bound of the largest eigenvalue of the weighted mean of z_i z_i'.
+
+        The z_i are the rows, and E is the mean over them.
 
         With `centred`, it is that of E weights z z' - (E z z')^2.
         """

@@ -37,12 +37,14 @@ DEPTH = 12.0
 
 
 def chain_smoothness() -> float:
-    """Return the certified smoothness l of f: that of H_T, plus 1/5 for the quadratic term."""
+    """Return the certified smoothness l of the chain f: that of H_T, plus 1/5 for a quadratic."""
     return math.nextafter(chain_bounds().smoothness_bound + 0.2, math.inf)
 
 
 def chain_scaling(epsilon: float, L: float, delta: float) -> tuple[int, float]:
-    """Return T and mu for which fbar(x) = (L mu^2/l) f(x/mu) is hard for the accuracy epsilon.
+    """Return the length T and the scale mu of a zero chain that is hard for the accuracy epsilon.
+
+    The chain is fbar(x) = (L mu^2/l) f(x/mu).
 
     fbar is L-smooth, and fbar(0) - min fbar <= delta. Its Frank-Wolfe gap is at least epsilon
     times its diameter until T directions are known. The values are mu = l epsilon/(0.04 L), and T
@@ -83,7 +85,7 @@ def random_directions(d: int, T: int, seed: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ZeroChain(SingleComponent):
-    """Zero chain fbar(x) = (L mu^2/l) f(x/mu) on the ball of radius 230 sqrt(T) mu, n = 1.
+    """Zero chain fbar(x) = (L mu^2/l) f(x/mu), f l-smooth, on the ball of radius 230 sqrt(T) mu.
 
     Attributes
     ----------

@@ -328,7 +328,7 @@ class CandidateAgainstRivals:
         )
 
     def _dominating_rival_or_word_none(self, duel: Duel) -> str | None:
-        """Return the label of a rival that dominates the candidate for one target.
+        """Return the label of a rival that dominates the candidate for one target, or "none".
 
         Such a rival needs at most the candidate's calls of every kind, and fewer of one kind.
         Return "none" if there is no such rival. Return None if the candidate misses the target, or

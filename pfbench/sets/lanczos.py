@@ -69,7 +69,9 @@ class SingularTriple:
 
 
 class GapResidualLimit(NamedTuple):
-    """Stopping limit of the residual: ``share * (sigma + offset + weight * <G, x>)``.
+    """Limit for the residual at which Lanczos steps stop, in proportion to a gap.
+
+    It is ``share * (sigma + offset + weight * <G, x>)``.
 
     Here sigma is the computed singular value of G.
 
@@ -195,7 +197,7 @@ def _start_vector(
 def _extend_basis(
     operator: LinearOperator, basis: LanczosBasis, goal: StoppingRule, k: int, theta: float
 ) -> tuple[int, bool, float]:
-    """Extend the Lanczos basis from step k on until the stopping rule holds or it is full.
+    """Extend the Lanczos basis from step k on, until the stopping rule holds or the basis is full.
 
     For a sparse matrix, one compiled loop takes all steps.
     """
@@ -239,7 +241,7 @@ def _copy_with_more_rows(array: Floats, rows: int) -> Floats:
 def _with_rescaling(
     operator: LinearOperator, recompute: Callable[..., SingularTriple], warm: Floats | None
 ) -> SingularTriple:
-    """Return the triple of a zero matrix; for others, recompute it with a new start or scale."""
+    """Return the singular triple of a zero matrix; for others, recompute it with a new start."""
     M, N = operator.shape
     largest = operator.magnitude()
     if not math.isfinite(largest):

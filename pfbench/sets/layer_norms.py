@@ -73,7 +73,10 @@ class _WeightedLayers(NormProduct):
 
     @property
     def zeta(self) -> float:
-        """Exact constant zeta of the norm, the largest rho_l zeta_l over the layers."""
+        """Exact constant zeta of the norm: the largest radius times constant of a layer.
+
+        It is the largest rho_l zeta_l over the layers l.
+        """
         return max(ball.radius * ball.zeta for ball in self.balls)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
@@ -99,7 +102,10 @@ class NormSum(_WeightedLayers):
 
     @property
     def omega(self) -> float:
-        """Exact constant omega of the norm, the root of the sum of (omega_l/rho_l)^2."""
+        """Exact constant omega of the norm, from the omega_l and radii rho_l of the layers.
+
+        It is the root of the sum of (omega_l/rho_l)^2.
+        """
         return math.hypot(*(ball.omega / ball.radius for ball in self.balls))
 
     def _layer_weights(self, sizes: Floats) -> Floats:

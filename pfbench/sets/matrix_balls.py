@@ -115,7 +115,7 @@ class SpectralBall(MatrixBall, NormBall):
         return np.asarray(-self.radius * (u @ vt))
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return -radius UV' for the singular vectors of g above rounding errors.
+        """Return -radius UV' for the singular vectors of g with nonzero singular values.
 
         Singular vectors with a singular value of the size of rounding errors are left out.
         """
@@ -314,7 +314,7 @@ def newton_schulz(X: Floats, degree: int, steps: int) -> Floats:
 
 
 def quintic_iterations(X: Floats, coefficients: Coefficients) -> Floats:
-    """Return X after steps a X + b (XX')X + c (XX')^2 X with these triples (a, b, c)."""
+    """Return X after one step a X + b (XX')X + c (XX')^2 X for each of the triples (a, b, c)."""
     tall = X.shape[0] > X.shape[1]
     X = X.T if tall else X
     for a, b, c in coefficients:
@@ -365,7 +365,7 @@ class OrthogonalisedBall(SpectralBall):
 
     @property
     def coefficients(self) -> Coefficients:
-        """Triples (a, b, c) of the steps, unless `lmo` is newton-schulz."""
+        """Coefficients (a, b, c) of each step; they are not used if `lmo` is newton-schulz."""
         return [QUINTIC] * self.steps if self.lmo == "quintic" else PRESETS[self.lmo]
 
     @property

@@ -81,7 +81,7 @@ class UniformMatroid(Matroid):
         return order[: self.k]
 
     def max_basis_exchange(self) -> int:
-        """Return min(k, d - k), the most elements of a basis that another can lack; it is exact."""
+        """Return min(k, d - k), the exact maximum number of elements in which bases differ."""
         return min(self.k, self.d - self.k)
 
 
@@ -139,7 +139,7 @@ class PartitionMatroid(Matroid):
         return order[location < self.capacities[labels]]
 
     def max_basis_exchange(self) -> int:
-        """Return the exact value, the sum of min(capacity, size - capacity) over all classes."""
+        """Return the exact maximum, the sum over classes of min(capacity, size - capacity)."""
         sizes = np.bincount(self.labels, minlength=self.capacities.size)
         minimum = np.minimum(self.capacities, sizes)
         return int(np.minimum(minimum, sizes - minimum).sum())
@@ -253,7 +253,7 @@ class _BasisPolytope(GreedyPolytope):
 
     @cached_property
     def diameter(self) -> float:
-        """Upper bound, from the largest number of elements in which two bases can differ.
+        """Upper bound of the diameter, from the largest number of elements in which bases differ.
 
         Two bases of rank r differ in at most twice min(r, d - r) elements, where d does not count
         elements that are in no basis. The bound is exact for uniform and partition matroids.

@@ -225,12 +225,15 @@ class NormProduct(NormBall):
 
     @property
     def zeta(self) -> float:
-        """Exact constant zeta of the norm, the root of the sum of (rho_l zeta_l)^2."""
+        """Exact constant zeta of the norm, from the zeta_l and radii rho_l of the blocks.
+
+        It is the root of the sum of (rho_l zeta_l)^2.
+        """
         return math.hypot(*(ball.radius * ball.zeta for ball in self.balls))
 
     @property
     def omega(self) -> float:
-        """Exact constant omega of the norm, the largest omega_l/rho_l."""
+        """Exact constant omega of the norm: the largest omega_l over radius of a block l."""
         return max(ball.omega / ball.radius for ball in self.balls)
 
     @property

@@ -67,7 +67,7 @@ PRESETS: Mapping[str, Coefficients] = MappingProxyType(
 
 
 def map_singular_values(coefficients: Coefficients, s: Floats) -> Floats:
-    """Return the singular values of O(M), where s are the singular values of M/|M|_F."""
+    """Return the singular values to which an orthogonaliser maps the singular values s."""
     if not coefficients:
         return np.ones_like(s)
     for a, b, c in coefficients:

@@ -100,7 +100,7 @@ def _are_triplets(y: Floats, triplets: Triplets) -> bool:
 def _is_remainder_below(
     y: Floats, triplets: Triplets, limit: float, next_singular_value: float
 ) -> bool:
-    """Return whether y minus its triplets has no singular value above `limit`.
+    """Return whether y minus its largest singular triplets has no singular value above `limit`.
 
     The largest singular value of this remainder is probably `next_singular_value`. If that is
     close to the limit, return False, because a proof would take too long.

@@ -45,7 +45,9 @@ from pfbench.verification.units import NUMBER, formula
 
 
 def best_triple(low: float, high: float, q: int) -> tuple[float, float, float]:
-    """Return the coefficients of s, s^3 and s^5 of the best polynomial on [low, high], q = 1 or 2.
+    """Return the coefficients of s, s^3 and s^5 of the odd polynomial closest to 1 on [low, high].
+
+    The polynomial has the degree 2q + 1, where q is 1 or 2.
 
     By Remez' iteration: 1 - p has the same size and alternating signs at q + 2 points, the ends and
     the critical points.
@@ -60,7 +62,7 @@ def best_triple(low: float, high: float, q: int) -> tuple[float, float, float]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PolarExpressBall(OrthogonalisedBall):
-    """Spectral ball with a linear minimisation by the best polynomials on [low, 1].
+    """Spectral ball whose linear minimisation applies the odd polynomials that are closest to 1.
 
     Attributes
     ----------
@@ -81,7 +83,7 @@ class PolarExpressBall(OrthogonalisedBall):
 
     @cached_property
     def coefficients(self) -> Coefficients:
-        """Coefficients of p_1, ..., p_T."""
+        """Coefficients of the polynomials p_1, ..., p_T, which are applied one after the other."""
         low, high, triples = self.low, 1.0, []
         for _ in range(self.steps):
             triples.append(best_triple(low, high, self.q))
@@ -91,7 +93,7 @@ class PolarExpressBall(OrthogonalisedBall):
 
 
 def make_polar_express(low: float, steps: int, q: int = 2, sigma_min: float = 0.0) -> NormedProblem:
-    """Return |W|^2/2 with the ball of the best polynomials; `sigma_min` is l if it is not given."""
+    """Return |W|^2/2 with the norm of a `PolarExpressBall`; the default of `sigma_min` is `low`."""
     return make_half_square(
         PolarExpressBall(SHAPE, low=low, steps=steps, q=q, sigma_min=sigma_min or low)
     )
@@ -101,12 +103,15 @@ def make_polar_express(low: float, steps: int, q: int = 2, sigma_min: float = 0.
 
 
 def compute_bound(low: float, steps: int, q: int) -> float:
-    """Return (1 - l^2)^((q+1)^T)."""
+    """Return (1 - low^2)^((q+1)^steps), the bound of the distance to the polar factor."""
     return float((1.0 - low**2) ** ((q + 1) ** steps))
 
 
 def max_error(trial: Trial, problem: NormedProblem) -> float:
-    """Return the largest |X_T - polar factor| over matrices with the least singular value."""
+    """Return the largest error of orthogonalised matrices with the least singular value sigma_min.
+
+    The error is |X_T - polar factor| in the spectral norm, and the matrices are random.
+    """
     ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
     ball: Any = problem.norm
     rng, errors = trial.rng("matrices"), []
@@ -119,7 +124,7 @@ def max_error(trial: Trial, problem: NormedProblem) -> float:
 
 
 def ratio_to_least_error(trial: Trial, problem: NormedProblem) -> float:
-    """Return the ratio, at least 1, of the measured error and 1 - l_{T+1}."""
+    """Return the ratio of the measured error to the least possible error, or its inverse if < 1."""
     ball: Any = problem.norm
     low = map_singular_values(ball.coefficients, np.array(ball.low))
     ratio = max_error(trial, problem) / float(1.0 - low)
@@ -127,7 +132,7 @@ def ratio_to_least_error(trial: Trial, problem: NormedProblem) -> float:
 
 
 def ratio_to_rate(trial: Trial, problem: NormedProblem) -> float:
-    """Return the measured error divided by its bound."""
+    """Return the measured error of the orthogonalisation, divided by its bound."""
     ball: Any = problem.norm
     return max_error(trial, problem) / compute_bound(ball.sigma_min, ball.steps, ball.q)
 
@@ -152,7 +157,7 @@ INTERVALS = {
 
 
 def check_intervals(trial: Trial) -> Evidence:
-    """Test that singular values are mapped as stated, and that they fill the interval."""
+    """Test that the polynomials map singular values into the stated intervals, and fill them."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -252,48 +257,48 @@ CLAIMS = (GREEDY, RATE, INTERVAL)
 
 
 class WrongList(OverriddenOracles):
-    """Base class of oracles whose linear minimisation uses a wrong list of triples."""
+    """Base class of oracles whose linear minimisation uses wrong polynomial coefficients."""
 
     def change(self, triples: Coefficients) -> Coefficients:
-        """Return the wrong list."""
+        """Return the faulty list of coefficients (a, b, c), one triple per step."""
         raise NotImplementedError
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> that the wrong list gives."""
+        """Return the minimiser of <g, v> computed with the faulty coefficients."""
         ball = self._original.norm
         triples = self.change(ball.coefficients)
         return -ball.radius * quintic_iterations(g / np.linalg.norm(g), triples)
 
 
 class Reversed(WrongList):
-    """Takes the steps in reverse order."""
+    """Faulty linear minimisation that applies the polynomials in reverse order."""
 
     def change(self, triples: Coefficients) -> Coefficients:
-        """Return the wrong list."""
+        """Return the coefficients in reverse order."""
         return triples[::-1]
 
 
 class ExchangedInThirdStep(WrongList):
-    """Exchanges b and c in the third step."""
+    """Faulty linear minimisation that exchanges the coefficients b and c of the third step."""
 
     def change(self, triples: Coefficients) -> Coefficients:
-        """Return the wrong list."""
+        """Return the coefficients, with b and c exchanged in the third triple."""
         return [(a, c, b) if t == 2 else (a, b, c) for t, (a, b, c) in enumerate(triples)]
 
 
 class JordansTriple(WrongList):
-    """Takes as many steps of the quintic in use instead."""
+    """Faulty linear minimisation by Jordan's quintic polynomial in each step."""
 
     def change(self, triples: Coefficients) -> Coefficients:
-        """Return the wrong list."""
+        """Return the coefficients of Jordan's quintic polynomial, repeated for each step."""
         return [QUINTIC] * len(triples)
 
 
 class OneStepLess(WrongList):
-    """Leaves out the last step."""
+    """Faulty linear minimisation that leaves out the last polynomial."""
 
     def change(self, triples: Coefficients) -> Coefficients:
-        """Return the wrong list."""
+        """Return the coefficients without the last step."""
         return triples[:-1]
 
 

@@ -42,7 +42,10 @@ def compute_step(n: int, L: float, mu: float) -> float:
 
 
 def energy_ratio(trial: Trial, problem: WeightedRows) -> float:
-    """Return the largest E V^+/((1 - gamma mu) V) of a step, which theorem 1 bounds by 1."""
+    """Return the largest ratio E V^+/((1 - gamma mu) V) of a SAGA step; V is theorem 1's energy.
+
+    Theorem 1 bounds the ratio by 1.
+    """
     h = problem.component_smoothness()
     gamma = compute_step(problem.n, h.max(), h.min())
     rate = 1.0 - gamma * h.min()
@@ -53,7 +56,7 @@ def energy_ratio(trial: Trial, problem: WeightedRows) -> float:
 
 
 def mean_square_radius(trial: Trial, problem: WeightedRows) -> float:
-    """Return the spectral radius of the map of mean squares of a SAGA step 1/(2 max w_i L_i).
+    """Return the spectral radius of the map of second moments in a SAGA step of 1/(2 max w_i L_i).
 
     It is that of E B (x) B, in the scale of F.
     """

@@ -35,12 +35,12 @@ Corner = tuple[Decimal, Decimal, Decimal]
 
 
 def suboptimality_floor(L_f: float, D: float, T: int) -> float:
-    """Return 9 L D^2/(128 (T+2)^2), a lower bound of f(x_T) - min f; here L = 1 and D = 2."""
+    """Return 9 L D^2/(128 (T+2)^2), a lower bound of f(x_T) - min f from the worst start."""
     return 9.0 * L_f * D**2 / (128.0 * (T + 2.0) ** 2)
 
 
 def construct_worst_start(final_distance: str) -> tuple[Corner, int]:
-    """Return the start of a run that ends at `final_distance` from the optimum, and its steps."""
+    """Return the start and the number of steps of a run that ends `final_distance` from x*."""
     r = Decimal(final_distance)
     current, T = (r, 1 - r / 3, (1 - (1 - r / 3) ** 2).sqrt()), 0
     while True:
@@ -123,7 +123,7 @@ def _suboptimalities_after_run(X: Floats, T: int) -> Floats:
 
 
 def make_worst_instance(end: str) -> IndefiniteQuadratic:
-    """Return |x - p|^2/2 on the unit disc with the worst start: its run ends at the distance `end`.
+    """Return |x - p|^2/2 on the unit disc, with a start whose run ends at distance `end` from p.
 
     The minimiser p is (1, 0).
     """

@@ -33,7 +33,7 @@ from pfbench.verification.units import VALUE, formula
 
 
 class WorstAnswers(OverriddenOracles):
-    """Oracles whose gradients have an error of delta in the worst direction, opposite to g.
+    """Oracles whose gradients have the largest allowed error, opposite to the exact gradient.
 
     The answer is g - (delta/D) g/|g|, which reverses small g.
     """
@@ -73,7 +73,7 @@ class InexactQuadratic(ProblemWrapper):
 
 
 def make_slope(K: int, errors: float) -> InexactQuadratic:
-    """Return a linear function on [0, 1] whose slope is (1 - 1e-9) `errors` times the error delta.
+    """Return a linear function on [0, 1] whose slope is about `errors` times the gradient error.
 
     Runs start at 1, with delta = 0.1 and gamma = 1/2. An error of `errors` delta keeps every
     iterate at 1, where V is the slope.
@@ -101,7 +101,10 @@ def make_saddle(K: int, error: float) -> InexactQuadratic:
 
 
 def best_step(K: int, L: float, D: float, delta: float) -> float:
-    """Return the step size sqrt(2 Delta/(L D^2 K)), at most 1, for which the bound is smallest."""
+    """Return the step size sqrt(2 delta/(L D^2 K)), at most 1, which minimises the bound.
+
+    Here `delta` is f(x_0) - min f.
+    """
     return min(1.0, math.sqrt(2.0 * delta / (L * D**2 * K)))
 
 

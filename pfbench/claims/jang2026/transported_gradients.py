@@ -91,7 +91,7 @@ class SeparableLogCosh(FiniteSum):
         return np.asarray(np.tanh(x) + weights @ self.noise[indices])
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return 1, for one variable or the l2 norm."""
+        """Return the smoothness constant 1, for one variable or the l2 norm."""
         return 1.0, "log cosh has curvatures of at most 1"
 
     def constants(self, start: Floats) -> Constants:
@@ -125,7 +125,7 @@ class TransportProblem(NormedProblem):
 
 
 def make_cube(norm: str, d: int) -> TransportProblem:
-    """Return |x|^3/6 from 4/sqrt(d) (1, ..., 1): steps lead to 0, and every Z has one direction."""
+    """Return |x|^3/6 from the start 4/sqrt(d) (1, ..., 1), from which steps lead straight to 0."""
     cube = CubedNorm(rho=1.0, set=WholeSpace(d), start_point=np.full(d, 4.0 / math.sqrt(d)))
     return TransportProblem.create(cube, norm, 200, 0.01, 0.1)
 
@@ -140,7 +140,7 @@ def make_curved_path() -> TransportProblem:
 
 
 def make_travel(K: int) -> TransportProblem:
-    """Return log cosh x from K^(1/4) without noise: K steps of K^(-3/4) along exact gradients.
+    """Return log cosh x from the start K^(1/4), without noise, for K steps of size K^(-3/4).
 
     They arrive at 0, and |f'| is nearly 1 on most of the way. With smaller steps runs end far away.
     """
@@ -151,7 +151,7 @@ def make_travel(K: int) -> TransportProblem:
 def make_noisy_log_cosh(
     K: int, begin: float, sigma: float, step: float, weight: float
 ) -> TransportProblem:
-    """Return log cosh x with noise of plus or minus `sigma`."""
+    """Return log cosh x with gradient noise of plus or minus `sigma`."""
     f = SeparableLogCosh(np.array([begin]), np.array([sigma, -sigma]))
     return TransportProblem.create(f, "linf", K, step, weight)
 
@@ -160,7 +160,7 @@ def make_noisy_log_cosh(
 
 
 def bias_bound(k: float, L2: float, s: float, alpha: float) -> float:
-    """Return the bound of the dual norm of the mean of e_k."""
+    """Return the bound of |e_k|_*, e_k the bias of the gradient estimate in step k."""
     left = math.pow(1.0 - alpha, k - 1.0)
     return L2 * s**2 * (1.0 - alpha) / (2.0 * alpha**2) * (1.0 - left)
 
@@ -191,7 +191,10 @@ def _make_method(trial: Trial, problem: TransportProblem) -> Any:
 
 
 def check_bias(trial: Trial) -> Evidence:
-    """Test that without noise |d_k - grad f(x_k)|_* keeps its bound, and equals it on the cubes."""
+    """Test the bound of the estimates' errors |d_k - grad f(x_k)|_* without noise.
+
+    On the cubes |x|^3/6 the errors must equal the bound.
+    """
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         problem = instance()

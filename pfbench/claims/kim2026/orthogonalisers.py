@@ -46,7 +46,9 @@ def residual_bound(delta: float, degree: int, steps: int) -> float:
 
 
 def deficit_bound(rank: int, degree: int, steps: int) -> float:
-    """Return rank c_q, the bound of 1 - <M, X_q>/|M|_* after q = `steps` Newton-Schulz steps.
+    """Return the bound of 1 - <M, X_q>/|M|_*, where X_q is M after q = `steps` Newton-Schulz steps.
+
+    It is rank c_q.
 
     c_q is the largest s (1 - h_q(s)) on [0, 1]. h_q(s) is the singular value after q Newton-Schulz
     steps from the singular value s. The maximum is taken over a grid of 200 001 points, so it is
@@ -57,7 +59,10 @@ def deficit_bound(rank: int, degree: int, steps: int) -> float:
 
 
 def deficit_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
-    """Return singular values s on a grid, and the loss s (1 - h_q(s)) of <M, X_q> at each."""
+    """Return singular values s on a grid, and the loss s (1 - h_q(s)) of <M, X_q> at each.
+
+    Here h_q(s) is the singular value after q Newton-Schulz steps from s.
+    """
     s = np.concatenate([np.linspace(0.0, 1.0, 100_001), np.geomspace(1e-12, 1.0, 100_000)])
     h = s
     for _ in range(steps):
@@ -91,7 +96,10 @@ def check_convergence(trial: Trial) -> Evidence:
 
 
 def check_deficit(trial: Trial) -> Evidence:
-    """Test that 1 - <M, X_q>/|M|_* <= r c_q, for random singular values and for the worst ones."""
+    """Test the bound of 1 - <M, X_q>/|M|_*, where X_q is M after q Newton-Schulz steps.
+
+    The singular values of M are random, or those for which the loss is largest.
+    """
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -127,7 +135,7 @@ def positive_quintic_critical_points() -> Floats:
 
 
 def smallest_start_reaching(steps: int) -> float:
-    """Return the smallest s > 0 that the quintic maps into the interval I in `steps` steps."""
+    """Return the smallest s > 0 that `steps` quintic steps map into the invariant interval."""
     a, b, c = QUINTIC
     s = LOW
     for _ in range(steps):
@@ -138,7 +146,7 @@ def smallest_start_reaching(steps: int) -> float:
 
 
 def check_invariant_interval(trial: Trial) -> Evidence:
-    """Test that the quintic maps I to itself, and all s >= REACHED[q] into I in q steps.
+    """Test that the quintic maps an interval I to itself, and all s >= REACHED[q] to I in q steps.
 
     Both the polynomial and the linear minimisation under test are checked. The polynomial has two
     positive critical points, so its extremes on an interval are at these points or at the ends.
@@ -298,7 +306,7 @@ class LowerDegree(WrongPolynomial):
     """Faulty linear minimisation by Newton-Schulz with a degree that is one too small."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return X_q, the result of Newton-Schulz steps with the degree kappa - 1."""
+        """Return X after Newton-Schulz steps whose degree is one too small."""
         ball = self._original.norm
         return newton_schulz(X, ball.degree - 1, ball.steps)
 

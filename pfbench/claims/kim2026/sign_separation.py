@@ -25,7 +25,7 @@ STEPS = np.linspace(0.02, 1.5, 38)
 
 
 def make_stretched_quadratic(d: int) -> HorizonProblem:
-    """Return a quadratic with one steep coordinate, in the l-infinity norm: uSCG uses signs.
+    """Return a quadratic with one steep coordinate, in the l-infinity norm: uSCG makes sign steps.
 
     It is (d x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1). The horizon K of the problem is the
     number of steps that uSCG needs.

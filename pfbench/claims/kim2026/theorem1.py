@@ -58,7 +58,7 @@ def compute_printed_bound(
 def compute_corrected_bound(
     K: float, r: float, L: float, sigma: float, delta: float, lo: float, hi: float
 ) -> float:
-    """Return pfbench's bound of Muon's mean |grad f|_*, for any orthogonaliser with lo and hi.
+    """Return pfbench's bound of Muon's mean |grad f|_*, for orthogonalisers of quality lo and hi.
 
     They satisfy <M, O> >= lo |M|_* and |O| <= hi.
     """

@@ -104,7 +104,9 @@ def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, f
 
 
 def _lo_calls_to_relative_gaps(trial: Trial, targets: Any, limit: int, rule: str, seed: int) -> Any:
-    """Return the number of linear minimisations until the gap is at most each target times C.
+    """Return the number of linear minimisations until the gap is at most C times each target.
+
+    C is a bound of the curvature constant.
 
     The problem is a random quadratic on the simplex. A gap that is not reached gives infinity.
     """

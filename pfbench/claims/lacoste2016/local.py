@@ -56,7 +56,9 @@ def check_local_gap_bound(trial: Trial) -> Evidence:
 
 
 def _decide_gap_bound(trial: Trial, problem: Any, inside: Callable[[Any], bool]) -> Decision:
-    """Decide whether f(x_t) is at most the gap at x_t in one run; the minimum of f over M' is 0.
+    """Decide whether f(x_t) is at most the gap at x_t, for each x_t of a run that is `inside`.
+
+    The minimum of f over this set M' is 0.
 
     `inside` returns whether x_t is in M'. Rounding errors up to 1e-13 f(x_0) are allowed.
     """

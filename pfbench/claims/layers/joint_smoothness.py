@@ -106,7 +106,7 @@ def check_joint_smoothness(trial: Trial) -> Evidence:
 
 
 def check_own_steps(trial: Trial) -> Evidence:
-    """Test that steps of all layers, each by its own constant, multiply f by (p - 1)^2.
+    """Test that steps of all p layers, each by its own smoothness constant, scale f by (p - 1)^2.
 
     Layer l makes a step |grad_l f|/L_ll.
     """
@@ -302,7 +302,7 @@ class OwnConstantsAlone(OverriddenOracles):
     """Faulty smoothness that ignores the second derivatives of pairs of different layers."""
 
     def smoothness_in_norm(self, norm: Any) -> tuple[float, str]:
-        """Return the sum of rho_l^2 L_ll over the layers, or its counterpart for the network."""
+        """Return a smoothness that ignores second derivatives of pairs of different layers."""
         problem = self._original.inner
         if isinstance(problem, LayeredQuadratic):
             rho = np.array([ball.radius for ball in norm.balls])

@@ -193,14 +193,14 @@ class WithoutRadii(FaultyBallProblem):
 
 
 class ZetaOfOneLayer(FaultyBallProblem):
-    """Faulty constant zeta: the largest constant rho_l zeta_l of a single layer, for each norm."""
+    """Faulty constant zeta = max |g|_*/|g|_2, which ignores all layers but the largest one."""
 
     class Ball(FaultyBallProblem.Ball):
-        """Faulty ball whose constant zeta is the largest one of a single layer."""
+        """Faulty ball whose constant zeta = max |g|_*/|g|_2 is the largest of a single layer."""
 
         @property
         def zeta(self) -> float:
-            """Largest constant rho_l zeta_l of a single layer l."""
+            """Largest radius times constant zeta of a single layer."""
             return float(max(ball.radius * ball.zeta for ball in self._original.balls))
 
 

@@ -42,7 +42,7 @@ NORM = "spectral[lmo={lmo}]*linf[radius=0.5]"
 
 
 def make_square(lmo: str) -> NormedProblem:
-    """Return <U, x>^2/2 for points x of two layers, from a start with <U, x> = 5.
+    """Return <U, x>^2/2 for a fixed U and points x of two layers, from a start with <U, x> = 5.
 
     The layers of U are a (2, 3) identity and a (3, 1) matrix of ones. The exact minimiser is along
     U, so that every step attains the bound.
@@ -75,7 +75,7 @@ def smoothness(problem: NormedProblem) -> float:
 
 
 def max_increase(L: float, eta: float, lower: float, upper: float, error: float) -> float:
-    """Return the bound of a step's increase of f, apart from the term -eta lo |grad f(x)|_*.
+    """Return the bound of f(x^+) - f(x) + eta lo |grad f(x)|_* for a step of length eta to x^+.
 
     It is eta (lo + hi) |e|_* + L eta^2 hi^2/2. The returned number bounds f(x^+) - f(x) + eta lo
     |grad f(x)|_*. The arguments `lower`, `upper` and `error` are lo, hi and |e|_*.

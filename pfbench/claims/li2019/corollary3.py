@@ -17,7 +17,10 @@ from pfbench.verification.units import VALUE, formula
 
 
 def inner_gap_bound(L: float, squared: float, k: int) -> float:
-    """Return the bound 8 L D_t^2/(k (k+1)) of f(y_k) - f(theta_hat) in inner iteration k.
+    """Return 8 L D_t^2/(k (k+1)), the bound of f(y_k) - min f in inner iteration k.
+
+    D_t bounds the distance of the start of outer iteration t to the minimiser, and D_t^2 is
+    `squared`.
 
     D_t^2 is `squared`.
     """
@@ -34,7 +37,9 @@ _CHAIN = make_instance(quadratics.nesterov_chain, d=60)
 
 
 def check(trial: Trial) -> Evidence:
-    """Test f(y_k) - f(theta_hat) <= 8 L D_t^2/(k(k+1)) in inner iterations, for several N and D_1.
+    """Test the bound of f(y_k) - min f in each inner iteration k, for several schedules.
+
+    The bound is 8 L D_t^2/(k(k+1)), for several N and D_1.
 
     N is the number of inner iterations, and D_t the bound of the distance at the start of the
     outer iteration t.

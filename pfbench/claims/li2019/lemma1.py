@@ -58,7 +58,7 @@ _LOSSES = {
 
 
 def check(trial: Trial) -> Evidence:
-    """Test lemma 1 of li2019 for both losses, in the worst directions that a search finds; c <= 4.
+    """Test that lemma 1 of li2019 holds with c <= 4 in the worst directions that a search finds.
 
     The curvature is lambda_min/4 for the loss (7), and lambda_min/8 for the loss (8). The verdict
     *holds* means that the search found no counterexample. No better verdict is given, because the

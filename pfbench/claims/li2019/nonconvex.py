@@ -58,7 +58,7 @@ _CONDITIONED = make_instance(nonconvex_quadratic, kappa=500.0)
 
 
 def check(trial: Trial) -> Evidence:
-    """Test that the gap halves at each restart, and how fast two kinds of calls grow.
+    """Test that the gap halves at each restart, and how fast LO calls and full gradients grow.
 
     The linear minimisations must grow at most as 1/epsilon. The full gradients until a target must
     grow at most as the square root of L/sigma_hat.
@@ -177,7 +177,7 @@ def _random_l1_ball_point(problem: KnownQuadratic, rng: np.random.Generator) -> 
 
 
 def _strong_convexity_slack(problem: KnownQuadratic, x: Floats) -> float:
-    """Return the slack of strong convexity between x and theta_hat; negative if it is violated.
+    """Return the slack of strong convexity between x and the minimiser; negative if violated.
 
     It is f(theta_hat) - f(x) - <grad f(x), theta_hat - x> - (sigma_hat/2)|x - theta_hat|^2.
     """
@@ -224,7 +224,7 @@ def examine_missing_convexity(
 
 
 def _max_convexity_violation_of_cgs(problem: KnownQuadratic, rng: np.random.Generator) -> float:
-    """Return the largest violation of convexity, from z_k to y_{k-1}, in a run; over delta0.
+    """Return the largest violation of convexity between z_k and y_{k-1}, in units of delta0.
 
     The run makes six restarts of conditional gradient sliding.
     """

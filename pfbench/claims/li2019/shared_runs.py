@@ -41,12 +41,14 @@ def restart_count(delta0: float, epsilon: float) -> int:
 
 
 def compute_halved_gap_bound(delta0: float, t: int) -> float:
-    """Return delta0 2^-t, the bound of f(theta_t) - f(theta_hat) after outer iteration t."""
+    """Return delta0 2^-t, the bound of f(theta_t) - min f after outer iteration t."""
     return delta0 * 2.0**-t
 
 
 def compute_squared_distance_bound(delta0: float, sigma_hat: float, t: int) -> float:
-    """Return 4 delta0 2^-t/sigma_hat, a bound of |theta_{t-1} - theta_hat|^2 before iteration t.
+    """Return 4 delta0 2^-t/sigma_hat, the bound of |theta_{t-1} - minimiser|^2.
+
+    It holds before outer iteration t.
 
     The paper calls the bound D_t^2.
     """
@@ -112,7 +114,7 @@ class SolvedProblem:
         return inner_iteration_count(self.constants.L_f, self.constants.sigma_hat)
 
     def compute_squared_distance_bound(self, t: int) -> float:
-        """Return the bound of |theta_{t-1} - theta_hat|^2 on this problem."""
+        """Return the bound of the squared distance to the minimiser before outer iteration t."""
         return compute_squared_distance_bound(self.constants.delta, self.constants.sigma_hat, t)
 
 

@@ -67,7 +67,7 @@ def check(trial: Trial) -> Evidence:
 def _final_gap_ratio_and_distance_ratios(
     trial: Trial, problem: KnownQuadratic, squared_error: float
 ) -> tuple[float, list[float]]:
-    """Return a run's final gap over sigma_hat eps_stat^2, and squared distances over eps_stat^2.
+    """Return a run's final gap and squared distances to the minimiser, over the statistical error.
 
     The unit of the gap is sigma_hat eps_stat^2, and the run is scheduled to reach it. The squared
     distances |y - theta_hat|^2 are those at all points y with at most this gap. The unit of the
@@ -204,7 +204,10 @@ def examine_squared_norm(
 
 
 def _ratio_of_squared_distance_to_bound(share: float) -> float:
-    """Return the squared distance to the minimiser over 4 eps_stat^2, its factor corrected to 8."""
+    """Return the squared distance to the minimiser over its bound 4 eps_stat^2, as corrected.
+
+    The corrected statistical error eps_stat has the factor 8.
+    """
     error = error_squared_of_biased_minimiser(_WIDE, 1, share)
     return _compute_squared_distance(share, (1.0 - 8.0 / _WIDE) * error) / (4.0 * error)
 

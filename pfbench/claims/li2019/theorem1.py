@@ -173,7 +173,7 @@ def check_lo(trial: Trial) -> Evidence:
 
 
 def _decide_lo_growth(trial: Trial) -> tuple[Decision, int]:
-    """Decide how fast the linear minimisations, beyond one an inner iteration, grow in 1/epsilon.
+    """Decide how fast the linear minimisations beyond one per inner iteration grow in 1/epsilon.
 
     Linear minimisations beyond one in each inner iteration are called additional. Return the
     decision and the number of runs.

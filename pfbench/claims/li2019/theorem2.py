@@ -15,19 +15,27 @@ from pfbench.verification.units import NUMBER, SQUARE, VALUE, formula
 
 
 def batch_size(L: float, L_max: float, sigma_hat: float) -> int:
-    """Return STORC's batch 5200 N_t L_max/sigma_hat for convex components, rounded up."""
+    """Return STORC's batch size 5200 N L_max/sigma_hat for convex components, rounded up.
+
+    N is the number of inner iterations.
+    """
     return math.ceil(
         5200.0 * shared_runs.inner_iteration_count(L, sigma_hat) * L_max / sigma_hat * (1.0 - 1e-12)
     )
 
 
 def component_gradient_count(n: int, N: int, m: int, T: int) -> int:
-    """Return T (n + 2 m N), the component gradients in T outer iterations with batch m."""
+    """Return T (n + 2 m N), the component gradients in T outer iterations with batch m.
+
+    N is the number of inner iterations in each of them.
+    """
     return T * (n + 2 * m * N)
 
 
 def variance_bound(L: float, squared: float, N: int, k: int) -> float:
-    """Return the bound (52) of E|v_k - grad f(z_k)|^2 in inner iteration k: L^2 D_t^2/(N (k+1)^2).
+    """Return li2019's bound (52) of the gradient estimate's variance in inner iteration k.
+
+    It is E|v_k - grad f(z_k)|^2 <= L^2 D_t^2/(N (k+1)^2).
 
     D_t^2 is `squared`, and v_k is the gradient estimate at z_k.
     """
@@ -113,7 +121,7 @@ THM2 = _of_storc(
 
 
 def check_variance(trial: Trial) -> Evidence:
-    """Test the bound of the estimates' variance E|v_k - grad f(z_k)|^2, averaged over k for each t.
+    """Test the bound of the gradient estimates' variance, as a mean over each outer iteration.
 
     The bound is L^2 D_t^2/(N_t (k+1)^2).
     """

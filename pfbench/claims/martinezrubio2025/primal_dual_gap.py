@@ -242,7 +242,7 @@ CLAIMS = (RECURSION, GAP, HEAVY_BALL, GAP_SHORT, GAP_OPTIMISTIC)
 
 
 class StaleGradient(OverriddenOracles):
-    """Steps along the gradient of the step before."""
+    """Faulty linear minimisation that uses the gradient of the previous step."""
 
     def lo(self, g: np.ndarray) -> np.ndarray:
         """Return the minimiser of <h, v>, h the gradient of the last query."""

@@ -24,7 +24,7 @@ from pfbench.verification.schedules import (
 
 
 def frank_wolfe_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of Frank-Wolfe: T with max(2 h0, C)/sqrt(T+1) <= epsilon.
+    """Return the parameters of Frank-Wolfe: T iterations with max(2 h0, C)/sqrt(T+1) <= epsilon.
 
     The source is (6) of Lacoste-Julien 2016, where C = L_f D^2 by default. With backtracking, max(2
     L_f, M_{-1}) replaces L_f, as no estimate exceeds it. With the short step, the parameter L
@@ -80,7 +80,7 @@ def local_lmo_schedule(request: ScheduleRequest) -> Printed:
 
 
 def sfw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of SFW: b = T and gamma = sqrt(2 h0/(T L D^2)), at most 1.
+    """Return the parameters of SFW: batch b = T and step sqrt(2 h0/(T L D^2)), at most 1.
 
     The mean gap is at most (sqrt(2 h0 L D^2) + D sigma)/sqrt T <= epsilon.
     """
@@ -123,7 +123,10 @@ CLAIMED = tuple(
 
 
 def compute_balanced_schedule(request: ScheduleRequest, c: float) -> Printed:
-    """Return T and gamma <= 1 with h0/(T gamma) + (1/2 + c) L D^2 gamma <= epsilon, from `c`."""
+    """Return T and the step gamma with h0/(T gamma) + (1/2 + c) L D^2 gamma <= epsilon.
+
+    The step is at most 1.
+    """
     return constant_step_schedule(request, schedule_smoothness(request), 0.5 + c)
 
 
@@ -154,7 +157,7 @@ def lsvrg_fw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def zerosarah_fw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of ZeroSARAH-FW: batch b = sqrt n and weight lambda = q/2.
+    """Return the parameters of ZeroSARAH-FW: batch b = sqrt n and table weight q/2.
 
     The gradient errors have the constant c^2 = 4/(ab) with a = q - q^2/4, where q = 1 - (1 -
     1/n)^b.
@@ -216,7 +219,7 @@ def momentum_sfw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def page_batch_probability_and_shift(c: Constants) -> tuple[int, float, int]:
-    """Return PAGE-FW's b = sqrt n, probability p = b/(n + b), and s = 5/p of the steps 2/(t+s)."""
+    """Return PAGE-FW's batch b = sqrt n, chance p = b/(n + b), and s = 5/p of its steps 2/(t+s)."""
     b, p = page_sizes(c.n)
     return b, p, math.ceil(5.0 / p - 1e-9)
 
@@ -232,7 +235,7 @@ def page_convex_bound(c: Constants, T: float) -> float:
 
 
 def page_convex_schedule(request: ScheduleRequest) -> Printed:
-    """Return b, p, s and the smallest T of PAGE-FW for which its bound is at most epsilon."""
+    """Return PAGE-FW's batch, chance and step offset, and the smallest T with bound <= epsilon."""
     b, p, s = page_batch_probability_and_shift(request.constants)
     T = smallest_horizon(partial(page_convex_bound, request.constants), request.epsilon)
     return {"iterations": T, "batch": b, "refresh": p, "delay": s}

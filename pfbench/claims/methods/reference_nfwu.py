@@ -42,7 +42,9 @@ def compute_printed_schedule(request: ScheduleRequest, *, estimator: str) -> Pri
 
 
 def accuracies_at_size_switches(c: Constants) -> tuple[float, float]:
-    """Return the two accuracies below which table 1 of shen2019 has other formulas for S and p.
+    """Return the two accuracies below which shen2019's table 1 has other formulas for S and p.
+
+    S is the batch and p the period.
 
     The first is for the estimator GE 4, and the second for GE 5.
     """
@@ -53,7 +55,7 @@ def accuracies_at_size_switches(c: Constants) -> tuple[float, float]:
 def compute_normalised_step_schedule(
     request: ScheduleRequest, **batch_parameters: float
 ) -> Printed:
-    """Return T = L h0/epsilon^2, the step epsilon/(L D) and the given batch parameters.
+    """Return the iterations L h0/epsilon^2, the step epsilon/(L D) and the batch parameters.
 
     T and the step are those of theorem 3.1 of shen2019.
     """
@@ -62,7 +64,7 @@ def compute_normalised_step_schedule(
 
 
 def page_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of NFWU with PAGE: q = min(1, sqrt(8/n)) and batch S = 4(1-q)/q."""
+    """Return the parameters of NFWU with PAGE: chance q = min(1, sqrt(8/n)), batch 4(1-q)/q."""
     q = min(1.0, (8.0 / request.constants.n) ** 0.5)
     return compute_normalised_step_schedule(request, refresh=q, batch=4.0 / q - 4.0)
 
@@ -79,7 +81,7 @@ def lsvrg_schedule(request: ScheduleRequest) -> Printed:
 
 
 def storm_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of NFWU with STORM: alpha, batch S and first batch b0.
+    """Return the parameters of NFWU with STORM: weight alpha, batch S and first batch b0.
 
     They are alpha = min(1, epsilon/sigma), S = 8 sigma/epsilon and b0 = 4 sigma^2/epsilon^2.
     """

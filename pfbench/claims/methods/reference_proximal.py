@@ -17,13 +17,13 @@ from pfbench.verification.schedules import WANTED, Printed, PublishedSchedule, S
 
 
 def gradient_descent_schedule(request: ScheduleRequest) -> Printed:
-    """Return the step 1/L_f of gradient descent, and T with sqrt(2 L_f h0/(T+1)) <= epsilon."""
+    """Return the step 1/L_f of gradient descent, and T with sqrt(2 L_f h0/(T+1)) = epsilon."""
     epsilon, c = request.epsilon, request.constants
     return {"iterations": 2.0 * c.L_f * c.delta / epsilon**2 - 1.0, "step": 1.0 / c.L_f}
 
 
 def rspg_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of RSPG: step 1/(2L), with 8 L h0/T = 6 sigma^2/b = epsilon/2."""
+    """Return the parameters of RSPG: step 1/(2L), and T and b whose error terms are epsilon/2."""
     epsilon, c = request.epsilon, request.constants
     L = max(c.L_f, c.L_ms)
     return {
@@ -34,7 +34,7 @@ def rspg_schedule(request: ScheduleRequest) -> Printed:
 
 
 def svrg_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of ProxSVRG: b = n^(2/3), m = n^(1/3) and eta = 1/(3L).
+    """Return the parameters of ProxSVRG: batch n^(2/3), period n^(1/3) and step 1/(3L).
 
     The number of iterations T is such that 18 L h0/T <= epsilon.
     """
@@ -49,7 +49,7 @@ def svrg_schedule(request: ScheduleRequest) -> Printed:
 
 
 def svrg_plus_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of ProxSVRG+: eta = 1/(6L), m = sqrt b and 36 L h0/T <= epsilon.
+    """Return the parameters of ProxSVRG+: step 1/(6L), batch b, period sqrt b, and T for epsilon.
 
     The batch is b = min(n, 1/epsilon)^(2/3), the best choice of the source. The online form has
     snapshots of size B = min(n, 6 sigma^2/epsilon).
@@ -69,7 +69,7 @@ def svrg_plus_schedule(request: ScheduleRequest) -> Printed:
 
 
 def prox_saga_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of ProxSAGA: b = n^(2/3), eta = 1/(5L), 50 L h0/(3T) <= epsilon."""
+    """Return the parameters of ProxSAGA: batch n^(2/3), step 1/(5L), and T for epsilon."""
     epsilon, c = request.epsilon, request.constants
     return {
         "iterations": 50.0 * c.L_max * c.delta / (3.0 * epsilon),
@@ -79,7 +79,7 @@ def prox_saga_schedule(request: ScheduleRequest) -> Printed:
 
 
 def saga_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of SAGA: b = 1 and eta = 1/(3 L n^(2/3)).
+    """Return the parameters of SAGA: batch 1 and step 1/(3 L n^(2/3)).
 
     T is such that 3 L n^(2/3) h0/(T (1 - 1/(12 n^(2/3)))) <= epsilon. The source's bound lacks the
     factor in brackets, which is needed if all f_i are equal.
@@ -96,7 +96,7 @@ ONLINE = tuple(
 
 
 def sarah_schedule(request: ScheduleRequest) -> Printed:
-    """Return SARAH's parameters for one loop: b = sqrt n, and the smallest p with bound <= epsilon.
+    """Return SARAH's parameters for one loop: batch sqrt n, and the least length p for epsilon.
 
     The length p must satisfy 2 h0/(eta p) <= epsilon, which decreases as 1/sqrt p for large p.
     """
@@ -120,7 +120,7 @@ def sarah_bound(c: Constants, p: float) -> float:
 
 
 def spider_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of SPIDER: step epsilon/L, lam = 1/(2L) and q = S = sqrt n.
+    """Return the parameters of SPIDER: step length epsilon/L, lam = 1/(2L), batch, period sqrt n.
 
     The number of iterations is floor(4 L Delta/epsilon^2) + 1.
     """
@@ -136,7 +136,7 @@ def spider_schedule(request: ScheduleRequest) -> Printed:
 
 
 def spiderboost_momentum_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of SpiderBoost with momentum: beta = 1/(8L) and q = S = sqrt n.
+    """Return the parameters of SpiderBoost with momentum: step 1/(8L), period and batch sqrt n.
 
     T = 20 L Delta/epsilon^2 is that of Prox-SpiderBoost, as theorem 3 of wang2019 states no
     constant.
@@ -148,7 +148,7 @@ def spiderboost_momentum_schedule(request: ScheduleRequest) -> Printed:
 
 
 def compute_sharp_schedule(request: ScheduleRequest, c2: float) -> Printed:
-    """Return the step eta with (eta L)^2 `c2` + eta L = 1, and T = 2 h0/(eta epsilon^2).
+    """Return the step eta with (eta L)^2 `c2` + eta L = 1, and T = 2 h0/(eta epsilon^2) iterations.
 
     The argument `c2` is c^2, the constant of the summed squared gradient errors.
     """
@@ -167,7 +167,7 @@ def page_schedule(request: ScheduleRequest) -> Printed:
 
 
 def prox_page_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of ProxPAGE: eta = 1/(4L), and b and p of PAGE.
+    """Return the parameters of ProxPAGE: step 1/(4L), and the batch and probability of PAGE.
 
     The number of iterations T is such that 16 L h0/T <= epsilon^2.
     """
@@ -198,13 +198,16 @@ def zerosarah_schedule(request: ScheduleRequest) -> Printed:
 
 
 def rsag_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of deterministic RSAG: b = n, beta = 1/(2L), 6 L h0/N <= epsilon."""
+    """Return the parameters of deterministic RSAG: batch n, step 1/(2L), and N for epsilon.
+
+    N satisfies 6 L h0/N = epsilon.
+    """
     epsilon, c, L = request.epsilon, request.constants, schedule_smoothness(request)
     return {"iterations": 6.0 * L * c.delta / epsilon, "step": 0.5 / L, "batch": c.n}
 
 
 def prox_rsag_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of ProxRSAG: b = n, beta = 1/(2L), and the smallest N for epsilon.
+    """Return the parameters of ProxRSAG: batch n, step 1/(2L), and the smallest N for epsilon.
 
     For this N, `compute_bounded_set_bound` is at most epsilon.
     """
@@ -226,7 +229,7 @@ def compute_bounded_set_bound(c: Constants, N: float) -> float:
 
 
 def natasha15_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of Natasha1.5: B = min(n, V/epsilon^2), p, alpha and T.
+    """Return the parameters of Natasha1.5: batch min(n, V/epsilon^2), p sub-epochs, step and T.
 
     p = (sigma^2 B/L^2)^(1/3), alpha = sigma/(p^2 L^2), and T = L^(2/3) sigma^(1/3) h0
     B^(2/3)/epsilon^2. The source states only orders; the constants here are 1. V is the variance,

@@ -31,7 +31,7 @@ def constant_step_schedule(request: ScheduleRequest, L: float, error_constant: f
 
 
 def spiderboost_schedule(request: ScheduleRequest, *, constant: float) -> Printed:
-    """Return the parameters of (Prox-)SpiderBoost: q = S = sqrt n, eta = 1/(2L), and T.
+    """Return the parameters of (Prox-)SpiderBoost: sqrt n as period and batch, step 1/(2L), and T.
 
     T is such that E|G|^2 <= constant L Delta/T = epsilon^2.
     """

@@ -30,7 +30,7 @@ def ncgs_schedule(request: ScheduleRequest) -> Printed:
 
 
 def option2_bound(c: Constants, N: float) -> float:
-    """Return theorem 1 of qu2018's bound on |G|^2 after N iterations of NCGS with option 2.
+    """Return qu2018 theorem 1's bound of the squared gradient mapping after N steps, option 2.
 
     It is 192 L^2 D^2/(N^2 (N+1)) + (144 ell L M^2 + 96 L)/N.
     """
@@ -49,7 +49,7 @@ def stochastic_schedule(request: ScheduleRequest) -> Printed:
 
 
 def mapping_sq_bound_stochastic(c: Constants, N: float) -> float:
-    """Return theorem 2 of qu2018's bound on |G|^2 after N iterations of stochastic NCGS.
+    """Return qu2018 theorem 2's bound of the squared gradient mapping after N iterations.
 
     Its four terms stem from the set's size, the lower curvature, the inner loop and the noise.
     """
@@ -62,7 +62,9 @@ def mapping_sq_bound_stochastic(c: Constants, N: float) -> float:
 
 
 def ncgs_vr_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of variance-reduced NCGS: m = n^(1/3), b = n^(2/3) and eta = 1/T.
+    """Return the parameters of NCGS-VR: period n^(1/3), batch n^(2/3), and T for epsilon.
+
+    The tolerance is eta = 1/T.
 
     T is 18 L (Delta+1)/epsilon, rounded up to a multiple of m.
     """
@@ -121,7 +123,9 @@ BY_SMOOTHNESS: dict[str, Any] = {"sampling": "importance"}
 
 
 def cgs_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of CGS: N = 8 sqrt(L/sigma_hat), log2(delta0/epsilon) restarts.
+    """Return the parameters of CGS: 8 sqrt(L/sigma_hat) inner iterations, and the restarts.
+
+    The number of restarts is log2(delta0/epsilon).
 
     There is at least one restart.
     """
@@ -136,7 +140,7 @@ def cgs_schedule(request: ScheduleRequest) -> Printed:
 
 
 def storc_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of STORC from theorem 2, or the practical ones with m = n^(2/3).
+    """Return the parameters of STORC from li2019 theorem 2, or practical ones with batch n^(2/3).
 
     The theorem's batch size m is 5200 N L_max/sigma_hat for convex f_i. Otherwise it is 8000 N
     L~/sigma_hat, where L~ = (L_max + ell)(1 + ell/sigma_hat). Both are far above n.

@@ -53,7 +53,7 @@ def noise_factor(beta1: float, beta2: float) -> float:
 
 
 def compute_step(K: float, L: float, delta: float, beta1: float, beta2: float) -> float:
-    """Return the step size eta for which pfbench's bound without noise is smallest; lo = hi = 1."""
+    """Return the step size eta that minimises pfbench's bound without noise, for lo = hi = 1."""
     return math.sqrt(2.0 * delta / (K * L * (1.0 + 4.0 * beta1 * beta2 / (1.0 - beta1))))
 
 

@@ -23,7 +23,7 @@ _LONG = 2_000
 
 
 def examine_power_recursion(effort: str, seed: int) -> ExaminationEvidence:
-    """Examine the bound D.9 on u_k = (1-beta) u_(k-1) + eta, which fails at k = 2.
+    """Examine pethick2025's bound D.9 of u_k = (1-beta) u_(k-1) + eta, which fails at k = 2.
 
     Here beta = 0.5, eta = 0.01 and u_1 = 1.
     """
@@ -37,7 +37,7 @@ def examine_power_recursion(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def max_recursion_ratio(first: float) -> float:
-    """Return the largest u_k sqrt(k), where u_k = (1 - 1/(2 sqrt(k))) u_(k-1) + 1/k from `first`.
+    """Return the largest u_k sqrt(k), where u_k = (1 - 1/(2 sqrt(k))) u_(k-1) + 1/k, u_1 = `first`.
 
     u_1 is `first`.
     """
@@ -49,7 +49,7 @@ def max_recursion_ratio(first: float) -> float:
 
 
 def examine_maximum_recursion(effort: str, seed: int) -> ExaminationEvidence:
-    """Examine the bound D.10 of a recursion from u_1 = 4 c, at which it fails.
+    """Examine pethick2025's bound D.10 of a recursion, which fails for some of its first terms.
 
     It holds for u_1 <= 3.523 c and u_1 >= 8.243 c.
     """
@@ -64,7 +64,7 @@ def examine_maximum_recursion(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def examine_halved_limit(effort: str, seed: int) -> ExaminationEvidence:
-    """Examine the limit of D.2's recursion that the proof of D.3 states: half of the true limit.
+    """Examine pethick2025's limit of the recursion in lemma D.2, which is half of the true limit.
 
     The true limit is twice the stated one.
     """
@@ -80,7 +80,7 @@ def examine_halved_limit(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def examine_young_weights(effort: str, seed: int) -> ExaminationEvidence:
-    """Examine step (e) in the proof of lemma D.2: (1 + 2/alpha)(1 - alpha) <= 1 - alpha/2.
+    """Examine step (e) in pethick2025's proof of D.2: (1 + 2/alpha)(1 - alpha) <= 1 - alpha/2.
 
     The corrected step has alpha/2 in place of 2/alpha. Each ratio is the left side over the right
     side, the largest over alpha.
@@ -100,7 +100,7 @@ def examine_young_weights(effort: str, seed: int) -> ExaminationEvidence:
 
 
 def examine_longest_step(effort: str, seed: int) -> ExaminationEvidence:
-    """Examine D.8, by which a step of Almond is at most alpha rho gamma/(1-alpha) long.
+    """Examine D.8 of pethick2025: a step of Almond is at most alpha rho gamma/(1-alpha) long.
 
     The steps are those of runs on x^2/2 from far away.
     """

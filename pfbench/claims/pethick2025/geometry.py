@@ -281,23 +281,26 @@ CLAIMS = (GEOM, DUAL_GAP)
 
 
 class ZetaOne(FaultyBallProblem):
-    """Faulty constant zeta = 1, which is right for the Euclidean ball only."""
+    """Faulty constant zeta = max |g|_*/|g|_2: it is 1, as for the Euclidean ball only."""
 
     class Ball(FaultyBallProblem.Ball):
-        """Faulty ball that states zeta = 1."""
+        """Faulty ball that states 1 for the constant zeta, the maximum of |g|_*/|g|_2."""
 
         zeta = 1.0
 
 
 class DiameterForRadius(FaultyBallProblem):
-    """Faulty constant zeta, computed from the Euclidean diameter D_2, not the radius rho_2."""
+    """Faulty constant zeta = max |g|_*/|g|_2, computed from the diameter, not the radius.
+
+    It is D_2/rho, where rho_2/rho is right.
+    """
 
     class Ball(FaultyBallProblem.Ball):
-        """Faulty ball that states twice the true zeta."""
+        """Faulty ball that states twice the true constant zeta, the maximum of |g|_*/|g|_2."""
 
         @property
         def zeta(self) -> float:
-            """Twice the true zeta: D_2/rho, where rho_2/rho is right."""
+            """Twice the true constant zeta: diameter D_2 over rho, not radius rho_2 over rho."""
             return 2.0 * float(self._original.zeta)
 
 

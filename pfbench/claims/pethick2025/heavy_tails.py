@@ -43,7 +43,7 @@ class IndependentNoise(NoisyGradient):
     atoms = None
 
     def draw(self, rng: np.random.Generator, size: int) -> Floats:
-        """Return independent draws of xi, shape (size, d)."""
+        """Return independent draws of the noise vector, shape (size, d)."""
         d = self.function.shape[0]
         return self.noise.draw(rng, size * d).reshape(size, d)
 
@@ -72,12 +72,12 @@ def make_copies(K: int, p: float, q: float) -> HorizonProblem:
 
 
 def compute_weight(K: float, L: float, delta: float, sigma: float, p: float) -> float:
-    """Return alpha = min(1, 3 (L Delta/(sigma_p^2 K))^(p/(3p-2)))."""
+    """Return the weight alpha = min(1, 3 (L delta/(sigma^2 K))^(p/(3p-2))) of new gradients."""
     return float(min(1.0, 3.0 * (L * delta / (sigma**2 * K)) ** (p / (3.0 * p - 2.0))))
 
 
 def compute_step(K: float, L: float, delta: float, sigma: float, p: float) -> float:
-    """Return rho gamma = 1.2 (sigma_p/L) (L Delta/(sigma_p^2 K))^((2p-1)/(3p-2))."""
+    """Return the step length 1.2 (sigma/L) (L delta/(sigma^2 K))^((2p-1)/(3p-2))."""
     share = (L * delta / (sigma**2 * K)) ** ((2.0 * p - 1.0) / (3.0 * p - 2.0))
     return float(1.2 * sigma / L * share)
 
@@ -85,7 +85,10 @@ def compute_step(K: float, L: float, delta: float, sigma: float, p: float) -> fl
 def compute_bound(
     K: float, L: float, delta: float, sigma: float, p: float, step: float, alpha: float, muon: bool
 ) -> float:
-    """Return the bound of the mean of |grad f(x_k)|_* for zeta = rho = 1, sigma_p = `sigma`."""
+    """Return the bound of the mean |grad f(x_k)|_* for noise of p-th moment `sigma`^p.
+
+    It is for K steps of uSCG or Muon with zeta = rho = 1.
+    """
     left, power = (1.0 - alpha) ** np.arange(K + 1), (1.0 - alpha) ** p
     if muon:
         bias = (1.0 - alpha) / alpha - np.arange(1, K + 1) * left[1:] / (1.0 - left[1:])
@@ -98,13 +101,13 @@ def compute_bound(
 
 
 def mean_sizes(trial: Trial, problem: HorizonProblem, method: Any, seed: int) -> Floats:
-    """Return the mean of |grad f(x_k)| of each copy over a run, shape (COPIES,)."""
+    """Return the mean |grad f(x_k)| over a run for each copy of the problem, shape (COPIES,)."""
     run = trial.follow_with_previous_point(problem, method, seed)
     return np.asarray(np.mean([np.abs(x) for x, _ in run], axis=0))
 
 
 def check_bound(trial: Trial) -> Evidence:
-    """Test the mean of |grad f(x_k)| over the copies of a run, or of several runs."""
+    """Test the bound of the mean |grad f(x_k)| over runs on independent copies of a problem."""
     parts = {}
     for instance in trial.claim.instances:
         problem, name = instance(), f"{instance.name} {instance.stream_key}"

@@ -142,7 +142,7 @@ class RotatedQuadratic(FiniteSum):
 
     @property
     def set(self) -> WholeMatrices:
-        """Feasible set: all matrices of shape (d, d)."""
+        """Quadratic of the diagonal of Q'WP, for a matrix W and fixed orthogonal Q and P."""
         return WholeMatrices((len(self.weights),) * 2)
 
     @property
@@ -155,16 +155,16 @@ class RotatedQuadratic(FiniteSum):
         return np.asarray(self._Q.T @ W @ self._P)
 
     def start(self) -> Floats:
-        """Return the start Q diag(t) P', shape (d, d)."""
+        """Return the start Q diag(start_point) P', shape (d, d)."""
         return np.asarray(self._Q @ np.diag(self.start_point) @ self._P.T)
 
     def value(self, x: Floats) -> float:
-        """Return the value of f at the matrix x: the sum of h_j t_j^2/2."""
+        """Return f at the matrix x: the sum of h_j t_j^2/2, where t is the diagonal of Q'xP."""
         t = np.diag(self.rotate_back(x))
         return 0.5 * float(np.asarray(self.weights) @ (t * t))
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient Q diag(h_j t_j) P', shape (d, d)."""
+        """Return the gradient Q diag(h_j t_j) P' at x, where t is the diagonal of Q'xP."""
         slopes = np.asarray(self.weights) * np.diag(self.rotate_back(x))
         return np.asarray(self._Q @ np.diag(slopes) @ self._P.T)
 

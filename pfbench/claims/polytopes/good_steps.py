@@ -40,7 +40,9 @@ _FLOOR = 1e-11
 def contraction_factor(
     L_f: float, sigma_hat: float, rho: float, D: float, *, smoothness_multiple: float
 ) -> float:
-    """Return the factor of f - min f in a good step, at most: 1 - min(1/2, mu delta^2/(c L M^2)).
+    """Return the largest factor by which a good step multiplies f - min f.
+
+    It is 1 - min(1/2, mu delta^2/(c L M^2)).
 
     The factor c is `smoothness_multiple`, the width delta is `rho`, the modulus of strong
     convexity mu is `sigma_hat`, and the diameter M is `D`.
@@ -49,10 +51,10 @@ def contraction_factor(
 
 
 def suboptimality_bound(spread: float, sigma_hat: float, rho: float) -> float:
-    """Return <g, a - w>^2/(2 mu delta^2), an upper bound of f(x) - min f; <g, a - w> is `spread`.
+    """Return spread^2/(2 sigma_hat rho^2), an upper bound of f(x) - min f in terms of the gradient.
 
-    <g, a - w> is `spread`, the modulus of strong convexity mu is `sigma_hat`, and the pyramidal
-    width delta is `rho`.
+    It is <g, a - w>^2/(2 mu delta^2), where <g, a - w> is `spread`, the modulus of strong
+    convexity mu is `sigma_hat`, and the pyramidal width delta is `rho`.
     """
     return spread**2 / (2.0 * sigma_hat * rho**2)
 

@@ -63,13 +63,13 @@ Measured = Callable[[CondgCall, int], float]
 
 
 def relative_inner_gap(call: CondgCall, lo_calls: int) -> float:
-    """Return the Frank-Wolfe gap at the point that condg returned, divided by its tolerance eta."""
+    """Return the Frank-Wolfe gap at condg's result, divided by condg's tolerance eta."""
     g = call.l + (call.answer - call.u) / call.lam
     return (float(g @ call.answer) - call.problem.minimum(g)[0]) / call.eta
 
 
 def relative_prox_distance(call: CondgCall, lo_calls: int) -> float:
-    """Return the squared distance of condg's result to the exact prox, divided by lambda eta."""
+    """Return the squared distance of condg's result to the exact prox, over its bound."""
     exact = call.problem.prox(call.u, call.l, call.lam)
     return float(np.sum((call.answer - exact) ** 2)) / (call.lam * call.eta)
 

@@ -48,7 +48,9 @@ def minimiser_distance_and_norm(problem: IndefiniteQuadratic) -> tuple[float, fl
 
 
 def momentum_reach(N: int) -> float:
-    """Return the distance of N iterations of NCGS, option II, on f = -g x, in units of beta g.
+    """Return the distance that NCGS with option II covers in N iterations on f = -g x.
+
+    The distance is in units of beta g.
 
     On an interval of this length, every gradient mapping equals the gradient -g. In iteration k,
     theta moves by lambda_k g = (k/2) beta g, and theta_ag is beta g beyond theta_md. The distance
@@ -79,7 +81,9 @@ GOOD = 48
 
 @dataclass(frozen=True)
 class RunCost:
-    """Numbers of component gradients and linear minimisations of a run, and its |G|^2/epsilon.
+    """Cost of a run in component gradients and LO calls, and its |G|^2/epsilon.
+
+    G is the gradient mapping.
 
     `sfo_to_target` are the component gradients until |G|^2 <= epsilon. `sfo` and `lo` are the
     component gradients and linear minimisations of the whole run. `min_ratio` and `mean` are the
@@ -105,7 +109,7 @@ def run_and_measure_cost(
     weighted: bool = False,
     max_iterations_to_target: float = math.inf,
 ) -> RunCost:
-    """Return the cost of a run, in oracle calls, up to its end or until |G|^2 <= epsilon.
+    """Return the cost of a run, up to its end or until the gradient mapping has |G|^2 <= epsilon.
 
     The run stops early only if `max_iterations_to_target` is finite: at the target, or after that
     number of iterations. |G|^2 is computed at the points of the gradients. With `weighted`, the
@@ -185,7 +189,7 @@ def check_means_and_exact_counts(
 
 @dataclass(frozen=True)
 class ScheduleSweep:
-    """Runs of a method's schedule for several accuracies, over two decades, on a problem a seed.
+    """Runs of a method's schedule for accuracies over two decades, on a new problem for each seed.
 
     Attributes
     ----------
@@ -213,7 +217,7 @@ class ScheduleSweep:
         return np.geomspace(1.0, 100.0, self.trial.choose_by_effort(4, 8))
 
     def runs_by_seed(self, factor: float = 1.0) -> SeedRows[int, list[RunCost]]:
-        """Return the costs of the runs of each seed; step sizes are for `factor` times L."""
+        """Return the costs of the runs of each seed, with step sizes for `factor` times L."""
         trial, multiples = self.trial, self.accuracy_divisors
         seeds = trial.seeds(MOST_SEEDS, "problems")
         draws = np.reshape(trial.seeds(MOST_SEEDS * multiples.size, "runs"), (MOST_SEEDS, -1))

@@ -39,17 +39,23 @@ from pfbench.verification.units import LENGTH, SQUARE, formula
 
 
 def option1_min_bound(L: float, delta: float, N: int) -> float:
-    """Return (12 L Delta + 16 L)/N, the bound of min_k |G|^2 in N iterations of NCGS, option I."""
+    """Return (12 L delta + 16 L)/N, the bound of NCGS's least |G|^2 with option I.
+
+    G is the gradient mapping, and N the number of iterations.
+    """
     return (12.0 * L * delta + 16.0 * L) / N
 
 
 def option1_mean_bound(L: float, delta: float, N: int) -> float:
-    """Return (16 L Delta + 28 L)/(3N), the bound of the mean |G|^2 in N iterations of option I."""
+    """Return (16 L delta + 28 L)/(3N), the bound of NCGS's mean |G|^2 with option I.
+
+    G is the gradient mapping, and N the number of iterations.
+    """
     return (16.0 * L * delta + 28.0 * L) / (3.0 * N)
 
 
 def option2_min_bound(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
-    """Return the bound of min_k |G|^2 for option II of NCGS after N iterations, eta = chi = 1/N.
+    """Return the bound of the least squared gradient mapping in N iterations of NCGS, option II.
 
     |theta_0 - theta*| is `first`, and |theta*| is `norm`; upper bounds are allowed for both. The
     theorem prints the mapping at theta_{k-1} with the gradient at theta_md_k. Here the mapping is
@@ -63,7 +69,7 @@ def option2_min_bound(L: float, ell: float, first: float, norm: float, M: float,
 
 
 def option2_mean_bound(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
-    """Return the bound of the weighted mean of |G|^2 over N iterations of NCGS with option II.
+    """Return the bound of the weighted mean squared gradient mapping of NCGS with option II.
 
     The tolerances are eta = chi = 1/N. The weights are proportional to k (k+1).
     """
@@ -135,7 +141,9 @@ def _make_random_problems(trial: Trial) -> dict[str, Any]:
 
 
 def check_option1(trial: Trial) -> Evidence:
-    """Test option I of NCGS: bounds of the least and the mean |G|^2, and the points theta_md.
+    """Test the bounds of the least and the mean squared gradient mapping of NCGS, option I.
+
+    The points theta_md are tested, too.
 
     In option I, theta_md is the previous iterate.
     """
@@ -174,7 +182,7 @@ def _decide_all_zero(differences: list[float]) -> Decision:
 
 
 def check_option2(trial: Trial) -> Evidence:
-    """Test option II of NCGS: the bounds of the least and of the weighted mean |G|^2."""
+    """Test the bounds of the least and the mean squared gradient mapping of NCGS, option II."""
     lengths = trial.choose_by_effort((4, 50), (3, 4, 5, 20, 100))
     decisions, mean = {}, {}
     for N in lengths:
@@ -250,7 +258,9 @@ def check_rate(trial: Trial) -> Evidence:
 
 
 def _run_to_target(trial: Trial, T: int) -> RunCost:
-    """Return the cost of NCGS with option I until |G|^2 <= eps on a chain of T links.
+    """Return the cost of NCGS with option I until the gradient mapping is small on a chain.
+
+    The run ends where |G|^2 <= eps, on a chain of T links.
 
     eps is (mu/l)^2. About 80 iterations are needed for each link. A run with more than 1000 + 120 T
     iterations counts as censored.

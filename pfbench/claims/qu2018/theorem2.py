@@ -29,7 +29,9 @@ from pfbench.verification.units import LENGTH, SQUARE, formula
 def stochastic_mapping_bound(
     L: float, ell: float, first: float, norm: float, M: float, sigma2: float, N: int
 ) -> float:
-    """Return the bound of the weighted mean of E|g|^2, g the gradient mapping of batch gradients.
+    """Return the bound of the mean squared gradient mapping for batch gradients, stochastic NCGS.
+
+    The mean is weighted.
 
     The statement is theorem 2 of qu2018, with constants that pfbench derived.
     """
@@ -64,7 +66,7 @@ SMALL_NOISE = make_instance(make_noisy_ball_quadratic, d=3, n=6, radius=4.0, noi
 
 
 def check_weighted_mean(trial: Trial) -> Evidence:
-    """Test the bound of the weighted mean of E|g|^2, and the number of component gradients.
+    """Test the bound of stochastic NCGS's mean squared gradient mapping, and its exact counts.
 
     The stochastic gradient mapping is g(theta_md_k, G_k, beta), where G_k is the gradient estimate.
     """
@@ -105,7 +107,7 @@ def _make_weighted_sample(trial: Trial, problem: IndefiniteQuadratic, N: int) ->
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test how component gradients and LO calls grow in 1/eps, and that the mean |G|^2 is <= eps.
+    """Test how calls grow in 1/eps, and that the mean squared gradient mapping is at most eps.
 
     The mean is over the draw of the output. LO calls are linear minimisations. The calls are
     component gradients and linear minimisations, with the schedule for eps.

@@ -37,7 +37,10 @@ from pfbench.verification.units import SQUARE, formula
 
 
 def uniform_output_bound(L: float, delta: float, T: int) -> float:
-    """Return 18 L (Delta+1)/T, the bound of E|G|^2 at a uniformly drawn output (theorem 3)."""
+    """Return qu2018 theorem 3's bound of the expected squared gradient mapping.
+
+    It is 18 L (Delta+1)/T, for an output drawn uniformly.
+    """
     return 18.0 * L * (delta + 1.0) / T
 
 
@@ -103,7 +106,7 @@ GROWING = make_instance(indefinite.random_on_l1_ball, d=5, n=64, rise=0.3)  # n 
 
 
 def check_mean_mapping(trial: Trial) -> Evidence:
-    """Test the bound of the expected mean of |G|^2 over T points, and the component gradients."""
+    """Test the bound of the mean squared gradient mapping over T points, and exact counts."""
     long = trial.choose_by_effort(600, 4000)
     samples = {
         "non-convex on the l1 ball, T=60": _make_mean_sample(trial, NONCONVEX(trial.rng("l1")), 60),
@@ -131,7 +134,7 @@ def _make_mean_sample(trial: Trial, problem: indefinite.IndefiniteQuadratic, T: 
 
 
 def check_rate(trial: Trial) -> Evidence:
-    """Test how calls grow in 1/eps and in n, and that the mean |G|^2 of outputs is at most eps.
+    """Test how calls grow in 1/eps and n, and that the mean squared gradient mapping is <= eps.
 
     Component gradients are counted to the target, and linear minimisations in the whole run. The
     growth of the component gradients as n^(2/3) is determined by the schedule: an iteration costs
@@ -176,7 +179,9 @@ def check_rate(trial: Trial) -> Evidence:
 
 
 def _run_along_slope(trial: Trial, problem: indefinite.IndefiniteQuadratic, seed: int) -> RunCost:
-    """Return the cost of a scheduled run until |G|^2 <= 0.9 times its value on the slope.
+    """Return the cost of a scheduled run along a linear function, until it reaches the end.
+
+    The run ends where |G|^2 <= 0.9 times its value on the slope.
 
     Only the end of the slope has so small a |G|^2.
     """
@@ -190,7 +195,9 @@ def _run_along_slope(trial: Trial, problem: indefinite.IndefiniteQuadratic, seed
 
 
 def _decide_output_quality(trial: Trial, sizes: Sequence[int]) -> tuple[Decision, int]:
-    """Decide whether the mean |G|^2 of outputs is at most epsilon over all n; return the runs, too.
+    """Return the decision whether outputs have a mean |G|^2 <= epsilon, and the number of runs.
+
+    G is the gradient mapping.
 
     An output is good if the mean of |G|^2 over it is at most epsilon.
     """

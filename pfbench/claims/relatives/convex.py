@@ -53,7 +53,9 @@ def momentum_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
 
 
 def page_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
-    """Return (2-p)/(pb) (L D gamma_t)^2, page-fw-convex's bound of the squared error E|e_t|^2.
+    """Return page-fw-convex's bound of the mean squared error of its gradient estimate.
+
+    It is E|e_t|^2 <= (2-p)/(pb) (L D gamma_t)^2.
 
     The step is gamma_t = 2/(t+s).
     """

@@ -35,7 +35,7 @@ from pfbench.verification.units import GRADIENT, NUMBER, SQUARE, VALUE, formula
 
 
 def storm_parameters(c: Constants, *, T: int) -> dict[str, Any]:
-    """Return the parameters of storm-fw for T iterations: the best gamma for large T, alpha, b0.
+    """Return storm-fw's parameters for T iterations, with the step gamma that is best for large T.
 
     Here alpha = L gamma D/sigma and b0 = 1/alpha.
     """
@@ -185,7 +185,7 @@ def prox_page_parameters(c: Constants, *, T: int) -> dict[str, Any]:
 
 
 def prox_page_mapping_bound(c: Constants, parameters: Any) -> float:
-    """Return 4 h0/(eta T), prox-page's bound of the mean squared gradient mapping |G_eta|^2."""
+    """Return 4 h0/(eta T), prox-page's bound of the mean squared gradient mapping."""
     return float(4.0 * c.delta / (parameters.step * parameters.iterations))
 
 

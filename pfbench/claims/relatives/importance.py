@@ -123,7 +123,9 @@ def sliding_parameters(c: Constants, *, steps: int) -> dict[str, Any]:
 
 
 def sharper_mapping_bound(c: Constants, parameters: Any) -> float:
-    """Return pfbench's bound of ncgs-spider's mean |G|^2, sharper than the source's.
+    """Return pfbench's bound of ncgs-spider's mean squared gradient mapping.
+
+    It is sharper than the source's.
 
     Here s = sqrt(T/b) < 1/2. The bound is (1+s)^2/(1/2 - s) L (h0/N + eta) + 2 (1 + 1/s) L eta.
     """
@@ -133,7 +135,7 @@ def sharper_mapping_bound(c: Constants, parameters: Any) -> float:
 
 
 def gradient_mapping_sq(problem: Any, x: Any) -> float:
-    """Return the squared gradient mapping |G|^2 at x, where L is the mean of the L_i.
+    """Return the squared gradient mapping at x for the step size 1/L, L the mean of the L_i.
 
     G = L (x - P(x - grad f(x)/L)).
     """
@@ -180,7 +182,7 @@ def frank_wolfe_parameters(c: Constants, *, T: int) -> dict[str, Any]:
 
 
 def mean_gap_bound(c: Constants, parameters: Any, *, error_factor: float | None = None) -> float:
-    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, the bound of spider-fw's mean gap.
+    """Return h0/(T gamma) + (1/2 + error_factor) L D^2 gamma, the bound of spider-fw's mean gap.
 
     The constant c is `error_factor`, by default sqrt((q-1)/b).
     """

@@ -23,7 +23,7 @@ _SEEN = 1e-12
 
 
 def orthogonal_sum(n: int, smoothness: float = 1.0, rise: float = 1.0) -> IndefiniteQuadratic:
-    """Return a sum of n components with orthogonal slopes in R^n, for given L and Delta.
+    """Return a sum of n components with orthogonal slopes in R^n, with f(0) - min f = `rise`.
 
     The start is 0. The slopes are randomly rotated, so that no slope is along a coordinate axis.
     """

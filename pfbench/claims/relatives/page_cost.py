@@ -27,7 +27,10 @@ NEAR = 1.01
 
 
 def step_count(batch: int, refresh: float, L_delta_over_eps_sq: float) -> float:
-    """Return (1 + sqrt(1 + 4 c^2)) L h0/epsilon^2, PAGE's number of steps T to accuracy epsilon."""
+    """Return PAGE's number of steps T to accuracy epsilon, from its batch and probability.
+
+    It is (1 + sqrt(1 + 4 c^2)) L h0/epsilon^2 with c^2 = (1-p)/(pb).
+    """
     return L_delta_over_eps_sq * (1.0 + math.sqrt(1.0 + 4.0 * page_error_constant(batch, refresh)))
 
 

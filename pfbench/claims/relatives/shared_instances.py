@@ -78,7 +78,7 @@ def suboptimality(problem: Any, x: Any) -> float:
 
 
 def gradient_mapping_sq_with_multiple(problem: Any, x: Any, *, smoothness_multiple: float) -> float:
-    """Return the squared gradient mapping |G|^2 at x with the constant smoothness_multiple L_ms.
+    """Return the squared gradient mapping at x for the step size 1/(smoothness_multiple L_ms).
 
     G = L' (x - P(x - grad f(x)/L')), where L' = smoothness_multiple L_ms.
     """
@@ -104,6 +104,6 @@ def sliding_parameters(c: Constants, *, steps: int, root: int = BATCH) -> dict[s
 
 
 def sliding_mapping_bound(c: Constants, parameters: Any) -> float:
-    """Return 16 L h0/N + 24 L eta, ncgs-spider's bound of the mean |G|^2; L is `smoothness`."""
+    """Return 16 L h0/N + 24 L eta, ncgs-spider's bound of the mean squared gradient mapping."""
     upper = 16.0 * c.delta / parameters.iterations + 24.0 * parameters.tolerance
     return float(parameters.smoothness * upper)

@@ -27,7 +27,7 @@ from pfbench.verification.units import SQUARE, VALUE
 
 
 def compute_sharp_step(c2: float, c: Constants) -> float:
-    """Return the largest step eta with eta^2 L^2 c^2 + eta L_f <= 1; L = L_ms and c^2 is `c2`."""
+    """Return the largest step size eta with c2 eta^2 L_ms^2 + eta L_f <= 1."""
     return 2.0 / (c.L_f + math.sqrt(c.L_f**2 + 4.0 * c2 * c.L_ms**2))
 
 
@@ -116,7 +116,7 @@ def frank_wolfe_parameters(constants: Constants, *, name: str) -> dict[str, Any]
 
 
 def mean_gap_bound(constants: Constants, parameters: Any, *, c: float) -> float:
-    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, the bound of a method's mean gap in T steps."""
+    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, the bound of a method's mean gap."""
     curvature = (0.5 + c) * constants.L * constants.D**2
     gamma: float = parameters.step
     return float(constants.delta / (parameters.iterations * gamma) + curvature * gamma)

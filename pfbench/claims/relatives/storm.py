@@ -20,7 +20,7 @@ LENGTH_OF_RUN = 10**6
 def coefficients_w_and_M(
     L: float, G: float, delta: float, sigma: float, b: int, T: int
 ) -> tuple[float, float]:
-    """Return the coefficients w and M in the printed and the corrected bound of STORM's theorem."""
+    """Return the coefficients w and M of both bounds on the mean |grad f| of STORM."""
     k = b * G ** (2.0 / 3.0) / L
     c = 28.0 * L**2 + G**2 / (7.0 * L * k**3)
     w = max((4.0 * L * k) ** 3, 2.0 * G**2, (c * k / (4.0 * L)) ** 3)
@@ -29,7 +29,7 @@ def coefficients_w_and_M(
 
 
 def compute_printed_bound(L: float, G: float, delta: float, sigma: float, b: int, T: int) -> float:
-    """Return the printed bound of STORM's mean |grad f|, from a formal development's quotation.
+    """Return the bound of STORM's mean |grad f| as a formal development prints its theorem.
 
     It is (w^(1/6) sqrt(2M) + 2 M^(3/4))/sqrt(T) + 2 (sigma/T)^(1/3).
     """

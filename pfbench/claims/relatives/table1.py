@@ -125,7 +125,7 @@ def accuracies_over_decades(
 
 @dataclass(frozen=True, kw_only=True)
 class TableRow:
-    """Claimed orders of one method's oracle calls, with the problems and sizes for the fits.
+    """Claimed orders of one method's oracle calls, and the problems on which they are fitted.
 
     Attributes
     ----------
@@ -164,7 +164,10 @@ class TableRow:
 
     @property
     def delta_power_of_epsilon(self) -> float:
-        """Exponent a if Delta of the problems is proportional to epsilon^a; fits divide it out."""
+        """Exponent a of the problems' f(x_0) - min f, which is proportional to epsilon^a.
+
+        The fits divide it out.
+        """
         return 0.0 if self.uses_last_iterate else float(self.family.parameters.get("shrink", 1.0))
 
 

@@ -77,7 +77,9 @@ def recovery(rows: int, columns: int, seed: int = 0) -> RobustMatrixRecovery:
 
 
 def valley(estimator: str, g: float = 8.0) -> Valley:
-    """Return a problem on a segment with a long slope g epsilon, then a valley; epsilon = L = 1.
+    """Return a problem on a segment: a long slope of size g epsilon, then a valley.
+
+    Its epsilon and L are 1.
 
     Before the valley, the mean of V reaches half of its bound. A method that passes through the
     valley has V = g epsilon D to the end. In the valley, the sign of the estimate decides each
@@ -99,7 +101,7 @@ def draw_family(trial: Trial, family: Instance) -> Any:
 
 
 def make_law_attaining_path(estimator: str, n: int, d: int, length: float = 1.0) -> ForcedPath:
-    """Return a `ForcedPath` on which the estimator's mean squared error equals its bound, the law.
+    """Return a `ForcedPath` along which the estimator's mean squared error equals its bound.
 
     All methods make the same steps along its segment, and each component attains L and L2 along
     it. The equality is only up to the decreasing step length: each step shrinks the rest of the
@@ -166,7 +168,7 @@ def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> li
 
 
 def decide_not_rejected(ratios: Sequence[float], subject: str = "(9)") -> Decision:
-    """Decide, by an e-process over the ratios, whether the bound 1 of their mean is rejected.
+    """Decide, by an e-process over the ratios, whether a mean of at most 1 is rejected.
 
     The rule is for bounds that hold with equality: no confidence limit of a mean could lie below
     such a bound.
@@ -215,7 +217,7 @@ def exact_mean_squared_errors(estimator: str, problem: ForcedPath, eta: float, p
 def single_draw_variance(
     problem: ForcedPath, x: Floats, y: Floats | None, hessian_point: Floats | None
 ) -> float:
-    """Return the variance of single draws: of a component gradient, or of a component difference.
+    """Return the variance over components of the gradient at x, or of its change from y to x.
 
     It is E|d_i - E d_i|^2. The components of the problem repeat after 2 (d-1), so only these are
     enumerated.

@@ -151,7 +151,7 @@ def _measure_moments(b: float, radius: float) -> tuple[float, float, Constants]:
 def examine_missing_increment(
     effort: str, seed: int, *, with_increment: bool = False
 ) -> ExaminationEvidence:
-    """Examine shen2019's mean value formula, from which the factor x - x~ is missing.
+    """Examine shen2019's formula for grad f_i(x) - grad f_i(x~), which lacks the factor x - x~.
 
     The correct formula is grad f_i(x) - grad f_i(x~) = f_i''(x-bar) (x - x~). The formula is tested
     in one variable. For each component and two lengths of x - x~, a point x-bar is searched among
@@ -197,7 +197,7 @@ def _ratio_to_nearest(number: float, values: Floats) -> float:
 def examine_mean_value(
     effort: str, seed: int, *, separable_power: float = 4.0
 ) -> ExaminationEvidence:
-    """Examine the mean value theorem for gradients: one point x-bar would have to fit both entries.
+    """Examine shen2019's mean value theorem for gradients, by which one point fits both entries.
 
     The function is f(x) = a x_1^3/3 + b x_2^q/q, from 0 to (s, t). The residual at 10^4 points of
     the segment exceeds the possible change of the residual between two of them. So every point is
@@ -245,7 +245,7 @@ def examine_mean_value(
 
 
 def _ratio_to_quarter_law_and_max_deviation() -> tuple[float, float]:
-    """Return CASVRG's variance over its law with 1/4, and CASPIDERG's largest relative deviation.
+    """Return two numbers that test the error laws of CASVRG and of CASPIDERG on a forced path.
 
     Both numbers test the integral form of the mean value theorem on a forced path: they are the
     variance of CASVRG over its law with 1/4, and the largest relative deviation of CASPIDERG's

@@ -202,7 +202,10 @@ def _error_norms_sq(
 
 
 def _decide_exponent_in_j(trial: Trial, estimator: str) -> Decision:
-    """Decide the exponent in j, the steps since a snapshot, of the error from 4 <= j < p."""
+    """Decide how the mean squared error grows with the number j of steps since a snapshot.
+
+    The fit is over 4 <= j < p.
+    """
     T, first = 40, 4
     p = 1 if estimator == "sg" else T
     problem = MANY[estimator]()
@@ -219,7 +222,9 @@ def _decide_exponent_in_j(trial: Trial, estimator: str) -> Decision:
 def _decide_exponent_in_eta_or_S(
     trial: Trial, estimator: str, subject: str, claimed: float
 ) -> Decision:
-    """Decide the exponent of eta or S in the mean squared error, from a fit over two decades.
+    """Decide the exponent of the step size eta or of the batch size S in the mean squared error.
+
+    The fit is over two decades.
 
     The error is averaged over an epoch.
     """

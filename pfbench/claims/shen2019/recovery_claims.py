@@ -190,7 +190,7 @@ def _gap_at_zero(problem: RobustMatrixRecovery) -> float:
 
 
 def _gap_at_zero_by_components(mean: RobustMatrixRecovery) -> float:
-    """Return the Frank-Wolfe gap at 0 with f_i = n psi in (1), from the component gradients."""
+    """Return the Frank-Wolfe gap at 0 for components n psi, from the component gradients."""
     x = mean.start()
     slopes = [mean.n * mean.batch(np.array([i]), x) for i in range(mean.n)]
     g: Floats = np.mean(slopes, axis=0)

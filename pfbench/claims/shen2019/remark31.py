@@ -37,7 +37,7 @@ def restart_count(probability_that_all_miss: float) -> int:
 
 
 def gap_level_at_probability(epsilon: float, D: float) -> float:
-    """Return 4 epsilon D, the gap that remark 3.1 allows with probability 1 - delta."""
+    """Return 4 epsilon D, the gap that remark 3.1 of shen2019 allows with a given probability."""
     return 4.0 * epsilon * D
 
 

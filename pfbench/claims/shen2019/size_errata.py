@@ -38,14 +38,14 @@ Schedule = Callable[[float, Constants], BatchAndPeriod]
 
 
 def compute_corrected_sizes(estimator: str, epsilon: float, constants: Constants) -> BatchAndPeriod:
-    """Return the batch S and period p with which (9) of shen2019 holds; methods use them."""
+    """Return the batch S and period p of pfbench's methods, for which shen2019's (9) holds."""
     L = constants.smoothness("a schedule")
     sizes = METHODS[estimator].estimator_parameters(epsilon, L, constants)
     return BatchAndPeriod(sizes["batch"], sizes.get("period", 1))
 
 
 def compute_printed_sizes(estimator: str, epsilon: float, constants: Constants) -> BatchAndPeriod:
-    """Return the batch S and period p as shen2019 prints them, with sigma^2 for G^2.
+    """Return the batch S and period p as shen2019 prints them, except that sigma^2 replaces G^2.
 
     They are those of sections 3.1, 3.2 and 4.
     """
@@ -111,7 +111,7 @@ _AT_MOST_1 = "L2 at most 1"
 def _error_ratios_by_reading(
     estimator: str, error_ratios_by_distance: Floats, S: int, n: int, rng: np.random.Generator
 ) -> dict[str, float]:
-    """Return the ratio of the error to its bound, for each reading of "error" in condition (9).
+    """Return the ratio of error and bound in shen2019's condition (9), for each reading of "error".
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def examine_condition_9(
 
 
 def _errata_of_9() -> Iterator[Erratum]:
-    """Yield the errata of printed S and p with which the error exceeds (9)'s limit epsilon^2/4."""
+    """Yield the errata of printed batches and periods that violate shen2019's condition (9)."""
     for name in _CASES:
         yield read_erratum(
             f"shen2019-(9)-{name}",
@@ -199,7 +199,7 @@ _SCALES = (1.0 / 16.0, 1.0, 16.0)
 def examine_sizes_under_scaling_of_f(
     effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None
 ) -> ExaminationEvidence:
-    """Examine whether printed S and p are the same for c f as for f, by the error for several c.
+    """Examine whether shen2019's printed S and p suit c f as well as f, from the errors at some c.
 
     L, L2 and eps are multiplied by c = 1/16, 1 and 16. S and p should be the same for each c. The
     printed p treats L^-1/2 and the like as pure numbers. So the error is 1/L^2 times what it is for
@@ -269,7 +269,7 @@ def examine_small_epsilon(
 
 
 def _period_formula(**powers: float) -> Formula:
-    """Return the formula of a period, a product of powers of constants, which must have no unit."""
+    """Return the formula of a period, a product of powers of constants without a unit."""
     return power_product(NUMBER, powers, eps=GRADIENT)
 
 

@@ -123,13 +123,15 @@ class PathCase:
     def sfo_per_iteration(self, p: int, seed: int) -> float:
         """Return the component gradients per iteration for a period, with the least batch for (9).
 
+        Condition (9) of shen2019 bounds the squared error by epsilon^2/4.
+
         (9) is the condition on the error. The result is at most n, because a full gradient has no
         error.
         """
         return min(self._sfo_per_iteration_without_cap(p, seed), float(self.n))
 
     def _sfo_per_iteration_without_cap(self, p: int, seed: int) -> float:
-        """Return the component gradients per iteration for (9), also where they exceed n.
+        """Return the component gradients per iteration for (9) of shen2019, also if more than n.
 
         If a batch S has the squared error r epsilon^2/4, the next batch is r S, until r is near 1.
         """
@@ -145,7 +147,9 @@ class PathCase:
         return float(self.n)
 
     def sfo_and_error_ratio_of_epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
-        """Return an epoch's component gradients per iteration, and its last error over (9)'s limit.
+        """Return an epoch's component gradients per iteration, and its last squared error.
+
+        The error is over epsilon^2/4.
 
         The error ratio is |g - grad f|^2 over epsilon^2/4. The path has p steps of length epsilon.
         The segment is so long that the steps hardly shrink.
@@ -207,7 +211,7 @@ GRIDS: Mapping[str, Mapping[str, tuple[Floats, float, float]]] = {
 
 
 def check_table_entry(trial: Trial, *, estimator: str) -> Evidence:
-    """Test the exponents in table 1 of the least cost, over S and p, for which (9) holds.
+    """Test the exponents in shen2019's table 1 of the least cost for which condition (9) holds.
 
     The cost is the number of component gradients in an iteration, counted in runs.
     """
@@ -270,7 +274,7 @@ TABLE = {
 
 @dataclass(frozen=True)
 class Crossover:
-    """Crossover of costs: an estimator is cheaper than SPIDERG below factor (L^2/L2) n^power.
+    """Crossover of costs: below epsilon = factor (L^2/L2) n^power an estimator beats SPIDERG.
 
     The cost is counted in component gradients.
     """

@@ -79,7 +79,7 @@ PATHS = {name: make_instance(make_nearly_straight_path, estimator=name) for name
 
 
 def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
-    """Test the bound of the mean gap in the valley, and the condition (9) that it assumes.
+    """Test theorem 3.1 of shen2019: its bound of the mean gap, and the condition (9) it assumes.
 
     The mean of the Frank-Wolfe gap V is over the iterations t. Condition (9) is tested in the
     valley, on problem families and on the worst path.
@@ -99,7 +99,7 @@ def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
 def _decide_mean_gap_in_valley(
     trial: Trial, estimator: str
 ) -> tuple[Decision, dict[str, Decision], int]:
-    """Return the decisions on the mean gap and on (9) in the valley, and the number of runs.
+    """Return the decisions on the mean gap and on shen2019's (9) in a `valley`, and the run count.
 
     (9) is decided for the mean over all t, and for the mean over the last iterations of epochs, j
     = p-1. The runs are in the valley.
@@ -140,7 +140,7 @@ _RANGE = 2.0
 
 
 def _decide_on_family(trial: Trial, name: str, problem: Problem) -> dict[str, Decision]:
-    """Return the decisions on the mean gap and on (9), for one problem of a family."""
+    """Return the decisions on the mean gap and on shen2019's condition (9) for one problem."""
     constants = problem.constants(problem.start())
     epsilon = SHARE * constants.L * constants.D
     algorithm = trial.make_scheduled(epsilon, constants)

@@ -64,31 +64,31 @@ def gradient_norm_squared(f: Any, x: Floats) -> float:
 
 
 def corollary_weight(T: float, L: float, delta: float, sigma2: float, gamma: float) -> float:
-    """Return beta of corollary 1, for additive noise."""
+    """Return the weight beta of shulgin2026 corollary 1, for additive noise."""
     v = abs(gamma - 1.0) * L * delta / (sigma2 * T)
     return float(math.sqrt(v) + v ** (2.0 / 3.0) / math.cbrt(2.0))
 
 
 def corollary_step(L: float, beta: float, gamma: float) -> float:
-    """Return eta of corollary 1, for additive noise."""
+    """Return the step size eta of shulgin2026 corollary 1, for additive noise."""
     return 1.0 / (L * (1.0 + abs(gamma - 1.0) * (1.0 / beta + math.sqrt(2.0 / beta))))
 
 
 def corollary_bound(T: float, L: float, delta: float, sigma2: float, gamma: float) -> float:
-    """Return the bound (9) of the mean squared gradient, for additive noise."""
+    """Return shulgin2026's bound (9) of the mean squared gradient, for additive noise."""
     v = abs(gamma - 1.0) * L * delta
     slow = 4.0 * math.sqrt(sigma2 * v / T) + 3.0 * math.cbrt(4.0 * v**2 * sigma2 / T**2)
     return (2.0 * L * delta + sigma2) / T + slow
 
 
 def theorem_step(L: float, beta: float, gamma: float) -> float:
-    """Return eta of theorem 1, for additive noise."""
+    """Return the step size eta of shulgin2026 theorem 1, for additive noise."""
     a = ((1.0 - beta) ** 3 / beta + 2.0 * (1.0 - beta) ** 2) * (gamma - 1.0) ** 2 / beta
     return 1.0 / (L * (1.0 + math.sqrt(a)))
 
 
 def corollary_parameters(c: Constants, *, gamma: float) -> dict[str, Any]:
-    """Return the parameters of corollary 1, for T = 50 or the least T that makes beta 0.75."""
+    """Return the parameters of shulgin2026 corollary 1; T is 50, or more for beta <= 0.75."""
     v = abs(gamma - 1.0) * c.L_f * c.delta / c.sigma2
     T = max(50, math.ceil(4.2 * v))
     beta = corollary_weight(T, c.L_f, c.delta, c.sigma2, gamma)
@@ -96,7 +96,7 @@ def corollary_parameters(c: Constants, *, gamma: float) -> dict[str, Any]:
 
 
 def theorem_parameters(c: Constants, *, gamma: float) -> dict[str, Any]:
-    """Return the parameters of theorem 1 for epsilon^2 = sigma sqrt(L Delta/20), with epsilon."""
+    """Return the parameters of shulgin2026 theorem 1, with epsilon^2 = sigma sqrt(L delta/20)."""
     square = math.sqrt(c.L_f * c.delta * c.sigma2 / 20.0)
     beta = min(1.0, square / c.sigma2)
     eta = theorem_step(c.L_f, beta, gamma)
@@ -111,12 +111,12 @@ def _parameters(T: int, beta: float, eta: float, gamma: float) -> dict[str, Any]
 
 
 def bound_of_corollary(c: Constants, a: Any) -> float:
-    """Return the bound (9) for the constants and parameters of a claim."""
+    """Return shulgin2026's bound (9) of the mean squared gradient for a claim's parameters."""
     return corollary_bound(a.iterations, c.L_f, c.delta, c.sigma2, a.gamma)
 
 
 def bound_of_theorem(c: Constants, a: Any) -> float:
-    """Return 4 epsilon^2."""
+    """Return 4 epsilon^2, the bound of the mean squared gradient in shulgin2026 theorem 1."""
     return float(4.0 * a.epsilon**2)
 
 
@@ -124,14 +124,14 @@ def bound_of_theorem(c: Constants, a: Any) -> float:
 
 
 def mean_error(c: Constants, a: Any, past: Past) -> Floats:
-    """Return the mean of the error given the past."""
+    """Return the mean, given the past, of the error of MARS's gradient estimate."""
     change = past.problem.gradient(past.x) - past.problem.gradient(past.x - past.step)
     old_weight = 0.0 if past.t == 0 else 1.0 - a.alpha
     return np.asarray(old_weight * (past.error + (a.gamma - 1.0) * change))
 
 
 def mean_squared_error(c: Constants, a: Any, past: Past) -> float:
-    """Return the mean square of the error given the past, for batches of one."""
+    """Return the mean square, given the past, of MARS's estimate error for batches of one."""
     problem: Any = past.problem
     old_weight = 0.0 if past.t == 0 else 1.0 - a.alpha
     new, old = (

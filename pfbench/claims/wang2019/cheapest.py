@@ -50,6 +50,8 @@ TURNING = make_instance(turning)
 def fit_min_sfo_exponent_in_n(trial: Trial, curvature: float) -> tuple[Exponent, int]:
     """Fit the exponent of n in the fewest component gradients until |G| <= epsilon.
 
+    G is the gradient mapping.
+
     The least is taken over batches and epoch lengths. The fit divides out L Delta/epsilon^2, the
     theorem's number of steps.
 
@@ -110,7 +112,9 @@ def _min_sfo_to_target(trial: Trial, problem: RotatingBowl, seed: int) -> float:
 def calls_to_target(
     trial: Trial, problem: Problem, algorithm: Algorithm, epsilon: float, seed: int, max_sfo: float
 ) -> float:
-    """Return a run's component gradients until |G| <= epsilon; infinity if it fails.
+    """Return a run's component gradients until |G| <= epsilon, G the gradient mapping.
+
+    If that fails, the result is infinite.
 
     The result is infinite if a run has spent `max_sfo` of them before, or if |G| grows too much.
     """

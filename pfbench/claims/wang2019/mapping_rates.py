@@ -208,7 +208,9 @@ _FACTORS = (1.0, 2.0, 4.0)
 
 
 def check_rates(trial: Trial, cases: Sequence[RateCase]) -> Evidence:
-    """Test the exponents of the calls until |G| <= epsilon, in 1/epsilon and in n.
+    """Test the exponents of the calls until |G| <= epsilon, G the gradient mapping.
+
+    They are exponents of 1/epsilon and of n.
 
     Slopes and the turning bowl are used with each effort, and other families with full effort. The
     verdict on an exponent is *attained* if the exponent is near its bound on at least one family.
@@ -296,7 +298,7 @@ def _fit_exponents_on_slopes(trial: Trial, case: RateCase) -> _FitsAndRunCount:
 def _sfo_and_po_on_slope(
     trial: Trial, case: RateCase, epsilon: float, n: int, seed: int
 ) -> tuple[float, float]:
-    """Return the component gradients and proximal calls until |G| <= epsilon on a long slope."""
+    """Return the component gradients and proximal calls to the accuracy epsilon on a slope."""
     problem = case.slope_instance(np.random.default_rng(seed), epsilon, n=n)
     steps = problem.gap / _decrease_per_step(case.stride, epsilon)
     return _sfo_and_po_to_target(
@@ -383,7 +385,9 @@ def _sfo_and_po_to_target(
     factor: float = 1.0,
     upper: float = math.inf,
 ) -> tuple[float, float]:
-    """Return the component gradients and proximal calls of a run until |G| <= epsilon.
+    """Return the component gradients and proximal calls of a run to the accuracy epsilon.
+
+    The run has reached it if |G| <= epsilon for the gradient mapping G.
 
     G is taken at the points among which the output is drawn. Both numbers of calls are infinite if
     the run never reaches the target.

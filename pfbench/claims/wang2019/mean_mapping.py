@@ -33,7 +33,7 @@ Bound = Callable[[float, float, int], float]
 def check_mean_mapping(
     trial: Trial, bound: Bound, problems: Mapping[str, tuple[Instance, int]]
 ) -> Evidence:
-    """Test that the mean over t < K of |G(x_t)|^2 is at most its bound on every problem.
+    """Test the bound of the mean squared gradient mapping over the first K points of runs.
 
     Conditions are the number of calls, a uniform draw of the output, and the law of the estimate's
     error.
@@ -61,7 +61,7 @@ def check_mean_mapping(
 def _decide_on_problem(
     trial: Trial, name: str, problem: Problem, K: int, bound: Bound, calls: list[float]
 ) -> tuple[Decision, int]:
-    """Return the decision on the bound of the mean |G|^2 for one problem, and the number of runs.
+    """Return the decision on the mean squared gradient mapping on a problem, and the run count.
 
     The ratios of the counts to the claimed counts are appended to `calls`.
     """

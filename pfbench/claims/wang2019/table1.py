@@ -14,7 +14,7 @@ from pfbench.verification import Claim
 def _row_claim(
     name: str, rate: str, *cases: RateCase, expected_seconds: tuple[float | None, float]
 ) -> Claim:
-    """Return the claim about one row of table 1; the first case is the one of finite sums.
+    """Return the claim about one row of wang2019's table 1; the first case is the finite sum.
 
     `expected_seconds` are the quick and the full duration in seconds.
     """
@@ -49,7 +49,7 @@ def best_batch_parameters(epsilon: float, constants: Constants) -> Mapping[str, 
 
 
 def online_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return the parameters that select a method's online form, with B in place of n."""
+    """Return the parameter that selects a method's online form, with batches in place of n."""
     return {"online": True}
 
 

@@ -12,7 +12,10 @@ from pfbench.verification.units import SQUARE, formula
 
 
 def bound(L: float, Delta: float, K: int) -> float:
-    """Return 4 L Delta/K, the bound of SpiderBoost's E|grad f(x_xi)|^2, printed as O(.)."""
+    """Return 4 L Delta/K, the bound of SpiderBoost's expected squared gradient at the output.
+
+    The paper prints it as O(.).
+    """
     return 4.0 * L * Delta / K
 
 

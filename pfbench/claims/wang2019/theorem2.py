@@ -12,7 +12,9 @@ from pfbench.verification.units import SQUARE, formula
 
 
 def bound(L: float, Delta: float, K: int) -> float:
-    """Return 20 L Delta/K, the bound of Prox-SpiderBoost's E|G(x_xi)|^2, printed as O(.).
+    """Return 20 L Delta/K, the bound of Prox-SpiderBoost's expected squared gradient mapping.
+
+    It is for the output x_xi, and the paper prints it as O(.).
 
     The smaller constant 18 can be proved, too.
     """

@@ -36,13 +36,13 @@ STEPS = {
 
 
 def open_loop_step(step: str, offset: float, t: int) -> float:
-    """Return the step size eta_t = g(t)/(t + g(t)) of an open-loop step rule in step t."""
+    """Return the step size g/(t + g) in step t, where g is 2 + log(t + 1) or `offset`."""
     g = 2.0 + math.log(t + 1.0) if step == "log-adaptive" else offset
     return g / (t + g)
 
 
 def suboptimality_bound(c: Any, a: Any, t: int) -> float:
-    """Return L D^2 eta_{t-1}, the bound of f(x_t) - min f for t >= 1, on any set."""
+    """Return L D^2 eta_{t-1}, the bound of f(x_t) - min f for t >= 1 and steps eta_t."""
     return float(c.L_f * c.D**2 * open_loop_step(a.step, a.offset, t - 1))
 
 
@@ -51,7 +51,9 @@ def suboptimality_bound(c: Any, a: Any, t: int) -> float:
 
 @dataclass(frozen=True)
 class GrowthConstants:
-    """Constants of the bound on a ball: h_0 = f(x_0) - min f, and kappa = L r/lambda.
+    """Constants of the bound on a ball: f(x_0) - min f, and kappa = L r/lambda.
+
+    r is the radius, and lambda a lower bound of |grad f|.
 
     Attributes
     ----------

@@ -40,23 +40,23 @@ L, DELTA, EPSILON = 1.0, 1.0, 0.1
 
 
 def alignment(m: float) -> float:
-    """Return lambda = <H, D>."""
+    """Return lambda = <H, D> for the matrices H and D of a `RowAnswers` problem with m rows."""
     return (2.0 * m - 1.0) / math.sqrt(m * (m * m + m - 1.0))
 
 
 def count_printed_steps(m: float, L: float, delta: float, epsilon: float) -> float:
-    """Return the printed T_0, before it is rounded down."""
+    """Return the printed number of steps m delta L/(32 epsilon^2), before rounding down."""
     return m * delta * L / (32.0 * epsilon**2)
 
 
 def count_steps(m: float, L: float, delta: float, epsilon: float) -> float:
-    """Return pfbench's T_0, before it is rounded down."""
+    """Return pfbench's number of steps with |grad F|_* = 2 epsilon, before rounding down."""
     return (delta * L - 2.0 * epsilon**2) / (2.0 * epsilon * alignment(m)) ** 2
 
 
 @dataclass(frozen=True, eq=False)
 class RowAnswers(FiniteSum):
-    """Answers grad F(X_t), for points whose q_t is among those of the function; X_0 = 0.
+    """Oracle that answers with gradients of a function F that is built along the run; X_0 = 0.
 
     Attributes
     ----------
@@ -76,18 +76,18 @@ class RowAnswers(FiniteSum):
 
     @cached_property
     def H(self) -> Floats:
-        """H, of Frobenius norm 1."""
+        """Matrix H of Frobenius norm 1, whose first column is proportional to (m, 1, ..., 1)."""
         column = np.append(float(self.shape[0]), np.ones(self.shape[0] - 1))
         return self._first_column(column / np.linalg.norm(column))
 
     @cached_property
     def D(self) -> Floats:
-        """D, of Frobenius norm 1."""
+        """Matrix D of Frobenius norm 1, whose only nonzero column has equal entries."""
         return self._first_column(np.full(self.shape[0], self.shape[0] ** -0.5))
 
     @cached_property
     def P(self) -> Floats:
-        """P = H - lambda D, which is orthogonal to D."""
+        """Part P = H - <H, D> D of H, which is orthogonal to D."""
         return self.H - alignment(self.shape[0]) * self.D
 
     def _first_column(self, column: Floats) -> Floats:
@@ -100,22 +100,25 @@ class RowAnswers(FiniteSum):
         return np.zeros(self.shape)
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the answer at x."""
+        """Return the answer at x, which is the gradient of F if x is an iterate of the run."""
         across = L * float(np.vdot(self.P, x)) / float(np.vdot(self.P, self.P)) + 2.0 * EPSILON
         return np.asarray(2.0 * EPSILON * alignment(self.shape[0]) * self.D + across * self.P)
 
     def value(self, x: Floats) -> float:
-        """Return F(x) - F(X_0) for f(q) = 2 epsilon lambda q, as if all q were among the q_t."""
+        """Return F(x) - F(X_0), as if F had the same slope in q everywhere as at the iterates.
+
+        It is for f(q) = 2 epsilon lambda q.
+        """
         across, size = float(np.vdot(self.P, x)), float(np.vdot(self.P, self.P))
         part_by_D = alignment(self.shape[0]) * float(np.vdot(self.D, x))
         return 2.0 * EPSILON * (part_by_D + across) + L * across**2 / (2.0 * size)
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants; L_f is that of F with the spectral norm and its dual norm."""
+        """Return the constants; the smoothness L_f is that of F in the spectral norm."""
         return Constants(n=1, D=math.inf, L_f=L, L_ms=L, sigma2=0.0, delta=DELTA)
 
     def fall(self, points: Floats) -> float:
-        """Return F(X_0) - min F for the function that is built along some points."""
+        """Return F(X_0) - min F for the function F that is built along the given points."""
         slope = 2.0 * EPSILON * alignment(self.shape[0])
         q = np.unique([float(np.vdot(self.D, x)) for x in points])
         gaps = np.minimum(np.diff(q[q <= 0.0]), 2.0 * slope / L)
@@ -124,7 +127,9 @@ class RowAnswers(FiniteSum):
 
 
 def make_answers(m: int, n: int, step: float) -> Any:
-    """Return the answers for points of shape (m, n), for steps eta = `step`/(0.2 sqrt(m n)).
+    """Return a `RowAnswers` problem for points of shape (m, n), with the spectral norm.
+
+    The steps are eta = `step`/(0.2 sqrt(m n)).
 
     With long steps, F falls by Delta, up to the rounding of T_0.
     """
@@ -137,7 +142,7 @@ def make_answers(m: int, n: int, step: float) -> Any:
 
 
 def check_steps(trial: Trial) -> Evidence:
-    """Test that |grad F(X_t)|_* = 2 epsilon for t <= T_0, and that F(X_0) - min F <= Delta."""
+    """Test that |grad F(X_t)|_* = 2 epsilon for t <= T_0, and that F falls by at most Delta."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         problem = instance()

@@ -108,7 +108,7 @@ class RatingsData:
     verified: bool
 
     def positions(self) -> tuple[Integers, Integers, tuple[int, int]]:
-        """Return the position of each rating in the matrix of distinct users and items.
+        """Return each rating's row and column in the matrix of distinct users and items.
 
         Returns
         -------
