@@ -48,7 +48,7 @@ def sample_function(
     mean_gradient: Callable[[Any, Floats], Any],
     atoms: Atoms | None = None,
 ) -> FunctionSampler:
-    """Return a sampler of `function` with the user's draws, which are first checked at the start.
+    """Return a sampler of `function` with user functions, which are checked at the start point.
 
     Raises
     ------

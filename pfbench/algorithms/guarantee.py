@@ -33,7 +33,7 @@ def epsilon_squared_bound(epsilon: float, constants: Constants) -> float:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """Bound that a method's theorem gives for its parameter schedule for the accuracy epsilon.
+    """Bound on a criterion that a method's theorem guarantees with its schedule for epsilon.
 
     Attributes
     ----------

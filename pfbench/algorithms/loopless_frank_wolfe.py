@@ -73,7 +73,9 @@ class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = q = sqrt n, so that the gap <= sqrt(6 L D^2 h0/T) <= epsilon.
+        """Return the method with period and batch sqrt n, and step and T for epsilon.
+
+        T is the least for which the bound sqrt(6 L D^2 h0/T) of the gap is at most epsilon.
 
         Then c = 1. The bounded gap is the mean over t of the expected gap.
         """

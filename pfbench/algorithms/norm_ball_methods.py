@@ -136,7 +136,7 @@ class USCG(WeightDecayAlgorithm, ConditionalGradient):
 
 @dataclass(frozen=True, kw_only=True)
 class EstimatorUSCG(EstimatorAlgorithm):
-    """Base class of unconstrained stochastic conditional gradient along a corrected average."""
+    """Base class of unconstrained stochastic conditional gradient with a corrected average."""
 
     requires = frozenset({"batch", "lo", "norm"})
     schedule_parameters = frozenset()
@@ -270,7 +270,7 @@ class MuonNesterov(Muon):
 
 @dataclass(frozen=True, kw_only=True)
 class NorMuon(Muon):
-    """Muon whose rows are divided by the root of an average of their mean squares.
+    """NorMuon: Muon whose step is divided, row by row, by the root of an average of mean squares.
 
     V_k = lmo(M_k), and v_k = beta2 v_{k-1} + (1 - beta2) mean of V_k^2 over each row. The step is
     along D_k, the rows V_k/sqrt(v_k), scaled to the Frobenius norm 0.2 sqrt(m n) for points of

@@ -110,7 +110,7 @@ class NCGS(SlidingMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with the least N for which the bound of theorem 1 is at most epsilon.
+        """Return the method with the least N whose bound in qu2018 theorem 1 is at most epsilon.
 
         Theorem 1 of qu2018 bounds min_k |G|^2, for each option.
         """
@@ -166,7 +166,7 @@ class StochasticNCGS(SlidingMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with the least N for which the bound of theorem 2 is at most epsilon.
+        """Return the method with the least N whose bound in qu2018 theorem 2 is at most epsilon.
 
         Theorem 2 of qu2018 is used in its provable form, with eta = chi = 1/N.
         """

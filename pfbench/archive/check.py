@@ -254,7 +254,10 @@ class Check:
     # --- runs -------------------------------------------------------------------------------------
 
     def iterate_run_tasks(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-        """Yield tasks that execute one run of each cell, then new seeds, then the other runs."""
+        """Yield tasks that run one seed of each cell, then new seeds, then all other stored seeds.
+
+        A cell consists of runs that differ only in their seeds.
+        """
         usable = [entry for entry in stored_runs if entry.run.status not in BY_THE_CLOCK]
         self.outcome.runs[1] = len(usable)
         cells = self.shuffle_sample(list(self.cells(usable)))

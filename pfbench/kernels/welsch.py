@@ -139,7 +139,7 @@ def write_slopes_parallel(
 
 @compile_vectorised
 def sum_loss_rows(first: int, last: int, entries: WelschEntries, x: EntryView) -> float:
-    """Return the sum of psi over the residuals of some rows."""
+    """Return the sum of the losses psi over the residuals of some rows."""
     indptr, indices, targets, sigma = entries
     half = 0.5 / sigma
     total = 0.0
@@ -153,7 +153,7 @@ def sum_loss_rows(first: int, last: int, entries: WelschEntries, x: EntryView) -
 
 @compile_parallel
 def sum_loss_parallel(bounds: Integers, entries: WelschEntries, x: EntryView) -> float:
-    """Return the sum of psi over the residuals of all rows, in a fixed summation order."""
+    """Return the sum of the losses psi over all rows' residuals, in a fixed summation order."""
     parts = np.zeros(bounds.size - 1)
     for t in prange(bounds.size - 1):
         parts[t] = sum_loss_rows(bounds[t], bounds[t + 1], entries, x)

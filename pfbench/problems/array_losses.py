@@ -216,7 +216,7 @@ class ArrayLoss(ABC):
 
 
 class SigmoidLoss(ArrayLoss):
-    """Loss s^2, s = 1/(1 + exp(-c (z + b))), of `MultitaskSigmoid`; rows are ordered by task."""
+    """Loss s^2 of `MultitaskSigmoid`, s = 1/(1 + exp(-c (z + b))); rows are ordered by task."""
 
     def __init__(self, library: ArrayLibrary, problem: MultitaskSigmoid) -> None:
         data = problem._data

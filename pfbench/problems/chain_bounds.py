@@ -212,7 +212,10 @@ class ChainBounds:
         )
 
     def depth_bound(self, T: int) -> float:
-        """Return an upper bound of -inf H_T, Psi(1) sup Phi + (T - 1) sup Psi sup Phi."""
+        """Return an upper bound of -inf H_T, from those of the functions Psi and Phi.
+
+        It is Psi(1) sup Phi + (T - 1) sup Psi sup Phi.
+        """
         return self._add_and_round_up((1.0, 1.0, self.phi), (T - 1.0, self.psi, self.phi))
 
     def _add_and_round_up(self, *terms: tuple[float, float, float]) -> float:

@@ -202,7 +202,9 @@ class LinearModel(FiniteSum):
         return g
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return the component Hessians at s, stored as phi'' of each row and r'' of each entry.
+        """Return the component Hessians at s, stored as second derivatives of loss and regulariser.
+
+        They are phi'' of each row and r'' of each entry.
 
         They take 8 (n + d) bytes.
         """
@@ -290,7 +292,7 @@ class LinearModel(FiniteSum):
         )
 
     def _bound_second_moment(self, start: Floats, D: float) -> float:
-        """Return an upper bound of E |phi'|^2 |a|^2 over the set.
+        """Return an upper bound of E |phi'|^2 |a|^2 over the set, for the losses phi and rows a.
 
         The slope phi' of the square loss is the residual. In each row, |<a, start> - b| + |a| D
         bounds it over the set of diameter D.

@@ -117,7 +117,7 @@ class RobustMatrixRecovery(FiniteSum):
 
     @property
     def pattern(self) -> Pattern:
-        """Positions of the observed entries in row order, the order of gradients and samples."""
+        """Positions of the observed entries in row order, in which gradients are stored, too."""
         return self._observations_by_entry[0]
 
     @property
@@ -179,7 +179,7 @@ class RobustMatrixRecovery(FiniteSum):
 
     @property
     def scale(self) -> float:
-        """Factor of each psi in f: 1/n, or 1 for scaling="sum"."""
+        """Factor of each loss psi in f: 1/n, or 1 for scaling="sum"."""
         return 1.0 / self.n if self.scaling == "mean" else 1.0
 
     @property

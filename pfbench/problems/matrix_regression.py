@@ -86,7 +86,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @property
     def sensing_variance(self) -> float:
-        """Variance w of the noise in the sensing matrices: 0 in loss (7), positive in loss (8)."""
+        """Variance w of the noise in sensing matrices: 0 in li2019's loss (7), > 0 in (8)."""
         return self.data.sensing_variance
 
     @cached_property
@@ -139,7 +139,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         return g - self.sensing_variance * x
 
     def apply_mean_hessian(self, sample: Indices | None, u: Floats) -> Floats:
-        """Return the mean Hessian z z' - w I of the sampled components, times u, shape (M, N)."""
+        """Return the mean Hessian z z' - w I of the sampled components, times u; z is vec(Z_i)."""
         indices, weights = weight_indices(self.data.all if sample is None else sample)
         g = self.data.sum_weighted_residuals(indices, weights, np.zeros(indices.size), u)
         return g - self.sensing_variance * u
@@ -283,7 +283,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
 
 class RegressionTable(SlopeTable):
-    """SAGA table of one number <Z_i, x> for each component and, for loss (8), the points x.
+    """SAGA table of the numbers <Z_i, x> and, for li2019's loss (8), also of the points x.
 
     All components replaced in one call share their x. So the memory is 16 n bytes. For loss (8),
     it is 8 M N bytes more for each call of which some component is still in the table.

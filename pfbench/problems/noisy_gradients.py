@@ -174,7 +174,7 @@ class MultiplicativeNoise(NoisyGradient):
     source: ClassVar[str] = "pfbench"
 
     def mean_gradient(self, values: Any, x: Any) -> Gradient:
-        """Return the gradient at x times 1 plus the mean of the drawn xi."""
+        """Return the gradient at x, multiplied by 1 plus the mean of the drawn xi."""
         return (1.0 + float(np.mean(values))) * self.gradient(x)
 
     def noise_constants(self, constants: Constants, start: Any) -> dict[str, tuple[float, str]]:

@@ -145,7 +145,7 @@ def find_worst_direction(
 
 
 def _excess(data: SensingData, alpha: float, V: Floats) -> float:
-    """Return alpha |V|_F^2 - q(V)/2, which tau |V|_*^2 must cover; q is f's quadratic form."""
+    """Return alpha |V|_F^2 - q(V)/2, the least admissible tau |V|_*^2; q is f's quadratic form."""
     products = data.products(data.all, V)
     square = float(np.vdot(V, V))
     q = float(products @ products) / data.n - data.sensing_variance * square

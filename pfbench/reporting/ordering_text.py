@@ -80,7 +80,7 @@ _VERDICT_VERBS = {
 
 
 def _unit_flip_sentences(published: Sequence[OrderingResult]) -> list[str]:
-    """Return sentences on rankings with opposite results in the paper's unit and in a count."""
+    """Return sentences on rankings with opposite results in the paper's cost unit and in calls."""
     sentences = []
     for source in _group(published, "ordering"):
         panels = _group(source, "panel")
@@ -103,7 +103,7 @@ def _unit_flip_sentences(published: Sequence[OrderingResult]) -> list[str]:
 def _opposite_results(
     results: Sequence[OrderingResult], title: str
 ) -> tuple[OrderingResult, OrderingResult] | None:
-    """Return a ranking's results in the paper's unit and in a count if they are opposite.
+    """Return a ranking's results in the paper's cost unit and in calls if they are opposite.
 
     Return None if they are not, or if one of the two is missing.
     """

@@ -37,14 +37,14 @@ def make_first_row(n: int, mu: float, weight: float = 1.0) -> WeightedRows:
 
 
 def compute_step(n: int, L: float, mu: float) -> float:
-    """Return the step size 1/(2 (mu n + L)) of theorem 1."""
+    """Return the step size 1/(2 (mu n + L)) of SAGA in theorem 1 of defazio2014."""
     return 1.0 / (2.0 * (mu * n + L))
 
 
 def energy_ratio(trial: Trial, problem: WeightedRows) -> float:
-    """Return the largest ratio E V^+/((1 - gamma mu) V) of a SAGA step; V is theorem 1's energy.
+    """Return the largest ratio E V^+/((1 - gamma mu) V) of a SAGA step, V the theorem's energy.
 
-    Theorem 1 bounds the ratio by 1.
+    Theorem 1 of defazio2014 bounds the ratio by 1.
     """
     h = problem.component_smoothness()
     gamma = compute_step(problem.n, h.max(), h.min())

@@ -31,7 +31,7 @@ from pfbench.verification.units import GRADIENT, NUMBER, formula
 
 
 def beta_and_eta(K: float, r: float, L: float, sigma: float, delta: float) -> tuple[float, float]:
-    """Return Muon's momentum beta and step size eta of theorem 1, for one sample in each step.
+    """Return Muon's momentum beta and step size eta in theorem 1 of kim2026, for batches of one.
 
     beta = 1 - min(sqrt(L Delta)/(sigma sqrt(r K)), 1).
     """
@@ -43,7 +43,7 @@ def beta_and_eta(K: float, r: float, L: float, sigma: float, delta: float) -> tu
 def compute_printed_bound(
     K: float, r: float, L: float, sigma: float, delta: float, lo: float
 ) -> float:
-    """Return the paper's bound of Muon's mean |grad f|_*, as printed in the line before (8).
+    """Return kim2026's bound of Muon's mean |grad f|_*, as printed in the line before (8).
 
     The orthogonaliser has epsilon_q = 1 - lo.
     """
@@ -182,7 +182,7 @@ def examine_noiseless_bound_order(effort: str, seed: int) -> ExaminationEvidence
 
 
 def theta(beta: float, step_factor: float) -> float:
-    """Return theta of theorem 3 of kim2026, whose proof divides by 1 - 4 theta.
+    """Return theta of kim2026's theorem 3, whose proof divides by 1 - 4 theta.
 
     theta = 4 L^2 eta^2 k/(1-beta)^4, where k = beta^2 + (1-beta)^2 and eta = `step_factor`
     (1-beta)^2/L.
@@ -191,7 +191,7 @@ def theta(beta: float, step_factor: float) -> float:
 
 
 def examine_vanishing_divisor(effort: str, seed: int) -> ExaminationEvidence:
-    """Examine whether 1 - 4 theta, by which the proof of theorem 3 divides, can be 0 for some beta.
+    """Examine whether 1 - 4 theta, by which kim2026's proof of theorem 3 divides, can be 0.
 
     The largest 4 theta over beta is computed for the step size in the proof and for half the
     stated step size.

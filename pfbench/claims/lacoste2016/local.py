@@ -37,7 +37,7 @@ WELL = make_instance(double_well, d=32)
 
 
 def check_local_gap_bound(trial: Trial) -> Evidence:
-    """Test that the gap is at least f(x_t) - min f over a set M' around x_t where f is convex."""
+    """Test that the gap bounds f(x_t) minus the minimum of f in a convex region around x_t."""
     parts = {}
     count = trial.choose_by_effort(3, 20)
     for seed in trial.seeds(count, "problems"):

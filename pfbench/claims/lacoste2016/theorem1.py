@@ -44,7 +44,7 @@ def min_decrease(gap: float, C: float) -> float:
 
 
 def decrease_ratio_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
-    """Return 1, the bound of (decrease of f that (9) of lacoste2016 promises)/(actual decrease)."""
+    """Return 1, the bound of f's decrease promised by (9) of lacoste2016 over the actual one."""
     return 1.0
 
 

@@ -84,7 +84,7 @@ SUMS = tuple(make_instance(make_sum, p=p) for p in (2, 3, 5))
 
 
 def check_joint_smoothness(trial: Trial) -> Evidence:
-    """Test that the stated smoothness is the largest |Hx|_* over vertices x of the unit ball."""
+    """Test that the smoothness of x'Hx/2 is the largest |Hx|_* over vertices of the unit ball."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()
@@ -145,7 +145,7 @@ def make_network(W_2: float) -> TwoLayerNetwork:
 
 
 def check_dependence_on_other_layers(trial: Trial) -> Evidence:
-    """Test that the derivative in W_1 depends on W_2, as its formula says, at two values of W_2.
+    """Test that the derivative in W_1 depends on W_2 as stated, at two values of W_2.
 
     As the two derivatives differ, no constant of the first layer alone bounds the change.
     """
@@ -212,7 +212,7 @@ NETWORKS = (
 
 
 def check_network(trial: Trial) -> Evidence:
-    """Test |grad f(x) - grad f(y)|_*/|x - y| <= L for networks, at pairs with a large ratio."""
+    """Test |grad f(x) - grad f(y)|_* <= L |x - y| for networks, at points x, y with large ratios."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()

@@ -174,7 +174,10 @@ class EqualWeights(FaultyBallProblem):
     """Faulty linear minimisation that moves every layer by the same share of its radius."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser over the product of the m layers' balls, divided by sqrt(m)."""
+        """Return the minimiser of <g, v> over the product of the layers' balls, over sqrt(m).
+
+        The number of layers is m.
+        """
         balls = self._original.norm.balls
         return NormProduct(balls).lo_zero_if_undetermined(g) * len(balls) ** -0.5
 

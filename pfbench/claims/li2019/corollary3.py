@@ -74,7 +74,7 @@ def check(trial: Trial) -> Evidence:
 def _inner_gap_to_bound_ratios(
     trial: Trial, problem: quadratics.KnownQuadratic, N: int
 ) -> list[float]:
-    """Return (f(y_k) - f(theta_hat))/bound for each inner iteration k of a run with N of them.
+    """Return (f(y_k) - min f)/bound for each inner iteration k of a run.
 
     The run makes one outer iteration with D_1 = |theta_0 - theta_hat|. The corollary needs neither
     strong convexity nor the theorem's N. The parameter sigma_hat = 2 delta0/D_1^2 makes the

@@ -87,7 +87,9 @@ def iterate_dimensions_ratios_and_seeds(trial: Trial) -> Iterator[tuple[int, int
 def constants_needed_by_direction_rank(
     trial: Trial, problem: MatrixRegression, ratio: int, seed: int, alpha: float
 ) -> list[float]:
-    """Return the constant c that lemma 1 needs in the worst directions of rank 1, 2 and d.
+    """Return the constant c that li2019's lemma 1 needs in the worst directions of each rank.
+
+    The ranks are 1, 2 and d.
 
     The ranks are 1, 2 and d, or only 1 where `ratio` = n/d is above 40. The curvature along V is
     (1/2) <grad f(V) - grad f(0), V>, from the gradients under test. The curvature is compared with
@@ -136,7 +138,7 @@ class HalfGradient(OverriddenOracles):
 
 
 def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> ExaminationEvidence:
-    """Compute which constant c lemma 1 needs with a half (printed) and a quarter of lambda_min.
+    """Compute the constant c that li2019's lemma 1 needs with 1/2 and with 1/4 of lambda_min.
 
     The loss is (7); `printed` replaces the half. In tau = c d/n, the same c must be enough for all
     n. For the curvature lambda_min/2, the needed c grows by more than a factor 2 from the smallest

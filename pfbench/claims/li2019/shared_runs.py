@@ -185,7 +185,7 @@ def follow_inner_iterations(
 
 
 def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
-    """Decide whether f(theta_t) - f(theta_hat) <= delta0 2^-t for each t in 1 .. T of a run."""
+    """Decide whether f(theta_t) - min f <= delta0 2^-t after each outer iteration t of a run."""
     return decide_inequality(
         [
             bound_ratio(
@@ -241,7 +241,7 @@ def statistical_error_squared(
 
 
 def make_biased_minimiser_problem(d: int, support: int, share: float) -> KnownQuadratic:
-    """Return a quadratic on the l1 ball, with a minimiser theta_hat other than the true parameter.
+    """Return a quadratic on the l1 ball whose minimiser is not the true parameter.
 
     The Hessian is I - d w w' with w' = (+-1/d, ...), so that sigma = 1 and tau = 1/(2 d), exactly.
     The true parameter theta* has `support` equal entries and the l1 norm 1 - share. The minimiser

@@ -37,7 +37,9 @@ _SPARSE = {
 
 
 def check(trial: Trial) -> Evidence:
-    """Test |y - theta_hat|^2 <= 4 eps_stat^2 at all points y of a run where the gap is small.
+    """Test the bound of the squared distance to the minimiser wherever a run's gap is small.
+
+    The bound is 4 eps_stat^2.
 
     A gap is small if it is at most sigma_hat eps_stat^2. The last point must have a small gap.
     """
@@ -173,7 +175,7 @@ def _max_squared_distance_of_cgs(share: float, gap: float) -> float:
 def examine_squared_norm(
     effort: str, seed: int, *, is_corrected: bool = False
 ) -> ExaminationEvidence:
-    """Examine (15) of li2019: |theta - theta_hat|^2 <= eps^2 where the gap is small.
+    """Examine (15) of li2019: the squared distance to the minimiser is <= eps^2 at small gaps.
 
     theta_hat is the minimiser. A gap is small if f(theta) - f(theta_hat) <= sigma_hat eps^2.
     """
@@ -215,7 +217,7 @@ def _ratio_of_squared_distance_to_bound(share: float) -> float:
 def examine_one_sided_square(
     effort: str, seed: int, *, is_corrected: bool = False
 ) -> ExaminationEvidence:
-    """Examine (22) of li2019, a length bounded by a squared length: |theta - theta_hat| <= eps^2.
+    """Examine (22) of li2019, which bounds the distance to the minimiser by a squared distance.
 
     The left side of (22) is a length, but the right side is a squared length.
     """

@@ -30,7 +30,7 @@ _SHAPES = shared_runs.quadratics_by_minimiser_location(d=64, kappa=100.0)
 
 
 def check_gap(trial: Trial) -> Evidence:
-    """Test f(theta_t) - f(theta_hat) <= delta0 2^-t after each outer iteration t."""
+    """Test f(theta_t) - min f <= delta0 2^-t after each outer iteration t."""
     T, d = trial.choose_by_effort(8, 11), trial.choose_by_effort(64, 256)
     kappas = trial.choose_by_effort((1.0, 100.0), (1.0, 10.0, 100.0, 1000.0))
     tested = shared_runs.make_solved_families(

@@ -78,7 +78,7 @@ def _make_well_conditioned_problems(trial: Trial) -> dict[str, shared_runs.Solve
 
 
 def check_gap(trial: Trial) -> Evidence:
-    """Test E f(theta_t) - f(theta_hat) <= delta0 2^-t, and the number of component gradients."""
+    """Test E f(theta_t) - min f <= delta0 2^-t, and the number of component gradients."""
     T, runs = trial.choose_by_effort(6, 10), RUNS
     means, counts = {}, {}
     for name, tested in _make_well_conditioned_problems(trial).items():

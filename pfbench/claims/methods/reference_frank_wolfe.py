@@ -131,7 +131,7 @@ def compute_balanced_schedule(request: ScheduleRequest, c: float) -> Printed:
 
 
 def spider_fw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of SPIDER-FW: batch and period b = q = sqrt n.
+    """Return the parameters of SPIDER-FW: batch and period sqrt n.
 
     The gradient errors are at most L gamma D.
     """

@@ -31,7 +31,7 @@ _SEEDS = 3
 
 
 def compute_averaged_sign_floor(sigma: float) -> float:
-    """Return tau = sigma/sqrt(3), the size of |grad f| at which runs with averaged signs settle."""
+    """Return sigma/sqrt(3), the size of |grad f| at which runs with averaged signs settle."""
     return sigma / math.sqrt(3.0)
 
 

@@ -35,7 +35,9 @@ ALPHA = 0.3
 def constant_alpha_bound_printed(
     k: float, alpha: float, L_f: float, s: float, sigma: float
 ) -> float:
-    """Return lemma D.3's bound of the gradient error sqrt(u_k), for constant alpha, as printed.
+    """Return pethick2025's bound D.3 of the error sqrt(u_k) of averaged gradients, as printed.
+
+    The averaging weight alpha is constant.
 
     The error is that of uSCG. The longest step is s = rho_2 gamma.
     """
@@ -46,7 +48,9 @@ def constant_alpha_bound_printed(
 def scg_constant_alpha_bound_printed(
     k: float, alpha: float, L_f: float, s: float, sigma: float
 ) -> float:
-    """Return lemma D.6's bound of SCG's gradient error sqrt(u_k), for constant alpha, as printed.
+    """Return pethick2025's bound D.6 of the error sqrt(u_k) of SCG's averaged gradients.
+
+    The averaging weight alpha is constant.
 
     It has the form that theorem 5.6 uses, and s = D_2 gamma.
     """
@@ -57,7 +61,9 @@ def scg_constant_alpha_bound_printed(
 def constant_alpha_bound_sharper(
     k: float, alpha: float, L_f: float, s: float, sigma: float
 ) -> float:
-    """Return pfbench's bound of the gradient error sqrt(u_k) for constant alpha: bias plus noise.
+    """Return pfbench's bound of the error sqrt(u_k) of averaged gradients: bias plus noise.
+
+    The averaging weight alpha is constant.
 
     The bias is that of steps of length s.
     """
@@ -67,7 +73,9 @@ def constant_alpha_bound_sharper(
 
 
 def vanishing_alpha_bound_printed(k: float, L_f: float, reach: float, sigma: float) -> float:
-    """Return lemmas D.4 and D.7's bound of the gradient error sqrt(u_k), for alpha_k = k^(-1/2).
+    """Return pethick2025's bounds D.4 and D.7 of the error sqrt(u_k) of averaged gradients.
+
+    The averaging weight is alpha_k = k^(-1/2).
 
     `reach` is rho_2, and for SCG it is D_2.
     """
@@ -75,7 +83,7 @@ def vanishing_alpha_bound_printed(k: float, L_f: float, reach: float, sigma: flo
 
 
 def vanishing_alpha_bound_sharper(k: float, L_f: float, s: float, sigma: float) -> float:
-    """Return pfbench's bound of the gradient error sqrt(u_k), for alpha_k = k^(-1/2).
+    """Return pfbench's bound of the error sqrt(u_k) of averaged gradients, for alpha_k = k^(-1/2).
 
     It is sigma k^(-1/4) + L_2 s (sqrt(k) - 1).
     """
@@ -86,7 +94,7 @@ def vanishing_alpha_bound_sharper(k: float, L_f: float, s: float, sigma: float) 
 
 
 def recursion_bound_printed(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
-    """Return lemma D.2's bound, as printed, of the squared gradient error u_k by the previous `u`.
+    """Return pethick2025's bound D.2 of the squared gradient error from the previous one, `u`.
 
     u_(k-1) is `u`, and alpha_k is `alpha`.
     """
@@ -94,7 +102,7 @@ def recursion_bound_printed(u: float, alpha: float, L_f: float, s: float, sigma:
 
 
 def recursion_bound_sharper(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
-    """Return pfbench's bound of the squared gradient error u_k by the previous one, `u`.
+    """Return pfbench's bound of the squared gradient error from the previous one, `u`.
 
     The weights in Young's inequality are 1/(1-alpha) and 1/alpha. u_(k-1) is `u`, and alpha_k is
     `alpha`.

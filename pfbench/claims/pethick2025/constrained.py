@@ -29,7 +29,7 @@ def constant_alpha_bound_printed(
     sigma: float,
     delta: float,
 ) -> float:
-    """Return theorem 5.6's bound of SCG's mean Frank-Wolfe gap as printed, for constant alpha.
+    """Return pethick2025 theorem 5.6's bound of SCG's mean Frank-Wolfe gap, as printed.
 
     The step is gamma = K^(-1/2).
     """
@@ -49,7 +49,7 @@ def constant_alpha_bound_sharper(
     sigma: float,
     delta: float,
 ) -> float:
-    """Return pfbench's bound of SCG's mean Frank-Wolfe gap, for constant alpha as in theorem 5.6.
+    """Return pfbench's bound of SCG's mean Frank-Wolfe gap for a constant averaging weight alpha.
 
     It has separate terms for bias and noise.
     """
@@ -62,7 +62,7 @@ def constant_alpha_bound_sharper(
 def vanishing_alpha_bound_printed(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return theorem 5.7's bound of SCG's mean Frank-Wolfe gap as printed; alpha_k = k^(-1/2)."""
+    """Return pethick2025 theorem 5.7's bound of SCG's mean Frank-Wolfe gap, as printed."""
     D = 2.0 * rho * zeta
     root = math.sqrt(4.0 * sigma**2 + 8.0 * (L_f * D) ** 2)
     return (2.0 * delta + 4.0 / 3.0 * D * root) / math.pow(K, 0.25) + 2.0 * L * rho**2 / math.pow(
@@ -73,7 +73,7 @@ def vanishing_alpha_bound_printed(
 def vanishing_alpha_bound_sharper(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return pfbench's bound of SCG's mean Frank-Wolfe gap, for the alpha_k of theorem 5.7.
+    """Return pfbench's bound of SCG's mean Frank-Wolfe gap for averaging weights k^(-1/2).
 
     The errors satisfy sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1).
     """

@@ -12,7 +12,7 @@ from pfbench.verification.units import GRADIENT, Unit, formula
 def descent_bound(
     K: float, gamma: float, L: float, rho: float, delta: float, zeta: float, error: float
 ) -> float:
-    """Return lemma D.1's bound of the mean |grad f(x_k)|_* over K iterations, for a gradient error.
+    """Return pethick2025 lemma D.1's bound of the mean |grad f(x_k)|_*, given a gradient error.
 
     It is Delta/(rho gamma K) + L rho gamma/2 + 2 zeta error.
     """
@@ -20,12 +20,12 @@ def descent_bound(
 
 
 def constant_step_parameters(c: Numbers, alpha: float) -> Numbers:
-    """Return the parameters of theorems 5.4 and 5.6: constant alpha, and the step K^(-1/2)."""
+    """Return the step K^(-1/2) and the constant alpha of theorems 5.4 and 5.6 of pethick2025."""
     return {"alpha": alpha, "step": c["K"] ** -0.5}
 
 
 def vanishing_step_parameters(c: Numbers) -> Numbers:
-    """Return the parameters of theorems 5.5 and 5.7: the step K^(-3/4), with the default alpha_k.
+    """Return the step K^(-3/4) of theorems 5.5 and 5.7 of pethick2025; alpha_k is the default.
 
     The method then uses its default momentum alpha_k = k^(-1/2).
     """

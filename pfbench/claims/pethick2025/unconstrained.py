@@ -39,7 +39,7 @@ def constant_alpha_bound_printed(
     sigma: float,
     delta: float,
 ) -> float:
-    """Return theorem 5.4's bound of uSCG's mean |grad f(x_k)|_* as printed, for constant alpha.
+    """Return pethick2025 theorem 5.4's bound of uSCG's mean |grad f(x_k)|_*, as printed.
 
     The step is gamma = K^(-1/2).
     """
@@ -59,7 +59,7 @@ def constant_alpha_bound_sharper(
     sigma: float,
     delta: float,
 ) -> float:
-    """Return pfbench's bound of uSCG's mean |grad f(x_k)|_*, for constant alpha as in theorem 5.4.
+    """Return pfbench's bound of uSCG's mean |grad f(x_k)|_* for a constant averaging weight alpha.
 
     It has separate terms for bias and noise.
     """
@@ -71,7 +71,7 @@ def constant_alpha_bound_sharper(
 def vanishing_alpha_bound_printed(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return theorem 5.5's bound of uSCG's mean |grad f(x_k)|_* as printed, for alpha_k = k^(-1/2).
+    """Return pethick2025 theorem 5.5's bound of uSCG's mean |grad f(x_k)|_*, as printed.
 
     The bound holds for gamma from K^(-3/4)/2 to K^(-3/4), with alpha_k = k^(-1/2).
     """
@@ -83,7 +83,7 @@ def vanishing_alpha_bound_printed(
 def vanishing_alpha_bound_sharper(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
-    """Return pfbench's bound of uSCG's mean |grad f(x_k)|_*, for the alpha_k of theorem 5.5.
+    """Return pfbench's bound of uSCG's mean |grad f(x_k)|_* for averaging weights k^(-1/2).
 
     The errors satisfy sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1), with gamma =
     K^(-3/4).
@@ -98,7 +98,7 @@ def vanishing_alpha_bound_sharper(
 
 
 def check_descent_lemma(trial: Trial) -> Evidence:
-    """Test lemma D.1's bounds of the mean |grad f(x_k)|_*, given the gradient errors in the run.
+    """Test pethick2025's bounds D.1 of the mean |grad f(x_k)|_*, given the run's gradient errors.
 
     The error is lambda_k = d_k - grad f(x_k). The sharper bound has the mean of |lambda_k|_*, and
     the printed bound as tested has zeta times the mean of |lambda_k|_2. The paper has the root of

@@ -172,7 +172,7 @@ SLIDING = Claim(
 
 
 def frank_wolfe_parameters(c: Constants, *, T: int) -> dict[str, Any]:
-    """Return the parameters of spider-fw: b = q = sqrt n, and the gamma with the smallest bound.
+    """Return the parameters of spider-fw: batch and period sqrt n, and the best step gamma.
 
     gamma minimises the bound of the mean gap with 1/2 + c = 3/2.
     """

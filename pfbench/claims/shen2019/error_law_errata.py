@@ -104,7 +104,7 @@ def examine_second_moment(
     *,
     printed: Callable[[Constants], float] = _compute_squared_norm_diameter,
 ) -> ExaminationEvidence:
-    """Examine whether L^2 D^2 bounds E|grad f_i|^2, and whether sigma^2 bounds a sample's error.
+    """Examine shen2019's bounds of E|grad f_i|^2 by L^2 D^2, and of a sample's error by sigma^2.
 
     The components are f_i(x) = log cosh(x - b_i) with b_1 = -b_2 >= 3 on |x| <= 0.1. So f is
     stationary at 0, but no f_i is stationary in the set. On |x| <= 0.001 even a large constant

@@ -136,7 +136,9 @@ _ONE = "every output with X <= eps"
 def examine_failure_probability(
     effort: str, seed: int, *, level: float = 1.0
 ) -> ExaminationEvidence:
-    """Examine remark 3.1: how often none of k = log2(1/delta) runs has a gap <= level eps D.
+    """Examine shen2019's remark 3.1: how often none of log2(1/delta) runs has a small gap.
+
+    The gap is small if it is at most level eps D.
 
     Here delta = 1/8. The runs have exact gradients. On the problem, a slope slightly above eps
     lasts for all T iterations, and a valley is near the start of a long segment. The corrected

@@ -239,7 +239,9 @@ def examine_sizes_under_scaling_of_f(
 def examine_small_epsilon(
     effort: str, seed: int, *, schedule: Schedule | None = None
 ) -> ExaminationEvidence:
-    """Examine section 4.1's S and p for epsilon <= L/(L2 n^2), by the measured error.
+    """Examine shen2019's batch and period in section 4.1 for small epsilon, by the measured error.
+
+    Small is epsilon <= L/(L2 n^2).
 
     S = 1, L = 1 and L2 = 4. For L2 = 1/4, the product p S is below n instead.
     """

@@ -121,7 +121,10 @@ class PathCase:
         return p
 
     def sfo_per_iteration(self, p: int, seed: int) -> float:
-        """Return the component gradients per iteration for a period, with the least batch for (9).
+        """Return the component gradients per iteration for a period, with the least valid batch.
+
+        The batch is valid if condition (9) of shen2019 holds: the squared error is at most
+        epsilon^2/4.
 
         Condition (9) of shen2019 bounds the squared error by epsilon^2/4.
 
@@ -131,7 +134,7 @@ class PathCase:
         return min(self._sfo_per_iteration_without_cap(p, seed), float(self.n))
 
     def _sfo_per_iteration_without_cap(self, p: int, seed: int) -> float:
-        """Return the component gradients per iteration for (9) of shen2019, also if more than n.
+        """Return the component gradients per iteration for shen2019's condition (9), even if > n.
 
         If a batch S has the squared error r epsilon^2/4, the next batch is r S, until r is near 1.
         """

@@ -37,7 +37,7 @@ from pfbench.verification.units import GRADIENT, SQUARE, VALUE, formula, power_p
 
 
 def mean_gap_bound(epsilon: float, D: float) -> float:
-    """Return 2 eps D, the bound of the mean Frank-Wolfe gap E V(x_t) over T = L Delta/eps^2 steps.
+    """Return 2 eps D, the bound of the mean Frank-Wolfe gap in theorem 3.1 of shen2019.
 
     V is the Frank-Wolfe gap, and the step is eta = eps/L. The paper's proof gives 2.5 eps D. The
     two error terms of the proof can be joined. With v* = argmin <grad f, v>, <grad f, v - x> <= -V
@@ -47,7 +47,7 @@ def mean_gap_bound(epsilon: float, D: float) -> float:
 
 
 def error_sq_bound(epsilon: float) -> float:
-    """Return epsilon^2/4, the bound of the squared gradient error that theorem 3.1 assumes."""
+    """Return epsilon^2/4, the bound of the squared gradient error in theorem 3.1 of shen2019."""
     return epsilon**2 / 4.0
 
 
@@ -158,7 +158,7 @@ def _decide_on_family(trial: Trial, name: str, problem: Problem) -> dict[str, De
 def mean_gap_and_squared_error(
     trial: Trial, problem: Problem, algorithm: Algorithm, seed: int
 ) -> tuple[float, float]:
-    """Return a run's mean gap V(x_t) and mean squared error |g_t - grad f(x_t)|^2 over t < T.
+    """Return the mean Frank-Wolfe gap of a run, and the mean squared error of its estimates.
 
     Raises
     ------
@@ -232,7 +232,7 @@ _CONSTANT = "a constant of ten"
 def examine_missing_diameter(
     effort: str, seed: int, *, printed: Callable[[float, float], float] = lambda eps, D: 5.0 * eps
 ) -> ExaminationEvidence:
-    """Examine the printed bound of the mean gap, without the factor D, on segments of lengths D.
+    """Examine shen2019's bound of the mean gap, which lacks the factor D, on segments of length D.
 
     The runs use the theorem's schedule. The gap V decreases from 3 eps D as exp(-eps t/(L D)), so
     its mean over T = 3 L D/eps is 0.95 eps D. With lengths in units of D, L becomes L D^2, and eps

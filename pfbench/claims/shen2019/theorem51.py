@@ -40,7 +40,7 @@ CHAIN = make_instance(resisting_chain, T=10)
 
 
 def check_lower_bound(trial: Trial) -> Evidence:
-    """Test the lower bound: certify each method's gap before T calls; count calls to V <= eps D.
+    """Test that each method's gap is large before T calls, and count the calls to a small gap.
 
     On the rescaled family, the number of calls is compared with the bound T(eps).
     """
@@ -130,7 +130,7 @@ def _gradient_descent_limit(problem: ZeroChain) -> Floats:
 def examine_internal_queries(
     effort: str, seed: int, *, target: Callable[[ZeroChain], Floats] = _gradient_descent_limit
 ) -> ExaminationEvidence:
-    """Examine theorem 5.1 with queries inside a step: two LO calls reach a stationary point.
+    """Examine shen2019's theorem 5.1 if steps query inside: two LO calls reach a stationary point.
 
     LO calls are linear minimisations. The two linear minimisations return u_0 and u_1 with the mean
     z. The points x_0 = 0, x_1 = u_0 and x_2 = (u_0 + u_1)/2 satisfy (14), whatever the hidden
@@ -168,7 +168,7 @@ def examine_internal_queries(
 def _gap_after_two_steps(
     T: int, d: int, rng: np.random.Generator, target: Callable[[ZeroChain], Floats]
 ) -> float:
-    """Return V(x_2)/D, the gap after two LO calls, on a chain with T random directions in R^d."""
+    """Return the gap after two LO calls, divided by D, on a chain with T random directions."""
     problem = ZeroChain(T, d, random_directions(d, T, int(rng.integers(2**31))))
     R, z = problem.set.radius, target(problem)
     w = rng.standard_normal(d)

@@ -117,13 +117,13 @@ Given = Callable[[float, Constants], Mapping[str, Any]]
 
 
 def no_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return an empty dictionary: a schedule's additional parameters, if it needs none."""
+    """Return no additional parameters, for a schedule that needs none."""
     return {}
 
 
 @dataclass(frozen=True, kw_only=True)
 class RateCase:
-    """Claimed exponents of one method's calls, with the problems and sizes for the fits.
+    """Claimed exponents of one method's calls, and the problems on which they are fitted.
 
     Attributes
     ----------
@@ -247,7 +247,7 @@ _Family = Callable[[Trial, RateCase], _FitsAndRunCount]
 
 
 def _list_family_fits(trial: Trial, case: RateCase) -> list[_Family]:
-    """Return one function for each problem family, which fits the exponents of a case on it."""
+    """Return, for each problem family, a function that fits the exponents of a case on it."""
     families: list[_Family] = [_fit_exponents_on_slopes]
     if case.curvature:
         families.append(_fit_exponents_on_bowl)
@@ -261,7 +261,7 @@ def _list_family_fits(trial: Trial, case: RateCase) -> list[_Family]:
 
 
 def _fit_exponents_on_bowl(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit the exponent of n on the turning bowl, with the cheapest batch and epoch length.
+    """Fit the exponent of n on the rotating bowl, with the cheapest batch and epoch length.
 
     No exponent is fitted for a method whose schedule takes neither batch nor epoch length.
     """

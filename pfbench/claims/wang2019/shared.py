@@ -58,7 +58,7 @@ def draw_instance(trial: Trial, model: Instance) -> Any:
 
 
 def chain(n: int, links: int) -> FiniteSumChain:
-    """Return the finite-sum chain with n blocks of `links` links each; L = 1 and Delta <= 1.
+    """Return the finite-sum chain with n blocks of `links` links each, L = 1 and f(0) - min f <= 1.
 
     No method is fast on it: a call reveals one more link of one block, and |grad f| stays above
     the chain's epsilon until half of the links are known.

@@ -47,7 +47,7 @@ _REGRESSIONS = {
 
 
 def check(trial: Trial) -> Evidence:
-    """Test that SpiderBoost needs no more calls than SPIDER to epsilon, and converges far below it.
+    """Test that SpiderBoost needs no more calls than SPIDER to an accuracy, and goes far below it.
 
     The calls are component gradients in paired runs. At epsilon, SPIDER is the better form of its
     source (option 2, which shortens its steps where the estimate is small). Below epsilon it is

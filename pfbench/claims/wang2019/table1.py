@@ -54,7 +54,7 @@ def online_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]
 
 
 def online_spider_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return the parameters of the online form: B = 16 sigma^2/epsilon^2 and S = q = sqrt B."""
+    """Return the parameters of the online form: B = 16 sigma^2/epsilon^2, the rest sqrt B."""
     root = round(4.0 * math.sqrt(constants.sigma2) / epsilon)
     return {"snapshot": root * root, "batch": root, "period": root}
 

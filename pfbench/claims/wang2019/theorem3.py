@@ -25,7 +25,7 @@ _CONSTANT = make_instance(ConstantSlopeProblem, n=16, g=1e-3, gap=3e-5, weight=1
 
 
 def check_call_rate(trial: Trial) -> Evidence:
-    """Test how the calls grow, provided that the momentum and the error law are those stated."""
+    """Test how the calls grow, if the method's momentum and error law are as stated."""
     evidence = check_rates(trial, (_RATE,))
     conditions = {
         "momentum": decide_if_momentum_is_admissible(trial),
@@ -36,7 +36,7 @@ def check_call_rate(trial: Trial) -> Evidence:
 
 
 def decide_if_momentum_is_admissible(trial: Trial) -> Decision:
-    """Decide whether the theorem allows the momentum that a method uses.
+    """Decide whether theorem 3 of wang2019 allows the momentum that a method uses.
 
     The run is on a constant slope. In units of beta times the slope, the distance moved after k
     steps must lie between k and an upper limit. Every choice of lambda_k that the theorem allows
