@@ -147,7 +147,7 @@ def is_refutable_rate(claim: Claim) -> bool:
 
 
 def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) -> HardestInstance:
-    """Return the catalogue instance on which a claim's measured quantity/bound is largest.
+    """Return the catalogue instance on which a claim's measured quantity is largest over its bound.
 
     A tested instance has a set, a penalty and a norm if an instance of the claim has them. A
     tested instance also meets all assumptions of the claim and the method, and has the constants
@@ -307,7 +307,7 @@ def _problem_features(problem: Any) -> tuple[bool, ...]:
 
 
 def _measure_pilot_ratio(claim: Claim, effort: str, seed: int) -> float | None:
-    """Return the mean of measured quantity/bound over pilot runs on a claim's only instance.
+    """Return the mean ratio of measured quantity and bound in pilot runs on a claim's instance.
 
     The result is None if a run, its parameters or the bound raises an error, or if the mean is
     infinite.

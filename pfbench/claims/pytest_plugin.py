@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class HoldsFixture(Protocol):
-    """Type of the fixture `holds`."""
+    """Type of the pytest fixture `holds`, a function that tests a claim."""
 
     def __call__(
         self, claim: str, algorithm: Any = None, *, effort: str = "quick", seed: int = 0
@@ -51,7 +51,7 @@ class HoldsFixture(Protocol):
 
 
 class OraclesFixture(Protocol):
-    """Type of the fixture `oracles`."""
+    """Type of the pytest fixture `oracles`, a function that makes counting oracles."""
 
     def __call__(self, problem: Any, *, seed: int = 0, tolerance: float = 0.0) -> "CountedOracles":
         """Return oracles of a problem that count their calls; pass them to a method as its `ask`.

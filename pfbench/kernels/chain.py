@@ -166,7 +166,7 @@ def write_gradients(indices: Integers, x: Floats, length: int, inverse: float, o
 def write_block_hessians(
     x: Floats, length: int, inverse: float, diagonals: Floats, off_diagonals: Floats
 ) -> None:
-    """Write the Hessian of H at inverse * block for each block of x, one block to a row."""
+    """Write the Hessian of the chain H_T at inverse * block for each block of x, one to a row."""
     check_size(x, diagonals.size)
     for i in range(x.size // length):
         write_chain_hessian(

@@ -157,7 +157,7 @@ INTERVALS = {
 
 
 def check_intervals(trial: Trial) -> Evidence:
-    """Test that the polynomials map singular values into the stated intervals, and fill them."""
+    """Test that the polynomials in use map singular values into their intervals and fill them."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()

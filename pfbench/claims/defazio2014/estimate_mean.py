@@ -22,7 +22,7 @@ ROUNDING = 1e-12
 
 
 def make_four_rows(weight: float) -> WeightedRows:
-    """Return four quadratic rows with curvatures 1 to 4 and different centres; one has a weight.
+    """Return four quadratic rows with curvatures 1 to 4 and different centres, one row weighted.
 
     The last row has the weight `weight`.
     """
@@ -31,7 +31,7 @@ def make_four_rows(weight: float) -> WeightedRows:
 
 
 def mean_error(trial: Trial, problem: WeightedRows, z: Floats) -> float:
-    """Return E g - grad F(x), the error of the mean of SAGA's estimate g, from a state (x, phi)."""
+    """Return E g - grad F(x), the error of the mean of SAGA's estimate g, from a state z."""
     outcomes = list_outcomes(trial, problem, 0.1, z)
     mean = sum(chance * estimate for chance, (estimate, _) in outcomes)
     return float(mean - problem.gradient(z[:1])[0])

@@ -40,7 +40,7 @@ def suboptimality_floor(L_f: float, D: float, T: int) -> float:
 
 
 def construct_worst_start(final_distance: str) -> tuple[Corner, int]:
-    """Return the start and the number of steps of a run that ends `final_distance` from x*."""
+    """Return the start of a run that ends at `final_distance` from the optimum, and its length."""
     r = Decimal(final_distance)
     current, T = (r, 1 - r / 3, (1 - (1 - r / 3) ** 2).sqrt()), 0
     while True:
@@ -74,7 +74,7 @@ def suboptimality_after_run(start: Corner, T: int) -> Decimal:
 def steps_and_scaled_suboptimality(
     final_distance: str, start_offset: str = "0"
 ) -> tuple[int, float]:
-    """Return T and (f(x_T) - min f)(T+2)^2, for the worst start of the distance `final_distance`.
+    """Return T and (f(x_T) - min f)(T+2)^2 for the start whose run ends at `final_distance`.
 
     `start_offset` is added to sin(theta) of the run's start. The computation uses forty digits
     more than rounding errors in the run may destroy.

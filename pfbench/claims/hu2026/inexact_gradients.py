@@ -39,7 +39,7 @@ class WorstAnswers(OverriddenOracles):
     """
 
     def batch(self, sample: Any, x: Floats) -> Floats:
-        """Return the gradient with an error of delta in the worst direction."""
+        """Return the gradient with an error of size delta, opposite to the gradient."""
         g = np.asarray(self._original.gradient(x))
         length = self._original.set.diameter * (np.linalg.norm(g) or 1.0)
         return np.asarray(g - self._original.error / length * g)

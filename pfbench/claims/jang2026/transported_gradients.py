@@ -118,7 +118,7 @@ class TransportProblem(NormedProblem):
     def create(
         cls, function: FiniteSum, norm: str, K: int, step: float, weight: float
     ) -> "TransportProblem":
-        """Return the problem of a function with a norm and a run."""
+        """Return the problem of a function with a norm and the parameters of a run."""
         created = cls(function, norm_ball(norm, function.shape))
         created.K, created.step, created.weight = K, step, weight
         return created
@@ -191,7 +191,7 @@ def _make_method(trial: Trial, problem: TransportProblem) -> Any:
 
 
 def check_bias(trial: Trial) -> Evidence:
-    """Test the bound of the estimates' errors |d_k - grad f(x_k)|_* without noise.
+    """Test the bound of the gradient estimates' errors in the dual norm, without noise.
 
     On the cubes |x|^3/6 the errors must equal the bound.
     """

@@ -71,7 +71,7 @@ def deficit_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
 
 
 def check_convergence(trial: Trial) -> Evidence:
-    """Test Newton-Schulz on random matrices: X_q is near the polar factor, and |X_q| <= 1."""
+    """Test that Newton-Schulz takes random matrices near their polar factors, with norm <= 1."""
     parts: dict[str, Decision] = {}
     for instance in trial.claim.instances:
         problem = instance()

@@ -36,7 +36,7 @@ ROUNDING = 1e-9
 
 
 def make_positive() -> NormedProblem:
-    """Return a quadratic x'Hx/2 of two layers with positive H, whose L is known to be 85.25.
+    """Return x'Hx/2 of two layers, H with positive entries, whose smoothness is L = 85.25.
 
     The layers have two and three entries, l-infinity norms, and the radii 0.5 and 2. One point
     attains all L_lm, so L equals the sum of rho_l rho_m L_lm.
@@ -212,7 +212,7 @@ NETWORKS = (
 
 
 def check_network(trial: Trial) -> Evidence:
-    """Test |grad f(x) - grad f(y)|_* <= L |x - y| for networks, at points x, y with large ratios."""
+    """Test |grad f(x) - grad f(y)|_* <= L |x - y| for networks, at pairs with a large ratio."""
     parts = {}
     for instance in trial.claim.instances:
         problem = instance()

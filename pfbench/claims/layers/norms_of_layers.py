@@ -160,13 +160,13 @@ CLAIMS = (NORMS,)
 
 
 class EveryLayerMoves(FaultyBallProblem):
-    """Faulty linear minimisation that moves every layer by its radius, for each norm.
+    """Faulty linear minimisation that moves every layer by its radius, whatever the norm.
 
     Such a step is right only for the norm that is the largest of the layers' norms.
     """
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> over the product of the layers' balls, for each norm."""
+        """Return the minimiser of <g, v> over the product of the layers' balls."""
         return NormProduct(self._original.norm.balls).lo_zero_if_undetermined(g)
 
 

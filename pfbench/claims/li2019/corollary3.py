@@ -17,12 +17,10 @@ from pfbench.verification.units import VALUE, formula
 
 
 def inner_gap_bound(L: float, squared: float, k: int) -> float:
-    """Return 8 L D_t^2/(k (k+1)), the bound of f(y_k) - min f in inner iteration k.
+    """Return 8 L squared/(k (k+1)), the bound of f(y_k) - min f in inner iteration k.
 
     D_t bounds the distance of the start of outer iteration t to the minimiser, and D_t^2 is
     `squared`.
-
-    D_t^2 is `squared`.
     """
     return 8.0 * L * squared / (k * (k + 1.0))
 

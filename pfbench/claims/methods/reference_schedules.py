@@ -17,7 +17,7 @@ SLIDING = (
 
 
 def schedule_smoothness(request: ScheduleRequest) -> float:
-    """Return a schedule's L: max(L_f, L_ms), or the mean of the L_i for importance sampling."""
+    """Return the smoothness L of a schedule: max(L_f, L_ms), or L_mean for importance sampling."""
     c = request.constants
     return c.L_mean if request.parameters.get("sampling") == "importance" else max(c.L_f, c.L_ms)
 

@@ -81,7 +81,7 @@ GOOD = 48
 
 @dataclass(frozen=True)
 class RunCost:
-    """Cost of a run in component gradients and LO calls, and its |G|^2/epsilon.
+    """Cost of a run in component gradients and LO calls, and its squared gradient mapping.
 
     G is the gradient mapping.
 

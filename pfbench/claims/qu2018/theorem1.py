@@ -39,7 +39,7 @@ from pfbench.verification.units import LENGTH, SQUARE, formula
 
 
 def option1_min_bound(L: float, delta: float, N: int) -> float:
-    """Return (12 L delta + 16 L)/N, the bound of NCGS's least |G|^2 with option I.
+    """Return (12 L delta + 16 L)/N, the bound of NCGS's least squared gradient mapping.
 
     G is the gradient mapping, and N the number of iterations.
     """
@@ -47,7 +47,7 @@ def option1_min_bound(L: float, delta: float, N: int) -> float:
 
 
 def option1_mean_bound(L: float, delta: float, N: int) -> float:
-    """Return (16 L delta + 28 L)/(3N), the bound of NCGS's mean |G|^2 with option I.
+    """Return (16 L delta + 28 L)/(3N), the bound of NCGS's mean squared gradient mapping.
 
     G is the gradient mapping, and N the number of iterations.
     """

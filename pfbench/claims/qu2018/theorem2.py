@@ -29,7 +29,7 @@ from pfbench.verification.units import LENGTH, SQUARE, formula
 def stochastic_mapping_bound(
     L: float, ell: float, first: float, norm: float, M: float, sigma2: float, N: int
 ) -> float:
-    """Return the bound of the mean squared gradient mapping for batch gradients, stochastic NCGS.
+    """Return the bound of stochastic NCGS's mean squared gradient mapping, for batch gradients.
 
     The mean is weighted.
 

@@ -195,7 +195,7 @@ def _run_along_slope(trial: Trial, problem: indefinite.IndefiniteQuadratic, seed
 
 
 def _decide_output_quality(trial: Trial, sizes: Sequence[int]) -> tuple[Decision, int]:
-    """Return the decision whether outputs have a mean |G|^2 <= epsilon, and the number of runs.
+    """Return the decision whether outputs have |gradient mapping|^2 <= epsilon, and the run count.
 
     G is the gradient mapping.
 

@@ -40,7 +40,7 @@ Error = Callable[..., float]
 
 
 def one_sfw_error_bound(L: float, D: float, sigma2: float, t: int) -> float:
-    """Return (2 sigma^2 + 8 L^2 D^2)/(t+1), one-sfw's bound of its squared error E|e_t|^2."""
+    """Return (2 sigma^2 + 8 L^2 D^2)/(t+1), one-sfw's bound of its estimate's error E|e_t|^2."""
     return (2.0 * sigma2 + 8.0 * (L * D) ** 2) / (t + 1.0)
 
 

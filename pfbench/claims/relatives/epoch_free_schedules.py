@@ -177,7 +177,7 @@ ERRORS = tuple(_error_claim(kind) for kind in (NFWUPAGE, NFWULSVRG, NFWUSTORM))
 
 
 def prox_page_parameters(c: Constants, *, T: int) -> dict[str, Any]:
-    """Return the parameters of prox-page: eta = 1/(4L), b = sqrt n, p = b/(n + b).
+    """Return the parameters of prox-page: step 1/(4L), batch b = sqrt n, probability b/(n + b).
 
     With these, the constant c of the error is 1.
     """

@@ -95,7 +95,7 @@ def compute_squared_gradient_mapping(problem: Any, x: Any, L: float) -> float:
 
 
 def sliding_parameters(c: Constants, *, steps: int, root: int = BATCH) -> dict[str, Any]:
-    """Return the parameters of ncgs-spider: N = `steps`, T = sqrt n, b = 10 T, and eta.
+    """Return the parameters of ncgs-spider: period sqrt n, batch 10 sqrt n, and the tolerance.
 
     eta is so small that it adds only an eighth to the bound. sqrt n is `root`.
     """

@@ -37,7 +37,9 @@ def gradient_sq_bound(constants: Constants, parameters: Any) -> float:
 
 
 def page_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
-    """Return the parameters of page: b = sqrt n, p = b/(n + b), and 0.8 times the largest step.
+    """Return the parameters of page: its batch and probability, and 0.8 times the largest step.
+
+    The batch is b = sqrt n, and the probability b/(n + b).
 
     The step is 0.8 times the largest allowed step for c = 1; with it runs vary less.
     """
@@ -45,7 +47,7 @@ def page_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
 
 
 def lsvrg_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
-    """Return the parameters of lsvrg: p = 1/2, b = 16, and the largest step that the bound allows.
+    """Return the parameters of lsvrg: probability 1/2, batch 16, and the largest valid step.
 
     Here c^2 = 2(1-p)(2-p)/(p^2 b).
     """
@@ -54,7 +56,7 @@ def lsvrg_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
 
 
 def zerosarah_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
-    """Return the parameters of zerosarah: b = sqrt n, lambda = q/2, and the largest step."""
+    """Return the parameters of zerosarah: batch sqrt n, table weight q/2, and the largest step."""
     q = 1.0 - (1.0 - 1.0 / N) ** BATCH
     lam = q / 2.0
     c2 = (2.0 + (1.0 - q) * (2.0 - q)) / (lam * (2.0 - lam) * BATCH)

@@ -194,7 +194,7 @@ def decide_not_rejected(ratios: Sequence[float], subject: str = "(9)") -> Decisi
 
 
 def exact_mean_squared_errors(estimator: str, problem: ForcedPath, eta: float, p: int) -> Floats:
-    """Return the exact E|g - grad f|^2 for a batch of 1, at each of the first p iterations; (p,).
+    """Return the exact E|g - grad f|^2 for batches of 1 at the first p iterations, shape (p,).
 
     The errors are those of normalised Frank-Wolfe updates from the start. The mean squared errors
     are exact, as all single draws are enumerated. Draws are independent and have mean 0, so the

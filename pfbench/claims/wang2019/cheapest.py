@@ -48,7 +48,7 @@ TURNING = make_instance(turning)
 
 
 def fit_min_sfo_exponent_in_n(trial: Trial, curvature: float) -> tuple[Exponent, int]:
-    """Fit the exponent of n in the fewest component gradients until |G| <= epsilon.
+    """Fit the exponent of n in the fewest component gradients to the accuracy epsilon.
 
     G is the gradient mapping.
 

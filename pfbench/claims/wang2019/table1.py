@@ -54,7 +54,10 @@ def online_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]
 
 
 def online_spider_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return the parameters of the online form: B = 16 sigma^2/epsilon^2, the rest sqrt B."""
+    """Return the parameters of the online form: batch and period sqrt B, reference batch B.
+
+    B is 16 sigma^2/epsilon^2.
+    """
     root = round(4.0 * math.sqrt(constants.sigma2) / epsilon)
     return {"snapshot": root * root, "batch": root, "period": root}
 

@@ -45,7 +45,7 @@ def alignment(m: float) -> float:
 
 
 def count_printed_steps(m: float, L: float, delta: float, epsilon: float) -> float:
-    """Return the printed number of steps m delta L/(32 epsilon^2), before rounding down."""
+    """Return zhang2026's number of steps m delta L/(32 epsilon^2), before rounding down."""
     return m * delta * L / (32.0 * epsilon**2)
 
 
