@@ -218,7 +218,8 @@ class ZeroSARAHMethod(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch b = sqrt n, table weight q/2, and the least T for epsilon.
+        """Return the method with batch sqrt n, weight q/2 and T; table entries change with chance
+        q.
 
         Here q = 1 - (1 - 1/n)^b.
 

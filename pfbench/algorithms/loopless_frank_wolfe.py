@@ -181,7 +181,8 @@ class ZeroSARAHFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch b = sqrt n, table weight q/2, and T and step for epsilon.
+        """Return the method with batch sqrt n, weight q/2 and T; table entries change with chance
+        q.
 
         Here q = 1 - (1 - 1/n)^b.
 

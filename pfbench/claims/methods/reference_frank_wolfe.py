@@ -146,7 +146,7 @@ def page_fw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def lsvrg_fw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of L-SVRG-FW: p = min(1, 2 n^(-1/3)) and batch b = n^(2/3)/2.
+    """Return the parameters of L-SVRG-FW: probability min(1, 2 n^(-1/3)), batch n^(2/3)/2.
 
     The constant of the gradient errors follows from the mean square of the snapshot's age.
     """
@@ -157,7 +157,8 @@ def lsvrg_fw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def zerosarah_fw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of ZeroSARAH-FW: batch b = sqrt n and table weight q/2.
+    """Return the parameters of ZeroSARAH-FW: batch sqrt n, weight q/2; entries change with chance
+    q.
 
     The gradient errors have the constant c^2 = 4/(ab) with a = q - q^2/4, where q = 1 - (1 -
     1/n)^b.
@@ -170,7 +171,7 @@ def zerosarah_fw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def storm_fw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of STORM-FW: alpha = L gamma D/sigma and first batch b0 = 1/alpha.
+    """Return the parameters of STORM-FW: weight alpha = L gamma D/sigma, first batch 1/alpha.
 
     T is the smallest number of iterations for which the bound is at most epsilon.
     """

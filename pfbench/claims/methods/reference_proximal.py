@@ -177,7 +177,7 @@ def prox_page_schedule(request: ScheduleRequest) -> Printed:
 
 
 def lsvrg_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of loopless SVRG: p = min(1, 2 n^(-1/3)) and batch b = n^(2/3)."""
+    """Return the parameters of loopless SVRG: probability min(1, 2 n^(-1/3)), batch n^(2/3)."""
     n = request.constants.n
     b, p = math.ceil(n ** (2.0 / 3.0) - 1e-9), min(1.0, 2.0 / n ** (1.0 / 3.0))
     c2 = 2.0 * (1.0 - p) * (2.0 - p) / (p * p * b)
@@ -185,7 +185,7 @@ def lsvrg_schedule(request: ScheduleRequest) -> Printed:
 
 
 def zerosarah_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of ZeroSARAH: batch b = sqrt n and weight lambda = q/2.
+    """Return the parameters of ZeroSARAH: batch sqrt n, weight q/2; entries change with chance q.
 
     Here q is the probability that a step replaces a given table entry.
     """
@@ -220,7 +220,7 @@ def prox_rsag_schedule(request: ScheduleRequest) -> Printed:
 
 
 def compute_bounded_set_bound(c: Constants, N: float) -> float:
-    """Return theorem 1 of qu2018's bound for a bounded set, with exact proximal maps and N steps.
+    """Return qu2018 theorem 1's bound for a bounded set, with exact proximal maps and N steps.
 
     It is 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N.
     """

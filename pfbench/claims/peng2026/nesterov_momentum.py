@@ -53,7 +53,7 @@ def noise_factor(beta1: float, beta2: float) -> float:
 
 
 def compute_step(K: float, L: float, delta: float, beta1: float, beta2: float) -> float:
-    """Return the step size eta that minimises pfbench's bound without noise, for lo = hi = 1."""
+    """Return the step size eta that minimises pfbench's bound, for exact gradients and lmo."""
     return math.sqrt(2.0 * delta / (K * L * (1.0 + 4.0 * beta1 * beta2 / (1.0 - beta1))))
 
 
@@ -89,7 +89,7 @@ def compute_printed_bound(
     beta1: float,
     beta2: float,
 ) -> float:
-    """Return the bound (5) of peng2026 as printed, for the exact polar factor.
+    """Return the bound (5) of peng2026 for Muon as printed, for the exact polar factor.
 
     The Frobenius norm of grad f(W_1) is `initial`.
     """

@@ -36,7 +36,7 @@ def compute_averaged_sign_floor(sigma: float) -> float:
 
 
 def make_skewed_noise_problem(K: int) -> HorizonProblem:
-    """Return x^2/2 from x = 3 tau, with skewed gradient noise: its mean is 0, its median -tau."""
+    """Return x^2/2 from x = 3 tau, with skewed gradient noise of mean 0 and median -tau."""
     noise = ((3.0 * TAU,), *((-TAU,),) * 3)
     return HorizonProblem.from_problem(
         vector_quadratic("linf", weights=(1.0,), begin=(3.0 * TAU,), noise=noise), K

@@ -183,7 +183,7 @@ def max_inner(ball: NormBall, x: Floats) -> float:
 
 
 def _minimality_error(oracles: Any, ball: NormBall, g: Floats) -> float:
-    """Return the error of lmo(g), relative: that of its value or of its norm, whichever is larger.
+    """Return the relative error of lmo(g): that of its value or of its norm, the larger one.
 
     The error in value is the relative difference between <g, lmo(g)> and -rho |g|_*. The error in
     norm is the relative excess of |lmo(g)| over rho. The larger of the two is returned.

@@ -121,7 +121,7 @@ def _matrix_quadratic(
 
 
 class RotatedQuadratic(FiniteSum):
-    """Quadratic of the diagonal of Q'WP, as a function of a matrix W, in the spectral norm.
+    """Quadratic of the diagonal of Q'WP, for a matrix W and fixed orthogonal Q and P.
 
     It is the sum of h_j t_j^2/2 with t_j = (Q'WP)_jj.
 
@@ -142,7 +142,7 @@ class RotatedQuadratic(FiniteSum):
 
     @property
     def set(self) -> WholeMatrices:
-        """Quadratic of the diagonal of Q'WP, for a matrix W and fixed orthogonal Q and P."""
+        """Feasible set: all matrices of shape (d, d)."""
         return WholeMatrices((len(self.weights),) * 2)
 
     @property

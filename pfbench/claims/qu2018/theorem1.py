@@ -57,6 +57,8 @@ def option1_mean_bound(L: float, delta: float, N: int) -> float:
 def option2_min_bound(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
     """Return the bound of the least squared gradient mapping in N iterations of NCGS, option II.
 
+    The parameters are eta = chi = 1/N.
+
     |theta_0 - theta*| is `first`, and |theta*| is `norm`; upper bounds are allowed for both. The
     theorem prints the mapping at theta_{k-1} with the gradient at theta_md_k. Here the mapping is
     at theta_md_k. In this point the bound agrees with theorem 2, the same result with noise.

@@ -56,7 +56,7 @@ def lsvrg_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
 
 
 def zerosarah_parameters(constants: Constants, *, T: int) -> dict[str, Any]:
-    """Return the parameters of zerosarah: batch sqrt n, table weight q/2, and the largest step."""
+    """Return zerosarah's batch, its table weight, and the largest step that its bound allows."""
     q = 1.0 - (1.0 - 1.0 / N) ** BATCH
     lam = q / 2.0
     c2 = (2.0 + (1.0 - q) * (2.0 - q)) / (lam * (2.0 - lam) * BATCH)
