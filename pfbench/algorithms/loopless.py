@@ -218,8 +218,7 @@ class ZeroSARAHMethod(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch sqrt n, weight q/2 and T; table entries change with chance
-        q.
+        """Return the method with batch sqrt n, weight q/2 and T; entries change with chance q.
 
         Here q = 1 - (1 - 1/n)^b.
 

@@ -254,9 +254,9 @@ class Check:
     # --- runs -------------------------------------------------------------------------------------
 
     def iterate_run_tasks(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-        """Yield tasks that run one seed of each cell, then new seeds, then all other stored seeds.
+        """Yield tasks that rerun one stored seed of each setting, then new seeds, then the others.
 
-        A cell consists of runs that differ only in their seeds.
+        A setting (cell) consists of runs that differ only in their seeds.
         """
         usable = [entry for entry in stored_runs if entry.run.status not in BY_THE_CLOCK]
         self.outcome.runs[1] = len(usable)

@@ -157,8 +157,7 @@ def lsvrg_fw_schedule(request: ScheduleRequest) -> Printed:
 
 
 def zerosarah_fw_schedule(request: ScheduleRequest) -> Printed:
-    """Return the parameters of ZeroSARAH-FW: batch sqrt n, weight q/2; entries change with chance
-    q.
+    """Return the parameters of ZeroSARAH-FW: batch sqrt n, weight q/2; entries change w.p. q.
 
     The gradient errors have the constant c^2 = 4/(ab) with a = q - q^2/4, where q = 1 - (1 -
     1/n)^b.
