@@ -103,7 +103,7 @@ def write_losses_serial(rows: TaskData, theta: Floats, out: Floats) -> None:
 
 @compile_parallel
 def write_losses_parallel(rows: TaskData, theta: Floats, out: Floats) -> None:
-    """Parallel version of `write_losses_serial`, threads share the tasks; bitwise equal."""
+    """Parallel version of `write_losses_serial` with equal results: threads share the tasks."""
     for t in prange(out.size):
         out[t] = task_loss(t, rows, theta)
 
@@ -117,7 +117,7 @@ def add_gradient_serial(rows: TaskData, theta: Floats, scale: float, g: Floats) 
 
 @compile_parallel
 def add_gradient_parallel(rows: TaskData, theta: Floats, scale: float, g: Floats) -> None:
-    """Parallel version of `add_gradient_serial`, threads share the tasks; bitwise equal."""
+    """Parallel version of `add_gradient_serial` with equal results: threads share the tasks."""
     for t in prange(g.shape[0]):
         add_task_gradient(t, rows, theta, scale, g)
 
