@@ -41,7 +41,7 @@ from pfbench.claims.methods.method_claims import current_claim_name
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.criteria import WinnerByCriterion, find_winner_by_criterion
 from pfbench.verification.subject import Subject
-from pfbench.verification.user_claims import check_ready, load_claims
+from pfbench.verification.user_claims import load_claims
 
 if TYPE_CHECKING:  # what runs a verification is imported by it: claims are listed without it
     from pfbench.runs.engines.engine import Engine
@@ -113,7 +113,6 @@ def select_claims(names: Iterable[str] = (), effort: str = "quick") -> list[Clai
     for item in (claim for name in names for claim in _resolve_name(name)):
         if chosen.setdefault(item.name, item).user_source != item.user_source:
             raise InputError(f"two claims are called {item.name}: rename one of them.")
-    check_ready(chosen.values(), effort)
     return list(chosen.values()) or claims
 
 

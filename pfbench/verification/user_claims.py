@@ -7,12 +7,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pfbench.base.errors import InputError, PfbenchError, add_location, end_sentence, locate_error
+from pfbench.base.errors import InputError
 from pfbench.base.names import unknown_name_error
 from pfbench.base.user_code import load_user_object
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
-from pfbench.verification.subject import NotTestable
-from pfbench.verification.trial import Trial, claim_method
 
 
 def load_claims(reference: str) -> Paper:
@@ -68,33 +66,6 @@ class UserClaimFile:
         elsewhere = self.reference.endswith(".py") and not Path(self.reference).is_file()
         paper = load_claims(Path(self.reference).stem if elsewhere else self.reference)
         return next(claim for claim in paper.claims if claim.name == name)
-
-
-def check_ready(claims: Iterable[Claim], effort: str) -> None:
-    """Raise `InputError` if a user-defined claim cannot be tested, before any run.
-
-    Raises
-    ------
-    InputError
-        If an instance cannot be built or does not fit the method, or a stated function raises.
-    """
-    for claim in claims:
-        if claim.user_source is None:
-            continue
-        look = getattr(claim.check, "check", None)
-        try:
-            if claim.algorithm:
-                claim_method(claim)
-            if look is None:
-                for instance in claim.instances:
-                    instance.example()
-            else:
-                look(Trial(claim, effort=effort))
-        except (PfbenchError, NotTestable) as error:
-            raise InputError(f"the claim {claim.name} is refused: {end_sentence(error)}") from error
-        except Exception as error:
-            words = add_location(f"{type(error).__name__}: {error}", locate_error(error))
-            raise InputError(f"the code of the claim {claim.name} raised {words}") from error
 
 
 def split_reference(reference: str) -> tuple[str, str]:

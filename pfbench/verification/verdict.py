@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from time import perf_counter
 from typing import Any, Self
 
-from pfbench.base.errors import end_sentence
+from pfbench.base.errors import PfbenchError, add_location, end_sentence, locate_error
 from pfbench.base.escaping import html_fields
 from pfbench.base.status import NEAR
 from pfbench.base.status import Verdict as VerdictName
@@ -24,7 +24,7 @@ from pfbench.verification.subject import (
     SubjectLacksParameter,
 )
 from pfbench.verification.summaries import summarise_ratios
-from pfbench.verification.trial import Trial
+from pfbench.verification.trial import Trial, claim_method
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +150,7 @@ def judge(trial: Trial) -> Verdict:
 def _judge(trial: Trial) -> Verdict:
     started = perf_counter()
     try:
-        evidence = recheck_inhomogeneous_bound(trial, trial.claim.check(trial))
+        evidence = _test(trial)
     except ClaimBroken as error:
         verdict = VerdictName.FAILED if isinstance(error, MethodFailed) else VerdictName.VIOLATED
         evidence = _empty_evidence(verdict, end_sentence(error))
@@ -165,6 +165,38 @@ def _judge(trial: Trial) -> Verdict:
             trial.claim, verdict, end_sentence(error), perf_counter() - started
         )
     return _make_verdict(trial.claim, evidence, perf_counter() - started)
+
+
+def _test(trial: Trial) -> Evidence:
+    """Execute the check of a claim, and return the evidence.
+
+    Raises
+    ------
+    NotTestable
+        If an instance of a user-defined claim cannot be built or does not fit the method, or the
+        code of the claim raises.
+    """
+    claim = trial.claim
+    if claim.user_source is None:
+        return recheck_inhomogeneous_bound(trial, claim.check(trial))
+    try:
+        getattr(claim.check, "check", _check_parts)(trial)
+        return recheck_inhomogeneous_bound(trial, claim.check(trial))
+    except (ClaimBroken, NotTestable):
+        raise
+    except PfbenchError as error:
+        raise NotTestable(str(error)) from error
+    except Exception as error:
+        words = add_location(f"{type(error).__name__}: {error}", locate_error(error))
+        raise NotTestable(f"the code of the claim raised {words}") from error
+
+
+def _check_parts(trial: Trial) -> None:
+    """Raise an error if the method or an instance of a claim cannot be built."""
+    if trial.claim.algorithm:
+        claim_method(trial.claim)
+    for instance in trial.claim.instances:
+        instance.example()
 
 
 def make_unfinished_verdict(claim: Claim, reason: str, seconds: float) -> Verdict:

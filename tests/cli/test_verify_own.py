@@ -106,31 +106,11 @@ def claim(**given):
         ("A = claim(kind='bounds')", "bad.py", "did you mean 'bound'"),
         ("A = claim(check=1)", "bad.py", "must be a function of a trial"),
         ("A = claim(instances=(1,))", "bad.py", "1 is not an instance of a claim"),
-        ("A = claim(instances='quadratics')", "bad.py", "did you mean 'quadratic'"),
-        ("A = claim(algorithm=dict)", "bad.py", "dict is not an algorithm"),
         ("bound(lambda c: 1, 'value')", "bad.py", "the bound must be a function of (c, a)"),
         (
             "bound(lambda c, a: 1, 'value', statistic='all')",
             "bad.py",
             "unknown value for statistic 'all'",
-        ),
-        (
-            "A = claim(check=bound(lambda c, a: a.T, 'value', parameters={'iterations': 3, "
-            "'step': 'open-loop'}), algorithm='frank-wolfe', instances='log-cosh')",
-            "bad.py",
-            "the parameter T: state it, too (stated: iterations, step)",
-        ),
-        (
-            "A = claim(check=bound(lambda c, a: c.delta, 'values', parameters={'iterations': 3, "
-            "'step': 'open-loop'}), algorithm='frank-wolfe', instances='log-cosh')",
-            "bad.py",
-            "did you mean 'value'",
-        ),
-        (
-            "A = claim(check=bound(lambda c, a: c.delta, 'value', parameters={'iterations': 3, "
-            "'step': 'open-loop'}), algorithm='frank-wolfe', instances='log-cosh[set=none]')",
-            "bad.py",
-            "does not fit",
         ),
     ],
 )
@@ -138,6 +118,31 @@ def test_what_is_wrong_is_said_in_one_sentence(pfbench, own, text, name, words):
     (own / "bad.py").write_text(HEAD + text + "\n")
     refusal = pfbench("verify", name, "--jobs", 0, "--json", "-").refusal
     assert words in refusal
+
+
+def test_a_claim_that_cannot_be_tested_hinders_no_other(pfbench, conforms, own):
+    with (own / "mine.py").open("a") as file:
+        file.write(
+            "from dataclasses import replace\n"
+            "BARE = replace(MEAN, name='bare', instances=())\n"
+            "LATE = replace(MEAN, name='late', check=bound(lambda c, a: float('inf'), 'value',"
+            " parameters=schedule))\n"
+        )
+    outcome = pfbench("verify", "mine.py", "--jobs", 0, "--json", "out.json")
+    assert outcome.status == 1
+    content = json.loads(Path("out.json").read_text())
+    conforms(content, "verify.json")
+    assert verdicts(content) == {
+        "descent-mean": "within-10",
+        "descent-value": "within-10",
+        "descent-count": "holds",
+        "bare": "inconclusive",
+        "late": "inconclusive",
+    }
+    said = {row["claim"]: row["reason"] for row in content["results"]}
+    assert said["bare"] == "the claim has no instance to test: state `instances`."
+    assert "is inf: it must be positive and finite" in said["late"]
+    assert f"bare: {said['bare']}" in outcome.out
 
 
 def test_units_are_said_before_any_run(pfbench, conforms, own):

@@ -2,7 +2,7 @@
 
 import math
 import pickle
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -25,7 +25,6 @@ from pfbench.problems.base import FiniteSum
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.subject import Subject
-from pfbench.verification.user_claims import check_ready
 
 
 class Parabolas(FiniteSum):
@@ -106,10 +105,9 @@ class Short(SGD):
 SMALL = {"iterations": 3, "step": 0.1}
 
 
-def claim(check, *instances, algorithm=SGD):
-    return Claim(
-        name="own-claim", statement="s", algorithm=algorithm, instances=instances, check=check
-    )
+def claim(check, *instances, **given):
+    named = {"name": "own-claim", "statement": "s", "algorithm": SGD, **given}
+    return Claim(instances=instances, check=check, **named)
 
 
 def verdict(check, *instances, algorithm=SGD, subject=None):
@@ -479,28 +477,29 @@ def test_an_instance_that_takes_a_seed_is_drawn_by_the_trial():
     assert len(seen) > 2
 
 
-def refusal(check, *instances, **given):
-    home = replace(claim(check, *instances, **given), user_source="here.py")
-    with pytest.raises(InputError) as error:
-        check_ready([home], "quick")
-    return str(error.value)
-
-
-def test_what_cannot_be_tested_is_refused_before_any_run():
+def test_what_cannot_be_tested_is_inconclusive_before_any_run():
     fine = bound(lambda c, a: 1.0, square, parameters=SMALL)
-    check_ready([replace(claim(fine, Parabolas()), user_source="here.py")], "quick")
     for check, instances, words in (
         (fine, (), "has no instance"),
         (fine, ("log-cosh",), "does not fit"),
+        (bound(lambda c, a: 1.0, "values", parameters=SMALL), (Parabolas(),), "unknown"),
         (bound(lambda c, a: -1.0, square, parameters=SMALL), (Parabolas(),), "must be positive"),
         (bound(lambda c, a: a.T, square, parameters=SMALL), (Parabolas(),), "the parameter T"),
         (bound(lambda c, a: 1 / 0, square, parameters=SMALL), (Parabolas(),), "ZeroDivision"),
-        (bound(lambda c, a: 1.0, square), (Parabolas(),), "without its parameter|instantiated"),
         (counts(lambda c, a: {"sfos": 1}, parameters=SMALL), (Parabolas(),), "did you mean 'sfo'"),
     ):
-        told = refusal(check, *instances)
-        assert "the claim own-claim" in told
-        assert any(one in told for one in words.split("|")), told
+        found = judge(claim(check, *instances, user_source="here.py"))
+        assert (found.verdict, found.lost, found.repetitions) == ("inconclusive", True, 0)
+        assert words in found.reason
+    lacks = claim(bound(lambda c, a: 1.0, square), Parabolas(), user_source="here.py")
+    assert (judge(lacks).verdict, judge(lacks).lost) == ("failed", True)
+    for instance, algorithm, words in (
+        ("quadratics", SGD, "did you mean 'quadratic'"),
+        (Parabolas(), dict, "dict is not an algorithm"),
+    ):
+        own = claim(print, instance, algorithm=algorithm, kind="bound", user_source="here.py")
+        assert (judge(own).verdict, judge(own).lost) == ("inconclusive", True)
+        assert words in judge(own).reason
 
 
 def test_the_words_reach_other_processes():
