@@ -70,6 +70,11 @@ class ReplayOutcome:
         """Whether all states and queries of the run match the reference implementation."""
         return not self.reason
 
+    @property
+    def is_mismatch(self) -> bool:
+        """Whether the run differs, and neither rounding nor the readings of draws may explain it."""
+        return not (self.agrees or self.decided_by_rounding or self.is_cut_short)
+
 
 class FewerStatesError(MismatchError):
     """Exception raised if the recorded run yields fewer states than the reference."""

@@ -139,28 +139,29 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
                 comparison.doubts.append(f"the draws are not tested, as a run differs: {words}")
                 break
             logs.append(outcome.log)
+        if outcome.is_mismatch:
+            break
         if len(logs) < stream.seeds:
             continue
         comparison.runs += 1
         n, chance = stream.case.problem().n, stream.case.parameters.get("refresh")
         law = examine_draw_law(logs, n, chance)
-        decisions = str(stream.case)
         if law.violation or (law.law and _states_replacement(method)):
             words = (
                 law.violation or f"the batches are drawn {law.law}, the source's with replacement"
             )
-            reason = f"{decisions}: iteration {law.step}: {words} (repeat: {trial.command})."
-            parts[decisions] = Decision("violated", reason, {}, law.p_value)
+            reason = f"iteration {law.step}: {words} (repeat: {trial.command})."
+            parts[str(stream.case)] = Decision("violated", reason, {}, law.p_value)
             break
         comparison.notes += [f"the batches are drawn {law.law}"] if law.law else []
         doubtful = law.p_value <= _DOUBTFUL / len(full_list)
-        parts[decisions] = Decision(
+        parts[str(stream.case)] = Decision(
             "inconclusive" if doubtful else "holds",
             "The drawn indices look dependent." if doubtful else "",
             {},
             law.p_value,
         )
-    if not parts:
+    if not parts and not comparison.doubts:
         raise SubjectLacksParameter(
             f"the method cannot be made with {' or '.join(sorted(set(comparison.skipped)))}"
         )
