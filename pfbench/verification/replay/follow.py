@@ -72,7 +72,7 @@ class ReplayOutcome:
 
     @property
     def is_mismatch(self) -> bool:
-        """Whether the run differs, and neither rounding nor the readings of draws may explain it."""
+        """Whether the run differs, and neither rounding nor other draws may explain it."""
         return not (self.agrees or self.decided_by_rounding or self.is_cut_short)
 
 
@@ -107,11 +107,9 @@ def follow_transcript(
             eager = True
             continue
         except MismatchError as error:
-            before = replay.window.latest
-            after = f"; the call before it is {replay.describe(before)}" if before else ""
             outcome = ReplayOutcome(
                 error.step,
-                f"{error.reason}{after}",
+                f"{error.reason}{_describe_query_before(replay, error)}",
                 isinstance(error, FewerStatesError),
                 notes=replay.notes,
                 log=replay.log,
@@ -127,6 +125,14 @@ def follow_transcript(
         transcript, algorithm, reference, best.steps, best_forced, eager
     )
     return best
+
+
+def _describe_query_before(replay: ReplayOracles, error: MismatchError) -> str:
+    """Return a text on the recorded query before a mismatch, or "" if there is none."""
+    queries = replay.transcript.queries
+    numbers = [query.number for query in queries if query.step <= error.step]
+    number = error.query.number if error.query else len(numbers)
+    return f"; the call before it is {replay.describe(queries[number - 1])}" if number else ""
 
 
 def _rounding_decides(
@@ -244,9 +250,10 @@ def _check_earlier_queries_explained(replay: ReplayOracles, step: int) -> None:
         if pending.query.kind != "value":
             words = (
                 f"the reference does not make this query of iteration {pending.query.step}: "
-                f"{replay.describe(pending)}"
+                f"{replay.describe(pending.query)}"
             )
-            raise MismatchError(min(step, len(replay.transcript.states)), words)
+            step = min(step, len(replay.transcript.states))
+            raise MismatchError(step, words, pending.query)
 
 
 def _describe_difference(observed: Floats, expected: Floats) -> str:

@@ -52,14 +52,11 @@ class QueryWindow:
     ----------
     pending
         The unmatched queries up to this step, in recorded order.
-    latest
-        The query that was matched last; None if there is none.
     """
 
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
         self.pending: list[PendingQuery] = []
-        self.latest: PendingQuery | None = None
         self.point_tolerance = POINT_TOLERANCE * transcript.max_point_entry
         self.tolerance = VALUE_TOLERANCE * max(transcript.max_gradient_entry, 1e-300)
         self._next = 0
@@ -92,7 +89,6 @@ class QueryWindow:
     def consume_query(self, pending: PendingQuery) -> RecordedQuery:
         """Mark a recorded query as matched, and return its record."""
         self.pending.remove(pending)
-        self.latest = pending
         return pending.query
 
     # --- components -------------------------------------------------------------------------------
@@ -207,7 +203,6 @@ class QueryWindow:
         return len(np.unique(result)) == n
 
     def _remove_explained(self, touched: list[PendingQuery]) -> None:
-        self.latest = touched[-1] if touched else self.latest
         done = {id(pending) for pending in touched if pending.is_explained}
         if done:
             self.pending = [pending for pending in self.pending if id(pending) not in done]

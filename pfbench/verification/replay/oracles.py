@@ -39,11 +39,13 @@ class MismatchError(Exception):
         The step of the mismatch.
     reason
         Text on what the reference does there, and on what was recorded.
+    query
+        The recorded query that differs; None if no query does.
     """
 
-    def __init__(self, step: int, reason: str) -> None:
+    def __init__(self, step: int, reason: str, query: RecordedQuery | None = None) -> None:
         super().__init__(step, reason)
-        self.step, self.reason = step, reason
+        self.step, self.reason, self.query = step, reason, query
 
 
 class ReplayOracles(IndexSampling):
@@ -177,11 +179,7 @@ class ReplayOracles(IndexSampling):
             # A direction that is rounding alone may have been normalised.
             pending = self.window.find(("lo",), lambda query: True)
         if pending is None:
-            pendings = [pending for pending in self.window.pending if pending.query.kind == "lo"]
-            self.raise_mismatch(
-                f"asks lo along {_format_entries(direction)}",
-                pending=pendings[0] if pendings else None,
-            )
+            self.raise_mismatch(f"asks lo along {_format_entries(direction)}", "lo")
         return self._as_backend_vertex(self.window.consume_query(pending))
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
@@ -204,8 +202,9 @@ class ReplayOracles(IndexSampling):
 
         pending = self.window.find(("prox",), fits)
         if pending is None:
+            location = self.describe_point(self._dense_array(x))
             direction = _format_entries(self._dense_array(g))
-            self.raise_mismatch(f"asks prox along {direction}", self._dense_array(x))
+            self.raise_mismatch(f"asks prox at {location} along {direction}", "prox")
         self.window.consume_query(pending)
         return self.backend.prox(x, g, lam)
 
@@ -381,16 +380,22 @@ class ReplayOracles(IndexSampling):
                 then += f", after an unexplained query: {self.describe(earlier)}"
         raise MismatchError(self.step, f"the reference {action}{location}, {then}")
 
-    def describe(self, pending: PendingQuery) -> str:
-        """Return a text on a recorded query: kind, batch size, points, direction and number."""
-        query = pending.query
+        The text names the first unmatched query of one of the `kinds`, or else of any kind.
+        """
+        displayed = self.window.find(kinds, lambda _: True) or next(iter(self.window.pending), None)
+        query = displayed.query if displayed else None
+        then = f"recorded is {self.describe(query)}" if query else "no further query was recorded"
+        raise MismatchError(self.step, f"the reference {action}, {then}", query)
+
+    def describe(self, query: RecordedQuery) -> str:
+        """Return a text on a recorded query: kind, components, points, direction and number."""
         points = " and ".join(self.describe_point(x) for x in query.points)
-        size = "" if query.indices is None else f" of {len(query.indices)} components"
+        batch = "" if query.indices is None else f" of {_format_indices(query.indices)}"
         location = f" at {points}" if points else ""
         path = ""
         if query.direction is not None:
             path = f" along {_format_entries(query.direction)}"
-        return f"{query.kind}{size}{location}{path} (query {query.number})"
+        return f"{query.kind}{batch}{location}{path} (query {query.number})"
 
     def describe_point(self, x: Floats) -> str:
         """Return a text on a point: its role in the run, and its first three entries."""
@@ -443,9 +448,8 @@ class ReplayOracles(IndexSampling):
         chosen = self.window.choose(pieces, len(sample))
         if chosen is None:
             total = sum(len(item.unexplained[location]) for item, location in pieces)
-            self.raise_mismatch(
-                f"queries a batch of {len(sample)} components, of which {total} were recorded,", x
-            )
+            words = f"a batch of {len(sample)} components, of which {total} were recorded,"
+            self.raise_mismatch(f"queries {words} at {self.describe_point(x)}", *COMPONENT_KINDS)
         sample.resolve(self.window.take(chosen))
 
     def _consume_batch(self, expected: Integers, x: Floats) -> None:
@@ -454,7 +458,8 @@ class ReplayOracles(IndexSampling):
         if len(expected) == self.n == len(np.unique(expected)):
             self._consume_full_gradient(x, "a batch of all components")
             return
-        self.raise_mismatch(f"queries the same batch of {len(expected)} components", x)
+        batch, location = _format_indices(expected), self.describe_point(x)
+        self.raise_mismatch(f"queries the same batch of {batch} at {location}", *COMPONENT_KINDS)
 
     def _consume_full_gradient(self, x: Floats, subject: str) -> None:
         window = self.window
@@ -462,7 +467,7 @@ class ReplayOracles(IndexSampling):
         if pending is not None:
             window.consume_query(pending)
         elif not window.consume_exactly(window.pending_gradients_at_point(x), np.arange(self.n)):
-            self.raise_mismatch(f"queries {subject}", x)
+            self.raise_mismatch(f"queries {subject} at {self.describe_point(x)}", *_FULL)
 
     def _consume_difference_of_equal_points(
         self, x: Floats, y: Floats, size: int
@@ -535,7 +540,7 @@ class ReplayHessianAtPoint:
         elif not window.consume_exactly(
             window.pending_hessian_products(self._base, a, b), np.arange(replay.n)
         ) and not window.is_equal_point(a, b):
-            replay.raise_mismatch("multiplies by the mean Hessian", self._base)
+            self._raise_mismatch("multiplies the mean Hessian", a, b)
         self._require_explained()
         own = replay._as_backend_point(x), replay._as_backend_point(y)
         return replay._as_backend_gradient(self._hessian.product(*own))
@@ -551,14 +556,21 @@ class ReplayHessianAtPoint:
         if replay._is_unresolved(sample):
             replay._resolve_draw(sample, pieces, self._base)
         elif not window.consume_exactly(pieces, expand_sample(sample)):
-            replay.raise_mismatch("multiplies by the Hessians of the same batch", self._base)
+            batch = _format_indices(expand_sample(sample))
+            self._raise_mismatch(f"multiplies the Hessians of the same batch of {batch}", a, b)
         self._require_explained()
         own = replay._as_backend_point(x), replay._as_backend_point(y)
         return replay._as_backend_gradient(self._hessian.batch(_as_indices(sample), *own))
 
     def _require_explained(self) -> None:
         if not self._try_explain():
-            self._replay.raise_mismatch("queries all component Hessians", self._base)
+            location = self._replay.describe_point(self._base)
+            self._replay.raise_mismatch(f"queries all component Hessians at {location}")
+
+    def _raise_mismatch(self, action: str, x: Floats, y: Floats) -> Never:
+        base, a, b = map(self._replay.describe_point, (self._base, x, y))
+        words = f"{action} at {base} by the difference of {a} and {b}"
+        self._replay.raise_mismatch(words, "hessian.product", "hessian.batch")
 
 
 class ReplayTable:
@@ -641,6 +653,12 @@ class ReplayTable:
 def _as_indices(sample: Any) -> Any:
     """Return a sample as a plain index array, or unchanged if it is a `Sample`."""
     return sample if isinstance(sample, Sample) else np.array(sample, dtype=np.int64, subok=False)
+
+
+def _format_indices(indices: Integers) -> str:
+    """Return the indices of a small batch as text, or the number of them."""
+    count = len(indices)
+    return f"components {indices.tolist()}" if count <= 3 else f"{count} components"
 
 
 def _format_entries(x: Floats) -> str:
