@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr, find_entry
-from pfbench.base.selectors import is_user_defined
+from pfbench.base.selectors import Selector, is_user_defined
 from pfbench.base.user_code import load_user_object
 from pfbench.claims import (
     amsel2025,
@@ -40,6 +40,7 @@ from pfbench.claims import (
 from pfbench.claims.methods.method_claims import current_claim_name
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.criteria import WinnerByCriterion, find_winner_by_criterion
+from pfbench.verification.replay.small_cases import restrict_to_case
 from pfbench.verification.subject import Subject
 from pfbench.verification.user_claims import load_claims
 
@@ -81,6 +82,8 @@ ERRATA: Mapping[str, Erratum] = MappingProxyType(
 def claim(name: str) -> Claim:
     """Return the claim named `name`; for a user's file or module with one claim, return that claim.
 
+    The name of a claim about a method's runs may have a case in brackets; see `make_case`.
+
     Raises
     ------
     InputError
@@ -92,6 +95,9 @@ def claim(name: str) -> Claim:
             names = ", ".join(claim.name for claim in claims)
             raise InputError(f"{name} states several claims ({names}): name one, as FILE.py:NAME.")
         return claims[0]
+    if isinstance(name, str) and "[" in name:
+        selector = Selector.parse(name)
+        return restrict_to_case(claim(selector.name), selector.parameters)
     return find_entry("claim", current_claim_name(name) if isinstance(name, str) else name, CLAIMS)
 
 

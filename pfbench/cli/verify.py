@@ -245,11 +245,12 @@ def _render_verdicts(done: "Verification") -> RenderableType:
         verdict = Text(row.verdict, row.verdict.terminal_style)
         numbers = summarise_main_numbers(row.measured) or format_plural(row.repetitions, "run")
         sizes, time = sizes_in_words(row.measured), format_duration(row.seconds)
-        rows.append((row.claim.name, verdict, numbers, sizes, time))
+        name = row.claim.name.partition("[")[0]  # without the case, which the reason names
+        rows.append((name, verdict, numbers, sizes, time))
         is_telling = any(words in row.reason for words in (WORDS, NO_EVIDENCE, LEFT_OUT))
         if is_telling or not row.verdict.keeps_bound:
             needed = _describe_evidence_needed_to_decide(row)
-            reasons.append(f"{row.claim.name}: {row.reason}{needed}")
+            reasons.append(f"{name}: {row.reason}{needed}")
         if text := describe_worst_ratio(row.measured):
             searched.append(f"{row.claim.name}: worst ratio found {text}; not a proof.")
     table = make_table(("claim", "verdict", "measured", "tested on", "time"), rows)

@@ -1,6 +1,7 @@
 """Argument of a claim's check, with methods that run the tested algorithm."""
 
 import itertools
+import shlex
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -86,7 +87,7 @@ class Trial:
         options = f" --algorithm {label}" if label and ":" in label else ""
         options += " --full" if self.effort == "full" else ""
         seeds = f"--seed {self.seed} --case-seed {self.case_seed}"
-        return f"pfbench verify {self.claim.name}{options} {seeds}"
+        return f"pfbench verify {shlex.quote(self.claim.name)}{options} {seeds}"
 
     def choose_by_effort(self, quick: Choice, full: Choice) -> Choice:
         """Return `quick` for quick effort, and `full` for full effort."""

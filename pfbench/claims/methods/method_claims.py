@@ -35,7 +35,7 @@ _STATED: Mapping[str, tuple[str, str, Any, tuple[float, float]]] = MappingProxyT
             "count",
             "a run costs what the reference costs",
             replay_checks.compare_counts_with_reference,
-            (0.3, 0.3),
+            (0.5, 0.5),
         ),
     }
 )

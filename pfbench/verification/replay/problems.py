@@ -29,6 +29,8 @@ _WAVE = 0.1
 class RippledLogCosh(FiniteSum):
     """Test problem: finite sum of f_i(x) = l_i log cosh(<a_i, x> - b_i) + 0.1 sin(<k_i, x>).
 
+    In the variant for examples by hand, f_i(x) = l_i (<a_i, x> - b_i)^2/2 with small integers.
+
     Parameters
     ----------
     n
@@ -41,6 +43,8 @@ class RippledLogCosh(FiniteSum):
         Factor of the first component, by which gradients of batches with it are longer.
     at_vertex
         Whether the start is a vertex of the set.
+    is_quadratic
+        Whether the components are quadratic.
     seed
         Seed of the data and the start; 0 for the usual ones.
     """
@@ -54,6 +58,7 @@ class RippledLogCosh(FiniteSum):
     scale: float = 1.0
     heavy: float = 1.0
     at_vertex: bool = False
+    is_quadratic: bool = False
     seed: int = 0
 
     @cached_property
@@ -62,6 +67,11 @@ class RippledLogCosh(FiniteSum):
         rng, d = np.random.default_rng(29 + self.seed), prod(self.set.shape)
         lengths = self.scale * rng.uniform(0.5, 1.5, self.n)
         lengths[0] *= self.heavy
+        if self.is_quadratic:
+            a = rng.integers(-1, 3, (self.n, d))
+            a[:, 0] = 1 + np.arange(self.n) % 2
+            lengths = np.where(np.arange(self.n), self.scale, self.scale * self.heavy)
+            return lengths, rng.integers(-2, 3, self.n) + 0.0, a + 0.0, np.zeros((self.n, d))
         return (
             lengths,
             rng.uniform(-1.5, 1.5, self.n),
@@ -81,10 +91,29 @@ class RippledLogCosh(FiniteSum):
             direction = np.zeros(shape)
             direction[(0,) * len(shape)] = 1.0
             return np.array(self.set.lo(direction))
+        if self.is_quadratic:
+            return np.resize([0.5, -0.25, 0.125], shape)
         point = np.resize([0.21, -0.13, 0.17, 0.05], shape)
         if self.seed:
             point = np.random.default_rng(self.seed).uniform(-0.2, 0.2, shape)
         return np.asarray(point * min(1.0, 6.0 / point.size))
+
+    @property
+    def formula(self) -> str:
+        """Components of the quadratic variant as text, and the start; empty for the usual variant.
+
+        The coordinates are x1, x2, ... in the order of rows.
+        """
+        if not self.is_quadratic:
+            return ""
+        lengths, b, a, _ = self._data
+        terms = [
+            f"{'' if length == 1.0 else f'{length:g} '}({_format_affine(row, shift)})^2/2"
+            for length, row, shift in zip(lengths, a, b, strict=True)
+        ]
+        components = ", ".join(f"f_{i}(x) = {term}" for i, term in enumerate(terms))
+        start = ", ".join(f"{entry:g}" for entry in np.ravel(self.start()))
+        return f"{components}, x_0 = ({start})"
 
     def component_smoothness(self) -> Floats:
         """Return the smoothness constants L_i = l_i |a_i|^2 + 0.1 |k_i|^2, shape (n,)."""
@@ -97,7 +126,7 @@ class RippledLogCosh(FiniteSum):
         lengths, b, a, k = self._data
         flat = x.ravel()
         z = a @ flat - b
-        logs = np.logaddexp(z, -z) - np.log(2.0)
+        logs = z * z / 2.0 if self.is_quadratic else np.logaddexp(z, -z) - np.log(2.0)
         return float((lengths * logs + _WAVE * self.scale * np.sin(k @ flat)).mean())
 
     def component_gradients(self, x: Floats, indices: Integers | None = None) -> Floats:
@@ -106,14 +135,14 @@ class RippledLogCosh(FiniteSum):
         if indices is not None:
             lengths, b, a, k = lengths[indices], b[indices], a[indices], k[indices]
         flat = x.ravel()
-        of_logs, of_waves = lengths * np.tanh(a @ flat - b), np.cos(k @ flat)
+        of_logs, of_waves = lengths * self._slope(a @ flat - b), np.cos(k @ flat)
         return np.asarray(of_logs[:, None] * a + (_WAVE * self.scale * of_waves)[:, None] * k)
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient of f at x."""
         lengths, b, a, k = self._data
         flat = x.ravel()
-        product = (lengths * np.tanh(a @ flat - b)) @ a
+        product = (lengths * self._slope(a @ flat - b)) @ a
         product = product + (_WAVE * self.scale * np.cos(k @ flat)) @ k
         return np.asarray((product / self.n).reshape(x.shape))
 
@@ -126,7 +155,7 @@ class RippledLogCosh(FiniteSum):
         """Return the Hessians of all components at s."""
         lengths, b, a, k = self._data
         flat = s.ravel()
-        bends = lengths / np.cosh(a @ flat - b) ** 2
+        bends = lengths / (1.0 if self.is_quadratic else np.cosh(a @ flat - b) ** 2)
         turns = -_WAVE * self.scale * np.sin(k @ flat)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
@@ -142,9 +171,23 @@ class RippledLogCosh(FiniteSum):
 
         return ComponentHessiansAtPoint(apply_hessian)
 
+    def _slope(self, z: Floats) -> Floats:
+        return z if self.is_quadratic else np.tanh(z)
+
     def table(self, x: Floats) -> "GradientRowTable":
         """Return a table of all component gradients at x."""
         return GradientRowTable(self, x)
+
+
+def _format_affine(row: Floats, shift: float) -> str:
+    """Return <row, x> - shift as text, such as "x1 - 2 x2 + 1"."""
+    variables = [f"x{j + 1}" for j in range(len(row))] if len(row) > 1 else ["x"]
+    text = ""
+    for factor, variable in (*zip(row, variables, strict=True), (-shift, "")):
+        if factor:
+            size = f"{abs(factor):g}" if abs(factor) != 1.0 or not variable else ""
+            text += f"{' - ' if factor < 0.0 else ' + '}{size}{' ' * bool(size)}{variable}".rstrip()
+    return text.removeprefix(" + ")
 
 
 class GradientRowTable:

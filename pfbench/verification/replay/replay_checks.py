@@ -1,7 +1,7 @@
 """Comparison of a method's runs, draws and oracle counts with a reference implementation."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,10 @@ from pfbench.base.errors import BudgetExhausted, PfbenchError, format_error_with
 from pfbench.base.protocols import Problem
 from pfbench.base.status import Verdict
 from pfbench.oracles import Ledger
+from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.steps import steps
 from pfbench.verification.evidence import Evidence
+from pfbench.verification.faults.fault import Fault
 from pfbench.verification.references import REFERENCES
 from pfbench.verification.replay.draw_streams import examine_draw_law, iterate_draw_streams
 from pfbench.verification.replay.follow import PlainReference, ReplayOutcome, follow_transcript
@@ -24,7 +26,14 @@ from pfbench.verification.replay.recorded_run import (
     UncountedError,
     record_run,
 )
-from pfbench.verification.replay.replay_instances import ReplayCase, iterate_replay_cases
+from pfbench.verification.replay.replay_instances import (
+    LONG_COUNT,
+    ReplayCase,
+    iterate_count_cases,
+    iterate_replay_cases,
+    make_case,
+)
+from pfbench.verification.replay.small_cases import find_small_case
 from pfbench.verification.statistics import Decision, combine_all
 from pfbench.verification.subject import (
     ClaimBroken,
@@ -92,10 +101,22 @@ class ComparisonTally:
         return Decision("holds", f"{holds}{words}", measured, None)
 
 
-def compare_runs_with_reference(trial: Trial, *, name: str) -> Evidence:
-    """Compare the method under test with its reference implementation, step by step."""
+def compare_runs_with_reference(
+    trial: Trial, *, name: str, values: Mapping[str, Any] | None = None
+) -> Evidence:
+    """Compare the method under test with its reference implementation, step by step.
+
+    With `values`, compare it only on the case that they describe; see `make_case`. Otherwise a
+    small case is searched once a run differs.
+    """
     method, comparison = ALGORITHMS[name], ComparisonTally()
-    for number, (case, algorithm) in enumerate(_runnable_cases(trial, method, comparison)):
+    reference = _load_reference(trial, name)
+    cases = (
+        [make_case(method, values)]
+        if values
+        else iterate_replay_cases(method, trial.effort, trial.case_seed)
+    )
+    for number, (case, algorithm) in enumerate(_runnable_cases(trial, method, comparison, cases)):
         if number == 0:
             _check_seed_and_budget(trial, case, algorithm, comparison)
         if comparison.violation:
@@ -103,11 +124,15 @@ def compare_runs_with_reference(trial: Trial, *, name: str) -> Evidence:
         transcript = _record_case(trial, case, algorithm, comparison, "run")
         if transcript is None:
             continue
-        outcome = follow_transcript(
-            transcript, method(**case.parameters), _load_reference(trial, name)
-        )
+        outcome = follow_transcript(transcript, method(**case.parameters), reference)
         _add_outcome(trial, case, transcript, outcome, comparison)
         if comparison.violation:
+            is_generated = isinstance(trial.subject.algorithm, Fault)
+            small = None if values or is_generated else find_small_case(trial, case, reference)
+            if small:
+                evidence = small.check(replace(trial, claim=small))
+                first = f"{case}: iteration {outcome.steps} (repeat: {trial.command})"
+                comparison.violation = f"{evidence.decision.reason} First seen on {first}"
             break
     right = "Every step, estimate, output and query is that of the reference."
     return Evidence(comparison.decide(right), _CLAIMED, max(1, comparison.runs))
@@ -175,13 +200,15 @@ def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
     """Compare a method's oracle counts with those of its reference implementation."""
     method, comparison, claimed = ALGORITHMS[name], ComparisonTally(), dict[str, float]()
     measured = dict[str, float]()
-    for case, algorithm in _runnable_cases(trial, method, comparison):
-        if case.is_extreme or case.has_matrix_points or _case_horizon(case) > 40:
+    cases = iterate_count_cases(method, trial.effort, trial.case_seed)
+    for case, algorithm in _runnable_cases(trial, method, comparison, cases):
+        reference = method(**case.parameters)
+        if case.horizon >= LONG_COUNT and _costs_as_much(trial, case, algorithm, reference):
+            comparison.runs += 1
             continue
         transcript = _record_case(trial, case, algorithm, comparison, "counts")
         if transcript is None:
             continue
-        reference = method(**case.parameters)
         outcome = follow_transcript(transcript, reference, _load_reference(trial, name))
         right = record_run(case.problem(), reference, seed=transcript.seed)
         spent, expected = _count_calls(transcript), _count_calls(right)
@@ -213,7 +240,7 @@ def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
 
 
 def _runnable_cases(
-    trial: Trial, method: Any, comparison: ComparisonTally
+    trial: Trial, method: Any, comparison: ComparisonTally, cases: Iterable[ReplayCase]
 ) -> Iterator[tuple[ReplayCase, Any]]:
     """Yield each test case, and the method under test with the parameters of the case.
 
@@ -223,7 +250,7 @@ def _runnable_cases(
         If it can run none.
     """
     runs = 0
-    for case in iterate_replay_cases(method, trial.effort, trial.case_seed):
+    for case in cases:
         algorithm = _make_method(trial, method, case, comparison)
         if algorithm is not None:
             runs += 1
@@ -273,7 +300,7 @@ def _record_case(
         trial.subject.problem_under_test(problem),
         algorithm,
         seed=seed,
-        max_steps=_max_recorded_steps(case),
+        max_steps=case.max_recorded_steps,
     )
     transcript.problem = problem
     trial.coverage.add(problem, len(transcript.states), _ComponentCounts(transcript))
@@ -325,7 +352,19 @@ def _add_outcome(
         words = f"{case}: the run yields {len(transcript.states)} states for all its queries"
         comparison.doubts.append(f"{words}: yield a State after each update")
     else:
-        comparison.violation = f"{location}: {outcome.reason} (repeat: {trial.command})"
+        words = _describe_by_hand(case, outcome)
+        comparison.violation = f"{location}: {outcome.reason}{words} (repeat: {trial.command})"
+
+
+def _describe_by_hand(case: ReplayCase, outcome: ReplayOutcome) -> str:
+    """Return a text with the components, the start and the draws of a case with simple numbers."""
+    formula = getattr(case.problem(), "formula", "")
+    draws = outcome.log
+    batches = [*draws.batches, *draws.weighted, *draws.subsets]
+    texts = [f"batch {batch.tolist()} at t={step}" for step, batch in batches]
+    texts += [f"coin {'heads' if coin else 'tails'} at t={step}" for step, coin in draws.coins]
+    texts += [f"pick {index} of {count} from t={step}" for step, index, count in draws.picks]
+    return formula and "; ".join(["", f"here {formula}", *texts])
 
 
 def _is_mismatch_due_to_rounding(trial: Trial, case: ReplayCase, steps: int) -> bool:
@@ -338,7 +377,7 @@ def _is_mismatch_due_to_rounding(trial: Trial, case: ReplayCase, steps: int) -> 
     if steps < _SHORTEST_CONVERGED or name not in REFERENCES:
         return False
     method = ALGORITHMS[name](**case.parameters)
-    right = record_run(case.problem(), method, max_steps=_max_recorded_steps(case))
+    right = record_run(case.problem(), method, max_steps=case.max_recorded_steps)
     outcome = follow_transcript(right, method, REFERENCES[name])
     return outcome.decided_by_rounding and outcome.steps <= 2 * steps
 
@@ -400,19 +439,16 @@ def _load_reference(trial: Trial, name: str) -> PlainReference | None:
     return reference
 
 
-def _case_horizon(case: ReplayCase) -> int:
-    return int(case.parameters.get("iterations", 40))
-
-
-def _max_recorded_steps(case: ReplayCase) -> int:
-    """Return the number of steps after which the recording of a run is stopped."""
-    s = case.parameters
-    restarts = s.get("restarts", 3 if "probability" in s else 1)
-    return int(2 * restarts * s.get("iterations", s.get("period", 100)) + 10)
-
-
 def _count_calls(transcript: Transcript) -> Mapping[str, float]:
     return dict(zip(COUNTED, map(float, transcript.spent), strict=True))
+
+
+def _costs_as_much(trial: Trial, case: ReplayCase, algorithm: Any, reference: Any) -> bool:
+    """Return whether the counts of a run are those of the built-in method, without following it."""
+    (seed,) = trial.seeds(1, "counts")
+    spent = trial.run(case.problem(), algorithm, seed=seed).counts.as_dict()
+    expected = solve(case.problem(), reference, seed=seed).counts.as_dict()
+    return all(spent[kind] == expected[kind] for kind in _EXACT)
 
 
 def _states_replacement(method: Any) -> bool:

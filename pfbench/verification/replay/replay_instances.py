@@ -9,11 +9,12 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError
+from pfbench.base.names import find_entry
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.observations import draw_synthetic_entries
 from pfbench.verification.instances import Instance
 from pfbench.verification.instances import make_instance as instance
-from pfbench.verification.replay.forms import MethodForm, list_method_forms
+from pfbench.verification.replay.forms import NEEDED, MethodForm, list_method_forms
 from pfbench.verification.replay.problems import BUILDERS, MATRIX, Shape
 
 VECTOR: Shape = (4,)
@@ -51,6 +52,9 @@ _ACTIVE_SETS: Mapping[int, Mapping[str, Any]] = MappingProxyType(
 )
 """Instances of long runs on polytopes, by d; the last one has vertices of small weight."""
 
+LONG_COUNT = 1_000
+"""Number of iterations of a long run of which only the counts are compared."""
+
 _PERIODS = ((1, 40), (150, 320), (700, 1420))
 """Pairs of a period and the horizon of its run."""
 
@@ -82,6 +86,18 @@ class ReplayCase:
     def __str__(self) -> str:
         return f"{self.problem.name} [{MethodForm(self.parameters)}]"
 
+    @property
+    def horizon(self) -> int:
+        """Number of iterations; 40 if the method has no such parameter."""
+        return int(self.parameters.get("iterations", NEEDED["iterations"]))
+
+    @property
+    def max_recorded_steps(self) -> int:
+        """Number of steps after which the recording of a run is stopped."""
+        s = self.parameters
+        restarts = s.get("restarts", 3 if "probability" in s else 1)
+        return int(2 * restarts * s.get("iterations", s.get("period", 100)) + 10)
+
 
 def list_problem_kinds(method: Any) -> list[dict[str, Any]]:
     """Return the kinds of test problems that a method can solve, each as a dict of options."""
@@ -108,11 +124,32 @@ def make_instance(options: Mapping[str, Any], shape: Shape = VECTOR) -> Instance
     """Return a test problem of the kind ``options["kind"]`` with points of a given shape."""
     kind = options["kind"]
     rest = {name: value for name, value in options.items() if name != "kind"}
-    if kind == "normed" and len(shape) == 1:
-        shape = (max(6, shape[0] + shape[0] % 2),)
+    if kind == "normed" and shape == VECTOR:
+        shape = (6,)
     size = "x".join(map(str, shape))
     title = " ".join([f"{kind} {size}", *(f"{k}={v}" for k, v in rest.items())])
-    return instance(BUILDERS[kind], shape=shape, **rest).with_title(title)
+    build = find_entry("kind of set", kind, BUILDERS)
+    return instance(build, shape=shape, **rest).with_title(title)
+
+
+def make_case(method: Any, values: Mapping[str, Any]) -> ReplayCase:
+    """Return a case from its values by name: parameters of the method, and options of the problem.
+
+    Raises
+    ------
+    InputError
+        If `kind` or `shape` is missing, or an option is unknown.
+    """
+    names = {f.name for f in fields(method)}
+    options = {name: value for name, value in values.items() if name not in names}
+    try:
+        shape = tuple(map(int, str(options.pop("shape")).split("x")))
+        problem = make_instance(options, shape)
+        problem()
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{dict(values)} describes no case of {method.name}: {error}.") from error
+    parameters = {name: value for name, value in values.items() if name in names}
+    return ReplayCase(problem, parameters, is_extreme=True, has_matrix_points=len(shape) > 1)
 
 
 def make_recovery_problem() -> RobustMatrixRecovery:
@@ -222,10 +259,31 @@ def _long_cases(
         yield ReplayCase(make_instance(kind), {**forms[0].parameters, **changes})
     if "condg" not in dir(method):
         T = 3_000 if effort == "quick" else 21_000
-        small = {"batch": 1} if "batch" in names else {}
-        small |= {"snapshot": 2} if "subepochs" in names else {}
-        parameters = {**with_horizon(method, forms[0].parameters, T), **small}
-        yield ReplayCase(make_instance({**kind, "n": 3}), parameters)
+        yield _make_longest_case(method, forms[0].parameters, kind, T)
+
+
+def _make_longest_case(
+    method: Any, parameters: Mapping[str, Any], kind: Mapping[str, Any], T: int
+) -> ReplayCase:
+    small = {"batch": 1} if "batch" in parameters else {}
+    small |= {"snapshot": 2} if "subepochs" in parameters else {}
+    parameters = {**with_horizon(method, parameters, T), **small}
+    return ReplayCase(make_instance({**kind, "n": 3}), parameters)
+
+
+def iterate_count_cases(method: Any, effort: str, seed: int = 0) -> Iterator[ReplayCase]:
+    """Yield the short cases on which counts are compared, and a long one if counts are not random.
+
+    See `iterate_replay_cases`.
+    """
+    for case in iterate_replay_cases(method, effort, seed):
+        is_usual = not (case.is_extreme or case.has_matrix_points)
+        if is_usual and case.horizon <= NEEDED["iterations"]:
+            yield case
+    parameters, kind = list_method_forms(method)[0].parameters, list_problem_kinds(method)[0]
+    is_open = "condg" in dir(method) or "refresh" in parameters or "polytope" in method.requires
+    if not is_open and "iterations" in parameters:
+        yield _make_longest_case(method, parameters, kind, LONG_COUNT)
 
 
 def _iterate_problem_and_method_extremes(

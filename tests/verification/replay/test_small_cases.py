@@ -1,0 +1,185 @@
+"""Small cases on which a wrong method differs: found, checkable by hand, and repeated by name."""
+
+import re
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+import pytest
+from judging import judge
+
+import pfbench as pf
+from pfbench.algorithms import ALGORITHMS
+from pfbench.base.errors import InputError
+from pfbench.claims.catalogue import CLAIMS, claim
+from pfbench.verification.references import REFERENCES
+from pfbench.verification.replay.follow import follow_transcript
+from pfbench.verification.replay.problems import BUILDERS
+from pfbench.verification.replay.recorded_run import record_run
+from pfbench.verification.replay.replay_instances import iterate_replay_cases, make_case
+from pfbench.verification.replay.small_cases import _iterate_values, _size
+from pfbench.verification.subject import Subject
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stale(pf.Algorithm):
+    """SVFW whose snapshot is the iterate before that of the full gradient, after the first."""
+
+    requires = frozenset({"gradient", "difference", "lo"})
+    output: str = "uniform"
+    iterations: int
+    step: float
+    batch: int
+    period: int
+
+    def run(self, ask, x, rng):
+        old = x
+        for t in range(self.iterations):
+            if t % self.period == 0:
+                snapshot, mean = self.snapshot(x, old), ask.gradient(x)
+            g = ask.difference(rng.integers(ask.n, size=self.batch), x, snapshot) + mean
+            self.log(ask, x, t)
+            old, x = x, pf.combine(x, ask.lo(g), self.step)
+            yield pf.State(x, old, g)
+
+    def snapshot(self, x, old):
+        return old
+
+    def log(self, ask, x, t):
+        pass
+
+
+class Logs(Stale):
+    """SVFW that queries the full gradient once more every hundred iterations."""
+
+    def snapshot(self, x, old):
+        return pf.keep(x)
+
+    def log(self, ask, x, t):
+        if t and t % 100 == 0:
+            ask.gradient(x)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turned(pf.Algorithm):
+    """NFWU-CASVRG whose mean Hessian is multiplied by the last step."""
+
+    requires = frozenset({"gradient", "difference", "hessian", "lo"})
+    output: str = "uniform"
+    iterations: int
+    step: float
+    batch: int
+    period: int
+
+    def run(self, ask, x, rng):
+        old = x
+        for t in range(self.iterations):
+            if t % self.period == 0:
+                s, mean, hessian = x, ask.gradient(x), ask.hessian(x)
+                g = mean
+            else:
+                batch = rng.integers(ask.n, size=self.batch)
+                g = mean + ask.difference(batch, x, s) + hessian.product(x, old)
+                g = g - hessian.batch(batch, x, old)
+            old, x = x, pf.combine(x, ask.lo(g), self.step)
+            yield pf.State(x, old, g)
+
+
+def test_a_mismatch_is_shown_on_a_case_for_pencil_and_paper():
+    found = judge(CLAIMS["methods-run-svfw"], Subject(Stale))
+    assert found.verdict == "violated"
+    # f'(x) = ((x - 1) + 2 (2 x + 1))/2 is 1.75 at 0.5, and -0.125 at the next point -0.25. There
+    # the wrong method adds f_1'(-0.25) - f_1'(0.5) = -3.
+    assert found.reason.startswith(
+        "ball 1 n=2 is_quadratic=True [iterations=2 step=0.5 batch=1 period=1]"
+    )
+    assert "iteration 1: State.estimate is off by 3: [0]: -3.125, expected -0.125" in found.reason
+    assert "f_0(x) = (x - 1)^2/2, f_1(x) = (2 x + 1)^2/2, x_0 = (0.5)" in found.reason
+    assert "First seen on ball 4 [iterations=40 step=0.1 batch=3 period=4]" in found.reason
+
+    name = re.search(r"pfbench verify '(methods-run-svfw\[.*?\])'", found.reason)[1]
+    again = judge(claim(name), Subject(Stale))
+    assert found.reason.startswith(again.reason)
+    assert again.max_sizes == {"T": 2, "n": 2, "d": 1}
+    assert judge(claim(name)).verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("methods-law-svfw[kind=ball,shape=1]", "takes no parameters"),
+        ("methods-run-svfw[kind=bal,shape=1]", "did you mean 'ball'"),
+        ("methods-run-svfw[kind=ball]", "describes no case of svfw"),
+        ("methods-run-svfw[kind=ball,shape=1,m=2]", "describes no case of svfw"),
+    ],
+)
+def test_what_is_no_case_is_refused(name, words):
+    with pytest.raises(InputError, match=words):
+        claim(name)
+
+
+def test_the_wrong_product_is_named_with_the_right_one():
+    reason = judge(CLAIMS["methods-run-nfwu-casvrg"], Subject(Turned)).reason
+    assert re.search(
+        r"the reference multiplies the mean Hessian at the snapshot = \(0.5\) by the difference of "
+        r"x_2 = \S+ and the snapshot = \(0.5\), recorded is hessian.product at x_2 = \S+ and x_1",
+        reason,
+    )
+
+
+def test_one_query_more_late_in_a_run_is_named_with_the_query_before_it():
+    reason = judge(CLAIMS["methods-run-svfw"], Subject(Logs)).reason
+    assert "does not make this query of iteration 100: gradient at x_100" in reason
+    assert "(query 202); the call before it is difference of components" in reason
+    count = judge(CLAIMS["methods-count-svfw"], Subject(Logs))
+    assert (count.verdict, count.max_sizes["T"]) == ("violated", 1000)
+    assert "sfo is 2777, not 2750" in count.reason  # 9 full gradients of 3 components more
+
+
+def test_draws_are_not_tested_further_once_a_run_differs():
+    found = judge(CLAIMS["methods-law-svfw"], Subject(Stale))
+    assert (found.verdict, found.max_sizes["T"]) == ("inconclusive", 60)
+    assert "the draws are not tested, as a run differs" in found.reason
+
+
+@pytest.mark.thin(4)
+@np.errstate(all="ignore")  # a gradient of simple numbers may be 0
+@pytest.mark.parametrize("name", sorted(REFERENCES))
+def test_right_methods_agree_on_small_cases(name):
+    method, followed = ALGORITHMS[name], 0
+    first = next(iterate_replay_cases(method, "quick"))
+    for values in islice(sorted(_iterate_values(method, first), key=_size), 0, 40, 5):
+        case = make_case(method, values)
+        try:
+            right = method(**case.parameters)
+        except InputError:
+            continue
+        outcome = follow_transcript(record_run(case.problem(), right), right, REFERENCES[name])
+        # Without a gradient, a method that divides by its norm yields no number.
+        assert not outcome.is_mismatch or "nan" in outcome.reason, (str(case), outcome.reason)
+        followed += outcome.agrees
+    assert followed
+
+
+@pytest.mark.parametrize("kind", sorted(BUILDERS))
+def test_the_components_of_a_case_by_hand_are_those_of_its_formula(kind):
+    options = {"radius": 1.0} if kind == "cube" else {}
+    problem = BUILDERS[kind](shape=(2,), n=3, is_quadratic=True, heavy=2.0, **options)
+    text = problem.formula.replace("^", "**").partition(", x_0")[0]
+    formulas = [part.partition(" = ")[2] for part in text.split(", f_")]
+    formulas = [re.sub(r"(\d) (x|\()", r"\1*\2", formula) for formula in formulas]
+    assert len(formulas) == 3
+
+    def values(x):
+        return [eval(formula, {"x1": x[0], "x2": x[1]}) for formula in formulas]
+
+    x, h = np.array([0.3, -0.7]), 1e-5
+    assert problem.value(x) == pytest.approx(np.mean(values(x)))
+    steps = [(np.array(values(x + e)) - values(x - e)) / (2 * h) for e in h * np.eye(2)]
+    gradients = np.transpose(steps)
+    assert problem.component_gradients(x) == pytest.approx(gradients, rel=1e-6)
+    assert problem.gradient(x) == pytest.approx(gradients.mean(axis=0), rel=1e-6)
+    product = problem.hessian(x).product(x, 0 * x)
+    assert product == pytest.approx(problem.gradient(x) - problem.gradient(0 * x))
+    assert problem.set.contains(problem.start())
+    assert replace(problem, is_quadratic=False).formula == ""
