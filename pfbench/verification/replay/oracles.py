@@ -49,7 +49,7 @@ class MismatchError(Exception):
 
 
 class ReplayOracles(IndexSampling):
-    """Oracles and random draws of a reference implementation, compared with a recorded run.
+    """Oracles and random draws of a reference that is compared with a recorded run.
 
     Parameters
     ----------
@@ -218,7 +218,12 @@ class ReplayOracles(IndexSampling):
 
         pending = self.find_minimisation(direction, "local_lo", is_near)
         if pending is None:
-            self.raise_mismatch(f"asks local_lo along {_format_entries(direction)}", point)
+            location = self.describe_point(point)
+            self.raise_mismatch(
+                f"asks local_lo at {location} along {_format_entries(direction)}, radius "
+                f"{radius:.6g}",
+                "local_lo",
+            )
         self.window.consume_query(pending)
         return self.backend.local_lo(x, g, radius)
 
@@ -358,27 +363,14 @@ class ReplayOracles(IndexSampling):
                 return max(other, size) <= limit
             return bool(np.abs(query.direction * (size / other) - direction).max() <= limit)
 
-        return self.window.find(
-            (verb,), lambda query: (is_allowed is None or is_allowed(query)) and fits(query)
-        )
+        return self.window.find((verb,), fits)
 
     def consume_minimisation(self, pending: PendingQuery) -> Any:
         """Mark a recorded query of `lo` as matched, and return its vertex."""
         return self._as_backend_vertex(self.window.consume_query(pending))
 
-    def raise_mismatch(
-        self, action: str, point: Floats | None = None, pending: PendingQuery | None = None
-    ) -> Never:
-        """Raise `MismatchError`: the recorded run lacks a query of the reference implementation."""
-        location = "" if point is None else f" at {self.describe_point(point)}"
-        displayed = pending or next(iter(self.window.pending), None)
-        then = "no further query was recorded"
-        if displayed is not None:
-            then = f"recorded is {self.describe(displayed)}"
-            earlier = next(iter(self.window.pending))
-            if earlier is not displayed and earlier.query.kind != "value":
-                then += f", after an unexplained query: {self.describe(earlier)}"
-        raise MismatchError(self.step, f"the reference {action}{location}, {then}")
+    def raise_mismatch(self, action: str, *kinds: str) -> Never:
+        """Raise `MismatchError`, because the recorded run lacks a query of the reference.
 
         The text names the first unmatched query of one of the `kinds`, or else of any kind.
         """
@@ -629,7 +621,7 @@ class ReplayTable:
         replay._resolve_draw(sample, pieces, point)
 
     def _resolve_table_draw(self, sample: Any, pieces: Any, x: Floats) -> None:
-        """Infer one of two unknown batches at x from the first or last recorded components.
+        """Infer the first of two batches at x from the first or the last recorded components.
 
         Which of the two is tried depends on the current decision.
         """
