@@ -178,7 +178,7 @@ _BY_NAME = {claim.name.removeprefix("richtarik2026-llo-"): claim for claim in CL
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class GlobalMinimisation(OverriddenOracles):
+class IgnoredRadius(OverriddenOracles):
     """Faulty oracle that ignores the radius."""
 
     def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
@@ -186,7 +186,7 @@ class GlobalMinimisation(OverriddenOracles):
         return self._original.lo(g)
 
 
-class CutMinimisation(OverriddenOracles):
+class CutSegment(OverriddenOracles):
     """Faulty oracle that moves by the radius toward the minimiser over the whole set."""
 
     def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
@@ -196,7 +196,7 @@ class CutMinimisation(OverriddenOracles):
         return x + min(1.0, radius / length) * d if length > 0.0 else x
 
 
-class ShortMinimisation(OverriddenOracles):
+class QuarteredRadius(OverriddenOracles):
     """Faulty oracle that moves by a quarter of the radius."""
 
     def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
@@ -206,10 +206,10 @@ class ShortMinimisation(OverriddenOracles):
 
 MUTANTS = (
     Mutant.from_oracles(
-        "local-lmo-global", GlobalMinimisation, _BY_NAME["step"], _BY_NAME["projection"]
+        "local-lmo-global", IgnoredRadius, _BY_NAME["step"], _BY_NAME["projection"]
     ),
-    Mutant.from_oracles("local-lmo-cut", CutMinimisation, _BY_NAME["step"], _BY_NAME["projection"]),
+    Mutant.from_oracles("local-lmo-cut", CutSegment, _BY_NAME["step"], _BY_NAME["projection"]),
     Mutant.from_oracles(
-        "local-lmo-short", ShortMinimisation, _BY_NAME["step"], _BY_NAME["projection"]
+        "local-lmo-short", QuarteredRadius, _BY_NAME["step"], _BY_NAME["projection"]
     ),
 )
