@@ -80,9 +80,10 @@ class Trajectory:
         lacking = [name for name in COUNTED if last[name] is None]
         if lacking:
             raise InputError(
-                f"the trajectory lacks the counts {', '.join(lacking)}: record and name the "
-                f"trackers' columns ({', '.join(TRACKED)}), or give step, if the step rule is "
-                f"one of {', '.join(NO_TRIALS)}."
+                f"the trajectory lacks the counts {', '.join(lacking)}: record "
+                f"{', '.join(TRACKED)} with FrankWolfe.jl's trackers, and name them in columns; or "
+                "give the step rule "
+                f"as step, if it is one of {', '.join(NO_TRIALS)}."
             )
         return Run(
             problem=problem,
@@ -184,8 +185,8 @@ def _check_order(path: Path | str, named: Sequence[Mapping[str, float]]) -> None
                 raise InputError(f"row {k} of {path} has {name}={value:g}: write a whole number.")
             if value < lower:
                 raise InputError(
-                    f"row {k} of {path} has {name}={value:g} after {lower:g}: write the rows "
-                    "of one run, in order."
+                    f"row {k} of {path} has {name}={value:g}, which must be at least {lower:g}: "
+                    "write the rows of one run, in order."
                 )
             lower = value
 
@@ -237,7 +238,9 @@ def _parse_rows(path: Path, data: bytes, entry: str | None) -> list[list[float]]
             )
         rows = [[float(number) for number in row] for row in results]
     except RecursionError as error:
-        raise InputError(f"{path} has no rows of numbers: it nests lists deeply.") from error
+        raise InputError(
+            f"{path} has no rows of numbers: its lists are nested too deeply."
+        ) from error
     except (ValueError, TypeError) as error:
         if isinstance(error, InputError):
             raise

@@ -104,10 +104,10 @@ def solve(
     except FailedBeforeFirstQuery as error:
         if not isinstance(method, FunctionMethod) or method.arguments:
             raise
-        called = (
-            f"pfbench calls {method.name}(ask, x, rng), which must yield a pf.State after each step"
-        )
-        raise FailedBeforeFirstQuery(f"{str(error).rstrip('.?')}: {called}.") from error.__cause__
+        raise FailedBeforeFirstQuery(
+            f"{str(error).rstrip('.?')}: pfbench calls {method.name}(ask, x, rng), which must "
+            "yield a pf.State after each step."
+        ) from error.__cause__
 
 
 def as_problem(subject: Any) -> Problem:

@@ -322,9 +322,9 @@ def _split_loader(torch: Any, data: Any, replacement: Any) -> tuple[Any, Callabl
             "the data set, or a torch.utils.data.Subset of it, in the loader's place."
         )
     if not (replacement or getattr(order, "replacement", False)):
-        passes = "shuffles" if type(order) is tools.RandomSampler else "reads in order"
+        shuffles_or_reads = "shuffles" if type(order) is tools.RandomSampler else "reads in order"
         raise InputError(
-            f"the loader {passes}, without replacement, but the draws of a sampler are "
+            f"the loader {shuffles_or_reads}, without replacement, but the draws of a sampler are "
             "independent: give replacement=True if you mean independent draws."
         )
     return dataset, collate

@@ -59,7 +59,7 @@ def smallest_integer(condition: Callable[[int], bool]) -> int:
     while not condition(high):
         high *= 2
         if high > _MOST:
-            raise OverflowError("the least integer that meets the condition exceeds 2^62")
+            raise OverflowError("no integer up to 2^62 is large enough for the schedule")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2

@@ -140,7 +140,9 @@ class FrankWolfe(Algorithm):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.step != "open-loop" and self.offset != 2.0:
-            raise InputError(f"step={self.step} takes no offset: leave it out, or take open-loop.")
+            raise InputError(
+                f"step={self.step} takes no offset: leave offset out, or take step=open-loop."
+            )
         if self.step == "adaptive" and self.curvature is None:
             raise InputError("step=adaptive needs curvature, a number C >= C_f.")
         if self.step in _SHORT and self.smoothness is None:

@@ -283,7 +283,9 @@ class ProxSVRGPlus(ProxSVRG):
             If a parameter is missing.
         """
         if overrides.get("online") and overrides.get("snapshot") is None:
-            raise InputError(f"online=true of {cls.name} needs a batch: give snapshot or epsilon.")
+            raise InputError(
+                f"online=true of {cls.name} needs a batch size: give snapshot or epsilon."
+            )
         return super().explicit(constants, **overrides)
 
 

@@ -365,7 +365,7 @@ def make_plan(entry: StoredRun, archived_file_names: Collection[str] = ()) -> Pl
         raise InputError(f"the run {entry.key} is stored together with the plan of another run.")
     for name in [*list_file_names(plan.problem), *list_file_names(plan.algorithm)]:
         if PurePath(name).as_posix() not in archived_file_names:
-            raise InputError(f"the run {entry.key} names the file {name}, which it does not have.")
+            raise InputError(f"the run {entry.key} names the file {name}, which the archive lacks.")
     return plan
 
 

@@ -81,8 +81,10 @@ def check_archive(
         if loaded_kernels:
             notes.append(f"OpenBLAS uses the kernels {loaded_kernels}, as on the author's machine")
         lacking = link_external_files_and_list_failures(manifest, folder, external_files_folder)
-        for name, why in lacking.items():
-            raise InputError(f"{name}, which {archive.path} needs, {end_sentence(why)}")
+        for name, is_missing in lacking.items():
+            raise InputError(
+                f"the file {name}, which {archive.path} needs, {end_sentence(is_missing)}"
+            )
         stored_runs = read_runs(folder)
         check = Check(manifest, folder, engine, rng, not versions, seconds)
         try:

@@ -166,7 +166,7 @@ def _collect_files_origins_and_data_sets(
             raise InputError(f"an archive cannot have a file of the name {full}: rename it.")
         if files_by_name.setdefault(name, Path(full)) != Path(full):
             raise InputError(
-                f"{full} and {files_by_name[name]} are both {name} in the archive: rename one."
+                f"{full} and {files_by_name[name]} would both be {name} in the archive: rename one."
             )
         if origin := declared.get(full, ("", ""))[1]:
             origins[name] = origin
@@ -217,7 +217,7 @@ def collect_declared_files(*things: Any) -> dict[str, tuple[str, str]]:
         texts = [*origins, *origins.values()]
         if isinstance(files, str) or not all(isinstance(text, str) for text in texts):
             raise InputError(
-                f"{type(component).__name__}.files must be paths, or a map from paths to origins."
+                f"{type(component).__name__}.files must be paths, or a dict from paths to origins."
             )
         folder = os.path.dirname(os.path.abspath(str(module.__file__)))
         for path, origin in origins.items():

@@ -78,7 +78,9 @@ def read_runs(folder: Path) -> list[StoredRun]:
         entries.append(entry[0])
         numbers += len(entry[0].run.rows) * len(entry[0].run.columns)
         if numbers > MOST_NUMBERS:
-            raise InputError(f"the runs of the archive have more than {MOST_NUMBERS:,} numbers.")
+            raise InputError(
+                f"the traces in the archive have more than {MOST_NUMBERS:,} numbers, the limit."
+            )
     store.close()
     return entries
 

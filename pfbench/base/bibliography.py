@@ -42,12 +42,14 @@ def parse_bibtex(text: str) -> Mapping[str, Publication]:
     for kind, key, lines in _ENTRY.findall(text):
         fields = _FIELD.findall(lines)
         if key in publications or len(dict(fields)) < len(fields):
-            raise ValueError(f"{key} is repeated, or has a repeated field.")
+            raise ValueError(
+                f"the BibTeX key {key} is repeated, or its entry has a repeated field."
+            )
         publications[key] = Publication(kind, MappingProxyType(dict(fields)))
     if text.count("@") != len(publications):
         raise ValueError(
-            f"{text.count('@')} entries begin, but only {len(publications)} can be read: write each field on a "  # noqa: E501
-            "line of its own, as in `  year = {2020},`."
+            f"{text.count('@')} BibTeX entries begin with @, but only {len(publications)} can be "
+            "read: write each field on a line of its own, as in `  year = {2020},`."
         )
     return MappingProxyType(publications)
 

@@ -176,7 +176,9 @@ class AlgorithmChecks(RunRecords):
             on = resolve_run(self.problem, self.algorithm)
             on.check_requirements(self.problem.open(np.random.default_rng(0)))
         except RefusedError as error:
-            raise CheckFailed("the problem must offer all of `requires`", str(error)) from error
+            raise CheckFailed(
+                "the problem must offer all that the method's `requires` names", str(error)
+            ) from error
         size = "a sampler" if self.problem.n is None else f"n = {self.problem.n}"
         return f"{self.problem.name}, {size}, points of shape {self.problem.shape}"
 
@@ -201,16 +203,19 @@ class AlgorithmChecks(RunRecords):
             for name, x in parts.items():
                 if x is None and name != "iterate":
                     continue
-                statement = f"the {name} of iteration {k}"
+                iterate_or_output = f"the {name} of iteration {k}"
                 if not form.is_point(x):
                     raise CheckFailed(
-                        f"{statement} must be a point, {form.points_text}", form.describe(x)
+                        f"{iterate_or_output} must be a point of the problem, {form.points_text}",
+                        form.describe(x),
                     )
                 if not is_finite(x):
-                    raise CheckFailed(f"{statement} must be finite", "it is not finite", {"x": x})
+                    raise CheckFailed(
+                        f"{iterate_or_output} must be finite", "it is not finite", {"x": x}
+                    )
                 if not problem.set.contains(x):
                     raise CheckFailed(
-                        f"{statement} must be in the feasible set {problem.set.name}",
+                        f"{iterate_or_output} must be in the feasible set {problem.set.name}",
                         "it is outside the set",
                         {"x": x},
                     )
@@ -285,7 +290,8 @@ class AlgorithmChecks(RunRecords):
             return "bit for bit with all seeds: if it draws nothing, set deterministic = True"
         if same and self.problem.n > 1:
             raise CheckFailed(
-                "other seeds must give other iterates, as it is not declared deterministic",
+                "different seeds must give different iterates, as the method is not declared "
+                "deterministic",
                 "four seeds give equal iterates: draw from `rng`, or set deterministic = True",
             )
         return "bit for bit"
@@ -300,7 +306,11 @@ class AlgorithmChecks(RunRecords):
         if plain.status == Status.ERROR:
             raise CheckFailed("a run must end without an error", plain.stop_reason)
         if plain.counts != traced.counts or not points_identical(plain.x, traced.x):
-            raise CheckFailed("a trace must not change the run", "the run differs", {"x": plain.x})
+            raise CheckFailed(
+                "recording the objective must not change a run",
+                "its counts or its result differ",
+                {"x": plain.x},
+            )
         return f"{plain.iterations} iterations: {format_counts(plain.counts)}"
 
     def check_budget_stop(self) -> str:
@@ -317,7 +327,9 @@ class AlgorithmChecks(RunRecords):
                     any(getattr(counts, name) > limit for counts in run.counts)
                     or not run.exhausted_budget
                 ):
-                    raise CheckFailed("a run must end with its budget", "the run goes on", point)
+                    raise CheckFailed(
+                        "a run must end when its budget is spent", "the run goes on", point
+                    )
                 if len(run.states) > sum(
                     getattr(counts, name) <= limit for counts in self.seed_zero_run.counts
                 ):
@@ -328,7 +340,7 @@ class AlgorithmChecks(RunRecords):
                     )
                 if not self.seed_zero_run.has_same_iterates(run, len(run.states)):
                     raise CheckFailed(
-                        "up to its end, a run must be the same with and without a budget",
+                        "until it ends, a run with a budget must be the same as one without",
                         "the runs differ: an algorithm must not read its budget",
                         point,
                     )
@@ -389,7 +401,7 @@ class AlgorithmChecks(RunRecords):
         """Check that a shorter run of an anytime algorithm is the start of a longer one."""
         method = self.algorithm
         if not getattr(method, "anytime", False):
-            raise CheckSkipped("the method is not declared anytime")
+            raise CheckSkipped("the method does not declare anytime = True")
         if getattr(method, "iterations", None) is None:
             raise CheckSkipped("the method has no parameter `iterations`")
         runs = [

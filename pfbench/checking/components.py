@@ -172,7 +172,7 @@ class ComponentChecks(ProblemChecks):
             batch = problem.batch(sample, keep(x))
         except Exception as error:
             raise CheckSkipped(
-                "batch refuses a pf.Sample, which storc draws: accept it in place of indices"
+                "batch refuses a pf.Sample, which the method storc draws: accept it as indices"
             ) from error
         points, point = locate_methods(problem, "batch"), {"x": x, "S": S}
         check_equal(
@@ -190,7 +190,9 @@ class ComponentChecks(ProblemChecks):
         problem, space, n = self.problem, self.space, self.problem.n
         skip_unless_offered(problem, "table")
         if n > 5000:
-            raise CheckSkipped(f"filling a gradient table takes too long: n = {n}, above 5000")
+            raise CheckSkipped(
+                f"filling a gradient table takes too long for n = {n} components, more than 5000"
+            )
         x = space.random_member()
         y = space.sample_near(x)
         table = problem.table(keep(x))
@@ -238,7 +240,7 @@ def check_equal(
     """
     if np.shape(observed) != np.shape(expected):
         raise CheckFailed(
-            f"{statement}, of shape {np.shape(expected)}",
+            f"{statement}, so its shape must be {np.shape(expected)}",
             f"shape {np.shape(observed)}",
             arguments,
             locations,

@@ -252,7 +252,9 @@ class EstimatorChecks:
         if period is None:
             raise CheckSkipped("the estimator has no parameter `period`")
         if getattr(self.estimator, "snapshot", None) not in (None, self.problem.n):
-            raise CheckSkipped("each period starts with a batch, not with the full gradient")
+            raise CheckSkipped(
+                "the estimator starts each period with a batch, not with the full gradient"
+            )
         looked = range(0, _STEPS, period)
         for seed in range(3):
             estimates = self.estimate_path(np.random.default_rng(seed)).estimates
@@ -326,7 +328,7 @@ class EstimatorChecks:
                     break
                 means, number = self._enumerate_first_means(steps)
         if len(means) < min(_STEPS, 3):
-            raise NotEnumerable("draws at fewer than 3 points can be enumerated in time")
+            raise NotEnumerable("the draws at 3 points cannot be enumerated within the time limit")
         return means, [0.0] * len(means), f"over all {number:,} sequences of draws"
 
     def _enumerate_first_means(self, steps: int) -> tuple[list[Floats], int]:

@@ -66,7 +66,8 @@ def make_with_defaults(make: Callable[[Any], Any], kind: Any) -> Any:
         return make(kind)
     except NotTestable as error:
         raise CheckFailed(
-            "the class must accept the test parameters: else set others, NAME[parameter=value]",
+            "the class must accept the check's parameters: if it needs others, write "
+            "NAME[parameter=value]",
             str(error.__cause__ or error),
         ) from error
 

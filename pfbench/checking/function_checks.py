@@ -149,7 +149,9 @@ class FunctionChecks(ProblemChecks):
         if wrong is not None:
             self._fail(wrong, visited)
         if not visited:
-            raise CheckSkipped("value is too rough: no numerical derivative is accurate enough")
+            raise CheckSkipped(
+                "value(x) is too rough: no numerical derivative of it is accurate enough"
+            )
         return f"{len(visited)} directional derivatives, by {sharpest}"
 
     def _slopes(self, line: LineSegment) -> tuple[float, float, float, str]:
@@ -311,7 +313,7 @@ class FunctionChecks(ProblemChecks):
             and not problem.is_bounded
         ):
             raise CheckSkipped(
-                "lo is approximated by matrix products: lmo_lower measures its quality"
+                "lo is only approximate here: the measure lmo_lower tells how exact its answers are"
             )
         backend = problem.open(np.random.default_rng(0))
         tolerance = 1e-9 if backend is problem else 1e-2

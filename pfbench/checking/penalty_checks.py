@@ -53,7 +53,9 @@ class PenaltyChecks:
             before, h = x.copy(), float(self.penalty.value(x))
             if not lower <= h < np.inf:
                 raise CheckFailed(
-                    f"h(x) must be finite and at least {format_brief(lower)}", f"{h}", {"x": x}
+                    f"the penalty h(x) must be finite and at least {format_brief(lower)}",
+                    f"{h}",
+                    {"x": x},
                 )
             if not np.array_equal(before, x):
                 raise CheckFailed("value(x) must not change x", "value changes x", {"x": before})
@@ -67,7 +69,8 @@ class PenaltyChecks:
             chord, middle = (1.0 - w) * h(x) + w * h(y), h((1.0 - w) * x + w * y)
             if not middle <= chord + _RELATIVE * (1.0 + abs(chord)):
                 raise CheckFailed(
-                    f"h((1 - w) x + w y) must be <= {format_brief(float(chord))}, as h is convex",
+                    f"h((1 - w) x + w y) must be <= {format_brief(float(chord))}, as the penalty h "
+                    "is convex",
                     format_brief(float(middle)),
                     {"x": x, "y": y, "w": float(w)},
                 )
@@ -90,7 +93,7 @@ class PenaltyChecks:
                 short = lower + 0.5 * norm(x - p) ** 2 - t * h(x) - 0.5 * norm(x - y) ** 2
                 if not short <= 1e-9 * max(1.0, abs(lower), norm(y) ** 2):
                     raise CheckFailed(
-                        "prox(y, t) must minimise t h(x) + |x - y|^2/2",
+                        "prox(y, t) must minimise t h(x) + |x - y|^2/2 over x, h the penalty",
                         f"{format_brief(p)}; x is better by {format_brief(float(short))} than strong convexity allows",  # noqa: E501
                         {"y": y, "t": t, "x": x},
                     )

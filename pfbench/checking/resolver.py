@@ -209,8 +209,9 @@ def _load_builtin_set(selector: Selector) -> Any:
     if entry.required_arguments:
         if selector.parameters:
             raise InputError(
-                f"the set {selector.name} can only be built in Python, as it needs {entry.required_arguments}: "  # noqa: E501
-                "leave out its parameters to check an example, or check your MODULE:NAME."
+                f"the set {selector.name} can only be built in Python, as it needs "
+                f"{entry.required_arguments}: leave out its parameters to check an example, or "
+                "name a set that you build, as MODULE:NAME."
             )
         return EXAMPLES[selector.name]()
     return feasible_set(selector.name, SHAPES[entry.points], **_default_parameters(entry, selector))
@@ -251,10 +252,10 @@ def infer_kind(obj: Any, name: str) -> str:
     for kind, parts in answers.items():
         if all(callable(getattr(obj, part, None)) for part in parts):
             return kind
-    text = "; ".join(f"{kind}: {', '.join(parts)}" for kind, parts in answers.items())
+    methods = "; ".join(f"{kind}: {', '.join(parts)}" for kind, parts in answers.items())
     raise InputError(
         f"{name} cannot be checked: derive a problem from "
-        f"pfbench.problems.FiniteSum, or define the methods of another kind ({text})."
+        f"pfbench.problems.FiniteSum, or define the methods of another kind ({methods})."
     )
 
 

@@ -85,7 +85,7 @@ class SamplerChecks(ProblemChecks):
             return f"the mean over all {len(problem.atoms.probabilities)} values is the gradient"
         sigma2 = problem.constants(problem.start()).sigma2
         if not math.isfinite(sigma2):
-            raise CheckSkipped("the problem states neither atoms nor sigma2")
+            raise CheckSkipped("the problem states neither its atoms nor the variance bound sigma2")
         x, rng = self.space.start(), np.random.default_rng(11)
         expected = np.asarray(problem.gradient(keep(x)))
         groups = math.ceil(8.0 * math.log(expected.size / _FALSE_ALARM))
@@ -95,8 +95,8 @@ class SamplerChecks(ProblemChecks):
         allowed = 2.0 * math.sqrt(sigma2 / _GROUP) + 1e-9 * norm(expected)
         if deviations.max() > allowed:
             raise CheckFailed(
-                f"E grad f(x, xi) must be the gradient up to {format_brief(allowed)} an entry, "
-                "as a median of means estimates it",
+                "the median of means of sampled gradients must differ from gradient(x) by at most "
+                f"{format_brief(allowed)} in each entry",
                 f"an entry is off by {format_brief(float(deviations.max()))}",
                 {"x": x},
                 points,

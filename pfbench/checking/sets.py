@@ -246,7 +246,7 @@ class SetChecks(SetSampler):
                 w = as_dense_array(self.body.lo(factor * g))
                 if abs(float(np.vdot(g, w - v))) > self._rounding_allowance(g):
                     raise CheckFailed(
-                        f"lo({factor:g} g) must be as good as lo(g)",
+                        f"lo({factor:g} g) must minimise <g, v> as well as lo(g)",
                         f"<g, .> = {format_brief(float(np.vdot(g, w)))} instead of "
                         f"{format_brief(float(np.vdot(g, v)))}",
                         {"g": g},
@@ -277,7 +277,9 @@ class SetChecks(SetSampler):
             x = self.random_member()
             if not self.contains(x):
                 raise CheckFailed(
-                    "convex combinations of members must be members", "contains is False", {"x": x}
+                    "convex combinations of points of the set must be in the set",
+                    "contains is False",
+                    {"x": x},
                 )
         for _, v in self.answers[:60]:
             away = v - self.centre
@@ -361,7 +363,7 @@ class SetChecks(SetSampler):
         exact = getattr(self.body, "diameter_is_exact", True)
         if exact and best < 0.99 * D:
             raise CheckFailed(
-                f"two points must have distance diameter = {format_brief(D)}, declared exact",
+                f"some two points of the set must have the distance diameter = {format_brief(D)}",
                 f"at most {format_brief(best)}: set diameter_is_exact = False if it is a bound",
                 {"v": v, "w": w},
             )

@@ -62,27 +62,27 @@ def check_unit_invariance(runs: RunRecords) -> str:
 
 def _check_runs_in_other_units(runs: RunRecords, absolute_number_lines: Sequence[str]) -> str:
     """Compare runs in other units of f and x, and return the text of `check_unit_invariance`."""
-    compare_schedules = scheduled = _compare_schedules(runs)
-    if compare_schedules:
+    difference = scheduled = _compare_schedules(runs)
+    if difference:
         raise CheckFailed(
-            "units must not change the run", compare_schedules, {}, absolute_number_lines
+            "other units of f and x must not change the run", difference, {}, absolute_number_lines
         )
     patience = TimeLimit(_SECONDS)
     for units in itertools.islice(_iterate_unit_choices(runs.algorithm), _TRIED):
-        if compare_schedules and patience.is_over:
+        if difference and patience.is_over:
             break
         created = partial(_rescale_parameters, runs.algorithm, units)
-        compare_scaled_run = next(
+        scaled_difference = next(
             filter(None, (_compare_scaled_run(runs, created, by) for by in SCALINGS)), ""
         )
-        if not compare_scaled_run:
+        if not scaled_difference:
             return "the same run in other units of f and x"
-        compare_schedules = compare_schedules or compare_scaled_run
+        difference = difference or scaled_difference
     if scheduled == "":
         return "with its schedule, the same run in other units of f and x"
-    text = f", perhaps at {', '.join(absolute_number_lines)}" if absolute_number_lines else ""
+    location = f", perhaps at {', '.join(absolute_number_lines)}" if absolute_number_lines else ""
     raise CheckSkipped(
-        f"{compare_schedules}: a tolerance, a step or a constant does not scale{text}"
+        f"{difference}: a tolerance, a step or a constant does not scale with the units{location}"
     )
 
 
@@ -110,10 +110,12 @@ def check_schedule_units(runs: RunRecords) -> str:
         return homogeneity.description
     if homogeneity.normalised or not homogeneity.always:
         raise CheckSkipped(
-            f"not homogeneous: {homogeneity.description}. {homogeneity.normalised}".strip()
+            f"the schedule depends on the units of f and x: {homogeneity.description}. "
+            f"{homogeneity.normalised}".strip()
         )
     raise CheckFailed(
-        "each parameter must scale by one power (or `scale_dependence` must give a reason)",
+        "each parameter of the schedule must scale with a power of the units of f and x, unless "
+        "`scale_dependence` gives a reason",
         homogeneity.description,
     )
 

@@ -164,7 +164,10 @@ def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) ->
     if is_refutable_rate(claim):
         return _check_hardest_family(claim, effort, seed)
     if not bounds_quantity_other_than_calls(claim):
-        raise InputError(f"{claim.name} is no rate, and bounds only numbers of oracle calls.")
+        raise InputError(
+            f"{claim.name} cannot be tested on harder instances: it is neither a bound on a "
+            "quantity other than oracle calls nor a rate that depends on the instance."
+        )
     sharp = _with_usual_runs_and_mean(claim)
     candidates = sorted(_iterate_fitting_instances(claim), key=lambda candidate: candidate.size)
     started, results = process_time(), list[tuple[float, _Candidate]]()

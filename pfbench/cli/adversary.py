@@ -118,7 +118,9 @@ def _refuse_combinations(parameters: Mapping[str, object]) -> None:
 def _check_certificate_path(output: Path, algorithm_count: int) -> None:
     """Raise an error if the path of the certificate is invalid or cannot be written."""
     if algorithm_count > 1:
-        raise InputError(f"--output needs a single algorithm, not {algorithm_count}: omit it.")
+        raise InputError(
+            f"--output needs a single algorithm, not {algorithm_count}: omit --output."
+        )
     if output.suffix == ".npz":
         raise InputError(f"--output {output}: the certificate needs a name in .json, not .npz.")
     check_writable(output, f"--output {output}")

@@ -99,7 +99,7 @@ def _replay_and_exit_if_confirmed(claims: list[Any], path: Path, is_quiet: bool)
         raise InputError(f"--replay {path} cannot be read ({reason}).") from error
     results = [replay_counterexample(c, records[c.name]) for c in claims if c.name in records]
     if not results:
-        raise InputError(f"--replay {path} contradicts none of these claims: name other ones.")
+        raise InputError(f"--replay {path} has no counterexample to these claims: name others.")
     for result in results if not is_quiet else ():
         text = f"not confirmed: {result.reason}"
         if isinstance(result, Counterexample):

@@ -106,7 +106,9 @@ def _report_user_faults(work: VerificationJob, algorithm: str, limit: int, late_
     Subject(tested).check_importable()
     candidates = generate_faults(tested)
     if not candidates:
-        raise InputError(f"no faults can be generated in {algorithm}: its modules lack its code.")
+        raise InputError(
+            f"no faults can be generated in {algorithm}: no code of its run is in its modules."
+        )
     late = generate_faults(tested, late=True) if late_limit else []
     chosen = [*sample_faults(candidates, limit), *sample_faults(late, late_limit)]
     sample = f"{len(chosen)} of {len(candidates) + len(late)}"

@@ -40,10 +40,14 @@ class UserMeasure:
         if not isinstance(function, tuple):
             return _check_measure_value(function)
         if len(function) != 2:
-            raise InputError(f"the function returned {len(function)} numbers, not (lower, upper)")
+            raise InputError(
+                f"the function returned {len(function)} numbers, not two, (lower, upper)"
+            )
         lower, upper = map(_check_measure_value, function)
         if lower > upper:
-            raise InputError(f"the function returned ({lower:g}, {upper:g}): lower > upper")
+            raise InputError(
+                f"the function returned (lower, upper) = ({lower:g}, {upper:g}) with lower > upper"
+            )
         return lower, upper
 
 

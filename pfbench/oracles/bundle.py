@@ -322,9 +322,11 @@ class _ArgumentAndAnswerChecks:
             self._refuse(f"the problem's {verb} returned", v, "its vertices", "points")
         return v
 
-    def _refuse(self, statement: str, obj: Any, owner: str, kind: str) -> Never:
-        expected = getattr(self._form, f"{kind}_text")
-        raise InputError(f"{statement} {self._form.describe(obj)}: {owner} are {expected}.")
+    def _refuse(self, query_or_answer: str, obj: Any, valid_objects: str, kind: str) -> Never:
+        arrays = getattr(self._form, f"{kind}_text")
+        raise InputError(
+            f"{query_or_answer} {self._form.describe(obj)}: {valid_objects} are {arrays}."
+        )
 
 
 def _accept_all(obj: Any) -> bool:

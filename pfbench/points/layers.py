@@ -46,7 +46,9 @@ class Layers(np.ndarray[Any, Any]):
         """Return a view of a vector with named layers."""
         flat = np.asarray(vector, dtype=np.float64)
         if flat.shape != (sum(math.prod(shape) for _, shape in shapes),):
-            raise InputError(f"a vector of shape {flat.shape} has not the layers {dict(shapes)}.")
+            raise InputError(
+                f"a vector of shape {flat.shape} cannot be split into layers {dict(shapes)}."
+            )
         point = flat.view(cls)
         point.shapes = tuple((str(name), tuple(shape)) for name, shape in shapes)
         return point
@@ -104,7 +106,9 @@ class Layers(np.ndarray[Any, Any]):
             arrays = dict(zip(names, arrays, strict=True))
         point = type(self).from_arrays(arrays)
         if point.shapes != self.shapes:
-            raise InputError(f"the layers must be {dict(self.shapes)}, not {dict(point.shapes)}.")
+            raise InputError(
+                f"the layers must have shapes {dict(self.shapes)}, not {dict(point.shapes)}."
+            )
         return point
 
     def spread(self, numbers: Mapping[str, float] | Sequence[float]) -> Floats:

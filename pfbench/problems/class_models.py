@@ -232,7 +232,7 @@ class MultitaskSigmoid(MatrixModel):
             raise InputError("the tasks must be whole numbers from 0 up.")
         if np.unique(tasks).size != tasks.max() + 1:
             raise InputError(
-                f"the largest task is {tasks.max():g}, and some task below has no row: number the "
+                f"the largest task is {tasks.max():g}, but a smaller number has no row: number the "
                 "tasks without gaps."
             )
         if self.offsets is not None:

@@ -93,8 +93,8 @@ class LinearFamily(AnySetFamily):
             return None
         if not isinstance(feasible, WholeSpace):
             raise InputError(
-                f"start=normal may lie outside the set {feasible.name}: write set=none, or give a "
-                "penalty."
+                f"a random start (start=normal) may lie outside the set {feasible.name}: write "
+                "set=none, or give a penalty."
             )
         return np.random.default_rng(self.start_seed).standard_normal(feasible.shape)
 

@@ -69,9 +69,8 @@ class FiniteSumChain(FiniteSum):
             check_real(name, getattr(self, name), above=0.0)
         if self.length < 1:
             raise InputError(
-                f"epsilon={self.epsilon:g} leaves no chain, as K = Delta L/(24 l sqrt n epsilon^2) "
-                f"is below 1 and the lower bound is for n <= O(Delta^2 L^2/epsilon^4): choose "
-                f"epsilon at most {format_rounded_down(math.sqrt(self._length_times_squared_epsilon))}, or a smaller n."  # noqa: E501
+                f"epsilon={self.epsilon:g} is too large for n={self.n} chains of at least one link "
+                f"each: choose epsilon at most {format_rounded_down(math.sqrt(self._length_times_squared_epsilon))}, or a smaller n."  # noqa: E501
             )
         check_length("a point", self.d)
 

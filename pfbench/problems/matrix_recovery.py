@@ -256,7 +256,9 @@ class RobustMatrixRecovery(FiniteSum):
     def entry_view(self, x: FactoredMatrix) -> EntryView:
         """Return the entries of a point for compiled loops; raise if its pattern differs."""
         if not (isinstance(x, FactoredMatrix) and self.pattern.equals(x.pattern)):
-            raise InputError(f"{describe(x)} is not a point of {self.name}: the pattern differs.")
+            raise InputError(
+                f"{describe(x)} is not a point of {self.name}, which observes other entries."
+            )
         return x.entry_view()
 
     def minimum(self, g: Any) -> tuple[float, float]:

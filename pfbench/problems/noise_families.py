@@ -172,7 +172,9 @@ class TwoLayerFamily(AnySetFamily):
         if self.domain is None:
             return math.inf
         if math.isfinite(feasible.diameter):
-            raise InputError("the constants hold on the whole set: leave domain or set out.")
+            raise InputError(
+                "domain is for an unbounded set: leave out domain, or the bounded set."
+            )
         return check_real("domain", self.domain, above=0.0)
 
 

@@ -107,4 +107,4 @@ def _check_indices(features: Any) -> None:
     elif features.format == "coo":
         for coord, length in zip(features.coords, features.shape, strict=True):
             if coord.size and (coord.min() < 0 or coord.max() >= length):
-                raise ValueError("an index lies outside the matrix")
+                raise ValueError("an index of the sparse matrix lies outside its shape")

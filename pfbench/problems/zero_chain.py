@@ -62,8 +62,8 @@ def chain_scaling(epsilon: float, L: float, delta: float) -> tuple[int, float]:
     T = math.floor(total / epsilon / epsilon)
     if T < 1:
         raise InputError(
-            f"epsilon={epsilon:g} leaves no chain, as T = (0.0016/12) L delta/(l epsilon^2) is "
-            f"below 1: choose epsilon at most {format_rounded_down(math.sqrt(total))}."
+            f"epsilon={epsilon:g} is too large for a chain of at least one link: choose epsilon "
+            f"at most {format_rounded_down(math.sqrt(total))}."
         )
     return T, scale * epsilon / (GAP * L)
 
@@ -129,7 +129,9 @@ class ZeroChain(SingleComponent):
         if self.directions is not None:
             V = check_finite_array("directions", self.directions, shape=(self.columns, T))
             if np.abs(V.T @ V - np.eye(T)).max() > 1e-10:
-                raise InputError("directions must have orthonormal columns: pass Q of their QR.")
+                raise InputError(
+                    "directions must have orthonormal columns: pass the Q of a QR factorisation."
+                )
 
     @cached_property
     def set(self) -> L2Ball:

@@ -118,8 +118,8 @@ def collect_report(spec: Spec, outcomes: Sequence[PlanOutcome]) -> Report:
     missing = [plan for plan in spec.runs() if plan not in stored_runs]
     if missing:
         raise InputError(
-            f"{len(missing)} of the {len(spec.runs())} runs of {spec.name} have no outcome (first "
-            f"{missing[0].algorithm}, seed {missing[0].seed}): make the runs before the report."
+            f"{len(missing)} of the {len(spec.runs())} runs of {spec.name} have no outcome, e.g. "
+            f"{missing[0].algorithm} with seed {missing[0].seed}: make the runs before the report."
         )
     printable_spec: Spec = _printable(spec)
     results = tuple(group_results(study, stored_runs) for study in printable_spec.studies)

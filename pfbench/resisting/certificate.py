@@ -342,7 +342,9 @@ def check_certificate(
         )
     transcript = Transcript.load(neighbour)
     if transcript.directions.shape != (stored["horizon"], stored["dimension"]):
-        raise DataError(f"{neighbour} has another horizon or dimension than {path.name}.")
+        raise DataError(
+            f"the transcript {neighbour} has another horizon or dimension than {path.name}."
+        )
     if notify is not None:
         notify(stored["algorithm"])
     selector, fixed_seed = stored["algorithm"], stored.get("fixed_seed")

@@ -253,16 +253,21 @@ class ReplayBackend(CountingBackend):
         event = next(self._events, None)
         self._position += 1
         if event is None:
-            raise ReplayDiverged(f"the algorithm goes on after the end, with a {KINDS[kind]}")
+            raise ReplayDiverged(
+                f"the algorithm goes on after the transcript's end, with a {KINDS[kind]}"
+            )
         if event.kind != kind:
             raise ReplayDiverged(
-                f"event {self._position} is a {KINDS[kind]}, but a {KINDS[event.kind]} in the transcript"  # noqa: E501
+                f"event {self._position} of the algorithm is a {KINDS[kind]}, but that of the "
+                f"transcript is a {KINDS[event.kind]}"
             )
         return event
 
     def _compare(self, x: Any, recorded: Floats) -> None:
         if not isinstance(x, np.ndarray) or x.shape != recorded.shape:
-            raise ReplayDiverged(f"event {self._position} has no point of shape ({self.d},)")
+            raise ReplayDiverged(
+                f"the point of event {self._position} is no array of shape ({self.d},)"
+            )
         self._accept(relative_error(x, recorded))
 
     def _accept(self, error: float) -> None:

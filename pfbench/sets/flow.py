@@ -31,8 +31,8 @@ def check_edges(edges: Any, kind: str) -> Integers:
     array = np.asarray(edges)
     if array.ndim != 2 or array.shape[1] != 2 or array.shape[0] == 0:
         raise InputError(
-            f"edges of shape {array.shape} must be pairs ({kind}), an array of shape (E, 2) with "
-            "E at least 1."
+            f"edges must be pairs ({kind}), an array of shape (E, 2) with E at least 1, not "
+            f"{array.shape}."
         )
     if array.dtype.kind not in "iu":
         raise InputError(f"edges must be pairs of integers, not of {array.dtype}.")

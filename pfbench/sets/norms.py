@@ -124,7 +124,9 @@ class EntrywiseBall(NormBall):
 
     def __post_init__(self) -> None:
         if self.ball.shape != (math.prod(self.shape),):
-            raise InputError(f"ball has shape {self.ball.shape}, not ({math.prod(self.shape)},).")
+            raise InputError(
+                f"ball must have shape ({math.prod(self.shape)},), not {self.ball.shape}."
+            )
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -86,8 +86,8 @@ class SubmodularBasePolytope(GreedyPolytope):
             rounding = 1e-9 * max(abs(value), abs(other), abs(extra), abs(less))
             if value + other < extra + less - rounding:
                 raise InputError(
-                    f"the function is not submodular: element {i} adds {value - less:g} to the "
-                    f"elements {S.tolist()}, but {extra - other:g} with {j} among them."
+                    f"the function is not submodular: element {i} adds {value - less:g} to its "
+                    f"value on {S.tolist()}, but more, {extra - other:g}, with {j} among these."
                 )
 
     @cached_property

@@ -55,7 +55,10 @@ def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance
     expected = _points(solver, plain, hyper)
     points = (_points(solver, mapped, hyper) - b) @ inverse.T
     if points.shape != expected.shape:
-        raise InputError(f"{solver.__name__} returns {len(points)} and {len(expected)} points.")
+        raise InputError(
+            f"{solver.__name__} returns {len(expected)} points for the set, but {len(points)} "
+            "for its image under an affine map."
+        )
     distance = np.abs(points - expected).max(axis=1) / float(np.ptp(vertices, axis=0).max())
     wrong = np.flatnonzero(~(distance <= tolerance))
     if wrong.size:

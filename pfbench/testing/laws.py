@@ -69,7 +69,9 @@ def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> 
     def outcome(method: Callable[..., Any], rng: Any) -> Floats:
         points = [np.array(x, dtype=np.float64).ravel() for x in method(rng, **hyper)]
         if len(points) < index:
-            raise InputError(f"{method.__name__} returns {len(points)} points, but index={index}.")
+            raise InputError(
+                f"{method.__name__} returns {len(points)} points, fewer than index={index}."
+            )
         return np.concatenate(points[:index])
 
     methods = [partial(outcome, method) for method in (a, b)]

@@ -83,7 +83,10 @@ class Replicas:
             break
         else:
             if not self._is_fresh:
-                raise InputError(f"{self._class.__name__} cannot be copied: create Watch earlier.")
+                raise InputError(
+                    f"{self._class.__name__} cannot be copied: create Watch before the first "
+                    "step of the optimiser."
+                )
             optimizer = object.__new__(self._class)
             vars(optimizer).update(copy.deepcopy(self._attributes))
             optimizer.state = defaultdict(dict)

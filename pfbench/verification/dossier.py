@@ -77,7 +77,9 @@ class Dossier:
     def __post_init__(self) -> None:
         check_choice("conclusion", self.conclusion, CONCLUSIONS)
         if not self.quotes and self.conclusion in ("wrong", "unclear"):
-            raise InputError("the conclusions wrong and unclear need at least one quote.")
+            raise InputError(
+                "the conclusions wrong and unclear need at least one quote of the source."
+            )
         if not 0 < len(self.derivation) <= MOST_LINES:
             raise InputError(f"the derivation must have 1 to {MOST_LINES} lines.")
 

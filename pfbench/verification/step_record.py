@@ -133,10 +133,12 @@ class StepRecorder(ComponentTally):
             _check_step_call_limit(self._values, "value calls")
 
 
-def _check_step_call_limit(call_count: int, subject: str) -> None:
+def _check_step_call_limit(call_count: int, oracle_calls: str) -> None:
     """Raise `MethodFailed` if a step has made too many calls."""
     if call_count > MAX_CALLS_PER_STEP:
-        raise MethodFailed(f"a step of the method does not end: it made {call_count} {subject}")
+        raise MethodFailed(
+            f"a step of the method does not end: it made {call_count} {oracle_calls}"
+        )
 
 
 def _floats(g: Any) -> Floats | None:

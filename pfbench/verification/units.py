@@ -207,7 +207,10 @@ class Formula:
         names = [name for name in full_list if name not in self.fixed_arguments]
         for name in names:
             if name not in existing:
-                raise InputError(f"{self.name}: state the unit of {name}, as {name}=(a, b).")
+                raise InputError(
+                    f"{self.name}: state the unit of {name}, with powers a of f's unit and b of "
+                    f"x's, as {name}=(a, b)."
+                )
         for draw in range(_DRAWS):
             rng = np.random.default_rng(draw)
             base = {
@@ -307,7 +310,10 @@ def _numbers_by_name(parts: Any) -> Mapping[str, Any] | None:
 
 def _find_known_unit(name: str, units: Mapping[str, Unit]) -> Unit:
     if name not in units:
-        raise InputError(f"the unit of {name} is not known: state units={{{name!r}: (a, b)}}")
+        raise InputError(
+            f"the unit of {name} is not known: state its powers a of f's unit and b of x's, as "
+            f"units={{{name!r}: (a, b)}}"
+        )
     return units[name]
 
 

@@ -123,10 +123,13 @@ def test_entries_are_read_as_they_are_written():
         (lambda text: text * 2, "qu2018 is repeated"),
         (
             lambda text: text.replace("  year", "  title"),
-            "qu2018 is repeated, or has a repeated field",
+            "key qu2018 is repeated, or its entry has a repeated field",
         ),
-        (lambda text: text.replace("},\n  year", "}\n  year"), "1 entries begin, but only 0"),
-        (lambda text: text.rstrip("}\n"), "1 entries begin, but only 0 can be read"),
+        (
+            lambda text: text.replace("},\n  year", "}\n  year"),
+            "1 BibTeX entries begin with @, but only 0",
+        ),
+        (lambda text: text.rstrip("}\n"), "1 BibTeX entries begin with @, but only 0 can be read"),
     ],
 )
 def test_an_entry_that_is_spoilt_is_refused(spoil, words):

@@ -115,7 +115,7 @@ def test_what_takes_too_long_is_left_out():
 
 def test_calls_follow_from_the_schedule():
     cost = replace(SMALL, check=counts(lambda c, a: {"sfo": 1}, parameters={}))
-    with pytest.raises(InputError, match="walk-small is no rate, and bounds only numbers"):
+    with pytest.raises(InputError, match="walk-small cannot be tested on harder instances"):
         harder_instances.find_hardest_instance(cost)
 
 

@@ -78,7 +78,7 @@ def test_a_failing_measure_fails_the_command(pfbench):
 BAD = {
     "something else": (("-p", "own_things:nothing"), "NoneType does not derive from"),
     "measure": (("--measure", "own_things:Quadratic"), "is not a measure"),
-    "name of a measure": (("--measure", "own_things:value"), "traces use the name value"),
+    "name of a measure": (("--measure", "own_things:value"), "the name value, which traces use"),
     "two of one name": (("--measure", "own_things:norm,own_more:norm"), "two measures"),
     "target": (("--stop", "own_things:nrm=1"), "'norm'"),
 }

@@ -88,9 +88,9 @@ def test_pickles_and_messages_keep_layers():
     ("call", "words"),
     [
         (lambda: point()["w"], ("unknown layer 'w'", "W")),
-        (lambda: Layers(np.zeros(4), (("W", (2, 3)),)), ("has not the layers",)),
+        (lambda: Layers(np.zeros(4), (("W", (2, 3)),)), ("cannot be split into layers",)),
         (lambda: Layers.from_arrays({}), ("at least one layer",)),
-        (lambda: point().replace({"W": np.zeros((2, 3))}), ("must be",)),
+        (lambda: point().replace({"W": np.zeros((2, 3))}), ("must have shapes",)),
         (lambda: combine(point(), point(), (0.1,)), ()),
     ],
 )

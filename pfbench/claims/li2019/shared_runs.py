@@ -180,7 +180,7 @@ def follow_inner_iterations(
         yield 1 + (index - 1) // N, 1 + (index - 1) % N, step
     if index < N * restarts:
         if index and step.counts().sfo == tested.problem.n * N * restarts:
-            raise NotTestable(f"{index} states were yielded, not {N * restarts}")
+            raise NotTestable(f"the method yields {index} states, not {N * restarts}")
         raise ClaimBroken(f"the method makes {index} of {N * restarts} inner iterations")
 
 

@@ -136,7 +136,8 @@ def estimate_error(step: StepRecord, gradient: Floats) -> Floats:
         raise NotTestable(f"the estimate has shape {g.shape}, but the gradient {gradient.shape}")
     if step.state.estimate is None and _is_normalised_or_scaled(g, gradient):
         raise NotTestable(
-            "the method minimises <., v> at a multiple of its estimate, which it does not yield"
+            "the method gives lo a multiple of its gradient estimate, which it does not yield: use "
+            "State(x, at, estimate)"
         )
     return g - gradient
 
@@ -163,7 +164,7 @@ def estimate_errors(problem: Problem, steps: Iterable[StepRecord], T: int) -> li
     """
     results = list(iterate_errors(problem, steps))
     if len(results) != T:
-        raise NotTestable(f"the method yields {len(results)} states in {T} iterations")
+        raise NotTestable(f"the method yields {len(results)} states in {T} iterations, not {T}")
     return results
 
 

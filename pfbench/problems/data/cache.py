@@ -55,7 +55,9 @@ def require_data_file(record: DataSet) -> DataFile:
         If the set comes with scikit-learn.
     """
     if record.file is None:
-        raise InputError(f"the data set {record.name} comes with scikit-learn and has no file.")
+        raise InputError(
+            f"the data set {record.name} comes with scikit-learn: there is no file to download."
+        )
     return record.file
 
 

@@ -183,9 +183,9 @@ def load_ratings(
             return load_ratings_file(record, path, path.name)
     path = existing.expanduser()
     if not path.is_file():
-        kind = "is a folder, not a ratings file" if path.is_dir() else "does not exist"
+        fault = "is a folder, not a ratings file" if path.is_dir() else "does not exist"
         raise InputError(
-            f"{path} {kind}: give an edition ({', '.join(EDITIONS)}) or the path of a "
+            f"{path} {fault}: give an edition ({', '.join(EDITIONS)}) or the path of a "
             "ratings.csv, ratings.dat or u.data."
         )
     try:
@@ -377,9 +377,9 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
             text = file_digest(path)
             if text != part:
                 raise ContentError(
-                    f"its sha256 is {_abbreviate(text)}, but its first download had {_abbreviate(part)}, "  # noqa: E501
-                    f"as recorded in {first.name} next to it (delete that too if the publisher "
-                    "has a new edition)"
+                    f"the file's sha256 is {_abbreviate(text)}, but that of its first download was "
+                    f"{_abbreviate(part)}, as recorded in {first.name} next to the file (delete "
+                    "this record too if the publisher has a new edition)"
                 )
     except OSError as error:
         raise ContentError(f"the file cannot be read ({error.strerror})") from error

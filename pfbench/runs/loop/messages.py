@@ -90,7 +90,7 @@ def _encode(value: Any, number: Callable[[Any], int], arrays: list[Any]) -> Any:
         names = (name for name in _FIELDS[kind] if hasattr(value, name))
         fields = {name: _encode(getattr(value, name), number, arrays) for name in names}
         return {"object": [kind.__name__, fields]}
-    raise TypeError(f"a {kind.__name__} cannot be sent to the problem's process")
+    raise TypeError(f"an object of type {kind.__name__} cannot be sent to the problem's process")
 
 
 def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
@@ -109,16 +109,18 @@ def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
         nonlocal offset
         if not isinstance(value, dict):
             if isinstance(value, list):
-                raise ValueError("a list that names no type")
+                raise ValueError("the data have a list that names no type")
             return value
         ((kind, content),) = value.items()
         if kind == "array":
             text, shape, order = content
             dtype = np.dtype(text)
             if dtype.kind not in _KINDS or order not in ("C", "F"):
-                raise ValueError(f"an array of type {text!r}, order {order!r}")
+                raise ValueError(
+                    f"the data have an array of invalid type {text!r} or order {order!r}"
+                )
             if not all(type(size) is int and 0 <= size < 2**40 for size in shape):
-                raise ValueError(f"an array of the invalid shape {shape}")
+                raise ValueError(f"the data have an array of invalid shape {shape}")
             size = dtype.itemsize * int(np.prod(shape, dtype=object))
             part = rest[offset : offset + size]
             offset += size
@@ -130,7 +132,7 @@ def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
         if kind == "shared":
             return shared(*content)
         if kind != "object":
-            raise ValueError(f"an object of the unknown kind {kind!r}")
+            raise ValueError(f"the data have an object of unknown kind {kind!r}")
         name, fields = content
         restored = {field: restore(item) for field, item in fields.items()}
         return _make(_CLASSES[name], restored)
@@ -140,7 +142,7 @@ def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
 
 def _make(kind: Any, fields: dict[str, Any]) -> Any:
     if not set(fields) <= set(_FIELDS[kind]):
-        raise ValueError(f"a {kind.__name__} with fields that it cannot have")
+        raise ValueError(f"a {kind.__name__} in the data has unknown fields")
     if kind in (State, Factors, Sample, Layers):
         instance = kind(**fields)
     else:
@@ -226,7 +228,7 @@ def _is_matrix(part: Any) -> bool:
 
 def _expect(*conditions: bool) -> None:
     if not all(conditions):
-        raise ValueError("the parts of a point do not fit together")
+        raise ValueError("the arrays of a point have types or shapes that do not fit together")
 
 
 _MOST_BYTES = 2**31
@@ -266,7 +268,7 @@ class _End:
             self._register(number, object.__new__(kind))
         obj = self._things[number]
         if type(obj) is not kind:
-            raise ValueError(f"the number {number} does not name a {kind.__name__}")
+            raise ValueError(f"the object with number {number} is not a {kind.__name__}")
         if isinstance(obj, IterateStorage):
             self._modified[number] = obj
         return obj
@@ -346,7 +348,7 @@ class ProblemEnd(_End):
         if kind == "Pattern":
             pattern = self._things[number]
             if not isinstance(pattern, Pattern):
-                raise ValueError(f"the number {number} does not name a Pattern")
+                raise ValueError(f"the object with number {number} is not a Pattern")
             return pattern
         return self._remote(IterateStorage if kind == "IterateStorage" else object, number)
 

@@ -136,14 +136,16 @@ class ResolvedRun:
         RefusedError
             If the problem does not meet a requirement, or its backend lacks an oracle.
         """
-        name, problem = self.algorithm.name, self.problem.name
+        algorithm, problem = self.algorithm.name, self.problem.name
         lacks = self.problem.lacks
         for verb in sorted(self.asks):
             if verb in lacks:
-                wants = PROBLEM_ORACLES.get(verb, f"queries {verb}")
-                raise RefusedError(f"{name} {wants}, but {problem} does not fit: {lacks[verb]}.")
+                needs = PROBLEM_ORACLES.get(verb, f"queries {verb}")
+                raise RefusedError(
+                    f"{algorithm} {needs}, but {problem} does not fit: {lacks[verb]}."
+                )
             if verb not in PROBLEM_ORACLES and not hasattr(backend, verb):
-                raise RefusedError(f"{name} queries {verb}, which {problem} does not offer.")
+                raise RefusedError(f"{algorithm} queries {verb}, which {problem} does not offer.")
         return backend
 
 

@@ -248,10 +248,10 @@ def plot(
         if all(name in list_measures(run.columns) for run in listed)
     ]
     if not common:
-        subject = "this run" if len(listed) == 1 else "these runs"
-        other_subject = "measure" if len(listed) == 1 else "measure in common"
+        these_runs = "this run" if len(listed) == 1 else "these runs"
+        common_measure = "measure" if len(listed) == 1 else "measure in common"
         raise InputError(
-            f"the trace of {subject} has no {other_subject}: give solve() measures to record."
+            f"the trace of {these_runs} has no {common_measure}: give solve() measures to record."
         )
     measure = check_axis("measure", common[0] if measure is None else measure, common)
     against = check_axis("count", against, TRACE_COLUMNS)

@@ -180,11 +180,13 @@ def select_measures(problem: Problem, names: Sequence[str]) -> dict[str, Measure
         if ":" not in text:
             measures |= named(problem, [text])
         elif "[" in text:
-            raise InputError(f"{text}: a measure takes no parameters: leave the brackets out.")
+            raise InputError(f"the measure {text} takes no parameters: leave the brackets out.")
         elif name in measures:
             raise InputError(f"two measures are called {name}: rename one of them.")
         elif name in _TAKEN or name in available_measures(problem) or name.endswith("_lower"):
-            raise InputError(f"{text}: traces use the name {name}: rename the measure.")
+            raise InputError(
+                f"the measure {text} has the name {name}, which traces use: rename the measure."
+            )
         else:
             measures[name] = UserMeasure(_load_measure_function(text))
     return measures
@@ -233,11 +235,11 @@ def check_user_problem(selector: Selector, value: Any) -> FiniteSum:
     return problem
 
 
-def _check_parts(blame: str, value: Any, needed: tuple[str, ...]) -> None:
+def _check_parts(fault: str, value: Any, needed: tuple[str, ...]) -> None:
     lacking = [part for part in needed if not hasattr(value, part.partition("(")[0])]
     if lacking:
         raise InputError(
-            f"{blame}: {type(value).__name__} lacks {', '.join(lacking)}; "
+            f"{fault}: {type(value).__name__} lacks {', '.join(lacking)}; "
             "docs/adding-an-algorithm.md shows one that has all."
         )
 

@@ -245,7 +245,9 @@ def _with_tuning(location: str, study: Study, fields: Mapping[str, Any]) -> Stud
     location = f"{location}: tune"
     for name in {name for setting in study.settings for name in setting.values}:
         if any(name in method.grid for method in arguments["methods"]):
-            raise InputError(f"{location}.methods: {name} is also a name in a setting: rename one.")
+            raise InputError(
+                f"{location}.methods: the name {name} is also used in a setting: rename one."
+            )
     both = sorted({*arguments["seeds"]} & {*study.seeds})
     if both:
         raise InputError(

@@ -313,9 +313,9 @@ def _parse_tuned_methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
                 if source not in placeholder_names(selector, location=location)
             ]
             if not values or unused:
-                lacking = f"{unused[0]} is used nowhere" if unused else "no values are given"
+                fault = f"{unused[0]} is used nowhere" if unused else "no values are given"
                 raise InputError(
-                    f"{location}: {lacking}; write {{NAME}} in the selector, and NAME = [...]."
+                    f"{location}: {fault}; write {{NAME}} in the selector, and NAME = [...]."
                 )
     noting.raise_collected()
     return tuple(methods.values())

@@ -285,7 +285,9 @@ def format_suite_text(
         nonlocal text
         text, number = re.subn(pattern, lambda _: by, text, count=1, flags=re.MULTILINE | re.DOTALL)
         if not number:
-            raise AssertionError(f"a shipped suite has {pattern}")
+            raise AssertionError(
+                f"the text of the built-in suite has nothing that matches {pattern}"
+            )
 
     substitute(r"^title = .*?$", f"title = {json.dumps(title)}")
     substitute(r'^about = """.*?"""$', f"about = {json.dumps(description)}")

@@ -264,7 +264,9 @@ def open_archive(path: Path) -> Archive:
             check_size(file, MOST_BYTES)
             data = file.read(MOST_BYTES + 1)
     except DamagedFileError as damage:
-        raise InputError(f"{path} is not an archive ({damage}): name a file.") from damage
+        raise InputError(
+            f"{path} cannot be read as an archive ({damage}): name the file of one."
+        ) from damage
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): name an archive.") from error
     return Archive(data, path)

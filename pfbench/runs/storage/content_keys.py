@@ -138,10 +138,10 @@ def check_source(note: Mapping[str, Any]) -> None:
         return
     modules = frozenset(note["modules"])
     if _loaded(modules) != note["digest"]:
-        own = ", ".join(sorted(name for name in modules if not is_builtin(name)))
+        user_modules = ", ".join(sorted(name for name in modules if not is_builtin(name)))
         raise WorkerDied(
-            f"a worker has another version of {own}, or of a module that it imports, than its "
-            "parent: install the same version for both, and restart them"
+            f"a worker has another version of {user_modules}, or of a module imported there, than "
+            "its parent process: install the same version for both, and restart them"
         )
 
 

@@ -266,7 +266,7 @@ def _call(name: str, *arguments: Any) -> ast.Call:
 def _convert(number: type[Number], value: Any) -> Any:
     exact = number.convert_scalar(value)
     if exact is None:
-        raise Inexact(f"the code converts {value!r} by float")
+        raise Inexact(f"the code converts {value!r} to a float, which is not exact")
     return exact
 
 

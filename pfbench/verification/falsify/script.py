@@ -40,7 +40,10 @@ def compose_and_run_script(
     text = _compose(statement, counterexample)
     lines = text.splitlines()
     if len(lines) > MAX_LINES or max(map(len, lines)) > _WIDTH:
-        raise Inexact(f"the script has {len(lines)} lines of up to {max(map(len, lines))} letters")
+        raise Inexact(
+            f"the script has {len(lines)} lines of up to {max(map(len, lines))} characters, above "
+            f"{MAX_LINES} lines or {_WIDTH} characters"
+        )
     command, limit = [sys.executable, "-I", "-c", text], min(seconds, _SECONDS)
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
@@ -289,7 +292,9 @@ def _find_node_and_closure(function: Any, tree: ast.Module) -> tuple[Any, dict[s
         raise Inexact("a function of the claim has no source code")
     enclosed = dict(inspect.getclosurevars(function).nonlocals)
     if any(not isinstance(value, int | float) for value in enclosed.values()):
-        raise Inexact("a function of the claim uses an outer variable that is not a number")
+        raise Inexact(
+            "a function of the claim uses a variable of an outer function that is not a number"
+        )
     home, spots = (code.co_name, code.co_firstlineno), {p[::2] for p in code.co_positions()}
     for node in ast.walk(tree):
         is_def = isinstance(node, ast.FunctionDef) and (node.name, node.lineno) == home

@@ -132,10 +132,13 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
     if isinstance(check, ErrorLawCheck):
         return [SearchedStatement(claim, "", check.setting, None, allowed)]
     if not isinstance(check, Bound):
-        kind = f"{claim.name} is a {claim.kind}"
-        raise InputError(f"{kind}, but only bounds and error laws can be searched.")
+        raise InputError(
+            f"{claim.name} is a {claim.kind}, but only bounds and error laws can be searched."
+        )
     if is_count(check.quantity):
-        raise InputError(f"{claim.name} bounds counts, which the schedule determines: no search.")
+        raise InputError(
+            f"{claim.name} bounds counts, which the schedule determines, so it cannot be searched."
+        )
     output = getattr(claim_method(claim), "output", "last")
     if output not in ("last", "uniform") and check.statistic == "output":
         raise InputError(f"{claim.name} has a weighted output, which cannot be searched.")

@@ -340,7 +340,7 @@ def _sizes_and_law(
             return sizes, _enumerate_outcomes(
                 _make_tiny_run(reference, reference, choice_index, problem_index, sizes)
             )
-    raise NotEnumerable("even the smallest runs make too many draws")
+    raise NotEnumerable("even the smallest runs make too many draws to enumerate")
 
 
 def _enumerate_outcomes(outcome: Callable[[Any], Values]) -> Mapping[Values, float]:

@@ -69,7 +69,9 @@ class EnumerableGenerator(np.random.Generator):
         """Return integers like `numpy.random.Generator.integers`, for scalar `low` and `high`."""
         first, end = (0, low) if high is None else (low, high)
         if not (np.ndim(first) == 0 and np.ndim(end) == 0):
-            raise NotEnumerable("the method draws integers from several ranges at once")
+            raise NotEnumerable(
+                "the method draws integers from several ranges in one call, not from one range"
+            )
         first, options = int(first), int(end) - int(first) + bool(endpoint)
         firsts = [first + self._choose_one(options) for _ in range(_draw_count(size))]
         return _reshape(np.array(firsts, dtype=dtype), size)
@@ -111,7 +113,7 @@ class EnumerableGenerator(np.random.Generator):
     def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
         """Return a permutation like `numpy.random.Generator.permuted`, for a flat array."""
         if np.ndim(x) != 1:
-            raise NotEnumerable("the method permutes the slices of an array")
+            raise NotEnumerable("the method permutes the slices of an array, not a flat array")
         permutation = self.permutation(x)
         if out is None:
             return permutation
@@ -130,7 +132,9 @@ class EnumerableGenerator(np.random.Generator):
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
         """Return counts like `numpy.random.Generator.multinomial`, for one distribution."""
         if np.ndim(n) or np.ndim(pvals) != 1:
-            raise NotEnumerable("the method draws from several multinomial laws at once")
+            raise NotEnumerable(
+                "the method draws from several multinomial laws in one call, not from one"
+            )
         cells = list(_compositions(int(n), len(pvals)))
         chances = [_multinomial_chance(cell, pvals) for cell in cells]
         sample = [cells[self.choose(len(cells), chances)] for _ in range(_draw_count(size))]
@@ -140,7 +144,7 @@ class EnumerableGenerator(np.random.Generator):
     def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
         """Return a `LazyUniform`, a uniform number that can only be compared."""
         if size is not None or out is not None:
-            raise NotEnumerable("the method draws arrays with rng.random")
+            raise NotEnumerable("the method draws arrays with rng.random, not single numbers")
         return LazyUniform(self.choose)
 
     def spawn(self, n_children: int) -> Any:
@@ -150,19 +154,23 @@ class EnumerableGenerator(np.random.Generator):
     @property
     def bit_generator(self) -> Any:
         """Property that raises `NotEnumerable`, since raw bits cannot be enumerated."""
-        raise NotEnumerable("the method reads rng.bit_generator")
+        raise NotEnumerable("the method reads rng.bit_generator, whose bits cannot be enumerated")
 
     def __reduce__(self) -> Any:
         raise NotEnumerable("the method copies its random generator, whose draws then escape")
 
     def _choose_one(self, options: int) -> int:
         if not 0 < options <= _MOST_OPTIONS:
-            raise NotEnumerable(f"the method draws one of {options} options")
+            raise NotEnumerable(
+                f"the method draws one of {options} options, not of 1 to {_MOST_OPTIONS}"
+            )
         return self.choose(options)
 
     def _choose_distinct(self, options: int, count: int) -> list[int]:
         if count > options:
-            raise NotEnumerable(f"the method draws {count} distinct items of {options}")
+            raise NotEnumerable(
+                f"the method draws {count} distinct items, but there are only {options}"
+            )
         left = list(range(options))
         return [left.pop(self._choose_one(len(left))) for _ in range(count)]
 
@@ -206,7 +214,7 @@ class LazyUniform:
 
 def _make_refusing_draw(name: str) -> Callable[..., Any]:
     def raise_unscripted(self: EnumerableGenerator, *args: Any, **keywords: Any) -> Any:
-        raise NotEnumerable(f"the method draws with rng.{name}")
+        raise NotEnumerable(f"the method draws with rng.{name}, which cannot be enumerated")
 
     return raise_unscripted
 
@@ -248,7 +256,9 @@ class IndexReplayGenerator(EnumerableGenerator):
     def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
         """Return the next index of the given sequence."""
         if options != self._n or chances is not None:
-            raise NotEnumerable(f"the method draws one of {options}, not of {self._n} indices")
+            raise NotEnumerable(
+                f"the method draws one of {options}, not uniformly of {self._n} indices"
+            )
         if self._position == len(self._indices):
             raise NotEnumerable("the method draws more indices than its batch has")
         self._position += 1
@@ -350,7 +360,9 @@ def _reshape(resamples: npt.NDArray[Any], size: Any) -> Any:
 def _compositions(n: int, k: int) -> Iterator[tuple[int, ...]]:
     """Yield all tuples of k nonnegative integers whose sum is n."""
     if math.comb(n + k - 1, k - 1) > _MOST_OPTIONS:
-        raise NotEnumerable(f"the method draws {n} counts at once among {k} options")
+        raise NotEnumerable(
+            f"the method draws {n} times among {k} options at once: too many outcomes"
+        )
     for bars in itertools.combinations(range(n + k - 1), k - 1):
         ends = (-1, *bars, n + k - 1)
         yield tuple(b - a - 1 for a, b in itertools.pairwise(ends))

@@ -73,7 +73,9 @@ class RotatingBowl(FiniteSum):
         if self.n % 2:
             raise InputError(f"n={self.n} must be even: the signs of the components alternate.")
         if check_integer("d", self.d, minimum=2) & (self.d - 1):
-            raise InputError(f"d={self.d} must be a power of 2: coordinates are turned by xor.")
+            raise InputError(
+                f"d={self.d} must be a power of 2, so that xor permutes the coordinates."
+            )
 
     @cached_property
     def set(self) -> WholeSpace:

@@ -113,14 +113,18 @@ class ReplayGenerator(np.random.Generator):
         if size is None:
             return low + self._replay.pick(int(high) - int(low))
         if low != 0 or high != self._replay.n:
-            raise NotImplementedError("references may draw components or pick an iterate")
+            raise NotImplementedError(
+                "a reference method may only draw components or pick an iterate"
+            )
         count = int(np.prod(size))
         return self._replay.draw(count, self._replay.log.batches)
 
     def random(self, *arguments: Any, **options: Any) -> Any:
         """Return 0 if the coin flip of the recorded run gave heads, else 1."""
         if arguments or options:
-            raise NotImplementedError("references may only flip one coin at a time")
+            raise NotImplementedError(
+                "a reference method may only flip one coin at a time, by rng.random()"
+            )
         return 0.0 if self._replay.coin() else 1.0
 
     def choice(  # type: ignore[override]

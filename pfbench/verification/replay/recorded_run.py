@@ -238,4 +238,7 @@ def _describe_count_difference(counted: list[int], created: list[int]) -> str:
     """Return a text on the first oracle kind whose counted calls are not the recorded queries."""
     pairs = zip(COUNTED, counted, created, strict=True)
     kind, number, true = next(three for three in pairs if three[1] != three[2])
-    return f"the method queries outside the ledger: {true} {kind.upper()} made, {number} counted"
+    return (
+        f"the method makes oracle calls that are not counted: {true} {kind.upper()} were made, "
+        f"{number} counted"
+    )

@@ -188,7 +188,7 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
         )
     if not parts and not comparison.doubts:
         raise SubjectLacksParameter(
-            f"the method cannot be made with {' or '.join(sorted(set(comparison.skipped)))}"
+            f"the method does not accept {' or '.join(sorted(set(comparison.skipped)))}"
         )
     right = "The draws and the output have the reference's law."
     return Evidence(
@@ -257,7 +257,7 @@ def _runnable_cases(
             yield case, algorithm
     if not runs:
         raise SubjectLacksParameter(
-            f"the method cannot be made with {' or '.join(sorted(set(comparison.skipped)))}"
+            f"the method does not accept {' or '.join(sorted(set(comparison.skipped)))}"
         )
 
 

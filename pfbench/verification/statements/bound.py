@@ -368,7 +368,7 @@ def bound(
         arguments = "problem, before, after" if statistic == "step" else "problem, x"
         check_function("quantity", quantity, arguments)
     if is_pooled and statistic not in _EACH:
-        raise InputError(f"is_pooled needs statistic={' or '.join(_EACH)}: remove it.")
+        raise InputError(f"is_pooled needs statistic={' or '.join(_EACH)}: leave is_pooled out.")
     return Bound(
         bounds=bounds,
         quantity=quantity,

@@ -135,7 +135,9 @@ def _minimise(problem: Any) -> float:
             best = run.x
         if _gap(problem, best) <= target:
             return float(problem.value(best))
-    raise NotTestable(f"{unknown}: the methods found it only up to {_gap(problem, best):.2g}")
+    raise NotTestable(
+        f"{unknown}: the least Frank-Wolfe gap found, {_gap(problem, best):.2g}, exceeds {target:.2g}"
+    )
 
 
 _least_value = lru_cache(maxsize=8)(_minimise)

@@ -92,8 +92,8 @@ def _unwrap(item: Any) -> Any:
     return item.view(np.ndarray) if isinstance(item, Coefficients) else item
 
 
-def _refuse(name: str) -> Never:
-    raise NonlinearMethodError(f"the method computes {name} of the oracles' answers")
+def _refuse(function_name: str) -> Never:
+    raise NonlinearMethodError(f"the method computes {function_name} of the oracles' answers")
 
 
 GRADIENT, VERTEX, PROX, NEAR_PROX, FREE = "gradient", "vertex", "prox", "near prox", "free"
@@ -209,8 +209,8 @@ class _UnknownOracles(IndexSampling):
             raise NonlinearMethodError("the method makes points of a wrong shape")
         product = self._decode @ _unwrap(x)
         if not np.isfinite(product).all() or abs(product[0] - start_coefficient) > _CLOSE:
-            action = "goes to a point" if start_coefficient else "takes a direction"
-            raise NonlinearMethodError(f"the method {action} that depends on the origin")
+            vector = "a point" if start_coefficient else "a direction"
+            raise NonlinearMethodError(f"the method uses {vector} that depends on the origin")
         return np.asarray(product)
 
     def component(self, i: int, x: Any) -> Any:
@@ -243,8 +243,8 @@ class _UnknownOracles(IndexSampling):
             self._answers[key] = len(self._recording.answers)
             if self._answers[key] > self._options.max_answers:
                 raise ProblemTooLarge(
-                    f"the worst case would have more than {self._options.max_answers} unknowns: "
-                    "give fewer iterations, components or draws."
+                    f"the worst case would have more than {self._options.max_answers} unknown "
+                    "vectors: give fewer iterations, components or draws."
                 )
         return self._basis[:, self._answers[key]].copy().view(Coefficients)
 

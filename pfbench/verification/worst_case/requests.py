@@ -217,7 +217,10 @@ def _claim_parameters_at_horizon(
         report = {name: N for name in ("T", "iterations") if name in names}
         parameters = parameters(constants, **report)
     if "epsilon" in parameters:
-        raise InputError("the schedule's epsilon fixes the number of steps: state the parameters.")
+        raise InputError(
+            "the claim's epsilon fixes the number of steps, which a worst case varies: state "
+            "`parameters` without epsilon."
+        )
     return {**parameters, "iterations": N}
 
 

@@ -216,7 +216,9 @@ def test_the_first_sum_of_an_unverified_set_is_kept_and_binds(server, tmp_path):
     assert kept == f"{hashlib.sha256(ROWS).hexdigest()}  toy\n"
     (tmp_path / "toy" / "toy").unlink()
     server.body = ROWS.replace(b"5:11\n", b"5:12\n")
-    with pytest.raises(DataError, match=r"its first download had .* toy\.sha256 .*delete that too"):
+    with pytest.raises(
+        DataError, match=r"its first download was .* toy\.sha256 .*delete this record too"
+    ):
         fetch(record, folder=tmp_path)
     (tmp_path / "toy" / "toy.sha256").unlink()
     assert not fetch(record, folder=tmp_path).verified

@@ -123,8 +123,8 @@ def test_a_matrix_is_given_as_a_copy():
         ("text", "'far' is not a number, (lower, upper) or None"),
         ("truth", "True is not a number, (lower, upper) or None"),
         ("array", "array([1., 1.]) is not a number, (lower, upper) or None"),
-        ("three", "the function returned 3 numbers, not (lower, upper)"),
-        ("upside_down", "the function returned (2, 1): lower > upper"),
+        ("three", "the function returned 3 numbers, not two, (lower, upper)"),
+        ("upside_down", "the function returned (lower, upper) = (2, 1) with lower > upper"),
     ],
 )
 def test_a_failure_ends_the_run_as_an_error_with_its_counts(name, reason):
@@ -171,10 +171,10 @@ def test_other_runs_go_on(tmp_path):
         (["Quadratic"], "own_things:Quadratic is not a measure"),
         (["one_parameter"], "problem and state (too many positional arguments)"),
         (["three_parameters"], "problem and state (missing a required argument: 'best')"),
-        (["value"], "traces use the name value"),
-        (["seconds"], "traces use the name seconds"),
-        (["rmse_truth"], "traces use the name rmse_truth"),
-        (["norm_lower"], "traces use the name norm_lower"),
+        (["value"], "the name value, which traces use"),
+        (["seconds"], "the name seconds, which traces use"),
+        (["rmse_truth"], "the name rmse_truth, which traces use"),
+        (["norm_lower"], "the name norm_lower, which traces use"),
         (["norm", "norm"], "two measures are called norm"),
     ],
 )
@@ -186,7 +186,7 @@ def test_what_is_no_measure_is_refused_in_one_sentence(names, words):
 
 
 def test_a_measure_of_the_problem_is_not_replaced():
-    with pytest.raises(InputError, match="traces use the name norm"):
+    with pytest.raises(InputError, match="the name norm, which traces use"):
         chosen_measures(select_problem("own_things:Stated"), ["own_things:norm"])
 
 

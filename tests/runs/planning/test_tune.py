@@ -97,7 +97,7 @@ def test_points_of_a_larger_grid_are_spread():
         ("step = [0.1, 0.2]", "step = 0.1", "tune.methods.SG.step = 0.1 must be a list", True),
         ("step = [0.1, 0.2]", "step = [0.1]\nx = [1]", "x is used nowhere", False),
         ("step={step}", "step={stop}", "step is used nowhere", False),
-        ("t = [8, 9]", "t = [8, 9]\nb = [5]", "b is also a name in a setting", False),
+        ("t = [8, 9]", "t = [8, 9]\nb = [5]", "the name b is also used in a setting", False),
         ("[tune.methods.SG]", "[tune.methods.'']", "a label", False),
         ('selector = "nfwu', 'elector = "nfwu', "tune.methods.SG needs a selector", True),
         ("targets =", "#", "tune.target is missing, and the study has no targets", False),
