@@ -407,7 +407,7 @@ def _check_counts(counts: Sequence[int], tally: ComponentTally) -> None:
     for kind, number, call_count in zip(COUNTED, counts, tally.charged, strict=True):
         if number != call_count:
             raise ClaimBroken(
-                f"the method makes oracle calls that are not counted: {call_count} {kind.upper()} "
+                f"the ledger differs from the method's oracle calls: {call_count} {kind.upper()} "
                 f"were made, {number} counted"
             )
 

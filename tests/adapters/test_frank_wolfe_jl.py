@@ -107,7 +107,7 @@ def test_what_nobody_counted_is_left_open(tmp_path):
             for calls, row, value in [(0, 2, "0 after 1"), (1.5, 2, "1.5"), (2, 3, "-3 after 2")]
         ],
         ("[[1,1,1,null,0]]", {}, "row 1 .* null"),
-        ("[" * 3000 + "]" * 3000, {}, "nests lists deeply"),
+        ("[" * 3000 + "]" * 3000, {}, "nested too deeply"),
     ],
 )
 def test_a_file_that_is_none_is_refused(tmp_path, text, given, says):

@@ -77,6 +77,6 @@ def test_the_leading_cost_is_that_of_sqrt_n(name, expected):
 
 def test_a_table_of_zeros_has_no_schedule():
     with pytest.raises(
-        RefusedError, match=r"schedule of zerosarah .*filled at the start: leave out table=zero"
+        RefusedError, match=r"schedule of zerosarah .*gradients at the start: leave out table=zero"
     ):
         ALGORITHMS["zerosarah"].theory(0.1, USUAL[0], table="zero")

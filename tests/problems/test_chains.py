@@ -649,7 +649,7 @@ def test_the_last_epsilon_with_a_link():
     assert pf.problem("finite-sum-chain", n=16, epsilon=limit * (1.0 - 1e-9)).length == 1
     with pytest.raises(InputError) as error:
         pf.problem("finite-sum-chain", n=16, epsilon=limit * (1.0 + 1e-9))
-    assert_one_sentence(error, "K = ", "below 1", "epsilon at most 0.008298", "smaller n")
+    assert_one_sentence(error, "is too large for n=16", "epsilon at most 0.008298", "smaller n")
     suggested = float(str(error.value).split("at most ")[1].split(",")[0])
     assert pf.problem("finite-sum-chain", n=16, epsilon=suggested).length == 1
 
@@ -740,7 +740,7 @@ def test_one_projection_solves_the_simplex():
         ("zero-chain", {"horizon": 5, "epsilon": 1e-4}, ["horizon", "out"]),
         ("zero-chain", {"delta": 2.0}, ["delta", "epsilon"]),
         ("zero-chain", {"smoothness": 2.0}, ["smoothness", "epsilon"]),
-        ("zero-chain", {"epsilon": 0.1}, ["epsilon=0.1", "T = ", "0.000938"]),
+        ("zero-chain", {"epsilon": 0.1}, ["epsilon=0.1", "too large for a chain", "0.000938"]),
         ("zero-chain", {"epsilon": 0.0}, ["epsilon=0", "greater than 0"]),
         ("zero-chain", {"epsilon": math.nan}, ["epsilon=nan", "finite"]),
         ("zero-chain", {"epsilon": 1e-4, "smoothness": -1.0}, ["smoothness=-1"]),
@@ -751,7 +751,7 @@ def test_one_projection_solves_the_simplex():
         ("zero-chain", {"rows": 3}, ["'rows'"]),
         ("finite-sum-chain", {"n": 0}, ["n=0", "at least 1"]),
         ("finite-sum-chain", {"n": 1.5}, ["n=1.5", "integer"]),
-        ("finite-sum-chain", {"epsilon": 0.1}, ["epsilon=0.1", "K = ", "smaller n"]),
+        ("finite-sum-chain", {"epsilon": 0.1}, ["epsilon=0.1", "too large for n=", "smaller n"]),
         ("finite-sum-chain", {"epsilon": -1.0}, ["epsilon=-1", "greater than 0"]),
         ("finite-sum-chain", {"smoothness": 0.0}, ["smoothness=0"]),
         ("finite-sum-chain", {"delta": math.nan}, ["delta=nan"]),

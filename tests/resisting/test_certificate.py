@@ -282,7 +282,7 @@ def test_another_algorithm_fails_check_ii(outcome):
     assert queries_of(outcome.transcript, base).departure == ""
     for changed, words in (
         (replace(base, iterations=7), "before the transcript ends"),
-        (replace(base, iterations=9), "goes on after the end"),
+        (replace(base, iterations=9), "goes on after the transcript's end"),
         (replace(base, step="adaptive"), "event"),
         (replace(base, curvature=2.0 * base.curvature), "event"),
     ):

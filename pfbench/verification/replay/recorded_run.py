@@ -239,6 +239,6 @@ def _describe_count_difference(counted: list[int], created: list[int]) -> str:
     pairs = zip(COUNTED, counted, created, strict=True)
     kind, number, true = next(three for three in pairs if three[1] != three[2])
     return (
-        f"the method makes oracle calls that are not counted: {true} {kind.upper()} were made, "
+        f"the ledger differs from the method's oracle calls: {true} {kind.upper()} were made, "
         f"{number} counted"
     )

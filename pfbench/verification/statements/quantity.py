@@ -136,7 +136,8 @@ def _minimise(problem: Any) -> float:
         if _gap(problem, best) <= target:
             return float(problem.value(best))
     raise NotTestable(
-        f"{unknown}: the least Frank-Wolfe gap found, {_gap(problem, best):.2g}, exceeds {target:.2g}"
+        f"{unknown}: the least Frank-Wolfe gap found, {_gap(problem, best):.2g}, exceeds "
+        f"{target:.2g}"
     )
 
 

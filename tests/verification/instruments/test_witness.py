@@ -70,7 +70,7 @@ def test_a_call_beside_the_ledger_is_found(verb):
             yield State(x)
 
     trial = Trial(CLAIMS["methods-count-prox-gd"])
-    with pytest.raises(ClaimBroken, match="outside the ledger"):
+    with pytest.raises(ClaimBroken, match="the ledger differs"):
         trial.run(RippledLogCosh(), Beside())
-    with pytest.raises(ClaimBroken, match="outside the ledger"):
+    with pytest.raises(ClaimBroken, match="the ledger differs"):
         list(trial.follow(RippledLogCosh(), Beside()))
