@@ -90,21 +90,25 @@ def test_what_nobody_counted_is_left_open(tmp_path):
         *[
             ("[" + ",".join(f"[{t},1,1,1,0.1]" for t in ts) + "]", {}, says)
             for ts, says in [
-                ((1, 2, 3, 1, 2), "row 4 .* t=1 after 3"),
-                ((2, 1), "row 2 .* t=1 after 2"),
+                ((1, 2, 3, 1, 2), "row 4 .* t=1, which must be at least 3"),
+                ((2, 1), "row 2 .* t=1, which must be at least 2"),
                 ((1.5,), "row 1 .* t=1.5: write a whole number"),
-                ((-3,), "row 1 .* t=-3 after 0"),
+                ((-3,), "row 1 .* t=-3, which must be at least 0"),
             ]
         ],
         ("[[1,1,1,1,-5]]", {}, "row 1 .* time=-5"),
-        ("[[1,1,1,1,0.2],[2,1,1,1,0.1]]", {}, "row 2 .* time=0.1 after 0.2"),
+        ("[[1,1,1,1,0.2],[2,1,1,1,0.1]]", {}, "row 2 .* time=0.1, which must be at least 0.2"),
         *[
             (
                 f"[[1,1,1,1,0,1],[2,1,1,1,0,{calls}],[3,1,1,1,0,-3]]",
                 {"columns": [*RECORDED, "gradient_calls"]},
                 f"row {row} .* gradient_calls={value}",
             )
-            for calls, row, value in [(0, 2, "0 after 1"), (1.5, 2, "1.5"), (2, 3, "-3 after 2")]
+            for calls, row, value in [
+                (0, 2, "0, which must be at least 1"),
+                (1.5, 2, "1.5"),
+                (2, 3, "-3, which must be at least 2"),
+            ]
         ],
         ("[[1,1,1,null,0]]", {}, "row 1 .* null"),
         ("[" * 3000 + "]" * 3000, {}, "nested too deeply"),

@@ -147,7 +147,7 @@ def test_what_adds_and_scales_is_followed_however_it_is_written():
 
 
 def test_too_much_is_refused():
-    with pytest.raises(InputError, match=r"more than .* unknowns"):
+    with pytest.raises(InputError, match=r"more than .* unknown vectors"):
         record_method(Own(iterations=99), 1)
     with pytest.raises(InputError, match="n <= 4"):
         FunctionClass(n=5)
