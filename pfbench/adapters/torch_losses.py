@@ -308,7 +308,7 @@ def _split_loader(torch: Any, data: Any, replacement: Any) -> tuple[Any, Callabl
     if replacement not in (None, True):
         raise InputError(
             f"replacement={brief_repr(replacement)} must be True, as the draws of a sampler are "
-            "independent; from_module has the loss as a finite sum."
+            "independent; for a finite sum over the data set use from_module."
         )
     if not is_loader:
         return dataset, collate

@@ -144,9 +144,13 @@ class FrankWolfe(Algorithm):
                 f"step={self.step} takes no offset: leave offset out, or take step=open-loop."
             )
         if self.step == "adaptive" and self.curvature is None:
-            raise InputError("step=adaptive needs curvature, a number C >= C_f.")
+            raise InputError(
+                "step=adaptive needs curvature, an upper bound C of f's curvature constant C_f."
+            )
         if self.step in _SHORT and self.smoothness is None:
-            raise InputError(f"step={self.step} needs smoothness, a number L >= L_f.")
+            raise InputError(
+                f"step={self.step} needs smoothness, a Lipschitz constant of the gradient."
+            )
         if self.step == "backtracking" and self.curvature is not None:
             raise InputError("step=backtracking estimates the curvature: leave out curvature.")
         if self.step in _SHORT and self.curvature is not None:

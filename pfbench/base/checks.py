@@ -64,8 +64,8 @@ def unwrap_scalar(name: str, value: Any) -> Any:
 def check_text(name: str, value: Any, example: str = "") -> str:
     """Return `value` if it is a string; otherwise raise with an example of a valid one."""
     if not isinstance(value, str):
-        such = f", as in {example!r}" if example else ""
-        raise InputError(f"{name}={brief_repr(value)} must be a string{such}.")
+        example_text = f", as in {example!r}" if example else ""
+        raise InputError(f"{name}={brief_repr(value)} must be a string{example_text}.")
     return value
 
 
@@ -112,5 +112,5 @@ def check_finite_array(
 def check_float_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
     """Raise unless `value` is a float64 array of shape `shape`; entries may be infinite."""
     if not isinstance(value, np.ndarray) or value.dtype != np.float64 or value.shape != shape:
-        text = f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else value
-        raise InputError(f"{name} must be an array of float64 of shape {shape}, not {text}.")
+        actual = f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else value
+        raise InputError(f"{name} must be an array of float64 of shape {shape}, not {actual}.")

@@ -70,11 +70,11 @@ def load_user_object(name: str) -> Any:
             "or install it."
         ) from error
     except PfbenchError as error:
-        words = add_location(error, locate_error(error))
-        raise InputError(f"the module of {name} is refused: {words}") from error
+        reason = add_location(error, locate_error(error))
+        raise InputError(f"the module of {name} is refused: {reason}") from error
     except (Exception, SystemExit) as error:
-        words = f"{type(error).__name__}: {add_location(error, locate_error(error))}"
-        raise InputError(f"the import of {name} raised {words}") from error
+        error_text = f"{type(error).__name__}: {add_location(error, locate_error(error))}"
+        raise InputError(f"the import of {name} raised {error_text}") from error
     if not hasattr(result, attribute):
         public = [var for var in vars(result) if not var.startswith("_")]
         if not public:
@@ -211,8 +211,8 @@ def blame_user_code(subject: str, remedy: str = "") -> Iterator[None]:
     except PfbenchError:
         raise
     except Exception as error:
-        words = f"{type(error).__name__}: {add_location(error, locate_error(error), remedy)}"
-        raise InputError(f"{subject} raised {words}") from error
+        error_text = f"{type(error).__name__}: {add_location(error, locate_error(error), remedy)}"
+        raise InputError(f"{subject} raised {error_text}") from error
 
 
 def _check_arguments(

@@ -155,7 +155,9 @@ def _check_declarations(algorithm: Any) -> str:
         raise CheckFailed(f"`output` must be {' or '.join(map(repr, OUTPUT_RULES))}", f"{output!r}")
     odd = set(getattr(algorithm, "assumes", ())) - set(ASSUMPTIONS)
     if odd:
-        raise CheckFailed(f"`assumes` may contain {', '.join(ASSUMPTIONS)}", ", ".join(sorted(odd)))
+        raise CheckFailed(
+            f"`assumes` may contain only {', '.join(ASSUMPTIONS)}", ", ".join(sorted(odd))
+        )
     if not isinstance(algorithm.deterministic, bool | property):
         raise CheckFailed("`deterministic` must be True or False", repr(algorithm.deterministic))
     return f"requires {', '.join(sorted(algorithm.requires))}; output {output}"
@@ -229,7 +231,7 @@ class AlgorithmChecks(RunRecords):
         extra = tally.calls - allowed
         if extra:
             raise CheckFailed(
-                f"the method may query only `requires` ({', '.join(sorted(allowed))})",
+                f"the method may query only what `requires` names ({', '.join(sorted(allowed))})",
                 f"the method also queries {', '.join(sorted(extra))}: add this to `requires`",
             )
         return f"the method queried {', '.join(sorted(tally.calls))}"

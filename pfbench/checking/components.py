@@ -226,7 +226,7 @@ class ComponentChecks(ProblemChecks):
 
 
 def check_equal(
-    statement: str,
+    requirement: str,
     observed: Any,
     expected: Any,
     arguments: dict[str, Any],
@@ -240,7 +240,7 @@ def check_equal(
     """
     if np.shape(observed) != np.shape(expected):
         raise CheckFailed(
-            f"{statement}, so its shape must be {np.shape(expected)}",
+            f"{requirement}, so its shape must be {np.shape(expected)}",
             f"shape {np.shape(observed)}",
             arguments,
             locations,
@@ -248,7 +248,7 @@ def check_equal(
     deviation = norm(np.asarray(observed) - np.asarray(expected))
     if not deviation <= _ROUNDING * max(norm(observed), norm(expected), scale):
         raise CheckFailed(
-            statement,
+            requirement,
             f"{format_brief(np.asarray(observed))} instead of {format_brief(np.asarray(expected))}, off by "  # noqa: E501
             f"{format_brief(deviation)}",
             arguments,

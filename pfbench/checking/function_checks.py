@@ -108,7 +108,7 @@ class FunctionChecks(ProblemChecks):
         if recomputed != value or not np.array_equal(repeated, retained):
             verb = "value" if recomputed != value else "gradient"
             raise CheckFailed(
-                f"{verb}(x) must be the same in each call",
+                f"{verb}(x) must return the same in each call",
                 f"it differs after a call at another point, by "
                 f"{format_brief(abs(recomputed - value) if verb == 'value' else norm(repeated - retained))}",  # noqa: E501
                 {"x": x, "the other point": y},
@@ -242,7 +242,7 @@ class FunctionChecks(ProblemChecks):
                 batch = H.batch(item, line.y, keep(s))
                 batch_where = locate_methods(H, "batch")
                 pairs.append((f"batch([{i}], y, s)", batch, partial(problem.batch, item)))
-            for statement, product, source in pairs:
+            for call, product, source in pairs:
                 expected, error = derivative(restrict_to_line(source, line))
                 deviation = norm(product - expected)
                 rounding = 1e-11 * max(norm(source(keep(s))), usual)
@@ -254,11 +254,11 @@ class FunctionChecks(ProblemChecks):
                 )
                 if not norm(product - fine) <= deviation / 2.0:
                     raise CheckFailed(
-                        f"{statement} of hessian(s) must be the derivative of the gradient at s along "  # noqa: E501
+                        f"{call} of hessian(s) must be the derivative of the gradient at s along "
                         f"y - s, of norm {format_brief(norm(expected))}",
                         f"an array of norm {format_brief(norm(product))}, off by {format_brief(deviation)}",  # noqa: E501
                         {"s": s, "y": line.y},
-                        batch_where if statement.startswith("batch") else points,
+                        batch_where if call.startswith("batch") else points,
                     )
             looked += 1
             if "batch" in problem.lacks:

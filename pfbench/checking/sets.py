@@ -211,7 +211,7 @@ class SetChecks(SetSampler):
         return near + [self.member_rows[i].reshape(self.shape) for i in close]
 
     def _check_between(
-        self, v: Floats, rest: list[Floats], statement: str, arguments: dict[str, Any], verb: str
+        self, v: Floats, rest: list[Floats], point: str, arguments: dict[str, Any], verb: str
     ) -> None:
         for w in rest:
             far = norm(v - w)
@@ -220,7 +220,7 @@ class SetChecks(SetSampler):
             y = v + (_BEYOND * self.diameter_or_one / far) * (v - w)
             if self.contains(y):
                 raise CheckFailed(
-                    f"{statement} must be a vertex, which lies between no two points of the set",
+                    f"{point} must be a vertex, which lies between no two points of the set",
                     f"the point is {format_brief(v)}, which lies between w and y",
                     {**arguments, "w": w, "y": y},
                     locate_methods(self.body, verb, "contains"),

@@ -96,7 +96,7 @@ def _device(base: str, name: str) -> Any:
         return import_module("torch").device(name)
     if base == "cupy":
         return import_module("cupy").cuda.Device(int(name))
-    raise ValueError("only torch and cupy take a device")
+    raise ValueError("only torch and cupy take a device: leave device out")
 
 
 class ArrayOperator(DenseOperator):

@@ -312,8 +312,8 @@ def check_dense_point(x: Any, shape: tuple[int, ...]) -> Floats:
     Compiled loops do not check shapes.
     """
     if not isinstance(x, np.ndarray) or x.shape != shape:
-        text = x.shape if isinstance(x, np.ndarray) else type(x).__name__
-        raise InputError(f"a point must be an array of shape {shape}, not {text}.")
+        actual = x.shape if isinstance(x, np.ndarray) else type(x).__name__
+        raise InputError(f"a point must be an array of shape {shape}, not {actual}.")
     return x
 
 

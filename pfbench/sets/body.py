@@ -46,8 +46,8 @@ def as_float_array(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
         array: Floats = value
         return array
     if not isinstance(value, np.ndarray) or value.shape != shape:
-        text = value.shape if isinstance(value, np.ndarray) else type(value).__name__
-        raise InputError(f"{subject} must be a dense array of shape {shape}, not {text}.")
+        actual = value.shape if isinstance(value, np.ndarray) else type(value).__name__
+        raise InputError(f"{subject} must be a dense array of shape {shape}, not {actual}.")
     if isinstance(value, np.ma.MaskedArray) or value.dtype.kind not in "fiub":
         raise InputError(f"{subject} must be an array of real numbers, not {describe(value)}.")
     return np.asarray(value, dtype=np.float64)

@@ -38,14 +38,14 @@ def check_groups(d: int, groups: Any) -> Groups:
         if not all(lists):
             raise InputError(f"group {lists.index(())} is empty: leave it out.")
         times = Counter(i for group in lists for i in group)
-        for wrong, entries in (
+        for fault, entries in (
             (f"is not below d={d}", times.keys() - set(range(d))),
             ("is in no group", set(range(d)) - times.keys()),
             ("appears twice", {i for i, count in times.items() if count > 1}),
         ):
             if entries:
                 raise InputError(
-                    f"entry {min(entries)} of the groups {wrong}: each of the {d} entries must be "
+                    f"entry {min(entries)} of the groups {fault}: each of the {d} entries must be "
                     "in exactly one group."
                 )
         return lists

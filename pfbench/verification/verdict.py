@@ -187,8 +187,8 @@ def _test(trial: Trial) -> Evidence:
     except PfbenchError as error:
         raise NotTestable(str(error)) from error
     except Exception as error:
-        words = add_location(f"{type(error).__name__}: {error}", locate_error(error))
-        raise NotTestable(f"the code of the claim raised {words}") from error
+        error_text = add_location(f"{type(error).__name__}: {error}", locate_error(error))
+        raise NotTestable(f"the code of the claim raised {error_text}") from error
 
 
 def _check_parts(trial: Trial) -> None:

@@ -153,7 +153,9 @@ def parse_svmlight(stream: IO[bytes], features: int) -> SparseRows:
     try:
         matrix, labels = load_svmlight_file(stream, n_features=features, zero_based=False)
     except (ValueError, OverflowError) as error:
-        raise ContentError(f"the file is not LIBSVM text ({features} features; {error})") from error
+        raise ContentError(
+            f"the file is not LIBSVM text with {features} features ({error})"
+        ) from error
     return _check_rows(matrix.indptr, matrix.indices, matrix.data, labels)
 
 

@@ -306,10 +306,10 @@ class _Driver:
     def _raise_if_not_started(self, error: BaseException) -> None:
         """Raise `FailedBeforeFirstQuery`, unless the error is from an invalid oracle call."""
         if not is_raised_within(error, "oracles"):
-            words = add_location(format_error(error), self.error_location)
+            error_text = add_location(format_error(error), self.error_location)
             name = self.run.algorithm.name
             raise FailedBeforeFirstQuery(
-                f"{name} fails before its first oracle call: {words}"
+                f"{name} fails before its first oracle call: {error_text}"
             ) from error
 
     def _copy_if_mutated(self, new: State) -> State:

@@ -240,9 +240,9 @@ def _resolve_algorithm(problem: Problem, choice: AlgorithmSpec, x0: Point) -> tu
     """Return the algorithm resolved for a problem and a start, and the name of its schedule."""
     lacking = unmet_assumptions(choice.assumes, problem)
     if lacking and choice.schedule == "theory":
-        words = " and ".join(f"{name} ({ASSUMPTIONS[name]})" for name in lacking)
+        properties = " and ".join(f"{name} ({ASSUMPTIONS[name]})" for name in lacking)
         raise RefusedError(
-            f"the theorem of {choice.name} assumes {words}, which {problem.name} is not known "
+            f"the theorem of {choice.name} assumes {properties}, which {problem.name} is not known "
             "to meet: give its parameters explicitly instead of epsilon."
         )
     return choice.resolve(problem.constants(x0))

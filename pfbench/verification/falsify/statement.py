@@ -251,7 +251,7 @@ def prepare_run(
     def look_up(name: str) -> Any:
         return parameters[name] if name in parameters else getattr(constants, name)
 
-    for text, rule in statement.conditions.items():
+    for assumption, rule in statement.conditions.items():
         if rule is not None and not rule(problem, look_up):
-            raise Skip(f"the instance violates: {text}")
+            raise Skip(f"the instance violates the assumption: {assumption}")
     return MethodOnSearchedInstance(**vars(case), statement=statement, deadline=deadline)

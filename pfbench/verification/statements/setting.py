@@ -48,8 +48,8 @@ class ParameterNamespace(SimpleNamespace):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        text = ", ".join(vars(self)) or "none"
-        raise InputError(f"the claim reads the parameter {name}: state it, too (stated: {text}).")
+        names = ", ".join(vars(self)) or "none"
+        raise InputError(f"the claim reads the parameter {name}: state it, too (stated: {names}).")
 
 
 @dataclass(frozen=True, kw_only=True)

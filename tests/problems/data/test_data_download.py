@@ -184,7 +184,7 @@ def test_a_server_that_is_not_there_is_named(tmp_path):
     [
         (ROWS.replace(b"5:11\n", b"5:12\n"), "sha256 of arrays is"),
         (ROWS[: len(ROWS) // 2], "number of rows|no LIBSVM"),
-        (b"<html>please log in</html>", r"not LIBSVM text \(7 features"),
+        (b"<html>please log in</html>", r"not LIBSVM text with 7 features"),
     ],
 )
 def test_a_wrong_download_is_refused_and_leaves_nothing(server, tmp_path, body, reason):

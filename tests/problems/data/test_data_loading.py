@@ -99,13 +99,13 @@ def test_a_set_that_is_absent_says_how_to_get_it(tmp_path):
     ("text", "reason"),
     [
         (TEXT[:-4], "number of rows is 2 instead of 3"),
-        (TEXT[:-7], r"not LIBSVM text \(3 features"),
+        (TEXT[:-7], r"not LIBSVM text with 3 features"),
         (TEXT.replace(b"2:0.5", b"2:0.25"), "sha256 of arrays is .* instead of"),
         (TEXT.replace(b"2:0.5", b""), "number of nonzeros is 2 instead of 3"),
         (TEXT.replace(b"+1", b"-1"), "number of classes is 1 instead of 2"),
         (TEXT.replace(b"-1", b"+1", 1), r"rows in each class is \(1, 2\) instead of \(2, 1\)"),
         (TEXT.replace(b"+1", b"+2"), r"pair of labels is \[-1.0, 2.0\]"),
-        (TEXT.replace(b"3:2", b"4:2"), r"not LIBSVM text \(3 features"),
+        (TEXT.replace(b"3:2", b"4:2"), r"not LIBSVM text with 3 features"),
         (b"", "the file is empty"),
     ],
 )
