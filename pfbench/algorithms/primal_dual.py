@@ -76,6 +76,7 @@ class OptimisticFrankWolfe(HeavyBallFrankWolfe):
     name = "optimistic-fw"
     summary = "Frank-Wolfe along a weighted sum of all gradients and a guess of the next one"
     source = "Martinez-Rubio, Pokutta 2025, optimistic, in a summary"
+    cites = ("martinezrubio2025",)
     bound_constant = 4.0
 
     def weigh(self, total: Any, g: Any, t: int) -> tuple[Any, Any]:

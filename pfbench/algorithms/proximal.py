@@ -367,7 +367,7 @@ class StochasticAverageGradient(ProximalMethod):
 
     name = "sag"
     summary = "stochastic average gradient (SAG), unconstrained"
-    source = "Schmidt, Le Roux, Bach 2017, algorithm 1, with batches and a filled table"
+    source = "Schmidt et al. 2017, algorithm 1, with batches and a filled table"
     cites = ("schmidt2017",)
     counts = "T iterations: SFO n + bT"
     requires = frozenset({"table"}) | SMOOTH

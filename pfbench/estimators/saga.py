@@ -45,7 +45,8 @@ class SAG(Estimator):
     """
 
     name = "sag"
-    source = "Schmidt, Le Roux, Bach 2017, algorithm 1"
+    source = "Schmidt et al. 2017, algorithm 1"
+    unbiased = False
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
