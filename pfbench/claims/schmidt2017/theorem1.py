@@ -87,7 +87,7 @@ _claim = partial(
 
 THEOREM = _claim(
     name="schmidt2017-thm1",
-    source="Schmidt, Le Roux, Bach 2017 theorem 1, in lecture notes",
+    source="Schmidt et al. 2017 theorem 1, in lecture notes",
     statement=(
         "gamma = 1/(16 L), a table of zeros: E F(x_k) - F* <= (1 - min(mu/(16 L), 1/(8 n)))^k C_0, "
         "C_0 = F(x_0) - F* + (4 L/n) |x_0 - x*|^2 + sigma^2/(16 L)"
@@ -97,7 +97,7 @@ THEOREM = _claim(
 
 RADIUS = _claim(
     name="schmidt2017-radius",
-    source="pfbench, from Schmidt, Le Roux, Bach 2017 theorem 1",
+    source="pfbench, from Schmidt et al. 2017 theorem 1",
     statement=(
         "gamma = 1/(16 L), f_i quadratics: the mean square of (x, table) falls, from any x and any "
         "table, by at most the factor 1 - min(mu/(16 L), 1/(8 n)) in the limit"
