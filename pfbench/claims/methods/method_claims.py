@@ -90,11 +90,6 @@ def _claims_about_methods() -> Iterator[Claim]:
 CLAIMS = tuple(_claims_about_methods())
 
 
-def find_claim_about_method(tested_part: str, method_name: str) -> Claim:
-    """Return the claim that tests one aspect of a method, e.g. "run" or "schedule"."""
-    return next(claim for claim in CLAIMS if claim.name == f"methods-{tested_part}-{method_name}")
-
-
 def current_claim_name(name: str) -> str:
     """Return the present name of a claim: a former claim's name becomes that of its successor.
 
