@@ -29,14 +29,14 @@ from pfbench.sets.orthogonalisers import (
     map_singular_values,
 )
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
-from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.instruments.singular_values import (
+from pfbench.verification.instruments.normed_quadratics import (
     SHAPE,
     make_half_square,
     make_orthogonalised_problem,
     matrix_with_singular_values,
     spectra,
 )
+from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.path_mean import check_ratios
 from pfbench.verification.statistics import combine_all, decide_exact
 from pfbench.verification.units import NUMBER, formula

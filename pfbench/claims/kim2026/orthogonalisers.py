@@ -14,13 +14,13 @@ from pfbench.base.protocols import Gradient, Point
 from pfbench.sets.matrix_balls import newton_schulz, newton_schulz_scalar, quintic_iterations
 from pfbench.sets.orthogonalisers import QUINTIC, map_singular_values
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
-from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.instruments.singular_values import (
+from pfbench.verification.instruments.normed_quadratics import (
     SHAPE,
     make_orthogonalised_problem,
     matrix_with_singular_values,
     spectra,
 )
+from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import (
     Decision,
     combine_all,

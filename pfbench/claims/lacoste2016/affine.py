@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.status import Verdict
-from pfbench.claims.lacoste2016.domain_curvature import curvature_bound
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.indefinite import (
     IndefiniteQuadratic,
+    curvature_bound,
     random_on_simplex,
     transform_quadratic,
 )

@@ -8,13 +8,16 @@ import numpy as np
 
 from pfbench.base.counts import Budget
 from pfbench.base.status import Status
-from pfbench.claims.lacoste2016.domain_curvature import curvature_bound
 from pfbench.problems.zero_chain import GAP, ZeroChain
 from pfbench.runs.loop.run import Stop
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.criteria import GAP as ON_GAP
 from pfbench.verification.criteria import complexity
-from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, random_on_simplex
+from pfbench.verification.instruments.indefinite import (
+    IndefiniteQuadratic,
+    curvature_bound,
+    random_on_simplex,
+)
 from pfbench.verification.statements.path_mean import gap as gap_at
 from pfbench.verification.statistics import (
     MOST_SEEDS,

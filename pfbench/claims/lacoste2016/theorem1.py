@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pfbench.base.protocols import Gradient, Point
-from pfbench.claims.lacoste2016.domain_curvature import curvature_bound
 from pfbench.verification import Claim, Mutant, make_instance
-from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, random_on_simplex
+from pfbench.verification.instruments.indefinite import (
+    IndefiniteQuadratic,
+    curvature_bound,
+    random_on_simplex,
+)
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.bound import bound
 from pfbench.verification.statements.path_mean import gap as gap_at

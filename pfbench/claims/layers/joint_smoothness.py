@@ -21,7 +21,7 @@ from pfbench.sets.catalogue import layer_norm_ball
 from pfbench.sets.norms import NormBall
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
-from pfbench.verification.instruments.layered_quadratic import LayeredQuadratic
+from pfbench.verification.instruments.normed_quadratics import LayeredQuadratic
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import (
     combine_all,

@@ -32,7 +32,7 @@ from pfbench.sets.matrix_balls import max_spectral_norm
 from pfbench.sets.norms import NormProduct
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
-from pfbench.verification.instruments.layered_quadratic import LayeredQuadratic
+from pfbench.verification.instruments.normed_quadratics import LayeredQuadratic
 from pfbench.verification.statistics import combine_instances, decide_inequality
 from pfbench.verification.units import NUMBER, VALUE, formula
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pfbench.verification import Claim, Evidence, make_instance
-from pfbench.verification.instruments.widths import pyramidal_width, quadratic_on_facet
+from pfbench.verification.instruments.quadratics import pyramidal_width, quadratic_on_facet
 from pfbench.verification.statistics import Decision, combine_all, decide_inequality
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import VALUE, formula

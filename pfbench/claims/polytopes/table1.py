@@ -15,7 +15,7 @@ import numpy as np
 
 from pfbench.verification import Claim, Evidence, Floats, Instance, Trial, make_instance
 from pfbench.verification.criteria import EXCESS, complexity
-from pfbench.verification.instruments.widths import quadratic_on_facet
+from pfbench.verification.instruments.quadratics import quadratic_on_facet
 from pfbench.verification.statistics import (
     Decision,
     combine_all,

@@ -234,6 +234,14 @@ def curvature_upper_bound(vertices: Floats, A: Floats) -> float:
     return float((moved**2 @ np.maximum(values, 0.0)).max())
 
 
+def curvature_bound(problem: IndefiniteQuadratic) -> float:
+    """Return an upper bound of the curvature constant C_f, positive even for concave f."""
+    hull = problem.set
+    if not isinstance(hull, ConvexHull):
+        raise TypeError("the curvature is known only on a set that is a convex hull of points")
+    return max(curvature_upper_bound(hull.vertices, problem.A), 1e-3)
+
+
 def minimum_on_simplex(A: Floats, b: Floats) -> float:
     """Return the minimum of <b, x> + x'Ax/2 on the simplex, by enumerating all 2^d faces.
 

@@ -8,7 +8,7 @@ import scipy
 from judging import judge, planted, trial
 
 from pfbench.claims.polytopes import contraction, good_steps, openloop, table1
-from pfbench.verification.instruments.widths import (
+from pfbench.verification.instruments.quadratics import (
     POLYTOPES,
     corners,
     pyramidal_width,
@@ -100,7 +100,7 @@ def test_a_good_step_gains_little_more_than_its_bound(claim, judgements):
 def test_turns_know_the_weights_of_the_active_set(name):
     """Against the set itself: its size after each step, and what each step was."""
     from pfbench.algorithms import ALGORITHMS
-    from pfbench.verification.instruments.active_set_steps import ActiveSetTracker
+    from pfbench.claims.polytopes.good_steps import ActiveSetTracker
 
     kept = []
 

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.sample import Sample
+from pfbench.claims.lacoste2016.local import DoubleWell
 from pfbench.sets import L2Ball
-from pfbench.verification.instruments.double_well import DoubleWell
 from pfbench.verification.instruments.indefinite import (
     ConvexHull,
     IndefiniteQuadratic,
