@@ -54,6 +54,11 @@ class Instance:
         return self.title or str(getattr(self.build, "__name__", self.build))
 
     @property
+    def label(self) -> str:
+        """Name and fixed parameters, which tell apart instances of one function."""
+        return f"{self.name} {self.stream_key}"
+
+    @property
     def description(self) -> str:
         """Docstring of the function or class that builds the problem."""
         value = getattr(self.build, "description", None)

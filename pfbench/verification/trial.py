@@ -155,6 +155,10 @@ class Trial:
         """Instantiate the algorithm under test with its schedule for accuracy epsilon."""
         return make_scheduled(self.algorithm, epsilon, constants, **overrides)
 
+    def open_oracles(self, problem: Problem) -> Any:
+        """Return the oracles of a problem, with the subject's changes."""
+        return self.subject.problem_under_test(problem).open(np.random.default_rng(0))
+
     def decide_uniform_output(self, problem: Problem | None = None, **overrides: Any) -> Decision:
         """Decide whether the output is drawn uniformly among x_0 .. x_{T-1}.
 

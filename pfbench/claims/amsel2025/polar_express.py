@@ -28,7 +28,7 @@ from pfbench.sets.orthogonalisers import (
     certify_interval,
     map_singular_values,
 )
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Instance, Mutant, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import (
     SHAPE,
     make_half_square,
@@ -37,7 +37,7 @@ from pfbench.verification.instruments.normed_quadratics import (
     spectra,
 )
 from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.statements.path_mean import check_ratios
+from pfbench.verification.statements.each_instance import Parts, check_each_instance, check_ratios
 from pfbench.verification.statistics import combine_all, decide_exact
 from pfbench.verification.units import NUMBER, formula
 
@@ -112,7 +112,7 @@ def max_error(trial: Trial, problem: NormedProblem) -> float:
 
     The error is |X_T - polar factor| in the spectral norm, and the matrices are random.
     """
-    ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
+    ask = trial.open_oracles(problem)
     ball: Any = problem.norm
     rng, errors = trial.rng("matrices"), []
     for _ in range(trial.choose_by_effort(10, 100)):
@@ -156,36 +156,35 @@ INTERVALS = {
 """Intervals by the name of the list, for each number of `LOWEST`."""
 
 
-def check_intervals(trial: Trial) -> Evidence:
+@check_each_instance({"off": 0.0}, combine_all)
+def check_intervals(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that the polynomials in use map singular values into their intervals and fill them."""
-    parts = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        name, rng = problem.norm.lmo, trial.rng(instance.stream_key)
-        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
-        for lowest, interval in zip(LOWEST, INTERVALS[name], strict=True):
-            certified = np.array(certify_interval(PRESETS[name], lowest))
-            grid = np.geomspace(lowest, np.sqrt(1.0 - 3.0 * lowest**2), 20_001)
-            image = map_singular_values(PRESETS[name], grid)
-            ends = grid[[image.argmin(), image.argmax()]]
-            worst = [[t, *3 * [np.sqrt((1.0 - t**2) / 3.0)]] for t in ends]
-            random = spectra(rng, trial.choose_by_effort(40, 400), minimum=lowest)
-            S = np.array([*worst, *random[random.min(axis=1) >= lowest]])
-            with np.errstate(over="ignore", invalid="ignore"):
-                X = np.array([ask.lo(matrix_with_singular_values(s, rng)[0]) for s in S])
-            is_finite = np.isfinite(X).all()
-            svds = np.linalg.svd(X, compute_uv=False) if is_finite else np.full(S.shape, np.inf)
-            expected = np.sort(np.abs(map_singular_values(PRESETS[name], S)))[:, ::-1]
-            lower, upper = float(svds.min()), float(svds.max())
-            parts[f"{name} from {lowest:g}"] = decide_exact(
-                np.abs(svds - expected).max() <= ROUNDING
-                and np.abs(certified - (lower, upper)).max() <= 1e-3
-                and np.abs(certified - interval).max() <= 5e-5,
-                "The singular values fill the interval.",
-                f"Singular values range from {lower:.4g} to {upper:.4g}.",
-                {"least": lower, "largest": upper},
-            )
-    return Evidence(combine_all(parts), {"off": 0.0}, len(parts))
+    parts = Parts()
+    name, rng = problem.norm.lmo, trial.rng(instance.stream_key)
+    ask = trial.open_oracles(problem)
+    for lowest, interval in zip(LOWEST, INTERVALS[name], strict=True):
+        certified = np.array(certify_interval(PRESETS[name], lowest))
+        grid = np.geomspace(lowest, np.sqrt(1.0 - 3.0 * lowest**2), 20_001)
+        image = map_singular_values(PRESETS[name], grid)
+        ends = grid[[image.argmin(), image.argmax()]]
+        worst = [[t, *3 * [np.sqrt((1.0 - t**2) / 3.0)]] for t in ends]
+        random = spectra(rng, trial.choose_by_effort(40, 400), minimum=lowest)
+        S = np.array([*worst, *random[random.min(axis=1) >= lowest]])
+        with np.errstate(over="ignore", invalid="ignore"):
+            X = np.array([ask.lo(matrix_with_singular_values(s, rng)[0]) for s in S])
+        is_finite = np.isfinite(X).all()
+        svds = np.linalg.svd(X, compute_uv=False) if is_finite else np.full(S.shape, np.inf)
+        expected = np.sort(np.abs(map_singular_values(PRESETS[name], S)))[:, ::-1]
+        lower, upper = float(svds.min()), float(svds.max())
+        parts[f"{name} from {lowest:g}"] = decide_exact(
+            np.abs(svds - expected).max() <= ROUNDING
+            and np.abs(certified - (lower, upper)).max() <= 1e-3
+            and np.abs(certified - interval).max() <= 5e-5,
+            "The singular values fill the interval.",
+            f"Singular values range from {lower:.4g} to {upper:.4g}.",
+            {"least": lower, "largest": upper},
+        )
+    return parts
 
 
 # --- the claims -----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from pfbench.base.arrays import Floats
 from pfbench.verification import Claim, Mutant, Trial, make_instance
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.instruments.weighted_rows import WeightedRows
-from pfbench.verification.statements.path_mean import check_ratios
+from pfbench.verification.statements.each_instance import check_ratios
 from pfbench.verification.statements.table_steps import list_outcomes
 
 ROUNDING = 1e-12

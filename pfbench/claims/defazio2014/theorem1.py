@@ -21,7 +21,7 @@ from pfbench.base.arrays import Floats
 from pfbench.verification import Claim, Mutant, Trial, make_instance
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.instruments.weighted_rows import WeightedRows
-from pfbench.verification.statements.path_mean import check_ratios
+from pfbench.verification.statements.each_instance import check_ratios
 from pfbench.verification.statements.table_steps import (
     list_step_maps,
     mean_square_map,
@@ -60,7 +60,7 @@ def mean_square_radius(trial: Trial, problem: WeightedRows) -> float:
 
     It is that of E B (x) B, in the scale of F.
     """
-    ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
+    ask = trial.open_oracles(problem)
     gamma = 1.0 / (2.0 * ask.component_smoothness().max())
     return spectral_radius(mean_square_map(*list_step_maps(trial, problem, gamma)))
 

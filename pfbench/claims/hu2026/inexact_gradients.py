@@ -26,7 +26,8 @@ from pfbench.sets import L2Ball
 from pfbench.verification import Claim, Mutant, Trial, make_instance
 from pfbench.verification.instruments.indefinite import ConvexHull, IndefiniteQuadratic
 from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.statements.path_mean import check_ratios, gap
+from pfbench.verification.statements.each_instance import check_ratios
+from pfbench.verification.statements.path_mean import gap
 from pfbench.verification.units import VALUE, formula
 
 # --- the oracle, and the instances ----------------------------------------------------------------

@@ -29,7 +29,8 @@ from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import norm_ball
 from pfbench.sets.norms import NormBall
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Claim, Evidence, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Instance, Trial, make_instance
+from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statements.path_mean import (
     decide_run_or_mean,
     gradient_dual_norm,
@@ -190,30 +191,28 @@ def _make_method(trial: Trial, problem: TransportProblem) -> Any:
     return trial.make(iterations=problem.K, batch=1, step=problem.step, alpha=problem.weight)
 
 
-def check_bias(trial: Trial) -> Evidence:
+@check_each_instance(repetitions=1)
+def check_bias(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test the bound of the gradient estimates' errors in the dual norm, without noise.
 
     On the cubes |x|^3/6 the errors must equal the bound.
     """
-    parts: dict[str, Decision] = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        L2, s = problem.constants(problem.start()).L2_ms, problem.norm.radius * problem.step
-        steps = trial.follow_with_previous_point(problem, _make_method(trial, problem))
-        errors = [problem.norm.dual_norm(step.estimate - problem.gradient(x)) for x, step in steps]
-        ratios = [
-            error / bias_bound(k, L2, s, problem.weight)
-            for k, error in enumerate(errors[1:], start=2)
-        ]
-        name = f"{instance.name} {instance.stream_key}"
-        parts[name] = decide_inequality(ratios)
-        if instance.build is make_cube:
-            smallest = min(ratios)
-            wrong = f"A bias is {smallest:.6g} times its bound, not equal."
-            parts[f"{name}, equality"] = decide_exact(
-                smallest > 1.0 - 1e-6, "The bias equals its bound.", wrong, {}
-            )
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(trial.claim.instances))
+    parts = Parts()
+    L2, s = problem.constants(problem.start()).L2_ms, problem.norm.radius * problem.step
+    steps = trial.follow_with_previous_point(problem, _make_method(trial, problem))
+    errors = [problem.norm.dual_norm(step.estimate - problem.gradient(x)) for x, step in steps]
+    ratios = [
+        error / bias_bound(k, L2, s, problem.weight) for k, error in enumerate(errors[1:], start=2)
+    ]
+    name = instance.label
+    parts[name] = decide_inequality(ratios)
+    if instance.build is make_cube:
+        smallest = min(ratios)
+        wrong = f"A bias is {smallest:.6g} times its bound, not equal."
+        parts[f"{name}, equality"] = decide_exact(
+            smallest > 1.0 - 1e-6, "The bias equals its bound.", wrong, {}
+        )
+    return parts
 
 
 def check_mean(trial: Trial) -> Evidence:
@@ -233,7 +232,7 @@ def check_mean(trial: Trial) -> Evidence:
             points = (x for x, _ in trial.follow_with_previous_point(on, method, seed))
             return float(np.mean([gradient_dual_norm(on, x) for x in points])) / upper
 
-        name = f"{instance.name} {instance.stream_key}"
+        name = instance.label
         limit = trial.choose_by_effort(80, 160)
         parts[name], count = decide_run_or_mean(trial, problem, ratio, purpose=name, limit=limit)
         runs += count

@@ -13,7 +13,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Gradient, Point
 from pfbench.sets.matrix_balls import newton_schulz, newton_schulz_scalar, quintic_iterations
 from pfbench.sets.orthogonalisers import QUINTIC, map_singular_values
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Instance, Mutant, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import (
     SHAPE,
     make_orthogonalised_problem,
@@ -21,13 +21,8 @@ from pfbench.verification.instruments.normed_quadratics import (
     spectra,
 )
 from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.statistics import (
-    Decision,
-    combine_all,
-    combine_instances,
-    decide_exact,
-    decide_inequality,
-)
+from pfbench.verification.statements.each_instance import Parts, check_each_instance
+from pfbench.verification.statistics import combine_all, decide_exact, decide_inequality
 from pfbench.verification.units import NUMBER, formula
 
 ROUNDING = 1e-9
@@ -70,53 +65,49 @@ def deficit_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
     return s, np.asarray(s * (1.0 - h))
 
 
-def check_convergence(trial: Trial) -> Evidence:
+@check_each_instance()
+def check_convergence(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that Newton-Schulz takes random matrices near their polar factors, with norm <= 1."""
-    parts: dict[str, Decision] = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
-        degree, steps = problem.norm.degree, problem.norm.steps
-        rng, ratios, sizes = trial.rng(instance.stream_key), [], []
-        for s in spectra(rng, trial.choose_by_effort(40, 400), minimum=1e-3):
-            M, polar = matrix_with_singular_values(s, rng)
-            X = -np.asarray(ask.lo(M)) / problem.norm.radius
-            bound = residual_bound(1.0 - float(s.min()) ** 2, degree, steps)
-            norm = float(np.linalg.norm(X - polar, 2))
-            ratios.append(norm / bound if bound > ROUNDING else norm)
-            sizes.append(float(np.linalg.norm(X, 2)))
-        parts[instance.stream_key] = decide_inequality(ratios, ROUNDING)
-        largest = max(sizes)
-        statement = f"|X_q| is at most {largest:.6g}."
-        is_kept = largest <= 1.0 + ROUNDING
-        parts[f"size, {instance.stream_key}"] = decide_exact(
-            is_kept, statement, statement, {"size": largest}
-        )
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
+    parts = Parts()
+    ask = trial.open_oracles(problem)
+    degree, steps = problem.norm.degree, problem.norm.steps
+    rng, ratios, sizes = trial.rng(instance.stream_key), [], []
+    for s in spectra(rng, trial.choose_by_effort(40, 400), minimum=1e-3):
+        M, polar = matrix_with_singular_values(s, rng)
+        X = -np.asarray(ask.lo(M)) / problem.norm.radius
+        bound = residual_bound(1.0 - float(s.min()) ** 2, degree, steps)
+        norm = float(np.linalg.norm(X - polar, 2))
+        ratios.append(norm / bound if bound > ROUNDING else norm)
+        sizes.append(float(np.linalg.norm(X, 2)))
+    parts[instance.stream_key] = decide_inequality(ratios, ROUNDING)
+    largest = max(sizes)
+    statement = f"|X_q| is at most {largest:.6g}."
+    is_kept = largest <= 1.0 + ROUNDING
+    parts[f"size, {instance.stream_key}"] = decide_exact(
+        is_kept, statement, statement, {"size": largest}
+    )
+    return parts
 
 
-def check_deficit(trial: Trial) -> Evidence:
+@check_each_instance()
+def check_deficit(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test the bound of 1 - <M, X_q>/|M|_*, where X_q is M after q Newton-Schulz steps.
 
     The singular values of M are random, or those for which the loss is largest.
     """
-    parts: dict[str, Decision] = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
-        degree, steps = problem.norm.degree, problem.norm.steps
-        rng, bound = trial.rng(instance.stream_key), deficit_bound(SHAPE[0], degree, steps)
-        ratios = []
-        grid, lost = deficit_by_singular_value(degree, steps)
-        worst = min(float(grid[lost.argmax()]), 0.5)
-        upper = np.array([np.sqrt(1.0 - 3.0 * worst**2), worst, worst, worst])
-        for s in (upper, *spectra(rng, trial.choose_by_effort(40, 400))):
-            M, _ = matrix_with_singular_values(s, rng)
-            X = -np.asarray(ask.lo(M)) / problem.norm.radius
-            deficit = 1.0 - float(np.vdot(M, X)) / float(s.sum())
-            ratios.append(deficit / bound)
-        parts[instance.stream_key] = decide_inequality(ratios, ROUNDING)
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
+    ask = trial.open_oracles(problem)
+    degree, steps = problem.norm.degree, problem.norm.steps
+    rng, bound = trial.rng(instance.stream_key), deficit_bound(SHAPE[0], degree, steps)
+    ratios = []
+    grid, lost = deficit_by_singular_value(degree, steps)
+    worst = min(float(grid[lost.argmax()]), 0.5)
+    upper = np.array([np.sqrt(1.0 - 3.0 * worst**2), worst, worst, worst])
+    for s in (upper, *spectra(rng, trial.choose_by_effort(40, 400))):
+        M, _ = matrix_with_singular_values(s, rng)
+        X = -np.asarray(ask.lo(M)) / problem.norm.radius
+        deficit = 1.0 - float(np.vdot(M, X)) / float(s.sum())
+        ratios.append(deficit / bound)
+    return {instance.stream_key: decide_inequality(ratios, ROUNDING)}
 
 
 # --- the quintic in use ---------------------------------------------------------------------------
@@ -166,7 +157,7 @@ def check_invariant_interval(trial: Trial) -> Evidence:
     }
     for instance in trial.claim.instances:
         problem = instance()
-        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
+        ask = trial.open_oracles(problem)
         rng, svds = trial.rng(instance.stream_key), []
         lower = REACHED[problem.norm.steps]
         for s in spectra(rng, trial.choose_by_effort(60, 600), minimum=lower):
@@ -206,7 +197,7 @@ def check_four_cycle(trial: Trial) -> Evidence:
     visited = []
     for instance in trial.claim.instances:
         problem = instance()
-        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
+        ask = trial.open_oracles(problem)
         M = np.zeros(SHAPE)
         M[0, 0], M[1, 1] = s
         visited.append(abs(float(np.asarray(ask.lo(M))[1, 1])) / problem.norm.radius)

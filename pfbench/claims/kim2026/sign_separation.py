@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
+from pfbench.verification import Claim, Floats, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem, vector_quadratic
+from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statements.path_mean import gradient_dual_norm, norm_constants
 from pfbench.verification.statistics import combine_all, decide_exact
 from pfbench.verification.units import NUMBER, formula
@@ -44,38 +45,35 @@ def min_gradient_descent_steps(d: int) -> float:
     return math.log(2.0) / -math.log1p(-2.0 / d)
 
 
-def check_separation(trial: Trial) -> Evidence:
+@check_each_instance(combine=combine_all, repetitions=len(STEPS) + 1)
+def check_separation(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that uSCG reaches the target in K steps, and gradient descent not even in more steps.
 
     Gradient descent makes fewer than `min_gradient_descent_steps` steps, with each of several step
     sizes.
     """
-    parts = {}
-    runs = 0
-    for instance in trial.claim.instances:
-        problem = instance()
-        c = norm_constants(problem)
-        d, target = problem.shape[0], (problem.shape[0] - 1) / 2.0
-        step = math.sqrt(2.0 * c["delta"] / (c["L"] * problem.K)) / c["rho"]
-        algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=1.0)
-        mean = float(np.mean(gradient_norms_of_run(trial, problem, algorithm)))
-        statement = f"After {problem.K} steps the mean is {mean / target:.3g} of the target."
-        ratio = {"ratio": mean / target}
-        parts[f"uscg, d = {d}"] = decide_exact(mean <= target, statement, statement, ratio)
-        max_count = math.ceil(min_gradient_descent_steps(d)) - 1
-        lower = math.inf
-        for size in STEPS:
-            other: Any = trial.catalogue_algorithm("prox-gd")
-            slow = other(iterations=max_count, step=size * 2.0 / d)
-            lower = min(lower, float(gradient_norms_of_run(trial, problem, slow).min()) / target)
-            runs += 1
-        statement = (
-            f"In {max_count} steps of gradient descent the least norm is {lower:.3g} of the target."
-        )
-        parts[f"descent, d = {d}"] = decide_exact(
-            lower > 1.0, statement, statement, {"least over target": lower}
-        )
-    return Evidence(combine_all(parts), {"ratio": 1.0}, runs + len(parts) // 2)
+    parts = Parts()
+    c = norm_constants(problem)
+    d, target = problem.shape[0], (problem.shape[0] - 1) / 2.0
+    step = math.sqrt(2.0 * c["delta"] / (c["L"] * problem.K)) / c["rho"]
+    algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=1.0)
+    mean = float(np.mean(gradient_norms_of_run(trial, problem, algorithm)))
+    statement = f"After {problem.K} steps the mean is {mean / target:.3g} of the target."
+    ratio = {"ratio": mean / target}
+    parts[f"uscg, d = {d}"] = decide_exact(mean <= target, statement, statement, ratio)
+    max_count = math.ceil(min_gradient_descent_steps(d)) - 1
+    lower = math.inf
+    for size in STEPS:
+        other: Any = trial.catalogue_algorithm("prox-gd")
+        slow = other(iterations=max_count, step=size * 2.0 / d)
+        lower = min(lower, float(gradient_norms_of_run(trial, problem, slow).min()) / target)
+    statement = (
+        f"In {max_count} steps of gradient descent the least norm is {lower:.3g} of the target."
+    )
+    parts[f"descent, d = {d}"] = decide_exact(
+        lower > 1.0, statement, statement, {"least over target": lower}
+    )
+    return parts
 
 
 def gradient_norms_of_run(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:

@@ -93,7 +93,7 @@ def check_bounds(trial: Trial) -> Evidence:
             measured, lo, hi = mean_gradient_norm_and_lmo_quality(trial, on, algorithm, seed)
             return measured / compute_corrected_bound(**value, lo=lo, hi=hi)
 
-        name = f"{instance.name} {instance.stream_key}"
+        name = instance.label
         limit, purpose = trial.choose_by_effort(80, 240), instance.stream_key
         parts[f"corrected, {name}"], count = decide_run_or_mean(
             trial, problem, ratio, purpose=purpose, limit=limit

@@ -20,15 +20,11 @@ from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import layer_norm_ball
 from pfbench.sets.norms import NormBall
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Instance, Mutant, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import LayeredQuadratic
 from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.statistics import (
-    combine_all,
-    combine_instances,
-    decide_exact,
-    decide_inequality,
-)
+from pfbench.verification.statements.each_instance import Parts, check_each_instance
+from pfbench.verification.statistics import combine_all, decide_exact, decide_inequality
 
 ROUNDING = 1e-9
 
@@ -83,51 +79,48 @@ SUMS = tuple(make_instance(make_sum, p=p) for p in (2, 3, 5))
 # --- the joint smoothness -------------------------------------------------------------------------
 
 
-def check_joint_smoothness(trial: Trial) -> Evidence:
+@check_each_instance({"off": ROUNDING}, combine_all)
+def check_joint_smoothness(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that the smoothness of x'Hx/2 is the largest |Hx|_* over vertices of the unit ball."""
-    parts = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
-        vertices = [problem.norm.random_vertex(trial.rng(f"{k}")) for k in range(40)]
-        vertices.append(-problem.norm.lo(np.ones(problem.shape)))
-        measured = max(problem.norm.dual_norm(problem.gradient(x)) for x in vertices)
-        deviation = abs(measured / max(ask.smoothness_in_norm(problem.norm)[0], 1e-300) - 1.0)
-        parts[instance.stream_key] = decide_exact(
+    ask = trial.open_oracles(problem)
+    vertices = [problem.norm.random_vertex(trial.rng(f"{k}")) for k in range(40)]
+    vertices.append(-problem.norm.lo(np.ones(problem.shape)))
+    measured = max(problem.norm.dual_norm(problem.gradient(x)) for x in vertices)
+    deviation = abs(measured / max(ask.smoothness_in_norm(problem.norm)[0], 1e-300) - 1.0)
+    return {
+        instance.stream_key: decide_exact(
             deviation <= ROUNDING,
             "It is the sum of rho_l rho_m L_lm.",
             f"It is off by a factor of {1.0 + deviation:.4g}.",
             {"off": deviation},
         )
-    return Evidence(combine_all(parts), {"off": ROUNDING}, len(parts))
+    }
 
 
 # --- steps of all layers by their own constants ---------------------------------------------------
 
 
-def check_own_steps(trial: Trial) -> Evidence:
+@check_each_instance({"off": ROUNDING}, combine_all)
+def check_own_steps(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that steps of all p layers, each by its own smoothness constant, scale f by (p - 1)^2.
 
     Layer l makes a step |grad_l f|/L_ll.
     """
-    parts = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
-        x, p = problem.start(), len(problem.norm.balls)
-        v = Layers(ask.lo(ask.gradient(x)), x.shapes)
-        lengths = {
-            name: float(abs(g).sum())
-            for name, g in Layers(ask.gradient(x), x.shapes).layers.items()
-        }
-        ratio = problem.value(combine(x, x + v, lengths)) / problem.value(x)
-        parts[instance.stream_key] = decide_exact(
+    ask = trial.open_oracles(problem)
+    x, p = problem.start(), len(problem.norm.balls)
+    v = Layers(ask.lo(ask.gradient(x)), x.shapes)
+    lengths = {
+        name: float(abs(g).sum()) for name, g in Layers(ask.gradient(x), x.shapes).layers.items()
+    }
+    ratio = problem.value(combine(x, x + v, lengths)) / problem.value(x)
+    return {
+        instance.stream_key: decide_exact(
             abs(ratio - (p - 1) ** 2) <= ROUNDING,
             f"f is multiplied by {ratio:.6g}.",
             f"f is multiplied by {ratio:.6g}, not by {(p - 1) ** 2}.",
             {"factor": ratio},
         )
-    return Evidence(combine_all(parts), {"off": ROUNDING}, len(parts))
+    }
 
 
 # --- no layer has a smoothness of its own ---------------------------------------------------------
@@ -144,26 +137,26 @@ def make_network(W_2: float) -> TwoLayerNetwork:
     )
 
 
-def check_dependence_on_other_layers(trial: Trial) -> Evidence:
+@check_each_instance({"off": ROUNDING}, combine_all)
+def check_dependence_on_other_layers(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that the derivative in W_1 depends on W_2 as stated, at two values of W_2.
 
     As the two derivatives differ, no constant of the first layer alone bounds the change.
     """
-    parts, slopes = {}, []
-    for instance in trial.claim.instances:
-        problem, W_2 = instance(), instance.parameters["W_2"]
-        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
-        u = math.tanh(0.3)
-        expected = (W_2 * u - 0.2) * W_2 * (1.0 - u * u)
-        slopes.append(float(ask.gradient(problem.start())[0]))
-        deviation = abs(slopes[-1] - expected)
-        parts[instance.stream_key] = decide_exact(
+    W_2 = instance.parameters["W_2"]
+    ask = trial.open_oracles(problem)
+    u = math.tanh(0.3)
+    expected = (W_2 * u - 0.2) * W_2 * (1.0 - u * u)
+    slope = float(ask.gradient(problem.start())[0])
+    deviation = abs(slope - expected)
+    return {
+        instance.stream_key: decide_exact(
             deviation <= ROUNDING,
-            f"It is {slopes[-1]:.4g}.",
-            f"It is {slopes[-1]:.4g}, not {expected:.4g}.",
+            f"It is {slope:.4g}.",
+            f"It is {slope:.4g}, not {expected:.4g}.",
             {"off": deviation},
         )
-    return Evidence(combine_all(parts), {"off": ROUNDING}, len(parts))
+    }
 
 
 # --- a network of two layers ----------------------------------------------------------------------
@@ -211,27 +204,24 @@ NETWORKS = (
 )
 
 
-def check_network(trial: Trial) -> Evidence:
+@check_each_instance()
+def check_network(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test |grad f(x) - grad f(y)|_* <= L |x - y| for networks, at pairs with a large ratio."""
-    parts = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
-        L = ask.smoothness_in_norm(problem.norm)[0]
-        rng, ratios = trial.rng(instance.stream_key), []
-        shapes, R = problem.inner.blocks, problem.inner.domain
-        for _ in range(trial.choose_by_effort(20, 100)):
-            first, second = (rng.standard_normal(shape) * rng.exponential() for shape in shapes)
-            second *= R * rng.uniform() / max(float(np.linalg.norm(second, 2)), 1e-300)
-            x = np.concatenate([(first * rng.uniform()).ravel(), second.ravel()])
-            direction = rng.standard_normal(problem.shape)
-            for _ in range(4):
-                y = x + 1e-4 * min(1.0, R) * direction / problem.norm.norm(direction)
-                change = ask.gradient(y) - ask.gradient(x)
-                ratios.append(problem.norm.dual_norm(change) / problem.norm.norm(y - x) / L)
-                direction = -problem.norm.lo(change)
-        parts[f"{instance.name} {instance.stream_key}"] = decide_inequality(ratios, 1e-4)
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
+    ask = trial.open_oracles(problem)
+    L = ask.smoothness_in_norm(problem.norm)[0]
+    rng, ratios = trial.rng(instance.stream_key), []
+    shapes, R = problem.inner.blocks, problem.inner.domain
+    for _ in range(trial.choose_by_effort(20, 100)):
+        first, second = (rng.standard_normal(shape) * rng.exponential() for shape in shapes)
+        second *= R * rng.uniform() / max(float(np.linalg.norm(second, 2)), 1e-300)
+        x = np.concatenate([(first * rng.uniform()).ravel(), second.ravel()])
+        direction = rng.standard_normal(problem.shape)
+        for _ in range(4):
+            y = x + 1e-4 * min(1.0, R) * direction / problem.norm.norm(direction)
+            change = ask.gradient(y) - ask.gradient(x)
+            ratios.append(problem.norm.dual_norm(change) / problem.norm.norm(y - x) / L)
+            direction = -problem.norm.lo(change)
+    return {instance.label: decide_inequality(ratios, 1e-4)}
 
 
 # --- the claims -----------------------------------------------------------------------------------

@@ -12,9 +12,10 @@ from pfbench.base.protocols import Gradient, Point
 from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import layer_norm_ball
 from pfbench.sets.norms import NormProduct
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Instance, Mutant, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
 from pfbench.verification.instruments.overrides import FaultyBallProblem
+from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statistics import Decision, combine_all, decide_exact
 
 ROUNDING = 1e-12
@@ -84,18 +85,15 @@ def iterate_points(rng: np.random.Generator, count: int) -> Iterator[Floats]:
         yield rng.standard_normal(sum(map(math.prod, SHAPES)))
 
 
-def check_layer_norms(trial: Trial) -> Evidence:
+@check_each_instance({"off": ROUNDING}, combine_all)
+def check_layer_norms(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that a norm of several layers, its constants and minimisers meet their definitions."""
-    parts = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        ask = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
-        points = list(iterate_points(trial.rng(instance.stream_key), 40))
-        kind, is_exact = instance.parameters["combination"], instance.parameters["lmo"] == "exact"
-        deviation = _deviations(ask, problem.norm, kind, points) if is_exact else {}
-        deviation["products"] = float(ask.norm.matrix_products_per_lmo - (0 if is_exact else 15))
-        parts[instance.stream_key] = _decide(deviation)
-    return Evidence(combine_all(parts), {"off": ROUNDING}, len(parts))
+    ask = trial.open_oracles(problem)
+    points = list(iterate_points(trial.rng(instance.stream_key), 40))
+    kind, is_exact = instance.parameters["combination"], instance.parameters["lmo"] == "exact"
+    deviation = _deviations(ask, problem.norm, kind, points) if is_exact else {}
+    deviation["products"] = float(ask.norm.matrix_products_per_lmo - (0 if is_exact else 15))
+    return {instance.stream_key: _decide(deviation)}
 
 
 def _deviations(

@@ -15,14 +15,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from pfbench.algorithms.norm_ball_methods import (
-    USCG,
-    Muon,
-    MuonNesterov,
-    Signum,
-    WeightDecayAlgorithm,
-)
-from pfbench.base.state import Point
 from pfbench.points import Layers
 from pfbench.problems.catalogue import problem as make_problem
 from pfbench.problems.two_layer import TwoLayerNetwork
@@ -31,9 +23,10 @@ from pfbench.sets.catalogue import layer_norm_ball
 from pfbench.sets.matrix_balls import max_spectral_norm
 from pfbench.sets.norms import NormProduct
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import LayeredQuadratic
-from pfbench.verification.statistics import combine_instances, decide_inequality
+from pfbench.verification.statements.each_instance import Parts, check_each_instance
+from pfbench.verification.statistics import decide_inequality
 from pfbench.verification.units import NUMBER, VALUE, formula
 
 STEP, HORIZON = 0.02, 80
@@ -83,25 +76,24 @@ def max_increase(L: float, eta: float, lower: float, upper: float, error: float)
     return eta * (lower + upper) * error + L * (eta * upper) ** 2 / 2.0
 
 
-def check_descent(trial: Trial, *, parameters: dict[str, Any]) -> Evidence:
+@check_each_instance()
+def check_descent(
+    trial: Trial, instance: Instance, problem: Any, *, parameters: dict[str, Any]
+) -> Parts:
     """Test the bound on the decrease of f in each step of each run.
 
     It bounds f(x^+) - f(x) + eta lo |grad f(x)|_*.
     """
-    parts = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        ball, L, ratios = problem.norm, smoothness(problem), []
-        batch = 1 if problem.n == 1 else 4
-        algorithm = trial.make(iterations=HORIZON, step=STEP, batch=batch, **parameters)
-        for x, step in trial.follow_with_previous_point(problem, algorithm):
-            g, estimate = np.asarray(problem.gradient(x)), np.asarray(step.estimate)
-            lower, upper = ball.lmo_quality(estimate)
-            bound = max_increase(L, STEP, lower, upper, ball.dual_norm(estimate - g))
-            change = problem.value(step.state.x) - problem.value(x)
-            ratios.append((change + STEP * lower * ball.dual_norm(g)) / bound)
-        parts[f"{instance.name} {instance.stream_key}"] = decide_inequality(ratios)
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
+    ball, L, ratios = problem.norm, smoothness(problem), []
+    batch = 1 if problem.n == 1 else 4
+    algorithm = trial.make(iterations=HORIZON, step=STEP, batch=batch, **parameters)
+    for x, step in trial.follow_with_previous_point(problem, algorithm):
+        g, estimate = np.asarray(problem.gradient(x)), np.asarray(step.estimate)
+        lower, upper = ball.lmo_quality(estimate)
+        bound = max_increase(L, STEP, lower, upper, ball.dual_norm(estimate - g))
+        change = problem.value(step.state.x) - problem.value(x)
+        ratios.append((change + STEP * lower * ball.dual_norm(g)) / bound)
+    return {instance.label: decide_inequality(ratios)}
 
 
 def _claim(name: str, norms: tuple[str, ...], **parameters: Any) -> Claim:
@@ -137,61 +129,3 @@ SCION = _claim("uscg", _MIXED, alpha=0.5)
 SIGNS = _claim("signum", ("linf", *_MIXED), beta=0.5)
 
 CLAIMS = (MUON, NESTEROV, SCION, SIGNS)
-
-
-# --- planted faults -------------------------------------------------------------------------------
-
-
-class Longer(WeightDecayAlgorithm):
-    """Faulty method whose steps are eight times as long as they should be."""
-
-    def update(self, x: Point, v: Point) -> Point:
-        """Return x + 8 gamma v, where v is the linear minimiser: a step eight times too long."""
-        return x + 8.0 * self.step * v
-
-
-class Shorter(WeightDecayAlgorithm):
-    """Faulty method whose steps are a quarter as long as they should be."""
-
-    def update(self, x: Point, v: Point) -> Point:
-        """Return x + gamma v/4, where v is the linear minimiser: a step a quarter as long."""
-        return x + 0.25 * self.step * v
-
-
-class LongerMuon(Longer, Muon):
-    """Faulty Muon with steps that are eight times as long."""
-
-
-class ShorterMuon(Shorter, Muon):
-    """Faulty Muon with steps that are a quarter as long."""
-
-
-class ShorterNesterov(Shorter, MuonNesterov):
-    """Faulty Muon with Nesterov's momentum, with steps that are a quarter as long."""
-
-
-class ShorterScion(Shorter, USCG):
-    """Faulty uSCG with steps that are a quarter as long."""
-
-
-class ShorterSigns(Shorter, Signum):
-    """Faulty Signum with steps that are a quarter as long."""
-
-
-class FirstLayerMuon(Muon):
-    """Faulty Muon that moves only the first layer."""
-
-    def update(self, x: Point, v: Point) -> Point:
-        """Return x + gamma v in the first layer, and x unchanged in the other layers."""
-        moved = np.arange(len(x)) < 6
-        return x + self.step * np.where(moved, v, 0.0)
-
-
-MUTANTS = (
-    Mutant.from_variant("layers-muon-longer", LongerMuon, MUON),
-    Mutant.from_variant("layers-muon-shorter", ShorterMuon, MUON),
-    Mutant.from_variant("layers-muon-first-layer", FirstLayerMuon, MUON),
-    Mutant.from_variant("layers-nesterov-shorter", ShorterNesterov, NESTEROV),
-    Mutant.from_variant("layers-scion-shorter", ShorterScion, SCION),
-    Mutant.from_variant("layers-signs-shorter", ShorterSigns, SIGNS),
-)

@@ -149,7 +149,7 @@ def check_gaps(
     """Test bounds of G_t and the inequality for the path at each step, on every instance."""
     ratios: dict[str, list[float]] = {}
     for instance in trial.claim.instances:
-        name = f"{instance.name} {instance.stream_key}"
+        name = instance.label
         problem = instance.build_seeded(trial.seeds(1, name)[0])
         c = problem.constants(problem.start())
         for t, gap, ratio in follow(trial, problem):

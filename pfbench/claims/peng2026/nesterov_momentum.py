@@ -113,7 +113,7 @@ def check_bounds(trial: Trial) -> Evidence:
         problem = instance()
         if problem.n > 1 and beta < max(BETAS):
             continue
-        name = f"{instance.name} {instance.stream_key}, beta = {beta:g}"
+        name = f"{instance.label}, beta = {beta:g}"
         decisions, count = _check_instance(trial, problem, beta, name)
         parts |= decisions
         runs += count

@@ -20,11 +20,12 @@ from pfbench.claims.pethick2025.parabolas import (
     make_pure_noise_problem,
     make_two_point_noise_parabola,
 )
-from pfbench.verification import Claim, Evidence, Floats, NotTestable, Trial, make_instance
+from pfbench.verification import Claim, Floats, Instance, NotTestable, Trial, make_instance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem
+from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statements.path_mean import norm_constants
-from pfbench.verification.statistics import combine_instances, decide_inequality
+from pfbench.verification.statistics import decide_inequality
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, SQUARE, Formula
 
 ALPHA = 0.3
@@ -139,59 +140,60 @@ def mean_squared_errors(trial: Trial, problem: HorizonProblem, algorithm: Any) -
         raise NotTestable("the method's draws cannot be enumerated") from error
 
 
+@check_each_instance()
 def check_errors(
-    trial: Trial, *, is_alpha_constant: bool, is_constrained: bool, printed: Callable[..., float]
-) -> Evidence:
+    trial: Trial,
+    instance: Instance,
+    problem: Any,
+    *,
+    is_alpha_constant: bool,
+    is_constrained: bool,
+    printed: Callable[..., float],
+) -> Parts:
     """Test that the gradient error sqrt(u_k) is at most the printed and the sharper bound."""
-    parts = {}
-    for instance in trial.claim.instances:
-        result, reach, numbers = _measure_errors(
-            trial, instance(), is_alpha_constant=is_alpha_constant, is_constrained=is_constrained
-        )
-        arguments = {"alpha": ALPHA} if is_alpha_constant else {}
-        numbers |= arguments
-        way = {"s": numbers.pop("s")}
-        sharper = (
-            constant_alpha_bound_sharper if is_alpha_constant else vanishing_alpha_bound_sharper
-        )
-        of_printed = way if is_alpha_constant else {"reach": reach}
-        ratios: dict[str, list[float]] = {"printed": [], "sharper": []}
-        for k, u in enumerate(np.sqrt(result), 1):
-            for label, bound in (
-                ("printed", printed(k=k, **numbers, **of_printed)),
-                ("sharper", sharper(k=k, **numbers, **way)),
-            ):
-                if bound > 0.0 or u > 1e-9 * reach * max(1.0, numbers["L_f"]):
-                    ratios[label].append(float(u) / bound if bound > 0.0 else math.inf)
-        for label, some in ratios.items():
-            parts[f"{label}, {instance.name} {instance.stream_key}"] = decide_inequality(some)
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
+    result, reach, numbers = _measure_errors(
+        trial, problem, is_alpha_constant=is_alpha_constant, is_constrained=is_constrained
+    )
+    numbers |= {"alpha": ALPHA} if is_alpha_constant else {}
+    way = {"s": numbers.pop("s")}
+    sharper = constant_alpha_bound_sharper if is_alpha_constant else vanishing_alpha_bound_sharper
+    of_printed = way if is_alpha_constant else {"reach": reach}
+    ratios: dict[str, list[float]] = {"printed": [], "sharper": []}
+    for k, u in enumerate(np.sqrt(result), 1):
+        for label, bound in (
+            ("printed", printed(k=k, **numbers, **of_printed)),
+            ("sharper", sharper(k=k, **numbers, **way)),
+        ):
+            if bound > 0.0 or u > 1e-9 * reach * max(1.0, numbers["L_f"]):
+                ratios[label].append(float(u) / bound if bound > 0.0 else math.inf)
+    return {f"{label}, {instance.label}": decide_inequality(some) for label, some in ratios.items()}
 
 
-def check_error_recursion(trial: Trial, *, is_constrained: bool) -> Evidence:
+@check_each_instance(repetitions=2)
+def check_error_recursion(
+    trial: Trial, instance: Instance, problem: Any, *, is_constrained: bool
+) -> Parts:
     """Test that each squared gradient error u_k is at most its bounds by the one before, u_(k-1).
 
     The momentum is a constant alpha, or alpha_k = k^(-1/2).
     """
-    parts = {}
-    for instance in trial.claim.instances:
-        for constant in (True, False):
-            u, _, numbers = _measure_errors(
-                trial, instance(), is_alpha_constant=constant, is_constrained=is_constrained
-            )
-            kind = "constant" if constant else "vanishing"
-            name = f"{instance.name} {instance.stream_key}, alpha {kind}"
-            for label, bound in (
-                ("printed", recursion_bound_printed),
-                ("sharper", recursion_bound_sharper),
-            ):
-                ratios = [
-                    float(u[k - 1])
-                    / bound(float(u[k - 2]), ALPHA if constant else k**-0.5, **numbers)
-                    for k in range(2, len(u) + 1)
-                ]
-                parts[f"{label}, {name}"] = decide_inequality(ratios)
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts) // 2)
+    parts = Parts()
+    for constant in (True, False):
+        u, _, numbers = _measure_errors(
+            trial, problem, is_alpha_constant=constant, is_constrained=is_constrained
+        )
+        kind = "constant" if constant else "vanishing"
+        name = f"{instance.label}, alpha {kind}"
+        for label, bound in (
+            ("printed", recursion_bound_printed),
+            ("sharper", recursion_bound_sharper),
+        ):
+            ratios = [
+                float(u[k - 1]) / bound(float(u[k - 2]), ALPHA if constant else k**-0.5, **numbers)
+                for k in range(2, len(u) + 1)
+            ]
+            parts[f"{label}, {name}"] = decide_inequality(ratios)
+    return parts
 
 
 def _measure_errors(

@@ -18,16 +18,11 @@ from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import norm_ball
 from pfbench.sets.norms import NormBall, NormProduct
 from pfbench.sets.whole_space import WholeMatrices
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Instance, Mutant, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
 from pfbench.verification.instruments.overrides import FaultyBallProblem
-from pfbench.verification.statistics import (
-    Decision,
-    combine_all,
-    combine_instances,
-    decide_exact,
-    decide_inequality,
-)
+from pfbench.verification.statements.each_instance import Parts, check_each_instance
+from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 from pfbench.verification.units import GRADIENT, VALUE, formula
 
 ROUNDING = 1e-9
@@ -125,20 +120,17 @@ def _isometry(shape: tuple[int, ...]) -> Floats:
 # --- the checks -----------------------------------------------------------------------------------
 
 
-def check_ball_geometry(trial: Trial) -> Evidence:
+@check_each_instance({"off": ROUNDING}, combine_all)
+def check_ball_geometry(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that a ball's constants, dual norm, minimisers and projections meet their definitions.
 
     The constants are zeta, rho_2 and omega. The tests are made at random points, vertices, points
     with a single nonzero entry, and isometries. Vertices, single entries and isometries attain the
     extreme ratios.
     """
-    parts: dict[str, Decision] = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        file = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
-        rng = trial.rng(instance.stream_key)
-        parts[f"{instance.name} {instance.stream_key}"] = _decide_ball(file, problem.norm, rng)
-    return Evidence(combine_all(parts), {"off": ROUNDING}, len(parts))
+    file = trial.open_oracles(problem)
+    rng = trial.rng(instance.stream_key)
+    return {instance.label: _decide_ball(file, problem.norm, rng)}
 
 
 def _decide_ball(oracles: Any, reference: NormBall, rng: np.random.Generator) -> Decision:
@@ -227,22 +219,19 @@ def gradient_dual_norm_bound(L: float, gap: float) -> float:
     return math.sqrt(2.0 * L * gap)
 
 
-def check_dual_norm_bound(trial: Trial) -> Evidence:
+@check_each_instance()
+def check_dual_norm_bound(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test |grad f(x)|_* <= sqrt(2 L gap) at random points and at vertices."""
-    parts: dict[str, Decision] = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        file = trial.subject.problem_under_test(problem).open(np.random.default_rng(0))
-        L, lower = problem.constants(problem.start()).L_norm, problem.inner.minimum_value
-        ratios = []
-        for x in islice(
-            iterate_extremal_points(problem.norm, trial.rng(instance.stream_key)),
-            trial.choose_by_effort(40, None),
-        ):
-            measured = file.norm.dual_norm(file.gradient(x))
-            ratios.append(measured / gradient_dual_norm_bound(L, problem.value(x) - lower))
-        parts[f"{instance.name} {instance.stream_key}"] = decide_inequality(ratios)
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
+    file = trial.open_oracles(problem)
+    L, lower = problem.constants(problem.start()).L_norm, problem.inner.minimum_value
+    ratios = []
+    for x in islice(
+        iterate_extremal_points(problem.norm, trial.rng(instance.stream_key)),
+        trial.choose_by_effort(40, None),
+    ):
+        measured = file.norm.dual_norm(file.gradient(x))
+        ratios.append(measured / gradient_dual_norm_bound(L, problem.value(x) - lower))
+    return {instance.label: decide_inequality(ratios)}
 
 
 # --- the claims -----------------------------------------------------------------------------------

@@ -26,9 +26,10 @@ from pfbench.problems.noisy_gradients import NoiseDistribution, NoisyGradient
 from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import norm_ball
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Claim, Evidence, Trial, make_instance
+from pfbench.verification import Claim, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem
-from pfbench.verification.statistics import combine_instances, decide_mean_sequentially
+from pfbench.verification.statements.each_instance import Parts, check_each_instance
+from pfbench.verification.statistics import decide_mean_sequentially
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, formula
 
 COPIES = 200
@@ -106,25 +107,25 @@ def mean_sizes(trial: Trial, problem: HorizonProblem, method: Any, seed: int) ->
     return np.asarray(np.mean([np.abs(x) for x, _ in run], axis=0))
 
 
-def check_bound(trial: Trial) -> Evidence:
+@check_each_instance(repetitions=COPIES)
+def check_bound(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test the bound of the mean |grad f(x_k)| over runs on independent copies of a problem."""
-    parts = {}
-    for instance in trial.claim.instances:
-        problem, name = instance(), f"{instance.name} {instance.stream_key}"
-        p = problem.inner.noise.order
-        numbers = {"K": problem.K, "L": 1.0, "delta": 0.5, "sigma": 1.0, "p": p}
-        step, alpha = compute_step(**numbers), compute_weight(**numbers)
-        method = trial.make(iterations=problem.K, batch=1, step=step, alpha=alpha, beta=1.0 - alpha)
-        is_muon = trial.claim.algorithm == "signum"
-        bound = compute_bound(**numbers, step=step, alpha=alpha, muon=is_muon)
-        sizes = partial(mean_sizes, trial, problem, method)
-        samples = map(sizes, trial.seeds(4, name))
+    parts = Parts()
+    name = instance.label
+    p = problem.inner.noise.order
+    numbers = {"K": problem.K, "L": 1.0, "delta": 0.5, "sigma": 1.0, "p": p}
+    step, alpha = compute_step(**numbers), compute_weight(**numbers)
+    method = trial.make(iterations=problem.K, batch=1, step=step, alpha=alpha, beta=1.0 - alpha)
+    is_muon = trial.claim.algorithm == "signum"
+    bound = compute_bound(**numbers, step=step, alpha=alpha, muon=is_muon)
+    sizes = partial(mean_sizes, trial, problem, method)
+    samples = map(sizes, trial.seeds(4, name))
 
-        def draw(count: int, samples: Iterator[Floats] = samples) -> Floats:
-            return next(samples)
+    def draw(count: int, samples: Iterator[Floats] = samples) -> Floats:
+        return next(samples)
 
-        parts[name], _ = decide_mean_sequentially(draw, bound, batch=COPIES, limit=4 * COPIES)
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, COPIES * len(parts))
+    parts[name], _ = decide_mean_sequentially(draw, bound, batch=COPIES, limit=4 * COPIES)
+    return parts
 
 
 _VALUES = {"p": 1.5, "alpha": 0.1, "muon": True}

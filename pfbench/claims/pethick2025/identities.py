@@ -18,15 +18,11 @@ from pfbench.claims.pethick2025.parabolas import (
 )
 from pfbench.points import combine
 from pfbench.sets.catalogue import norm_ball
-from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
+from pfbench.verification import Claim, Floats, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
+from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statements.path_mean import norm_constants
-from pfbench.verification.statistics import (
-    combine_all,
-    combine_instances,
-    decide_exact,
-    decide_inequality,
-)
+from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 from pfbench.verification.units import LENGTH, NUMBER, formula
 
 ROUNDING = 1e-9
@@ -42,75 +38,63 @@ def iterates(trial: Trial, problem: Any, algorithm: Any) -> Floats:
     return np.array([np.array(step.state.x) for step in trial.follow(problem, algorithm)])
 
 
-def decide_identical_paths(parts: dict[str, tuple[Floats, Floats]]) -> Evidence:
-    """Decide whether both sequences of iterates in each pair of runs are equal, up to rounding."""
-    decided = {}
-    for name, (result, expected) in parts.items():
-        shaped = result.shape == expected.shape
-        deviation = (
-            float(np.abs(result - expected).max() / np.abs(expected).max()) if shaped else np.inf
-        )
-        decided[name] = decide_exact(
-            deviation <= ROUNDING,
-            "The iterates are the same.",
-            f"The iterates differ by {deviation:.3g}.",
-            {"off": deviation},
-        )
-    return Evidence(combine_all(decided), {"off": 0.0}, len(decided))
+def decide_identical_paths(result: Floats, expected: Floats) -> Decision:
+    """Decide whether two sequences of iterates are equal, up to rounding."""
+    shaped = result.shape == expected.shape
+    deviation = (
+        float(np.abs(result - expected).max() / np.abs(expected).max()) if shaped else np.inf
+    )
+    return decide_exact(
+        deviation <= ROUNDING,
+        "The iterates are the same.",
+        f"The iterates differ by {deviation:.3g}.",
+        {"off": deviation},
+    )
 
 
-def check_is_uscg(trial: Trial, *, begin: str) -> Evidence:
+_same_iterates = check_each_instance({"off": 0.0}, combine_all)
+
+
+@_same_iterates
+def check_is_uscg(trial: Trial, instance: Instance, problem: Any, *, begin: str) -> Parts:
     """Test that a method's iterates equal those of uSCG with the same averaging weight.
 
     `begin` selects the initial momentum of uSCG: d_0 = 0 or d_1 = g.
     """
-    parts = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        common: Any = {"iterations": problem.K, "batch": 1, "step": STEP}
-        algorithm = trial.make(**common, beta=1.0 - ALPHA)
-        other = USCG(**common, alpha=ALPHA, begin=begin)
-        parts[instance.name] = iterates(trial, problem, algorithm), iterates(trial, problem, other)
-    return decide_identical_paths(parts)
+    common: Any = {"iterations": problem.K, "batch": 1, "step": STEP}
+    methods = trial.make(**common, beta=1.0 - ALPHA), USCG(**common, alpha=ALPHA, begin=begin)
+    paths = (iterates(trial, problem, method) for method in methods)
+    return {instance.name: decide_identical_paths(*paths)}
 
 
-def check_decay_is_scg(trial: Trial) -> Evidence:
+@_same_iterates
+def check_decay_is_scg(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that uSCG with weight decay mu equals SCG over the ball of radius rho/mu, step by step.
 
     SCG steps over the ball of radius rho/mu.
     """
-    parts = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        ball = norm_ball(f"{problem.norm.name}[radius={1.0 / DECAY}]", problem.shape)
-        algorithm = trial.make(iterations=problem.K, batch=1, step=STEP, alpha=ALPHA, decay=DECAY)
-        pairs = [
-            (step.state.x, combine(x, ball.lo_zero_if_undetermined(step.estimate), STEP * DECAY))
-            for x, step in trial.follow_with_previous_point(problem, algorithm)
-        ]
-        result, expected = zip(*pairs, strict=True)
-        parts[f"{instance.name} {instance.stream_key}"] = np.array(result), np.array(expected)
-    return decide_identical_paths(parts)
+    ball = norm_ball(f"{problem.norm.name}[radius={1.0 / DECAY}]", problem.shape)
+    algorithm = trial.make(iterations=problem.K, batch=1, step=STEP, alpha=ALPHA, decay=DECAY)
+    pairs = [
+        (step.state.x, combine(x, ball.lo_zero_if_undetermined(step.estimate), STEP * DECAY))
+        for x, step in trial.follow_with_previous_point(problem, algorithm)
+    ]
+    return {instance.label: decide_identical_paths(*map(np.array, zip(*pairs, strict=True)))}
 
 
-def check_signum_on_diagonals(trial: Trial) -> Evidence:
+@_same_iterates
+def check_signum_on_diagonals(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that Muon's rotated iterates are diagonal matrices, with Signum's iterates as diagonals.
 
     Q'W_k P must be the diagonal matrix of x_k. Signum runs on the sum of h_j x_j^2/2, with the
     weights h_j of the matrix problem.
     """
-    parts = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        common: Any = {"iterations": problem.K, "batch": 1, "step": 0.1, "beta": 1.0 - ALPHA}
-        vectors = vector_quadratic("linf", weights=problem.weights, begin=problem.start_point)
-        signs = iterates(trial, vectors, Signum(**common))
-        matrices = problem.rotate_back(iterates(trial, problem, trial.make(**common)))
-        parts[f"{instance.name} {instance.stream_key}"] = (
-            matrices,
-            signs[:, :, None] * np.eye(signs.shape[1]),
-        )
-    return decide_identical_paths(parts)
+    common: Any = {"iterations": problem.K, "batch": 1, "step": 0.1, "beta": 1.0 - ALPHA}
+    vectors = vector_quadratic("linf", weights=problem.weights, begin=problem.start_point)
+    signs = iterates(trial, vectors, Signum(**common))
+    matrices = problem.rotate_back(iterates(trial, problem, trial.make(**common)))
+    diagonals = signs[:, :, None] * np.eye(signs.shape[1])
+    return {instance.label: decide_identical_paths(matrices, diagonals)}
 
 
 # --- how far --------------------------------------------------------------------------------------
@@ -126,26 +110,25 @@ def travel_bound(rho: float, gammas: float) -> float:
     return rho * gammas
 
 
-def check_distance(trial: Trial, *, is_constrained: bool) -> Evidence:
+@check_each_instance()
+def check_distance(
+    trial: Trial, instance: Instance, problem: Any, *, is_constrained: bool
+) -> Parts:
     """Test SCG's |x_k| <= rho, or uSCG's |x_k - x_1| <= rho gamma (k - 1), in the norm.
 
     The former is tested if `is_constrained`.
     """
-    parts = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        rho, first = norm_constants(problem)["rho"], problem.start()
-        step = 0.1 if is_constrained else STEP
-        algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=ALPHA)
-        points = [np.array(step.state.x) for step in trial.follow(problem, algorithm)]
-        ratios = [
-            problem.norm.norm(x) / ball_radius_bound(rho)
-            if is_constrained
-            else problem.norm.norm(x - first) / travel_bound(rho, step * k)
-            for k, x in enumerate(points, 1)
-        ]
-        parts[f"{instance.name} {instance.stream_key}"] = decide_inequality(ratios)
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
+    rho, first = norm_constants(problem)["rho"], problem.start()
+    step = 0.1 if is_constrained else STEP
+    algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=ALPHA)
+    points = [np.array(step.state.x) for step in trial.follow(problem, algorithm)]
+    ratios = [
+        problem.norm.norm(x) / ball_radius_bound(rho)
+        if is_constrained
+        else problem.norm.norm(x - first) / travel_bound(rho, step * k)
+        for k, x in enumerate(points, 1)
+    ]
+    return {instance.label: decide_inequality(ratios)}
 
 
 # --- the claims -----------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ zeta.
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,10 @@ from pfbench.claims.pethick2025.parabolas import (
     make_spectral_least_squares,
     make_two_point_noise_parabola,
 )
-from pfbench.verification import Claim, Evidence, Trial, make_instance
+from pfbench.verification import Claim, Instance, Trial, make_instance
+from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statements.path_mean import gradient_dual_norm, norm_constants
-from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
+from pfbench.verification.statistics import decide_inequality
 from pfbench.verification.units import GRADIENT, formula
 
 ALPHA = 0.5
@@ -97,7 +99,8 @@ def vanishing_alpha_bound_sharper(
 # --- lemma D.1 ------------------------------------------------------------------------------------
 
 
-def check_descent_lemma(trial: Trial) -> Evidence:
+@check_each_instance(repetitions=2)
+def check_descent_lemma(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test pethick2025's bounds D.1 of the mean |grad f(x_k)|_*, given the run's gradient errors.
 
     The error is lambda_k = d_k - grad f(x_k). The sharper bound has the mean of |lambda_k|_*, and
@@ -105,26 +108,21 @@ def check_descent_lemma(trial: Trial) -> Evidence:
     a mean square instead, which is larger than both. So the bounds hold in each run, not only on
     average.
     """
-    ratios: dict[str, list[float]] = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        c = norm_constants(problem)
-        step = c["K"] ** -0.5
-        for alpha in (1.0, 0.3):
-            algorithm = trial.make(iterations=c["K"], batch=1, step=step, alpha=alpha)
-            numbers = []
-            for x, record in trial.follow_with_previous_point(problem, algorithm):
-                error = record.estimate - problem.gradient(x)
-                of_norms = problem.norm.dual_norm(error), float(np.linalg.norm(error))
-                numbers.append((gradient_dual_norm(problem, x), *of_norms))
-            measured, dual, plain = np.mean(numbers, axis=0)
-            arguments = {key: c[key] for key in ("K", "L", "rho", "delta")}
-            for label, zeta, error in (("printed", c["zeta"], plain), ("sharper", 1.0, dual)):
-                bound = descent_bound(**arguments, gamma=step, zeta=zeta, error=float(error))
-                name = f"{label}, {instance.name} {instance.stream_key}"
-                ratios.setdefault(name, []).append(float(measured) / bound)
-    parts: dict[str, Decision] = {name: decide_inequality(some) for name, some in ratios.items()}
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, 2 * len(trial.claim.instances))
+    c, ratios = norm_constants(problem), dict[str, list[float]]()
+    step = c["K"] ** -0.5
+    for alpha in (1.0, 0.3):
+        algorithm = trial.make(iterations=c["K"], batch=1, step=step, alpha=alpha)
+        numbers = []
+        for x, record in trial.follow_with_previous_point(problem, algorithm):
+            error = record.estimate - problem.gradient(x)
+            of_norms = problem.norm.dual_norm(error), float(np.linalg.norm(error))
+            numbers.append((gradient_dual_norm(problem, x), *of_norms))
+        measured, dual, plain = np.mean(numbers, axis=0)
+        arguments = {key: c[key] for key in ("K", "L", "rho", "delta")}
+        for label, zeta, error in (("printed", c["zeta"], plain), ("sharper", 1.0, dual)):
+            bound = descent_bound(**arguments, gamma=step, zeta=zeta, error=float(error))
+            ratios.setdefault(f"{label}, {instance.label}", []).append(float(measured) / bound)
+    return {name: decide_inequality(some) for name, some in ratios.items()}
 
 
 # --- the claims -----------------------------------------------------------------------------------

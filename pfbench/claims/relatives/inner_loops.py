@@ -15,10 +15,11 @@ import numpy as np
 
 from pfbench.base.status import Verdict
 from pfbench.claims.relatives.shared_instances import BALL, sliding_parameters
-from pfbench.verification import Claim, Evidence, Instance, make_instance
+from pfbench.verification import Claim, Instance, make_instance
 from pfbench.verification.instruments.condg_call import CondgCall
 from pfbench.verification.instruments.indefinite import noisy_ball, spread_on_simplex
-from pfbench.verification.statistics import Decision, combine_all, decide_exact
+from pfbench.verification.statements.each_instance import Parts, check_each_instance
+from pfbench.verification.statistics import combine_all, decide_exact
 from pfbench.verification.trial import Trial
 
 _STEPS = 60
@@ -60,37 +61,37 @@ def iterate_recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
         yield call, len(step.lo_inputs)
 
 
-def check_lo_of_source(trial: Trial, *, calls: Callable[[Trial, Any], Iterator[Call]]) -> Evidence:
+@check_each_instance({"other calls": 0.0}, combine_all)
+def check_lo_of_source(
+    trial: Trial, instance: Instance, problem: Any, *, calls: Callable[[Trial, Any], Iterator[Call]]
+) -> Parts:
     """Test that each condg call makes as many linear minimisations as the source's condg would."""
-    parts: dict[str, Decision] = {}
-    for instance in trial.claim.instances:
-        pairs = list(calls(trial, instance()))
-        wrong, extra, unknown, other = "", "", 0, 0
-        for k, (call, created) in enumerate(pairs, 1):
-            words = f"The condg of step {k} makes {created} LO, not {call.exact_line_search_calls}."
-            if call.is_answer_off_line_search_path:
-                wrong = (
-                    wrong or f"The inner loop of step {k} deviates from the published recursion."
-                )
-            elif call.exact_line_search_calls is None:
-                unknown += 1
-            elif created < call.exact_line_search_calls:
-                wrong = wrong or words
-            elif created > call.exact_line_search_calls:
-                extra = extra or words
-            other += call.is_answer_off_line_search_path or call.exact_line_search_calls not in (
-                None,
-                created,
-            )
-        right = f"All {len(pairs)} calls match the source."
-        if unknown:
-            right += f" Rounding decides the steps of {unknown} of them."
-        parts[instance.name] = decide_exact(not wrong, right, wrong, {"other calls": float(other)})
-        if extra and not wrong:
-            parts[instance.name] = replace(
-                parts[instance.name], verdict=Verdict.INCONCLUSIVE, reason=f"{MORE_WORK}. {extra}"
-            )
-    return Evidence(combine_all(parts), {"other calls": 0.0}, len(parts))
+    parts = Parts()
+    pairs = list(calls(trial, problem))
+    wrong, extra, unknown, other = "", "", 0, 0
+    for k, (call, created) in enumerate(pairs, 1):
+        words = f"The condg of step {k} makes {created} LO, not {call.exact_line_search_calls}."
+        if call.is_answer_off_line_search_path:
+            wrong = wrong or f"The inner loop of step {k} deviates from the published recursion."
+        elif call.exact_line_search_calls is None:
+            unknown += 1
+        elif created < call.exact_line_search_calls:
+            wrong = wrong or words
+        elif created > call.exact_line_search_calls:
+            extra = extra or words
+        other += call.is_answer_off_line_search_path or call.exact_line_search_calls not in (
+            None,
+            created,
+        )
+    right = f"All {len(pairs)} calls match the source."
+    if unknown:
+        right += f" Rounding decides the steps of {unknown} of them."
+    parts[instance.name] = decide_exact(not wrong, right, wrong, {"other calls": float(other)})
+    if extra and not wrong:
+        parts[instance.name] = replace(
+            parts[instance.name], verdict=Verdict.INCONCLUSIVE, reason=f"{MORE_WORK}. {extra}"
+        )
+    return parts
 
 
 def _claim(name: str, source: str, calls: Any, instances: tuple[Instance, ...], eta: str) -> Claim:

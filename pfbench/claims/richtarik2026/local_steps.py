@@ -120,7 +120,7 @@ def check_ratios_of_steps(trial: Trial, *, ratios: Ratios) -> Evidence:
     """Test that each ratio is at most 1, on every instance."""
     parts = {}
     for instance in trial.claim.instances:
-        name = f"{instance.name} {instance.stream_key}"
+        name = instance.label
         problem: Any = instance.build_seeded(trial.seeds(1, name)[0])
         parts[name] = decide_inequality([*ratios(trial, problem)])
     return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))

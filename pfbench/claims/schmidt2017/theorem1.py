@@ -17,7 +17,7 @@ import numpy as np
 
 from pfbench.verification import Claim, Trial, make_instance
 from pfbench.verification.instruments.weighted_rows import WeightedRows
-from pfbench.verification.statements.path_mean import check_ratios
+from pfbench.verification.statements.each_instance import check_ratios
 from pfbench.verification.statements.table_steps import (
     list_step_maps,
     mean_square_map,

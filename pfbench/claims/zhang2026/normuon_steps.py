@@ -29,8 +29,9 @@ from pfbench.problems.base import FiniteSum
 from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import norm_ball
 from pfbench.sets.whole_space import WholeMatrices
-from pfbench.verification import Claim, Evidence, Trial, make_instance
-from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
+from pfbench.verification import Claim, Instance, Trial, make_instance
+from pfbench.verification.statements.each_instance import Parts, check_each_instance
+from pfbench.verification.statistics import decide_inequality
 from pfbench.verification.units import GRADIENT, NUMBER, formula
 
 L, DELTA, EPSILON = 1.0, 1.0, 0.1
@@ -141,20 +142,19 @@ def make_answers(m: int, n: int, step: float) -> Any:
 # --- the check ------------------------------------------------------------------------------------
 
 
-def check_steps(trial: Trial) -> Evidence:
+@check_each_instance(repetitions=1)
+def check_steps(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that |grad F(X_t)|_* = 2 epsilon for t <= T_0, and that F falls by at most Delta."""
-    parts: dict[str, Decision] = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        answers: RowAnswers = problem.inner
-        T = math.floor(count_steps(answers.shape[0], L, DELTA, EPSILON))
-        method = trial.make(iterations=T + 1, batch=1, step=problem.step, beta=0.9, beta2=0.95)
-        points = np.array([x for x, _ in trial.follow_with_previous_point(problem, method)])
-        norms = np.array([problem.norm.dual_norm(answers.gradient(x)) for x in points])
-        name = f"{instance.name} {instance.stream_key}"
-        parts[f"{name}, gradient"] = decide_inequality([2.0 * EPSILON / norms.min()])
-        parts[f"{name}, fall"] = decide_inequality([answers.fall(points) / DELTA])
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(trial.claim.instances))
+    parts = Parts()
+    answers: RowAnswers = problem.inner
+    T = math.floor(count_steps(answers.shape[0], L, DELTA, EPSILON))
+    method = trial.make(iterations=T + 1, batch=1, step=problem.step, beta=0.9, beta2=0.95)
+    points = np.array([x for x, _ in trial.follow_with_previous_point(problem, method)])
+    norms = np.array([problem.norm.dual_norm(answers.gradient(x)) for x in points])
+    name = instance.label
+    parts[f"{name}, gradient"] = decide_inequality([2.0 * EPSILON / norms.min()])
+    parts[f"{name}, fall"] = decide_inequality([answers.fall(points) / DELTA])
+    return parts
 
 
 LOWER = Claim(

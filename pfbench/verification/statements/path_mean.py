@@ -1,4 +1,4 @@
-"""Check of a bound on a mean over x_1 .. x_K, in terms of the constants of a norm; check of ratios.
+"""Check of a bound on a mean over x_1 .. x_K, in terms of the constants of a norm.
 
 An instance has its number of steps as the attribute K. If the problem has one component, nothing is
 drawn, and one run decides. Otherwise the mean over runs decides.
@@ -92,20 +92,6 @@ def gap(problem: Any, x: Floats) -> float:
     return float(np.vdot(g, x)) - float(problem.set.minimum(g)[0])
 
 
-def check_ratios(trial: Trial, *, measure: Callable[[Trial, Any], float]) -> Evidence:
-    """Test whether a measured ratio is at most 1 on each instance.
-
-    Quick effort leaves out instances with n >= 20.
-    """
-    parts = {}
-    for instance in trial.claim.instances:
-        problem = instance()
-        if problem.n < 20 or trial.effort == "full":
-            name = f"{instance.name} {instance.stream_key}"
-            parts[name] = decide_inequality([measure(trial, problem)])
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
-
-
 @dataclass(frozen=True, kw_only=True)
 class PathMeanBound:
     """Check that a mean over x_1 .. x_K is at most each of several bounds.
@@ -146,7 +132,7 @@ class PathMeanBound:
 
             usable = {**numbers, **parameters}
             for label, upper in self.bounds.items():
-                name = f"{label}, {instance.name} {instance.stream_key}"
+                name = f"{label}, {instance.label}"
                 bound = upper(**{key: usable[key] for key in _parameter_names(upper)})
                 limit, purpose = trial.choose_by_effort(*_RUNS), instance.stream_key
                 parts[name], _ = decide_run_or_mean(

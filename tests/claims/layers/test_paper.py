@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from judging import trial
 
+from pfbench.claims.catalogue import MUTANTS
 from pfbench.claims.layers import joint_smoothness, norms_of_layers, steps_of_layers
 from pfbench.problems.two_layer import TwoLayerNetwork
 from pfbench.sets.catalogue import layer_norm_ball
@@ -56,15 +57,16 @@ def test_the_smoothness_of_the_network_of_the_specification():
 
 
 @pytest.mark.parametrize(
-    ("kind", "square", "network"),
+    ("fault", "square", "network"),
     [
-        (None, 1.0, 0.1756),
-        (steps_of_layers.LongerMuon, 51.6, 1.683),
-        (steps_of_layers.ShorterMuon, 93.1, 0.4158),
-        (steps_of_layers.FirstLayerMuon, 57.6, 0.5362),
+        ("", 1.0, 0.1756),
+        ("longer", 51.6, 1.683),
+        ("shorter", 93.1, 0.4158),
+        ("first-layer", 57.6, 0.5362),
     ],
 )
-def test_steps_on_the_square_and_on_the_network(kind, square, network):
+def test_steps_on_the_square_and_on_the_network(fault, square, network):
+    kind = MUTANTS[f"layers-muon-{fault}"].subject.algorithm_under_test() if fault else None
     evidence = steps_of_layers.check_descent(
         trial(steps_of_layers.MUON, kind), parameters={"beta": 0.5}
     )

@@ -1,0 +1,72 @@
+"""Checks that decide each instance of a claim by itself, and combine the decisions."""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+
+from pfbench.verification.evidence import Evidence
+from pfbench.verification.instances import Instance
+from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
+from pfbench.verification.trial import Trial
+
+Options = ParamSpec("Options")
+
+Parts = dict[str, Decision]
+"""Decisions by name, usually that of the instance."""
+
+Claimed = Mapping[str, Any]
+
+RATIO: Claimed = {"ratio": 1.0}
+"""Claimed value of a ratio of measured number to bound."""
+
+
+def check_each_instance(
+    claimed: Claimed = RATIO,
+    combine: Callable[[Mapping[str, Decision]], Decision] = combine_instances,
+    *,
+    repetitions: int | None = None,
+) -> Callable[
+    [Callable[Concatenate[Trial, Instance, Any, Options], Parts]],
+    Callable[Concatenate[Trial, Options], Evidence],
+]:
+    """Return a decorator that makes a check of a function which decides one instance.
+
+    The function gets the trial, an instance of the claim, its problem, and the options of a check.
+
+    Parameters
+    ----------
+    claimed
+        Claimed value of each measured number.
+    combine
+        Function that combines the decisions on all instances.
+    repetitions
+        Number of runs on an instance; by default one for each decision.
+    """
+
+    def decorate(
+        decide: Callable[Concatenate[Trial, Instance, Any, Options], Parts],
+    ) -> Callable[Concatenate[Trial, Options], Evidence]:
+        @wraps(decide)
+        def check(trial: Trial, *args: Options.args, **options: Options.kwargs) -> Evidence:
+            parts, instances = Parts(), trial.claim.instances
+            for instance in instances:
+                parts |= decide(trial, instance, instance(), *args, **options)
+            runs = len(parts) if repetitions is None else repetitions * len(instances)
+            return Evidence(combine(parts), claimed, runs)
+
+        return check
+
+    return decorate
+
+
+def check_ratios(trial: Trial, *, measure: Callable[[Trial, Any], float]) -> Evidence:
+    """Test whether a measured ratio is at most 1 on each instance.
+
+    Quick effort leaves out instances with n >= 20.
+    """
+    parts = Parts()
+    for instance in trial.claim.instances:
+        problem = instance()
+        if problem.n < 20 or trial.effort == "full":
+            parts[instance.label] = decide_inequality([measure(trial, problem)])
+    return Evidence(combine_instances(parts), RATIO, len(parts))
