@@ -123,12 +123,3 @@ def fits(name, domain):
     requires = ALGORITHMS[name].requires
     wrong = {"none": {"set"}, "penalty": {"smooth", "set"}, "set": {"smooth"}}
     return not requires & wrong[domain]
-
-
-def same_bits(first, second):
-    """Compare two runs bit for bit."""
-    assert len(first) == len(second)
-    for a, b in zip(first, second, strict=True):
-        assert np.array_equal(a.x, b.x)
-        assert np.array_equal(a.at, b.at)
-        assert np.array_equal(a.estimate, b.estimate)

@@ -37,25 +37,6 @@ def test_the_gap_falls_to_a_share_of_the_first(problem, name, parameters, share)
     assert found.final["fw_gap"] < share * first
 
 
-@pytest.mark.thin(3)
-@pytest.mark.parametrize(
-    "name", ["nfwu-sg", "nfwu-svrg", "nfwu-spiderg", "nfwu-casvrg", "nfwu-caspiderg"]
-)
-def test_the_theorems_schedule_meets_its_bound(problem, name):
-    """The mean of V(x_t) over t and three seeds is at most 2 epsilon D (theorem 3.1, sharp)."""
-    constants = problem.constants(problem.start())
-    first = fw_gap(problem, State(problem.start()))[1]
-    epsilon = first / (2.2 * constants.D)
-    chosen = algorithm(name, epsilon=epsilon)
-    means = []
-    for seed in range(3):
-        found = solve(problem, chosen, seed=seed, measures=["fw_gap"])
-        assert found.schedule == "theory"
-        means.append(found.trace["fw_gap"].to_numpy()[:-1].mean())
-    assert 2 * epsilon * constants.D < first
-    assert np.mean(means) <= 2 * epsilon * constants.D
-
-
 # --- by the gradient mapping ----------------------------------------------------------------------
 
 STEPS = {"iterations": 3000, "step": 0.2, "batch": 5}

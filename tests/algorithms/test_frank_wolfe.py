@@ -11,7 +11,6 @@ from pfbench.measures import fw_gap
 from pfbench.oracles import Ledger, Oracles
 from pfbench.points import combine, distance, keep
 from pfbench.problems import FiniteSum
-from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.sets import Box
 
 STEPS = ["line-search", "adaptive", "short"]
@@ -54,28 +53,6 @@ def test_descent_at_every_step(instance, asking, step):
     C, g = curvature(instance), gaps[:-1]
     promised = np.minimum(g**2 / (2 * C), g - C / 2 * (g > C))
     assert (values[1:] <= values[:-1] - promised + 1e-12).all()
-
-
-@pytest.mark.parametrize("step", STEPS)
-def test_bounds_of_the_least_gap_along_the_run(instance, asking, step):
-    """lacoste2016 (6) and (15), with h0 = f(x_0) - the least value seen (the sharper choice)."""
-    values, gaps = values_and_gaps(instance, asking, step=step, iterations=60)
-    C, h0 = curvature(instance), values[0] - values.min()
-    rounds = np.arange(1, len(gaps) + 1)
-    least = np.minimum.accumulate(gaps)
-    sharp = np.where(rounds <= 2 * h0 / C, h0 / rounds + C / 2, np.sqrt(2 * h0 * C / rounds))
-    assert (least <= max(2 * h0, C) / np.sqrt(rounds)).all()
-    # With the least value of this run in place of the minimum, the descent of x_T is not counted.
-    assert (least[:-1] <= sharp[:-1] * (1 + 1e-9)).all()
-
-
-def test_the_bound_can_fail(instance, asking):
-    """With C ten thousand times too small the same run breaks (15)."""
-    values, gaps = values_and_gaps(instance, asking, step="line-search", iterations=60)
-    C, h0 = curvature(instance) / 1e4, values[0] - values.min()
-    rounds = np.arange(1, len(gaps) + 1)
-    sharp = np.where(rounds <= 2 * h0 / C, h0 / rounds + C / 2, np.sqrt(2 * h0 * C / rounds))
-    assert (np.minimum.accumulate(gaps) > sharp).any()
 
 
 def test_line_search_is_at_least_as_good_as_a_fine_grid(instance, asking):
@@ -178,80 +155,3 @@ def test_backtracking_stays_at_a_stationary_start():
     states, counts = counted_states(Linear([0.0, 0.0, 0.0]), iterations=3)
     assert (states[-1].x == 0.0).all()
     assert counts["fv"] == 1
-
-
-# --- affine invariance ----------------------------------------------------------------------------
-
-
-class Image:
-    """A problem in the coordinates z of x = M z + b, over the preimage of its set.
-
-    Of a box this is a parallelepiped, and its vertices are those of the box.
-    """
-
-    unconstrained = False
-
-    def __init__(self, problem, M, b):
-        self.problem, self.M, self.b, self.n = problem, M, b, problem.n
-
-    def x(self, z):
-        return self.M @ z + self.b
-
-    def z(self, x):
-        return np.linalg.solve(self.M, x - self.b)
-
-    def value(self, z):
-        return self.problem.value(self.x(z))
-
-    def gradient(self, z):
-        return self.M.T @ self.problem.gradient(self.x(z))
-
-    def lo(self, g):
-        return self.z(self.problem.lo(np.linalg.solve(self.M.T, g)))
-
-    def states(self, **parameters):
-        """(x_t, gap_t) of every iteration, in the coordinates x."""
-        chosen = ALGORITHMS["frank-wolfe"](**parameters)
-        ask = Oracles(self, Ledger(), 1.0)
-        found = []
-        for state in chosen.run(ask, self.z(self.problem.start()), np.random.default_rng(0)):
-            g = self.gradient(state.at)
-            found.append((self.x(state.at), g @ (state.at - self.lo(g))))
-        return zip(*found, strict=True)
-
-
-@pytest.fixture(params=[0, 1, 2])
-def images(request):
-    """A non-convex problem over a box, and its image under an affine map, far from a rotation."""
-    rng, d = np.random.default_rng(request.param), 5
-    features = rng.standard_normal((17, d))
-    labels = np.where(rng.random(17) < 0.5, -1.0, 1.0)
-    lower = rng.uniform(-2.0, -0.5, size=d)
-    problem = NonconvexLogistic(features, labels, Box(d, lower, lower + 2.0), 0.4)
-    M = np.diag([0.1, 1.0, 3.0, 10.0, 0.5]) @ rng.standard_normal((d, d))
-    return (
-        Image(problem, np.eye(d), np.zeros(d)),
-        Image(problem, M, rng.standard_normal(d)),
-        curvature(problem),
-    )
-
-
-@pytest.mark.parametrize("step", ["adaptive", "open-loop", "line-search"])
-def test_frank_wolfe_is_affine_invariant(images, step):
-    """lacoste2016: x_t = M z_t + b with the same C, and the gaps are equal."""
-    plain, mapped, C = images
-    given = {"step": step, "curvature": C, "iterations": 30}
-    (x, gaps), (Mz, mapped_gaps) = plain.states(**given), mapped.states(**given)
-    # The minimiser of a line search is known to the root of the rounding error of f.
-    accuracy = 1e-6 if step == "line-search" else 1e-9
-    np.testing.assert_allclose(Mz, x, rtol=0, atol=accuracy)
-    np.testing.assert_allclose(mapped_gaps, gaps, rtol=0, atol=accuracy)
-    assert np.ptp(gaps) > 0.1
-
-
-def test_euclidean_estimates_are_not_affine_invariant(images):
-    """The check above can fail: the estimate of backtracking depends on the norm."""
-    plain, mapped, _ = images
-    given = {"step": "backtracking", "iterations": 30}
-    (x, _), (Mz, _) = plain.states(**given), mapped.states(**given)
-    assert np.abs(np.subtract(Mz, x)).max() > 1e-3

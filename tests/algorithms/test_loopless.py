@@ -32,38 +32,6 @@ def test_coins_are_the_measure_of_a_run():
 
 # --- schedules ------------------------------------------------------------------------------------
 
-C2 = {
-    "page": lambda a, n: (1 - a.refresh) / (a.refresh * a.batch),
-    "lsvrg": lambda a, n: 2 * (1 - a.refresh) * (2 - a.refresh) / (a.refresh**2 * a.batch),
-    "zerosarah": lambda a, n: of_table(a.table_weight, 1 - (1 - 1 / n) ** a.batch, a.batch),
-}
-
-
-def of_table(lam, q, b):
-    return 2 / (lam * (2 - lam) * b) * (1 + 2 * lam**2 * (1 - q) * (2 - q) / q**2)
-
-
-@pytest.mark.parametrize("constants", USUAL, ids=lambda c: f"n={c.n}")
-@pytest.mark.parametrize("name", C2)
-def test_the_step_is_the_largest_of_the_lemma_and_T_the_least(name, constants):
-    chosen, L = ALGORITHMS[name].theory(0.1, constants), 3.0
-    c2, eta = C2[name](chosen, constants.n), chosen.step
-    assert (eta * L) ** 2 * c2 + eta * L == pytest.approx(1.0)
-    assert 2 * 5.0 / (eta * chosen.iterations) <= 0.01 * (1 + 1e-12)
-    assert 2 * 5.0 / (eta * (chosen.iterations - 1)) > 0.01
-    limit = {"page": 1.0, "lsvrg": 1.0, "zerosarah": 4 * constants.n / chosen.batch**2}[name]
-    assert c2 <= limit
-
-
-@pytest.mark.parametrize("constants", USUAL, ids=lambda c: f"n={c.n}")
-def test_the_schedule_of_prox_page_satisfies_its_lemma(constants):
-    chosen, L = ALGORITHMS["prox-page"].theory(0.1, constants), 3.0
-    eta, c2 = chosen.step, C2["page"](chosen, constants.n)
-    assert 1 / (2 * eta) - L / 2 >= eta / 2 * c2 * L**2
-    bound = 2 * 5.0 / (eta * chosen.iterations * (1 - 2 * eta * L))
-    assert bound == pytest.approx(16 * L * 5.0 / chosen.iterations)
-    assert bound <= 0.01
-
 
 @pytest.mark.parametrize(("name", "expected"), [("page", 9.71), ("zerosarah", 10.25)])
 def test_the_leading_cost_is_that_of_sqrt_n(name, expected):

@@ -1,6 +1,5 @@
 """Algorithms as a user would bring them: a right one, and wrong ones."""
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -147,21 +146,6 @@ class Raises(MySpider):
     def run(self, ask, x, rng):
         yield from ()
         raise RuntimeError("I do not work")
-
-
-@dataclass(frozen=True)
-class Hangs(MySpider):
-    def run(self, ask, x, rng):
-        while True:
-            time.sleep(0.01)
-        yield
-
-
-@dataclass(frozen=True)
-class ReturnsNaN(MySpider):
-    def run(self, ask, x, rng):
-        for state in super().run(ask, x, rng):
-            yield state._replace(x=state.x * np.nan, estimate=state.estimate * np.nan)
 
 
 @dataclass(frozen=True)
