@@ -52,10 +52,6 @@ class Plain:
         """Shape (n, d): row i is the gradient of f_i."""
         return self.reference.component_gradients(x)
 
-    def products(self, s, u):
-        """Shape (n, d): row i is the Hessian of f_i at s, times u."""
-        return self.reference.component_hessian_products(s, u)
-
     def value(self, x):
         return self.components(x).mean()
 
@@ -64,9 +60,6 @@ class Plain:
 
     def mean(self, S, x):
         return self.gradients(x)[S].mean(axis=0)
-
-    def change(self, S, x, y):
-        return self.mean(S, x) - self.mean(S, y)
 
     def h(self, x):
         penalty = self.problem.penalty
