@@ -80,20 +80,10 @@ def rate(
         decades=min(1.5, 0.99 * math.log10(max(targets) / min(targets))),
     )
     statement = f"calls ({count}) to a target of {measure} are of order target^-{exponent:g}"
-    call = format_call(
-        rate,
-        solver,
-        exponent,
-        on=on,
-        targets=targets,
-        count=count,
-        measure=measure,
-        parameters=parameters,
-        names=names,
-        effort=effort,
-        seed=seed,
-    )
-    return _decide(check, statement, solver, on, names, effort, seed, call)
+    verification: Any = {"names": names, "effort": effort, "seed": seed}
+    asked = {"targets": targets, "count": count, "measure": measure, "parameters": parameters}
+    call = format_call(rate, solver, exponent, on=on, **asked, **verification)
+    return _decide(check, statement, solver, on, call, **verification)
 
 
 def bound(
@@ -143,32 +133,19 @@ def bound(
 
     arguments = parameters if callable(parameters) else dict(parameters)
     check = stated(formula, measure, statistic=statistic, parameters=arguments)
-    call = format_call(
-        bound,
-        solver,
-        formula,
-        measure,
-        on=on,
-        statistic=statistic,
-        parameters=parameters,
-        names=names,
-        effort=effort,
-        seed=seed,
-    )
-    return _decide(check, f"{measure} is at most its bound", solver, on, names, effort, seed, call)
+    verification: Any = {"names": names, "effort": effort, "seed": seed}
+    asked = {"statistic": statistic, "parameters": parameters}
+    call = format_call(bound, solver, formula, measure, on=on, **asked, **verification)
+    return _decide(check, f"{measure} is at most its bound", solver, on, call, **verification)
 
 
 def _decide(
-    check: Any,
-    statement: str,
-    solver: Any,
-    on: Any,
-    names: Mapping[str, str] | None,
-    effort: str,
-    seed: int,
-    call: str,
+    check: Any, statement: str, solver: Any, on: Any, call: str, *, names: Any, **options: Any
 ) -> "Verdict":
-    """Test a statement about a solver; return the verdict, or raise AssertionError if it fails."""
+    """Test a statement about a solver; return the verdict, or raise AssertionError if it fails.
+
+    `options` are the effort and the seed of the verification.
+    """
     from pfbench.verification.claim import Claim
     from pfbench.verification.session import judge
 
@@ -180,7 +157,7 @@ def _decide(
         instances=(on,) if isinstance(on, str) or callable(on) else (lambda: on,),
         check=check,
     )
-    verdict = judge(claim, effort=effort, seed=seed)
+    verdict = judge(claim, **options)
     if verdict.verdict in ("violated", "failed"):
         fail([f"{verdict.verdict}: {statement}", f"{verdict}", verdict.reason or "no reason"], call)
     if not verdict.verdict.keeps_bound:
