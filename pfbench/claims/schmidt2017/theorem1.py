@@ -97,7 +97,7 @@ THEOREM = _claim(
 
 RADIUS = _claim(
     name="schmidt2017-radius",
-    source="pfbench, from Schmidt et al. 2017 theorem 1",
+    source="Schmidt et al. 2017 theorem 1, in the form of pfbench",
     statement=(
         "gamma = 1/(16 L), f_i quadratics: the mean square of (x, table) falls, from any x and any "
         "table, by at most the factor 1 - min(mu/(16 L), 1/(8 n)) in the limit"
