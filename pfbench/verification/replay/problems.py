@@ -68,10 +68,12 @@ class RippledLogCosh(FiniteSum):
         lengths = self.scale * rng.uniform(0.5, 1.5, self.n)
         lengths[0] *= self.heavy
         if self.is_quadratic:
-            a = rng.integers(-1, 3, (self.n, d))
+            a = rng.integers(-1, 3, (self.n, d)).astype(np.float64)
             a[:, 0] = 1 + np.arange(self.n) % 2
-            lengths = np.where(np.arange(self.n), self.scale, self.scale * self.heavy)
-            return lengths, rng.integers(-2, 3, self.n) + 0.0, a + 0.0, np.zeros((self.n, d))
+            b = rng.integers(-2, 3, self.n).astype(np.float64)
+            lengths = self.scale * np.ones(self.n)
+            lengths[0] *= self.heavy
+            return lengths, b, a, np.zeros((self.n, d))
         return (
             lengths,
             rng.uniform(-1.5, 1.5, self.n),
