@@ -332,7 +332,7 @@ class Check:
                 self.outcome.add_deviation(f"the run of {label} differs here in {differs}{numbers}")
 
     def _take_fresh_runs(self, cell: RunCell, answers: Sequence[Any]) -> None:
-        """Test the runs of a cell with new seeds against the stored runs of the cell."""
+        """Compare runs of a method with new seeds on a problem with the stored runs of both."""
         new = [parse_run_and_problem_digest(answer)[0] for answer in answers]
         old = [entry.run for entry in cell.stored_runs]
         self.outcome.compare_fresh(cell.name, [*map(_numbers, old)], [*map(_numbers, new)])

@@ -209,9 +209,9 @@ def _load_builtin_set(selector: Selector) -> Any:
     if entry.required_arguments:
         if selector.parameters:
             raise InputError(
-                f"the set {selector.name} can only be built in Python, as it needs "
-                f"{entry.required_arguments}: leave out its parameters to check an example, or "
-                "name a set that you build, as MODULE:NAME."
+                f"the set {selector.name} needs {entry.required_arguments}, which only Python can "
+                f"pass: write {selector.name} alone to check an example, or build the set in a "
+                "module and name it as MODULE:NAME."
             )
         return EXAMPLES[selector.name]()
     return feasible_set(selector.name, SHAPES[entry.points], **_default_parameters(entry, selector))

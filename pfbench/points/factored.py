@@ -213,8 +213,7 @@ class FactoredMatrix:
         recorded = self._base is self._trail.current
         if not recorded and self._token is not self._trail.current:
             raise StalePoint(
-                "only the newest point of a sequence can be moved or differentiated in place: "
-                "call keep(x) and use the copy."
+                "a later step has overwritten this point: copy a point by keep(x) before it is moved."
             )
         loop(self.entry_view())
         if recorded:

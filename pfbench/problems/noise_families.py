@@ -278,7 +278,9 @@ class MatrixAdditiveFamily(NoiseFamily):
         """Build the sampler from the values of this family's parameters."""
         m, k, r = self.rows, self.columns, self.rank
         if r > min(m, k):
-            raise InputError(f"rank={r} must be at most {min(m, k)}, the shorter side of a point.")
+            raise InputError(
+                f"rank={r} must be at most {min(m, k)}, as points are {m} x {k} matrices."
+            )
         check_length("a point", m * k)
         rng = np.random.default_rng(self.seed)
         feasible = self._build_feasible_set((m, k))

@@ -62,7 +62,7 @@ class FamilyRun:
 
     @property
     def tightness(self) -> float:
-        """Ratio of LO calls to their lower bound T; only a lower limit if the run is censored."""
+        """Number of LO calls divided by its lower bound T; at least that, if the run stopped early."""
         return self.calls / self.T
 
 

@@ -156,7 +156,7 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
         return self
 
     def __call__(self, before: Any, after: Any, g: Any) -> Any:
-        """Return both sides of the bound that a step violates most, and its terms by name."""
+        """Return left side, right side and named terms of the bound that a step violates most."""
         layers = (before, after, g) if isinstance(before, list) else ([before], [after], [g])
         self._buffers = self._buffers or [0.0 * q for q in layers[2]]
         results = []

@@ -128,7 +128,7 @@ def check_ratios_of_steps(trial: Trial, *, ratios: Ratios) -> Evidence:
 
 _claim = partial(
     Claim,
-    source="pfbench, for the iteration of Richtarik, Gruntkowska, Li 2026",
+    source="Richtarik, Gruntkowska, Li 2026, the iteration; constants by pfbench",
     kind="bound",
     instances=(
         make_instance(face_of_simplex, d=8, kappa=10.0),

@@ -150,7 +150,7 @@ class PathCase:
         return float(self.n)
 
     def sfo_and_error_ratio_of_epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
-        """Return an epoch's component gradients per iteration, and its last squared error.
+        """Return the number of component gradients per iteration of an epoch, and its last error.
 
         The error is over epsilon^2/4.
 

@@ -55,7 +55,7 @@ def _rounding(apply: Callable[[Any], int]) -> Callable[[Any], int]:
 
 
 class Number:
-    """Base class of the exact numbers of a replay; a subclass implements the operations."""
+    """Base class of numbers with which a run is recomputed exactly, or in many digits."""
 
     __slots__ = ()
 
@@ -138,7 +138,7 @@ class RationalOrRoot(Number):
 
     @classmethod
     def from_value(cls, value: float | Fraction) -> Self:
-        """Return a float, an integer or a fraction as a number, without rounding."""
+        """Convert a float, an integer or a fraction to this class, without rounding."""
         exact = Fraction(value)
         return cls(exact * abs(exact))
 
@@ -236,7 +236,7 @@ class Digits(Number):
 
     @classmethod
     def from_value(cls, value: float | Fraction) -> Self:
-        """Return a float, an integer or a fraction as a number, rounded to the precision."""
+        """Convert a float, an integer or a fraction to this class, rounded to the precision."""
         numerator, denominator = Fraction(value).as_integer_ratio()
         return cls(cls.context.divide(Decimal(numerator), Decimal(denominator)))
 

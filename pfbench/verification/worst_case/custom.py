@@ -162,7 +162,10 @@ def compute_worst_case(
         "over", over or ("mean" if parts or len(recording.runs) > 1 else "least"), OVER
     )
     if over == "least" and len(recording.runs) > 1:
-        raise InputError("over=least cannot be computed for random iterates: use over=mean.")
+        raise InputError(
+            "the least value over iterates (over=least) cannot be computed for a method with random "
+            "iterates: use over=mean."
+        )
     program = WorstCaseProgram(recording, function_class, constrained)
     value = program.solve(measure, over)
     function = None if np.isnan(value) else program.make_worst_function()
