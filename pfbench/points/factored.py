@@ -213,7 +213,7 @@ class FactoredMatrix:
         recorded = self._base is self._trail.current
         if not recorded and self._token is not self._trail.current:
             raise StalePoint(
-                "a later step has overwritten this point: copy a point by keep(x) before it is moved."
+                "a later step has overwritten this point: copy a point by keep(x) before it moves."
             )
         loop(self.entry_view())
         if recorded:

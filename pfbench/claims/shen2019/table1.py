@@ -152,9 +152,7 @@ class PathCase:
     def sfo_and_error_ratio_of_epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
         """Return the number of component gradients per iteration of an epoch, and its last error.
 
-        The error is over epsilon^2/4.
-
-        The error ratio is |g - grad f|^2 over epsilon^2/4. The path has p steps of length epsilon.
+        The error is |g - grad f|^2 over epsilon^2/4. The path has p steps of length epsilon.
         The segment is so long that the steps hardly shrink.
         """
         length = 1e6 * self.epsilon * p

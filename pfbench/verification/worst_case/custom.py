@@ -163,8 +163,8 @@ def compute_worst_case(
     )
     if over == "least" and len(recording.runs) > 1:
         raise InputError(
-            "the least value over iterates (over=least) cannot be computed for a method with random "
-            "iterates: use over=mean."
+            "the least value over iterates (over=least) cannot be computed for a method whose "
+            "iterates are random: use over=mean."
         )
     program = WorstCaseProgram(recording, function_class, constrained)
     value = program.solve(measure, over)
