@@ -59,8 +59,7 @@ class Code:
 
     def __init__(self, part: ProgramPart) -> None:
         self.part, self.node = part, part.node
-        self._source = module_source(part.module)
-        self._lines = self._source.encode().splitlines(keepends=True)
+        self._lines = module_source(part.module).encode().splitlines(keepends=True)
 
     # --- its nodes ---
 
@@ -124,7 +123,9 @@ class Code:
 
     def text(self, node: ast.AST) -> str:
         """Return the source text of a node."""
-        return ast.get_source_segment(self._source, node) or ast.unparse(node)
+        if not isinstance(node, Placed):
+            return ast.unparse(node)
+        return self._text_after_edits(node, ())
 
     # --- changes ---
 
