@@ -2,7 +2,6 @@
 
 import math
 
-import cvxpy
 import numpy as np
 import pytest
 from helpers import assert_one_sentence
@@ -79,6 +78,8 @@ def test_the_projection_is_in_the_ball_and_no_point_lies_beyond_its_tangent_plan
 @EACH
 @pytest.mark.parametrize("shape", [(3, 2), (2, 4)])
 def test_the_projection_is_the_solution_of_the_convex_program(cls, shape):
+    import cvxpy  # which takes seconds
+
     y = 2.0 * np.random.default_rng(7).standard_normal(shape)
     x = cvxpy.Variable(shape)
     norm = {

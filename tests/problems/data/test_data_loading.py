@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_digits
 
 from pfbench.base.errors import DataError, InputError
 from pfbench.problems.data import catalogue
@@ -288,6 +287,8 @@ def test_an_edition_has_several_names(tmp_path, name):
 
 
 def test_digits_are_the_images_of_scikit_learn():
+    from sklearn.datasets import load_digits
+
     matrix = load_digits_matrix()
     assert matrix.shape == (1797, 64)
     assert matrix.dtype == np.float64
@@ -295,6 +296,8 @@ def test_digits_are_the_images_of_scikit_learn():
 
 
 def test_breast_cancer_is_standardised():
+    from sklearn.datasets import load_breast_cancer
+
     found = load_classification("breast-cancer")
     values = found.features.toarray()
     assert values.shape == (569, 30)
