@@ -81,8 +81,8 @@ def rate(
     )
     statement = f"calls ({count}) to a target of {measure} are of order target^-{exponent:g}"
     verification: Any = {"names": names, "effort": effort, "seed": seed}
-    asked = {"targets": targets, "count": count, "measure": measure, "parameters": parameters}
-    call = format_call(rate, solver, exponent, on=on, **asked, **verification)
+    request = {"targets": targets, "count": count, "measure": measure, "parameters": parameters}
+    call = format_call(rate, solver, exponent, on=on, **request, **verification)
     return _decide(check, statement, solver, on, call, **verification)
 
 
@@ -134,8 +134,8 @@ def bound(
     arguments = parameters if callable(parameters) else dict(parameters)
     check = stated(formula, measure, statistic=statistic, parameters=arguments)
     verification: Any = {"names": names, "effort": effort, "seed": seed}
-    asked = {"statistic": statistic, "parameters": parameters}
-    call = format_call(bound, solver, formula, measure, on=on, **asked, **verification)
+    request = {"statistic": statistic, "parameters": parameters}
+    call = format_call(bound, solver, formula, measure, on=on, **request, **verification)
     return _decide(check, f"{measure} is at most its bound", solver, on, call, **verification)
 
 

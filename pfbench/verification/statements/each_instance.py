@@ -47,7 +47,7 @@ def check_each_instance(
         decide: Callable[Concatenate[Trial, Instance, Any, Options], Parts],
     ) -> Callable[Concatenate[Trial, Options], Evidence]:
         @wraps(decide)
-        def check(trial: Trial, *args: Options.args, **options: Options.kwargs) -> Evidence:
+        def check(trial: Trial, /, *args: Options.args, **options: Options.kwargs) -> Evidence:
             parts, instances = Parts(), trial.claim.instances
             for instance in instances:
                 parts |= decide(trial, instance, instance(), *args, **options)
