@@ -55,9 +55,11 @@ def restrict_to_case(claim: Claim, values: Values) -> Claim:
     """
     if not claim.name.startswith("methods-run-"):
         raise InputError(f"{claim.name} takes no parameters: remove the brackets.")
-    make_case(ALGORITHMS[claim.method], values)
-    name = str(Selector(claim.name, values))
-    return replace(claim, name=name, check=partial(claim.check, values=values))
+    selector = Selector.parse(str(Selector(claim.name, values)))  # as the command line reads it
+    make_case(ALGORITHMS[claim.method], selector.parameters)
+    check: Any = claim.check
+    values = dict(selector.parameters)
+    return replace(claim, name=str(selector), check=partial(check, values=values))
 
 
 @np.errstate(all="ignore")  # a gradient of simple numbers may be 0
@@ -141,7 +143,7 @@ def _iterate_values(method: Any, case: ReplayCase) -> Iterator[Values]:
     ):
         yield {
             "kind": kind,
-            "shape": "x".join(map(str, shape)) if len(shape) > 1 else shape[0],
+            "shape": shape,
             "n": n,
             **options,
             **({"is_quadratic": True} if is_quadratic else {}),
@@ -152,15 +154,15 @@ def _iterate_values(method: Any, case: ReplayCase) -> Iterator[Values]:
         }
 
 
-def _iterate_shapes(shape: Shape, kind: str) -> Iterator[Shape]:
-    """Yield the shapes of at most `_ENTRIES` entries that fit into a shape.
+def _iterate_shapes(shape: Shape, kind: str) -> Iterator[str]:
+    """Yield the shapes of at most `_ENTRIES` entries that fit into a shape, such as "2x3".
 
     Vectors with a norm have an even length; see `vector_norm_ball`.
     """
     multiple = 2 if kind == "normed" and len(shape) == 1 else 1
     for smaller in product(*(range(multiple, length + 1, multiple) for length in shape)):
         if math.prod(smaller) <= _ENTRIES:
-            yield smaller
+            yield "x".join(map(str, smaller))
 
 
 def _size(values: Values) -> float:
@@ -171,4 +173,4 @@ def _size(values: Values) -> float:
     entries = math.prod(map(int, str(values["shape"]).split("x")))
     names = ("n", "seed", "iterations", *_SIZES)
     simple = 0 if "is_quadratic" in values else _ITERATIONS
-    return entries + sum(values.get(name, 0) for name in names) + simple
+    return float(entries + sum(values.get(name, 0) for name in names) + simple)

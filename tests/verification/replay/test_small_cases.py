@@ -1,5 +1,6 @@
 """Small cases on which a wrong method differs: found, checkable by hand, and repeated by name."""
 
+import pickle
 import re
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -17,7 +18,7 @@ from pfbench.verification.replay.follow import follow_transcript
 from pfbench.verification.replay.problems import BUILDERS
 from pfbench.verification.replay.recorded_run import record_run
 from pfbench.verification.replay.replay_instances import iterate_replay_cases, make_case
-from pfbench.verification.replay.small_cases import _iterate_values, _size
+from pfbench.verification.replay.small_cases import _iterate_values, _size, restrict_to_case
 from pfbench.verification.subject import Subject
 
 
@@ -116,6 +117,14 @@ def test_a_mismatch_is_shown_on_a_case_for_pencil_and_paper():
 def test_what_is_no_case_is_refused(name, words):
     with pytest.raises(InputError, match=words):
         claim(name)
+
+
+def test_a_case_is_the_same_after_its_name_is_read():
+    values = {"kind": "ball", "shape": "2x3", "scale": 1000.0, "iterations": 2, "step": 0.5}
+    restricted = restrict_to_case(CLAIMS["methods-run-sfw"], {**values, "batch": 1})
+    again = claim(restricted.name)
+    assert again.name == restricted.name
+    assert again.check.keywords == pickle.loads(pickle.dumps(restricted)).check.keywords
 
 
 def test_the_wrong_product_is_named_with_the_right_one():
