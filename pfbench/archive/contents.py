@@ -217,8 +217,8 @@ def collect_declared_files(*things: Any) -> dict[str, tuple[str, str]]:
         texts = [*origins, *origins.values()]
         if isinstance(files, str) or not all(isinstance(text, str) for text in texts):
             raise InputError(
-                f"{type(component).__name__}.files must be a list of paths, or a dict from each path "
-                "to the source of the file."
+                f"{type(component).__name__}.files must be a list of paths, or a dict from paths "
+                "to the sources of the files."
             )
         folder = os.path.dirname(os.path.abspath(str(module.__file__)))
         for path, origin in origins.items():

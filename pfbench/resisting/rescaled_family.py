@@ -62,7 +62,7 @@ class FamilyRun:
 
     @property
     def tightness(self) -> float:
-        """Number of LO calls over its lower bound T; a lower limit of it if the run stopped early."""
+        """Number of LO calls over its lower bound T; at least that if the run stopped early."""
         return self.calls / self.T
 
 
