@@ -102,9 +102,9 @@ class RippledLogCosh(FiniteSum):
 
     @property
     def formula(self) -> str:
-        """Components of the quadratic variant as text, and the start; empty for the usual variant.
+        """Components of the quadratic variant as text, with the start and the set, norm or penalty.
 
-        The coordinates are x1, x2, ... in the order of rows.
+        It is empty for the usual variant. The coordinates are x1, x2, ... in the order of rows.
         """
         if not self.is_quadratic:
             return ""
@@ -115,7 +115,7 @@ class RippledLogCosh(FiniteSum):
         ]
         components = ", ".join(f"f_{i}(x) = {term}" for i, term in enumerate(terms))
         start = ", ".join(f"{entry:g}" for entry in np.ravel(self.start()))
-        return f"{components}, x_0 = ({start})"
+        return f"{components}, x_0 = ({start}), {self.norm or self.penalty or self.set!r}"
 
     def component_smoothness(self) -> Floats:
         """Return the smoothness constants L_i = l_i |a_i|^2 + 0.1 |k_i|^2, shape (n,)."""

@@ -95,7 +95,7 @@ def test_a_mismatch_is_shown_on_a_case_for_pencil_and_paper():
         "ball 1 n=2 is_quadratic=True [iterations=2 step=0.5 batch=1 period=1]"
     )
     assert "iteration 1: State.estimate is off by 3: [0]: -3.125, expected -0.125" in found.reason
-    assert "f_0(x) = (x - 1)^2/2, f_1(x) = (2 x + 1)^2/2, x_0 = (0.5)" in found.reason
+    assert "f_0(x) = (x - 1)^2/2, f_1(x) = (2 x + 1)^2/2, x_0 = (0.5), L2Ball(d=1" in found.reason
     assert "First seen on ball 4 [iterations=40 step=0.1 batch=3 period=4]" in found.reason
 
     name = re.search(r"pfbench verify '(methods-run-svfw\[.*?\])'", found.reason)[1]
