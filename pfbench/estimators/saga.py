@@ -57,6 +57,7 @@ class SAG(Estimator):
             if table is None:
                 table = ask.table(x)
             table.replace(self.draw(ask, rng), x)
-            return keep(table.mean)
+            g: Gradient = keep(table.mean)
+            return g
 
         return estimate

@@ -399,7 +399,7 @@ class BackendWithStatefulLmo:
         self.n, self.unconstrained = problem.n, problem.unconstrained
         self.gradient, self.value, self.prox = problem.gradient, problem.value, problem.prox
         self.batch, self.difference = problem.batch, problem.difference
-        self.hessian, self.table = problem.hessian, problem.table
+        self.hessian, self.table, self.local_lo = problem.hessian, problem.table, problem.local_lo
         self.component_smoothness, self.sample = problem.component_smoothness, problem.sample
         self.lo = lo
 

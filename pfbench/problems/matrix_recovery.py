@@ -253,6 +253,11 @@ class RobustMatrixRecovery(FiniteSum):
         operator: LinearOperator = g
         return operator
 
+    @property
+    def lacks(self) -> Mapping[str, str]:
+        """Reason for each requirement that the problem cannot meet, by name of the requirement."""
+        return {**super().lacks, "local_lo": "its points are factored matrices"}
+
     def entry_view(self, x: FactoredMatrix) -> EntryView:
         """Return the entries of a point for compiled loops; raise if its pattern differs."""
         if not (isinstance(x, FactoredMatrix) and self.pattern.equals(x.pattern)):

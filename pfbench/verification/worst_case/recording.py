@@ -277,6 +277,10 @@ class _UnknownOracles(IndexSampling):
             raise NonlinearMethodError("the method projects, or queries proximal maps")
         return x - lam * g
 
+    def local_lo(self, x: Any, g: Any, radius: float) -> Never:
+        """Raise `NonlinearMethodError`: local linear minimisations are not supported."""
+        raise NonlinearMethodError("the method minimises within a radius")
+
     def value(self, x: Any) -> Never:
         """Raise `NonlinearMethodError`: function values are not supported."""
         raise NonlinearMethodError("the method queries function values")
