@@ -25,7 +25,7 @@ from pfbench.problems.data.catalogue import DATA_SETS
 from pfbench.problems.data.management import status
 from pfbench.runs.storage.archive import CODE, Archive
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.storage.serialization import StoredRun
+from pfbench.runs.storage.serialization import StoredRun, decode
 from pfbench.runs.storage.store import Store
 
 MOST_NUMBERS = 2**27
@@ -69,14 +69,15 @@ def read_runs(folder: Path) -> list[StoredRun]:
     store = Store(folder, make=False)
     entries, numbers = [], 0
     for key in [*store.keys()]:
+        record = store.read("run", key)
+        if record is None:
+            continue
         try:
-            entry = store.read_content_and_metadata("run", key)
+            entry, _ = decode(record)
         except DamagedFileError as damage:
             raise InputError(f"the run {key} of the archive is damaged ({damage}).") from damage
-        if entry is None:
-            continue
-        entries.append(entry[0])
-        numbers += len(entry[0].run.rows) * len(entry[0].run.columns)
+        entries.append(entry)
+        numbers += len(entry.run.rows) * len(entry.run.columns)
         if numbers > MOST_NUMBERS:
             raise InputError(
                 f"the traces in the archive have more than {MOST_NUMBERS:,} numbers, the limit."

@@ -1,7 +1,11 @@
 """``pfbench store``: list, check, merge and export stored results."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from math import isfinite
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +29,7 @@ from pfbench.cli.terminal import (
     print_parts,
     show_facts,
 )
-from pfbench.runs.storage.damage import KIND_ORDER, KINDS
+from pfbench.runs.storage.damage import KINDS
 
 if TYPE_CHECKING:
     from pfbench.runs.storage.entry_list import Listing, Row
@@ -63,7 +67,9 @@ def list_entries(
     listing, rows = _select_rows(_open_store(folder), kind, problem, algorithm, status)
     if as_json:
         # Line by line: a store may have very many.
-        print("[" + ",\n ".join(json.dumps(_json_row(row)) for row in rows) + "]")
+        for index, row in enumerate(rows):
+            print(",\n " if index else "[", json.dumps(_json_row(row)), sep="", end="")
+        print("]" if rows else "[]")
     else:
         _show_rows(rows, len(listing.rows), console().width)
     _exit_if_damaged(listing)
@@ -205,18 +211,15 @@ def forget(
         raise InputError(f"the key {short!r} is too short: give 8 characters or more.")
     opened = _open_store(folder)
     _, rows = _select_rows(opened, kind, problem, algorithm, status)
-    chosen = [row for row in rows if not keys or row["key"].startswith(tuple(keys))]
-    if lacking := [key for key in keys if not any(row["key"].startswith(key) for row in chosen)]:
+    chosen = [row for row in rows if not keys or row.key.startswith(tuple(keys))]
+    if lacking := [key for key in keys if not any(row.key.startswith(key) for row in chosen)]:
         raise InputError(f"no selected entry has the key {lacking[0]}: see `pfbench store list`.")
     if chosen and not dry_run:
-        opened.remove([(row["kind"], row["key"]) for row in chosen])
-    removed, size = (
-        "would be removed" if dry_run else "removed",
-        sum(row["bytes"] for row in chosen),
-    )
+        opened.remove([(row.kind, row.key) for row in chosen])
+    removed, size = ("would be removed" if dry_run else "removed", sum(row.bytes for row in chosen))
     facts = [
         Fact("dry_run", dry_run),
-        Fact("removed", [row["key"] for row in chosen], f"{len(chosen):,}", removed),
+        Fact("removed", [row.key for row in chosen], f"{len(chosen):,}", removed),
         Fact("bytes", size, format_bytes(size), "in all"),
     ]
     show_facts(facts, as_json=as_json)
@@ -248,7 +251,7 @@ def export(
     names = {} if spec is None else run_names(load_spec(spec))
     listing, rows = _select_rows(opened, "run", problem, algorithm, status)
     if spec is not None:
-        rows = [row for row in rows if (row["problem"], row["algorithm"], row["seed"]) in names]
+        rows = [row for row in rows if (row.problem, row.algorithm, row.seed) in names]
     files, left_out = write(opened, rows, form, output, names, raw=raw)
     number = len(rows) - sum(left_out.values())
     print_parts(f"{format_plural(number, 'run')} in {format_plural(len(files), 'file')}: {output}")
@@ -269,7 +272,7 @@ def _open_store(folder: Path) -> "Store":
 def _select_rows(
     store: "Store", kind: str | None, problem: str | None, algorithm: str | None, status: str | None
 ) -> "tuple[Listing, list[Row]]":
-    """Return the listing of a store, and its rows that match all given filters, sorted.
+    """Return the listing of a store, and its rows that match all given filters.
 
     Raises an error for an unknown kind or status.
     """
@@ -280,61 +283,56 @@ def _select_rows(
         check_choice("--kind", kind, KINDS)
     if status is not None:
         check_choice("--status", status, (*STATUSES, *VERDICT_NAMES, *_SHOWN))
-    arguments = {"kind": kind, "status": status, "problem": problem, "algorithm": algorithm}
-    values = {name: value for name, value in arguments.items() if value is not None}
     listing = store.listing()
-    rows = (
-        row
-        for row in listing.rows
-        if all(selector_or_name_equals(row[name] or "", values[name]) for name in values)
-    )
-    return listing, sorted(rows, key=_sort_key)
+    rows = listing.rows
+    arguments = {"kind": kind, "status": status, "problem": problem, "algorithm": algorithm}
+    for name, value in arguments.items():
+        if value is not None:
+            cell = attrgetter(name)
+            rows = [row for row in rows if selector_or_name_equals(cell(row) or "", value)]
+    return listing, rows
 
 
-def _sort_key(row: "Row") -> tuple[object, ...]:
-    """Return the sort key of a stored entry: kind, claim, problem, algorithm, seed, key."""
-    names = (row["claim"] or "", row["problem"] or "", row["algorithm"] or "")
-    return (KIND_ORDER[row["kind"]], *names, row["seed"] or 0, row["key"])
-
-
-def _json_row(row: Mapping[str, Any]) -> dict[str, Any]:
+def _json_row(row: "Row") -> dict[str, Any]:
     """Return a row of a listing for JSON, with times that are not finite replaced by None."""
-    row = {name: value for name, value in row.items() if name not in ("family", "limits")}
-    seconds = row["seconds"]
-    finite = isinstance(seconds, (int, float)) and abs(seconds) < float("inf")
-    return {"schema": SCHEMA, **row, "seconds": seconds if finite else None}
+    fields = row._asdict() | {
+        "counts": None if row.counts is None else json.loads(row.counts),
+        "seconds": row.seconds if row.seconds is not None and isfinite(row.seconds) else None,
+        "stored": datetime.fromtimestamp(row.stored, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    del fields["family"], fields["limits"]
+    return {"schema": SCHEMA, **fields}
 
 
 def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
     # By hand: a table that fits its columns to 100,000 rows would take a minute.
-    head = ("kind", "status", "seed", "iterations", "seconds", "key", "what")
-    _print_wrapped(_LINE.format(*head), "", width)
+    head = _LINE.format("kind", "status", "seed", "iterations", "seconds", "key", "what")
+    print(_wrap(head, "", width))
     for row in rows:
-        start = [row[name] for name in ("kind", "status", "seed", "iterations")]
-        seconds = None if row["seconds"] is None else f"{row['seconds']:.3g}"
-        subject = " on ".join(filter(None, (row["claim"], row["algorithm"], row["problem"])))
-        cells = (*start, seconds, row["key"][:12], "")
-        texts = ("" if cell is None else str(cell) for cell in cells)
-        _print_wrapped(escape_text(_LINE.format(*texts)), escape_text(subject), width)
+        seconds = None if row.seconds is None else f"{row.seconds:.3g}"
+        cells = (row.kind, row.status, row.seed, row.iterations, seconds, row.key[:12], "")
+        line = _LINE.format(*["" if cell is None else cell for cell in cells])
+        print(_wrap(escape_text(line), _subject(row.claim, row.algorithm, row.problem), width))
     rest = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{rest} stored")
+
+
+@lru_cache(maxsize=4096)
+def _subject(*names: str | None) -> str:
+    return escape_text(" on ".join(filter(None, names)))
 
 
 _INDENT = 4
 
 
-def _print_wrapped(row: str, trailing_text: str, terminal_width: int) -> None:
-    """Print a row and its trailing text, continued on indented lines if they do not fit."""
-    if len(row) + len(trailing_text) <= terminal_width:
-        print(f"{row}{trailing_text}".rstrip())
-        return
-    print(row[:terminal_width].rstrip())
-    rest, terminal_width = (
-        row[terminal_width:].strip() + trailing_text,
-        max(terminal_width - _INDENT, 1),
-    )
-    for start in range(0, len(rest), terminal_width):
-        print(f"{'':{_INDENT}}{rest[start : start + terminal_width].rstrip()}")
+def _wrap(row: str, trailing_text: str, width: int) -> str:
+    """Return a row and its trailing text, continued on indented lines if they do not fit."""
+    if len(row) + len(trailing_text) <= width:
+        return f"{row}{trailing_text}".rstrip()
+    rest, narrower = row[width:].strip() + trailing_text, max(width - _INDENT, 1)
+    pieces = (rest[start : start + narrower] for start in range(0, len(rest), narrower))
+    lines = [row[:width], *(f"{'':{_INDENT}}{piece}" for piece in pieces)]
+    return "\n".join([line.rstrip() for line in lines])
 
 
 def _exit_if_damaged(listing: "Listing") -> None:

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from pfbench.base.errors import InputError
@@ -23,7 +24,7 @@ from pfbench.runs.planning.spec_text import make_labels
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import Setting
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.storage.serialization import StoredRun
+from pfbench.runs.storage.serialization import Record, StoredRun, decode, decode_metadata
 from pfbench.runs.storage.store import Store
 
 _SEED = re.compile(r"(?<=[\[,])seed=(\d{1,18})(?=[,\]])")
@@ -78,26 +79,25 @@ def load_stored_report(
     rows = [
         row
         for row in store.listing().rows
-        if row["kind"] == "run"
-        and matches_selection(row["problem"], problems)
-        and matches_selection(row["algorithm"], algorithms)
+        if row.kind == "run"
+        and matches_selection(row.problem, problems)
+        and matches_selection(row.algorithm, algorithms)
     ]
     if not rows:
         chosen = " that match --problem and --algorithm" if problems or algorithms else ""
         raise InputError(f"the store {store.folder} has no runs{chosen}: see `pfbench store list`.")
-    rows.sort(key=lambda row: (row["iterations"], row["stored"], row["key"]))
-    templates = _seed_templates((row["problem"], row["seed"]) for row in rows)
+    rows.sort(key=attrgetter("iterations", "stored", "key"))
+    templates = _seed_templates((row.problem, row.seed) for row in rows)
     # Later ones take the place of earlier ones.
-    longest: dict[tuple[str, str, int], str] = {}
-    for row in rows:
-        problem = row["problem"]
-        longest[templates.get(problem) or problem, row["algorithm"], row["seed"]] = row["key"]
+    longest = {
+        (templates.get(row.problem) or row.problem, row.algorithm, row.seed): row for row in rows
+    }
     number = len(rows)
     del rows  # of very many runs, a hundred bytes each
-    # As runs lie in a segment, where hundreds are unpacked together.
     order = sorted(longest, key=lambda request: (request[1], request[0], request[2]))
-    read = {request: _read_outcome(store, longest[request]) for request in order}
-    outcomes = {key: outcome for key, outcome in read.items() if outcome is not None}
+    records = store.read_runs(longest[request] for request in order)
+    read = zip(order, (_read_outcome(record) for _, record in records), strict=True)
+    outcomes = {key: outcome for key, outcome in read if outcome is not None}
     if not outcomes:
         raise InputError(f"no run in {store.folder} can be read: use `pfbench store check`.")
     description = f"{pluralize(len(outcomes), 'run')} as stored; none was made for this report."
@@ -133,13 +133,12 @@ def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
     }
 
 
-def _read_outcome(store: Store, key: str) -> PlanOutcome | None:
-    """Return a stored run with its plan; None if its file is damaged or has no readable plan."""
+def _read_outcome(record: Record | None) -> PlanOutcome | None:
+    """Return a stored run with its plan; None if it is removed, damaged or has no readable plan."""
+    if record is None:
+        return None
     try:
-        looked = store.read_content_and_metadata("run", key)
-        if looked is None:
-            return None
-        entry: StoredRun = looked[0]
+        entry, _ = decode(record)
         stored_run = _strip_and_intern_entry(entry)
         return PlanOutcome(_read_plan(stored_run.run, entry.notes.get("plan")), stored_run)
     except (DamagedFileError, InputError):
@@ -326,15 +325,14 @@ def _runs_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
     listing = store.listing()
     runs: dict[str, Mapping[str, Any]] = {}
     damaged = len(listing.damaged)
-    for row in sorted(listing.rows, key=lambda row: (row["stored"], row["key"])):
-        if row["kind"] != "run":
+    rows = (row for row in listing.rows if row.kind == "run")
+    for _, record in store.read_runs(sorted(rows, key=attrgetter("stored", "key"))):
+        if record is None:
             continue
         try:
-            header = store.read_metadata("run", row["key"])
+            header, _ = decode_metadata(record)
         except DamagedFileError:
             damaged += 1
-            continue
-        if header is None:
             continue
         run = header["run"]
         plan = header.get("notes", {}).get("plan") or [

@@ -157,7 +157,7 @@ def iterate_plan_outcomes(
     store.check_writable()
     if on_missing is not None:
         on_missing([of_key[0] for of_key in missing.values()])
-    lengths = ContainingRunIndex(store)
+    lengths = ContainingRunIndex(store, [keys[of_key[0]] for of_key in missing.values()])
     # Of each problem once: runs end in any order, and one problem is kept at a time.
     least_known = cache(use_single_thread()(best_known))
     # Round by round: a run that another, longer one will contain waits for it.
@@ -220,15 +220,11 @@ def predict_origins(
     if not has_store(folder):
         return dict.fromkeys(keys, "made")
     store = Store(folder, make=False)
-    lengths = ContainingRunIndex(store)
-
-    def predict_origin(plan: PlannedRun) -> str:
-        if _get_reusable(store, keys[plan].key, recomputed_statuses) is not None:
-            return "stored"
-        containing_run = lengths.find_containing_run(plan, keys[plan])
-        return "made" if containing_run is None else containing_run[1]
-
-    return {plan: predict_origin(plan) for plan in keys}
+    missing = [p for p in keys if _get_reusable(store, keys[p].key, recomputed_statuses) is None]
+    lengths = ContainingRunIndex(store, [keys[plan] for plan in missing])
+    containing = {plan: lengths.find_containing_run(plan, keys[plan]) for plan in missing}
+    origins = {plan: found[1] if found else "made" for plan, found in containing.items()}
+    return {plan: origins.get(plan, "stored") for plan in keys}
 
 
 def _get_reusable(store: Store, key: str, recomputed_statuses: Collection[str]) -> StoredRun | None:

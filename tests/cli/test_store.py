@@ -185,7 +185,7 @@ def test_forget(pfbench, store, conforms):
         == (dry["removed"])
     )
     assert pfbench("store", "forget", key_of("v")[:9]).status == 0
-    assert [row["kind"] for row in store.rows()] == ["run"] * 4 + ["certificate"]
+    assert [row.kind for row in store.rows()] == ["run"] * 4 + ["certificate"]
     assert pfbench("store", "check").status == 0
 
 

@@ -202,7 +202,7 @@ for seed in range(10**6):
     assert len(said) >= kills
     assert set(said) <= set(keys)
     whole(store, keys)
-    assert sorted(row["key"] for row in store.rows()) == keys
+    assert sorted(row.key for row in store.rows()) == keys
     assert not store.check_structure()
 
 

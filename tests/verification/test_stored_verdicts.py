@@ -88,7 +88,7 @@ def test_a_stored_verdict_says_what_was_tested(store):
     assert row["statement"] == CLAIMS[COUNT].statement
     assert (row["algorithm"], row["effort"], row["seed"], row["lost"]) == (None, "quick", 3, False)
     (listed,) = store.rows()
-    assert (listed["claim"], listed["status"], listed["seed"]) == (COUNT, "holds", 3)
+    assert (listed.claim, listed.status, listed.seed) == (COUNT, "holds", 3)
 
 
 @pytest.mark.parametrize("change", [{"seed": 1}, {"effort": "full"}, {"algorithm": MySpider}])
@@ -150,7 +150,7 @@ def test_a_mutants_verdict_is_not_the_claims(store):
         assert [verdict.claim.name for verdict in caught.catching_verdicts] == [COUNT]
         assert verify([COUNT], engine=engine, store=store).is_clean
     assert engine.done == len(mutant.expected_claims) + 1
-    found = {row["algorithm"]: row["status"] for row in store.rows() if row["claim"] == COUNT}
+    found = {row.algorithm: row.status for row in store.rows() if row.claim == COUNT}
     assert found == {"mutant svrg-double-lo": "violated", None: "holds"}
 
 
@@ -161,7 +161,7 @@ def test_findings_are_examined_once(store):
     assert first == second
     assert all(finding.is_shown for finding in first)
     assert engine.done == 2
-    assert {row["status"] for row in store.rows()} == {"shown"}
+    assert {row.status for row in store.rows()} == {"shown"}
 
 
 class Fails(SingleProcessEngine):

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, islice, product, repeat
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -28,7 +28,7 @@ from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import Setting
 from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.entry_list import Row
-from pfbench.runs.storage.serialization import StoredRun
+from pfbench.runs.storage.serialization import StoredRun, decode
 from pfbench.runs.storage.store import Store
 
 RUN_COLUMNS = (
@@ -39,7 +39,6 @@ RUN_COLUMNS = (
 """Columns of ``runs.csv``, before one ``final_NAME`` for each measure at the output; `parameters`,
 `unmet` and `environment` are JSON."""
 
-_SORT_COLUMNS = ("algorithm", "problem", "seed", "key")
 _AT_ONCE = 10_000  # rows that are written together
 _BENCHOPT = {"iteration": "stop_val", "seconds": "time", "objective": "objective_value"}
 _BENCHOPT |= {name: f"count_{name}" for name in COUNTED}
@@ -157,18 +156,16 @@ class Export:
 
         Runs that are damaged, or have changed since they were listed, are left out.
         """
-        for row in self.rows:
-            key, entry = row["key"], None
+        for row, record in self.store.read_runs(self.rows):
             try:
-                content = self.store.read_content_and_metadata("run", key)
-                entry = None if content is None else content[0]
+                entry = None if record is None else decode(record)[0]
             except DamagedFileError:
-                self.omitted[key] = "damaged: see `pfbench store check`"
+                self.omitted[row.key] = "damaged: see `pfbench store check`"
                 continue
-            if entry is None:
-                self.omitted[key] = "removed meanwhile"
-            elif _sort_key(vars(entry.run) | {"key": key}) != _sort_key(row):
-                self.omitted[key] = "stored again since they were listed"
+            if record is None:
+                self.omitted[row.key] = "removed meanwhile"
+            elif _sort_key(record) != _sort_key(row):
+                self.omitted[row.key] = "stored again since they were listed"
             else:
                 yield entry
 
@@ -374,8 +371,7 @@ def _arrange(
     return (pick((*line, None)) for line in lines)
 
 
-def _sort_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[name] for name in _SORT_COLUMNS)
+_sort_key = attrgetter("algorithm", "problem", "seed", "key")
 
 
 _as_json = json.JSONEncoder(default=str).encode

@@ -18,7 +18,7 @@ from pfbench.runs.storage.database import DamagedStoreError
 from pfbench.runs.storage.field_types import list_type, text
 from pfbench.runs.storage.old_store import OldEntry
 from pfbench.runs.storage.repair import salvage
-from pfbench.runs.storage.serialization import Record, StoredRun, decode
+from pfbench.runs.storage.serialization import Record, StoredRun, decode, decode_metadata
 from pfbench.runs.storage.store import Store
 from pfbench.runs.storage.write_batch import WriteBatch
 
@@ -105,7 +105,7 @@ def _check_each(
         progress()
         number += 1
         try:
-            decode(record)
+            decode_metadata(record)
         except DamagedFileError as damage:
             damages.append((record, damage))
     return number, damages
@@ -153,7 +153,7 @@ def collect_garbage(
     for record in store.records():
         progress()
         try:
-            state = _garbage_collection_status(decode(record)[1], sources)
+            state = _garbage_collection_status(decode_metadata(record)[0], sources)
         except DamagedFileError:
             state = "damaged"
         if state == "outdated":

@@ -11,7 +11,7 @@ from pfbench.base.errors import StorageError
 from pfbench.base.files import sync_folder, translate_os_errors
 from pfbench.runs.storage.damage import DamagedFileError
 from pfbench.runs.storage.database import NAME, connect_raw, lock_folder, translate_errors
-from pfbench.runs.storage.serialization import Record, decode
+from pfbench.runs.storage.serialization import Record, decode_metadata
 from pfbench.runs.storage.store import Store
 from pfbench.runs.storage.write_batch import WriteBatch
 
@@ -68,7 +68,7 @@ def _copy_whole(path: Path, new: Store) -> None:
         for row in _readable_rows(path):
             record = Record._make(row)
             with suppress(DamagedFileError):
-                decode(record)
+                decode_metadata(record)
                 batch.add(record, [])
 
 

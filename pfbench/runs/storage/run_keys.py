@@ -6,11 +6,13 @@ like these if no iterate depends on it (`Algorithm.anytime`). Any other paramete
 defines another run.
 """
 
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import takewhile
+from operator import attrgetter
 from typing import Any
 
 from pfbench.algorithms.base import get_parameters
@@ -31,7 +33,6 @@ from pfbench.runs.storage.content_keys import (
     source_digest,
     source_note,
 )
-from pfbench.runs.storage.entry_list import Row
 from pfbench.runs.storage.serialization import StoredRun
 from pfbench.runs.storage.store import Store
 
@@ -211,7 +212,7 @@ _INTRINSIC_STOPS = frozenset({Status.FINISHED, Status.TARGET, Status.DIVERGED})
 _LIMIT_STOPS = frozenset({Status.BUDGET, Status.TIMEOUT, Status.FINISHED})
 
 
-def _went_beyond(run: Row, limits: Mapping[str, float]) -> bool:
+def _went_beyond(run: Mapping[str, Any], limits: Mapping[str, float]) -> bool:
     """Return whether a stored run continued beyond these limits."""
     spent = {**run["counts"], "iterations": run["iterations"]}
     # So many iterations would have ended it before whatever did.
@@ -221,13 +222,13 @@ def _went_beyond(run: Row, limits: Mapping[str, float]) -> bool:
     return last or any(spent.get(name, 0) > limit for name, limit in limits.items())
 
 
-def _has_ended_at_iteration_limit(run: Row) -> bool:
+def _has_ended_at_iteration_limit(run: Mapping[str, Any]) -> bool:
     """Return whether a stored run ended because it reached its limit of iterations."""
     last = run["limits"].get("iterations")
     return bool(run["status"] == Status.FINISHED and last == run["iterations"])
 
 
-def _ends_equally(run: Row, limits: Mapping[str, float], frequency: int) -> bool:
+def _ends_equally(run: Mapping[str, Any], limits: Mapping[str, float], frequency: int) -> bool:
     """Return whether a stored run within the given limits would end in the same way under them."""
     if run["status"] == Status.BUDGET:
         ending = set(run["limits"]) - {"iterations"}
@@ -255,12 +256,15 @@ def has_changed_input_file(entry: StoredRun) -> bool:
 class ContainingRunIndex:
     """Index that finds stored runs which differ from a planned run only in their limits."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, planned: Iterable[RunKeys]) -> None:
         self._store = store
-        self._rows_by_family: dict[str, dict[str, Row]] = {}
-        for row in store.listing().rows:
-            if row["kind"] == "run" and row["family"] is not None and row["limits"] is not None:
-                self._take(row)
+        self._rows_by_family: dict[str, dict[str, Mapping[str, Any]]] = {}
+        rows = store.listing(families={keys.family for keys in planned}).rows
+        for row in sorted(rows, key=attrgetter("key")):
+            if row.limits is not None:
+                texts = {"counts": row.counts, "limits": row.limits}
+                parsed = {name: json.loads(text or "{}") for name, text in texts.items()}
+                self._take(row._asdict() | parsed)
 
     def add(self, keys: RunKeys, run: Run) -> None:
         """Add a run that has just been stored."""
@@ -292,7 +296,7 @@ class ContainingRunIndex:
                     return replace(entry, run=shorter), "cut"
         return None
 
-    def _take(self, row: Row) -> None:
+    def _take(self, row: Mapping[str, Any]) -> None:
         # A key that was made again replaces what was known of it.
         self._rows_by_family.setdefault(row["family"], {})[row["key"]] = row
 

@@ -106,9 +106,6 @@ LISTED = Record._fields[: Record._fields.index("meta")]
 SHOWN = len(LISTED) - 1
 """Number of displayed columns."""
 
-CLOCK = LISTED.index("stored")
-"""Index of the time of storage in `LISTED`."""
-
 
 # --- writing --------------------------------------------------------------------------------------
 
@@ -260,6 +257,19 @@ def encode_for_checksum(listed: Sequence[Any]) -> bytes:
 def decode(record: Record) -> tuple[Any, Mapping[str, Any]]:
     """Return the content of a row, i.e. a `StoredRun` or a JSON object, and the row's metadata.
 
+    For errors, see `decode_metadata`.
+    """
+    meta, trace = decode_metadata(record)
+    if record.kind != "run":
+        return meta["row"], meta
+    names, rows = _trace_rows(*trace)
+    run = make_run(meta["run"], names, rows)
+    return StoredRun(record.key, run, meta["environment"], meta.get("notes", {})), meta
+
+
+def decode_metadata(record: Record) -> tuple[dict[str, Any], tuple[list[str], int, bytes]]:
+    """Return the metadata of a row; and the column names, the length and the bytes of its trace.
+
     Raises
     ------
     DamagedFileError
@@ -269,9 +279,11 @@ def decode(record: Record) -> tuple[Any, Mapping[str, Any]]:
     if not all(isinstance(part, bytes) for part in record[-3:]) or record.kind not in KINDS:
         raise DamagedFileError("incomplete", "a column of the store's table has a wrong type")
     columns = encode_for_checksum(listed)
-    content = b"\0".join((columns, record.meta, record.trace))
-    hashes = zlib.crc32(columns), hashlib.sha256(content).digest()
-    if hashes != (record.checksum, record.sha256):
+    digest = hashlib.sha256(columns)
+    for part in (record.meta, record.trace):
+        digest.update(b"\0")
+        digest.update(part)
+    if (zlib.crc32(columns), digest.digest()) != (record.checksum, record.sha256):
         raise DamagedFileError("wrong content", DAMAGES["wrong content"])
     meta = decode_json(_unpack(record.meta, KINDS[record.kind], "metadata"))
     if not isinstance(meta, dict):
@@ -280,28 +292,24 @@ def decode(record: Record) -> tuple[Any, Mapping[str, Any]]:
     if not isinstance(record.key, str) or not KEY.fullmatch(record.key):
         raise DamagedFileError("incomplete", "its key is not 8 to 128 letters or digits")
     if record.kind != "run":
-        return meta["row"], meta
-    fields = meta["run"]
-    if any(fields[name] != getattr(record, name) for name in _COMPARED):
+        return meta, ([], 0, b"")
+    if any(meta["run"][name] != getattr(record, name) for name in _COMPARED):
         raise DamagedFileError("wrong content", "its columns differ from its metadata")
-    names, rows = _read_trace(meta.get("trace"), record.trace)
-    with refuse_damaged("incomplete"):
-        run = make_run(fields, names, rows)
-    return StoredRun(record.key, run, meta["environment"], meta.get("notes", {})), meta
+    return meta, _read_trace(meta.get("trace"), record.trace)
 
 
 _COMPARED = ("problem", "algorithm", "seed", "status", "iterations")
 
 
-def _read_trace(shape: Any, packed: bytes) -> tuple[Sequence[str], Sequence[tuple[Any, ...]]]:
-    """Return the column names and the rows of a trace; counts that are not stored are 0."""
+def _read_trace(shape: Any, packed: bytes) -> tuple[list[str], int, bytes]:
+    """Return the column names, the number of rows and the unpacked bytes of a trace."""
     if not isinstance(shape, dict) or not count(shape.get("rows")):
         raise DamagedFileError("incomplete", "its field trace is missing or of a wrong type")
     names: list[str] = shape.get("columns", [])
     rows: int = shape["rows"]
     if not list_type(text)(names) or len(set(names)) < len(names):
         raise DamagedFileError("incomplete", "its table has other columns than a trace")
-    stored = [name for name in TRACE_COLUMNS if name in names or name not in COUNTED]
+    stored = _stored_columns(names)
     if names[: len(stored)] != stored:
         raise DamagedFileError("incomplete", "its table has other columns than a trace")
     if len(names) > MOST_COLUMNS or rows * len(names) > MOST_NUMBERS:
@@ -310,6 +318,19 @@ def _read_trace(shape: Any, packed: bytes) -> tuple[Sequence[str], Sequence[tupl
     data = _unpack(packed, size, "a trace")
     if len(data) != size:
         raise DamagedFileError("truncated", f"{len(data):,} bytes of {size:,}")
+    return names, rows, data
+
+
+def _stored_columns(names: Sequence[str]) -> list[str]:
+    """Return the first columns of a stored trace; it may lack counts, which are then 0."""
+    return [name for name in TRACE_COLUMNS if name in names or name not in COUNTED]
+
+
+def _trace_rows(
+    names: list[str], rows: int, data: bytes
+) -> tuple[Sequence[str], Sequence[tuple[Any, ...]]]:
+    """Return the column names and the rows of a trace; counts that are not stored are 0."""
+    stored = _stored_columns(names)
     integer_count = len(stored) - 1  # seconds, the last of them, is a float
     integers = np.frombuffer(data, "<i8", rows * integer_count).reshape(integer_count, rows)
     rest = len(names) - integer_count

@@ -9,7 +9,7 @@ import logging
 import os
 import sqlite3
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import RLock
@@ -38,6 +38,7 @@ from pfbench.runs.storage.serialization import (
     Record,
     StoredRun,
     decode,
+    decode_metadata,
     json_default,
     make_record,
     run_record,
@@ -54,7 +55,7 @@ _SET_ASIDE = (
     f"INSERT INTO damaged ({_NAMES}, reason, detail) SELECT {_NAMES}, ?, ? FROM entries"
     " WHERE kind = ? AND key = ?"
 )
-_AT_ONCE = 500  # rows that are read, or written, together
+_AT_ONCE, _MOST_BYTES = 500, 2**24  # rows, and about their bytes, that are read together
 _LOG = logging.getLogger(__name__)
 
 
@@ -243,10 +244,8 @@ class Store:
         row: Mapping[str, Any] | None = self._get(kind, key)
         return row
 
-    def read_content_and_metadata(
-        self, kind: str, key: str
-    ) -> tuple[Any, Mapping[str, Any]] | None:
-        """Return the content of an entry and its metadata; None if there is none.
+    def read_metadata(self, kind: str, key: str) -> Mapping[str, Any] | None:
+        """Return the metadata of an entry; None if there is none.
 
         Raises
         ------
@@ -256,12 +255,7 @@ class Store:
             If the store cannot be read.
         """
         record = self.read(kind, key)
-        return None if record is None else decode(record)
-
-    def read_metadata(self, kind: str, key: str) -> Mapping[str, Any] | None:
-        """Return the metadata of an entry; see `read_content_and_metadata`."""
-        entry = self.read_content_and_metadata(kind, key)
-        return None if entry is None else entry[1]
+        return None if record is None else decode_metadata(record)[0]
 
     def read(self, kind: str, key: str) -> Record | None:
         """Return the row of an entry without checking it; None if there is no such entry."""
@@ -273,29 +267,31 @@ class Store:
         rows = self._fetch(f"{_READ} WHERE kind = ? AND key = ?", kind, key)
         return Record(*rows[0]) if rows else None
 
-    def _fetch(self, query: str, *arguments: Any) -> list[Any]:
-        """Return the rows of a query; invalid Unicode becomes replacement characters."""
+    def _fetch(
+        self, query: str, *arguments: Any, collect: Callable[[Iterable[Any]], Any] = list
+    ) -> Any:
+        """Return the collected rows of a query; invalid Unicode becomes replacement characters."""
         try:
-            return self._database.execute(query, arguments).fetchall()
+            return collect(self._database.execute(query, arguments))
         except sqlite3.OperationalError as error:
             if "decode" not in str(error):
                 raise
             self._database.text_factory = lambda data: data.decode(errors="replace")
             try:
-                return self._database.execute(query, arguments).fetchall()
+                return collect(self._database.execute(query, arguments))
             finally:
                 self._database.text_factory = str
 
     def _get(self, kind: str, key: str) -> Any:
+        record = self.read(kind, key)
         try:
-            entry = self.read_content_and_metadata(kind, key)
+            return None if record is None else decode(record)[0]
         except DamagedFileError as damage:
             moved = self.quarantine(kind, key, damage)
             location = "set aside in its table damaged" if moved else "not moved"
             statement = "%s %s of %s is damaged: %s; it is %s, and counts as missing."
             _LOG.warning(statement, kind, key, self.path, damage, location)
             return None
-        return None if entry is None else entry[0]
 
     def keys(self, kind: str = "run") -> Iterator[str]:
         """Return the keys of all entries of a kind, sorted."""
@@ -307,29 +303,68 @@ class Store:
     def records(self) -> Iterator[Record]:
         """Yield the rows of all entries in batches, without checking them."""
         last = -(2**63)
+        query = f"SELECT id, {_NAMES} FROM entries WHERE id > ? ORDER BY id LIMIT {_AT_ONCE}"
         while True:
-            query = f"SELECT id, {_NAMES} FROM entries WHERE id > ? ORDER BY id LIMIT {_AT_ONCE}"
             with self._mutex, translate_errors(self.path):
-                rows = self._fetch(query, last)
+                rows = self._fetch(query, last, collect=_take_few)
             yield from (Record(*row[1:]) for row in rows)
             if not rows:
                 return
             last = rows[-1][0]
+
+    def read_runs(self, rows: Iterable[Row]) -> Iterator[tuple[Row, Record | None]]:
+        """Yield listed runs with their records, unchecked; None if a run was removed meanwhile."""
+        query = f"{_READ} WHERE kind = 'run' AND key IN (SELECT value FROM json_each(?))"
+        for batch in _split_into_batches(rows):
+            with self._mutex, translate_errors(self.path):
+                found = self._fetch(query, json.dumps([row.key for row in batch]))
+            records = {record.key: record for record in map(Record._make, found)}
+            yield from ((row, records.get(row.key)) for row in batch)
 
     def check_structure(self) -> str:
         """Return the structural error of the file; empty if there is none."""
         with self._mutex:
             return check_structure(self._database)
 
-    def listing(self) -> Listing:
-        """Return a listing of all valid and all damaged entries, without quarantining any."""
+    def listing(self, families: Collection[str] | None = None) -> Listing:
+        """Return a listing of all valid and all damaged entries, without quarantining any.
+
+        If `families` are given, only runs whose keys without limits are among them are listed.
+        """
         query = f"SELECT {', '.join(LISTED)}, length(meta) + length(trace) FROM entries"
+        arguments = []
+        if families is not None:
+            query += " WHERE kind = 'run' AND family IN (SELECT value FROM json_each(?))"
+            arguments.append(json.dumps([*families]))
         with self._mutex, translate_errors(self.path), gc_disabled():
-            return check_and_list_rows(self._fetch(query))
+            listing: Listing = self._fetch(query, *arguments, collect=check_and_list_rows)
+        return listing
 
     def rows(self) -> list[Row]:
-        """Return the listed columns of each valid entry, as in ``pfbench store list --json``."""
+        """Return the listed columns of each valid entry, in the order of ``pfbench store list``."""
         return self.listing().rows
+
+
+def _take_few(rows: Iterable[Any]) -> list[Any]:
+    """Return the first rows, and no further ones once they are many bytes."""
+    taken, size = [], 0
+    for row in rows:
+        taken.append(row)
+        size += sum(len(cell) for cell in row if isinstance(cell, bytes))
+        if size >= _MOST_BYTES:
+            break
+    return taken
+
+
+def _split_into_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    batch, size = list[Row](), 0
+    for row in rows:
+        batch.append(row)
+        size += row.bytes or 0
+        if len(batch) == _AT_ONCE or size >= _MOST_BYTES:
+            yield batch
+            batch, size = [], 0
+    yield batch
 
 
 def has_store(folder: Path) -> bool:

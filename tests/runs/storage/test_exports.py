@@ -53,7 +53,7 @@ def exported(store, tmp_path):
 
 
 def listed(store, keys=None):
-    return [row for row in store.rows() if keys is None or row["key"] in keys]
+    return [row for row in store.rows() if keys is None or row.key in keys]
 
 
 def table(path):

@@ -1,5 +1,6 @@
 """A stored run is cut where less is asked, and used as it is where the limit changed nothing."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -131,8 +132,8 @@ def test_of_two_limits_the_first_one_cuts(tmp_path, most):
 def test_what_a_listing_says_of_limits_is_what_was_stored(tmp_path):
     how(tmp_path, budget(250))
     (row,) = Store(tmp_path).rows()
-    assert row["limits"] == {"sfo": 250, "iterations": 10}
-    change(Store(tmp_path), row["key"])
+    assert json.loads(row.limits) == {"sfo": 250, "iterations": 10}
+    change(Store(tmp_path), row.key)
     assert how(tmp_path, budget(100)) == ["made"]
 
 

@@ -47,7 +47,7 @@ def fill(store, count=4):
 
 
 def without_time(rows):
-    return [{name: row[name] for name in row if name not in ("stored", "bytes")} for row in rows]
+    return [row._replace(stored=0, bytes=0) for row in rows]
 
 
 # --- what goes in comes out -----------------------------------------------------------------------
@@ -91,7 +91,7 @@ def test_verdicts_and_certificates_lie_beside_the_runs(store):
     assert store.get_row("verdict", key_of("v")) == VERDICT
     assert store.get_row("certificate", key_of("c")) == CERTIFICATE
     assert store.get_row("verdict", key_of("c")) is None
-    found = {(row["kind"], row["status"], row["claim"]) for row in store.rows()}
+    found = {(row.kind, row.status, row.claim) for row in store.rows()}
     assert found == {
         ("run", "finished", None),
         ("verdict", "holds", "qu2018-thm1"),
@@ -249,7 +249,7 @@ def test_no_corrupted_file_gives_a_wrong_value(tmp_path, seed):
     for key, run in expected.items():
         store.put(key, run, ENVIRONMENT)
     store.put_row("verdict", key_of("v"), VERDICT)
-    listed = {row["key"]: dict(row) for row in store.rows()}
+    listed = {row.key: row for row in store.rows()}
     store.close()
     whole, rng, kept = store.path.read_bytes(), random.Random(seed), []
     for case in range(640 if seed == 7 else 10):
@@ -282,7 +282,7 @@ def test_no_corrupted_file_gives_a_wrong_value(tmp_path, seed):
                     right += 1
             assert outcome_of(damaged.get_row, "verdict", key_of("v")) in (None, VERDICT)
             for row in outcome_of(damaged.rows) or ():
-                assert listed[row["key"]] == row
+                assert listed[row.key] == row
             return right
 
         readable = check_values()
@@ -434,16 +434,16 @@ def test_a_batch_reports_what_is_on_the_disk_and_nothing_else(store, monkeypatch
 def test_a_listing_is_what_is_stored(store):
     fill(store)
     rows = store.rows()
-    assert [row["key"] for row in rows[:4]] == sorted(key_of(seed) for seed in range(4))
+    assert [row.key for row in rows[:4]] == [key_of(seed) for seed in range(4)]
     run = made_run(2)
-    row = next(row for row in rows if row["seed"] == 2 and row["kind"] == "run")
-    assert row["counts"] == run.counts.as_dict()
-    assert (row["problem"], row["algorithm"]) == (run.problem, run.algorithm)
+    row = next(row for row in rows if row.seed == 2 and row.kind == "run")
+    assert json.loads(row.counts) == run.counts.as_dict()
+    assert (row.problem, row.algorithm) == (run.problem, run.algorithm)
     record = store.read("run", key_of(2))
-    assert row["bytes"] == len(record.meta) + len(record.trace)
+    assert row.bytes == len(record.meta) + len(record.trace)
     store.put(key_of(0), made_run(0, status="budget", seconds=math.nan), ENVIRONMENT)
-    (row,) = [row for row in store.rows() if row["key"] == key_of(0)]
-    assert (row["status"], repr(row["seconds"])) == ("budget", "nan")
+    (row,) = [row for row in store.rows() if row.key == key_of(0)]
+    assert (row.status, repr(row.seconds)) == ("budget", "nan")
 
 
 @pytest.mark.parametrize("right", [False, True], ids=["changed", "crafted"])
@@ -524,11 +524,11 @@ def test_gc_removes_what_is_outdated_and_nothing_else(store):
     found = maintenance.collect_garbage(store)
     kinds = ("run", "verdict", "finding")
     assert found.outdated_entries == [(kind, key_of("old")) for kind in kinds]
-    assert found.bytes == sum(row["bytes"] for row in rows if row["key"] == key_of("old"))
+    assert found.bytes == sum(row.bytes for row in rows if row.key == key_of("old"))
     assert planned == found
     assert found.retained == {"current": 2, "unnoted": 3, "own": 1, "damaged": 1}
-    assert [row["key"] for row in store.rows()] == [
-        row["key"] for row in rows if row["key"] != key_of("old")
+    assert [row.key for row in store.rows()] == [
+        row.key for row in rows if row.key != key_of("old")
     ]
 
 
@@ -570,7 +570,7 @@ def test_merged_runs_keep_the_limits_that_they_were_made_with(store, other):
     other.put(key_of(1), made_run(1), ENVIRONMENT, notes)
     maintenance.merge(store, other)
     (row,) = store.rows()
-    assert (row["family"], row["limits"]) == (notes["family"], notes["limits"])
+    assert (row.family, row.limits) == (notes["family"], '{"sfo": 9.0}')
 
 
 def bumped(run, name):
