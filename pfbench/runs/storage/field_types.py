@@ -1,4 +1,4 @@
-"""Types of all stored fields, as predicates; the files of a store are untrusted.
+"""Types of all stored fields, as predicates of JSON values; the files of a store are untrusted.
 
 A hash proves that a file is unchanged, not that pfbench wrote it.
 """
@@ -14,14 +14,14 @@ from pfbench.runs.storage.damage import DamagedFileError
 Type = Callable[[Any], bool]
 """Predicate: whether a JSON value is of a type."""
 
-_INT64 = range(-(2**63), 2**63)
+_TWO_63 = 2**63
 
 # --- types ----------------------------------------------------------------------------------------
 
 
 def text(value: Any) -> bool:
     """Return whether a value is a string."""
-    return isinstance(value, str)
+    return type(value) is str
 
 
 def flag(value: Any) -> bool:
@@ -31,17 +31,17 @@ def flag(value: Any) -> bool:
 
 def integer(value: Any) -> bool:
     """Return whether a value is an integer of 64 bits."""
-    return isinstance(value, int) and not isinstance(value, bool) and value in _INT64
+    return type(value) is int and -_TWO_63 <= value < _TWO_63
 
 
 def count(value: Any) -> bool:
     """Return whether a value is a nonnegative integer."""
-    return integer(value) and value >= 0
+    return type(value) is int and 0 <= value < _TWO_63
 
 
 def number(value: Any) -> bool:
     """Return whether a value is a number, including NaN and infinity."""
-    return isinstance(value, float) or integer(value)
+    return type(value) is float or integer(value)
 
 
 def table(value: Any) -> bool:
