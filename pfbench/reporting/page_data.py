@@ -5,12 +5,12 @@ them.
 """
 
 import base64
-import gzip
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from secrets import token_hex
 from typing import Any
 
 import numpy as np
@@ -37,10 +37,12 @@ from pfbench.reporting.runtimes import Cost
 from pfbench.reporting.seed_curves import (
     AS_PLANNED,
     LARGEST,
+    Array,
     MedianBand,
     band_legend,
     find_common_calls_by_iteration,
     median_band,
+    trace_array,
     trace_column,
 )
 from pfbench.reporting.wording import (
@@ -50,6 +52,7 @@ from pfbench.reporting.wording import (
     measure_label,
 )
 from pfbench.runs.loop.run import Run, Stop
+from pfbench.runs.loop.trace import TraceRows
 from pfbench.runs.planning.study import Spec
 
 ROWS = 200
@@ -59,12 +62,14 @@ PRICE = "price"
 """Name of the x-axis for the total cost of oracle calls, if the study states a price."""
 
 
-def gzip_base64(text: str) -> str:
-    """Return a text compressed by gzip and encoded as base64.
+def gzip_base64(texts: Iterable[str]) -> str:
+    """Return the concatenation of texts, compressed by gzip and encoded as base64.
 
     Equal texts give equal results.
     """
-    return base64.b64encode(gzip.compress(text.encode("utf-8"), 9, mtime=0)).decode("ascii")
+    compressor = zlib.compressobj(9, wbits=31)
+    parts = [compressor.compress(text.encode("utf-8")) for text in texts]
+    return base64.b64encode(b"".join([*parts, compressor.flush()])).decode("ascii")
 
 
 def figure_data_json(
@@ -72,8 +77,8 @@ def figure_data_json(
     studies: Sequence[tuple[StudyResults, FigureData]],
     labels: Sequence[str],
     rates: Sequence[RateLine] = (),
-) -> str:
-    """Return the data of all interactive figures of the page as JSON text.
+) -> Iterator[str]:
+    """Yield the data of all interactive figures of the page as pieces of JSON text.
 
     Parameters
     ----------
@@ -96,10 +101,20 @@ def figure_data_json(
             _StudyData(results, first, labels, rates).record() for results, first in studies
         ],
     }
+    encode = partial(json.dumps, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    groups: list[Callable[[], Any]] = []
+    place = token_hex()  # nobody can name a measure like this
+
+    def postpone(group: Callable[[], Any]) -> str:
+        groups.append(group)
+        return place
+
     # A group is computed when its place is written, so that only one is kept at a time.
-    return json.dumps(
-        content, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=lambda f: f()
-    )
+    first, *rest = encode(content, default=postpone).split(f'"{place}"')
+    yield first
+    for group, text in zip(groups, rest, strict=True):
+        yield encode(group())
+        yield text
 
 
 class _StudyData:
@@ -230,7 +245,7 @@ class _StudyData:
         If all runs have made equal numbers of calls at each iteration, `bands` applies to all
         x-axes, and `x` has these numbers. Otherwise, `other` has separate bands for each x-axis.
         """
-        grid = sorted({step for run in group.runs for step in trace_column(run, "iteration")})
+        grid = _recorded_iterations(group.runs).tolist()
         shared: dict[str, Any] = {}
         other: dict[str, Any] = {}
         for axis in self._axes:
@@ -320,17 +335,18 @@ def _thin_and_price_runs(
 
     If `cost` is given, a column with the cost up to each row is added.
     """
-    retained = list_displayed_iterations(runs, targets)
+    if cost is None and _recorded_iterations(runs).size <= ROWS:
+        yield from runs
+        return
+    retained = [*list_displayed_iterations(runs, targets)]
     for run in runs:
-        prices = cost.cost_along_trace(run).tolist() if cost else []
-        rows, columns = list(run.rows), run.columns
-        if prices:
-            rows = [(*row, price) for row, price in zip(rows, prices, strict=True)]
-            columns = (*columns, PRICE)
+        numbers, columns = trace_array(run), run.columns
+        if cost and (prices := cost.cost_along_trace(run)).size:
+            numbers, columns = np.column_stack([numbers, prices]), (*columns, PRICE)
         # A run without any recorded row may have no columns.
-        iteration = columns.index("iteration") if rows else 0
-        rows = [row for row in rows if row[iteration] in retained]
-        yield replace(run, columns=columns, rows=rows)
+        if len(numbers):
+            numbers = numbers[np.isin(numbers[:, columns.index("iteration")], retained)]
+        yield replace(run, columns=columns, rows=TraceRows(numbers, (False,) * len(columns)))
 
 
 def list_displayed_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> frozenset[float]:
@@ -338,21 +354,24 @@ def list_displayed_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> f
 
     They include the last iteration of each run, and the first at which a run reaches a target.
     """
-    recorded = [[row[run.columns.index("iteration")] for row in run.rows] for run in runs]
-    full_list = np.unique(np.concatenate([np.asarray(item, dtype=float) for item in recorded]))
+    full_list = _recorded_iterations(runs)
     if full_list.size <= ROWS:
         return frozenset(full_list.tolist())
     last = full_list.size - 1
     evenly = np.linspace(0, last, ROWS // 2)
     by_factors = np.geomspace(1, last + 1, ROWS // 2) - 1
     point = np.unique(np.concatenate([evenly, by_factors]).round().astype(int))
-    retained = set(full_list[point].tolist()) | {
-        iterations[-1] for iterations in recorded if iterations
-    }
-    for run, iterations in zip(runs, recorded, strict=True):
+    retained = set(full_list[point].tolist())
+    for run in runs:
+        iterations = trace_column(run, "iteration")
         firsts = (run.first_value(target.measure, target.target) for target in targets)
-        retained |= {iterations[row] for row in firsts if row is not None}
+        shown = [row for row in firsts if row is not None]
+        retained |= {*iterations[-1:].tolist(), *iterations[shown].tolist()}
     return frozenset(retained)
+
+
+def _recorded_iterations(runs: Sequence[Run]) -> Array:
+    return np.unique(np.concatenate([trace_column(run, "iteration") for run in runs]))
 
 
 def _encode_numbers(values: Any, digits: int = 5) -> Any:
@@ -360,12 +379,9 @@ def _encode_numbers(values: Any, digits: int = 5) -> Any:
     array = np.asarray(values, dtype=float)
     if array.size and (np.abs(array) < 2.0**53).all() and (array == np.round(array)).all():
         return {"d": np.diff(array, prepend=0).astype(np.int64).tolist()}
-    return [*_round_values(array, digits)]
-
-
-def _round_values(array: Any, digits: int) -> Iterator[float | None]:
-    for value in array.tolist():
-        if math.isfinite(value):
-            yield float(f"{min(max(value, -LARGEST), LARGEST):.{digits}g}")
-        else:
-            yield None
+    form = f"{{:.{digits}g}}".format
+    rounded = map(float, map(form, array.clip(-LARGEST, LARGEST).tolist()))
+    isfinite = np.isfinite(array)
+    if isfinite.all():
+        return [*rounded]
+    return [value if known else None for value, known in zip(rounded, isfinite, strict=True)]

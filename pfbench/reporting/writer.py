@@ -50,13 +50,10 @@ def html_page(report: ReportContents) -> str:
     )
     environment.filters |= {
         "anchor": anchor,
-        "extent": tables.format_extent,
+        "bodies": _table_bodies,
         "meaning": tables.column_meaning,
-        "middle": tables.format_median,
         "paragraphs": paragraphs,
-        "plain": tables.format_cell,
         "profile": page_profile,
-        "survivors": tables.format_survivors,
     }
     functions = (
         claims_table,
@@ -70,19 +67,10 @@ def html_page(report: ReportContents) -> str:
         tuning_effects.tuning_tables,
     )
     environment.globals |= {function.__name__: function for function in functions}
-    environment.tests |= {
-        "command": lambda cell: isinstance(cell, tables.ShellCommand),
-        "final": lambda cell: isinstance(cell, FinalSummary),
-        "numeric": tables.is_numeric,
-    }
+    environment.tests |= {"numeric": tables.is_numeric}
     studies = [(part.results, part.figure) for part in report.parts]
     rates = report.theory.rates
-    # Of very many runs this text is long, and so is what it is made of: neither is kept beside it.
-    runs = Markup(
-        page_data.gzip_base64(
-            page_data.figure_data_json(report.spec, studies, report.labels_in_colour_order, rates)
-        )
-    )
+    data = page_data.figure_data_json(report.spec, studies, report.labels_in_colour_order, rates)
     values: dict[str, Any] = vars(report) | {
         "date": report.date,
         "words": WORDS,
@@ -91,7 +79,7 @@ def html_page(report: ReportContents) -> str:
         # Not escaped: our own files, and base64.
         "css": Markup(_load_asset("report.css")),
         "script": Markup("".join(map(_load_asset, _SCRIPTS))),
-        "runs": runs,
+        "runs": Markup(page_data.gzip_base64(data)),
     }
     return environment.from_string(_load_asset("report.html.j2")).render(values)
 
@@ -100,6 +88,58 @@ def _escape_plain_text(value: Any) -> Any:
     """Return a plain string escaped for the page, and other values unchanged."""
     plain = isinstance(value, str) and not hasattr(value, "__html__")
     return escape_text(value, "\n\t") if plain else value
+
+
+def _table_bodies(table: tables.Table) -> Any:
+    """Return the bodies of a table as HTML, one for each group of rows.
+
+    By hand: a template that renders 100,000 rows takes a minute.
+    """
+    from markupsafe import Markup
+
+    counted = [bool(tables.column_meaning(name)) for name in table.head[2:]]
+    grouped = table.rows[0].group != ""
+    parts = []
+    for group, rows in table.groups():
+        parts.append("<tbody>\n")
+        if grouped:
+            columns = len(table.head) - 1
+            text = f'<th class="group" scope="rowgroup" colspan="{columns}">{_html(group)}</th>'
+            parts.append(f"<tr>{text}</tr>\n")
+        for row in rows:
+            cells = (
+                _html_cell(value, index in row.best, is_counted)
+                for index, (value, is_counted) in enumerate(zip(row.cells, counted, strict=True))
+            )
+            parts.append(f'<tr><th scope="row">{_html(row.name)}</th>{"".join(cells)}</tr>\n')
+        parts.append("</tbody>\n")
+    return Markup("".join(parts))
+
+
+def _html_cell(value: tables.Cell, is_best: bool, is_counted: bool) -> str:
+    """Return a cell of a table as HTML; a count that is zero is shown in grey."""
+    best = " best" if is_best else ""
+    if isinstance(value, FinalSummary):
+        further = (tables.format_extent(value), tables.format_survivors(value))
+        extents = [f'<span class="extent">{_html(text)}</span>' for text in further if text]
+        return (
+            f'<td class="number{best}">{_html(tables.format_median(value))}{"".join(extents)}</td>'
+        )
+    text = _html(tables.format_cell(value))
+    if isinstance(value, tables.ShellCommand):
+        return f'<td class="command"><code>{text}</code></td>'
+    if isinstance(value, str):
+        return f'<td class="text">{text}</td>'
+    zero = " zero" if value is None or (is_counted and value == 0 and type(value) is int) else ""
+    return f'<td class="number{best}{zero}">{text}</td>'
+
+
+def _html(text: str) -> str:
+    return escape_text(text, "\n\t").translate(_ENTITIES)
+
+
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;"})
+"""HTML entities, as jinja2 writes them."""
 
 
 def paragraphs(text: str) -> list[str]:

@@ -42,8 +42,12 @@ def test_final_values_and_curves_are_cut(targets):
     first, second = drawn.lines["m", 0]
     assert list(first.band.x) == list(second.band.x) == list(range(0, 101, 10))
     data = json.loads(
-        page_data.figure_data_json(
-            Spec("s", "S", "", (found.study,)), [(truncate_study(found), drawn)], ["once", "twice"]
+        "".join(
+            page_data.figure_data_json(
+                Spec("s", "S", "", (found.study,)),
+                [(truncate_study(found), drawn)],
+                ["once", "twice"],
+            )
         )
     )
     one, other = data["studies"][0]["panels"][0]["groups"]

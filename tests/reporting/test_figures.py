@@ -129,7 +129,9 @@ def test_calls_are_on_a_logarithmic_axis_where_a_line_would_not_be_seen(calls, l
     drawn = compute_figure(study)
     assert (drawn.log, drawn.spans) == (log, [(min(calls, 10), max(900, calls))])
     sent = json.loads(
-        page_data.figure_data_json(Spec("s", "S", "", (study.study,)), [(study, drawn)], LABELS)
+        "".join(
+            page_data.figure_data_json(Spec("s", "S", "", (study.study,)), [(study, drawn)], LABELS)
+        )
     )
     assert sent["studies"][0]["logx"] == log
     canvas = curves_drawing(drawn, LABELS).canvas()

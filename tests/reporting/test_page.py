@@ -198,8 +198,10 @@ def test_where_runs_differ_in_their_counts_bands_are_of_each_axis():
         made_run([y for _, y in some], [x for x, _ in some], seed=k) for k, some in enumerate(rows)
     ]
     found = study_of(group("m", runs), targets=())
-    text = page_data.figure_data_json(
-        Spec("s", "S", "", (found.study,)), [(found, compute_figure(found))], ["m"]
+    text = "".join(
+        page_data.figure_data_json(
+            Spec("s", "S", "", (found.study,)), [(found, compute_figure(found))], ["m"]
+        )
     )
     (record,) = json.loads(text)["studies"][0]["panels"][0]["groups"]
     assert "sfo" not in record["x"]
