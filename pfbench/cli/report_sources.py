@@ -1,5 +1,6 @@
 """Data for reports: executed runs of specs, runs in archives and stores, and claims."""
 
+import gc
 import subprocess
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -135,12 +136,16 @@ def read_stores(
 ) -> "list[Report]":
     """Return one report for each store; raise an error if a store does not exist."""
     from pfbench.reporting.stores import load_stored_report
+    from pfbench.runs.storage.entry_list import gc_disabled
     from pfbench.runs.storage.store import Store
 
     distinct = list({folder.resolve(): folder for folder in folders}.values())
     named = zip(distinct, _distinct_folder_names(distinct), strict=True)
     names = {"problems": problems, "algorithms": algorithms}
-    return [load_stored_report(Store(folder, make=False), name, **names) for folder, name in named]
+    with gc_disabled():
+        reports = [load_stored_report(Store(at, make=False), name, **names) for at, name in named]
+    gc.freeze()  # of very many runs: to look for garbage among them takes long
+    return reports
 
 
 def _distinct_folder_names(folders: Sequence[Path]) -> list[str]:

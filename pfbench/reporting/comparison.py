@@ -28,6 +28,7 @@ from pfbench.reporting.runtimes import (
     ert_interval,
     make_runtimes,
 )
+from pfbench.reporting.seed_curves import final_value
 from pfbench.reporting.significance import SeedSample, median, significant_leaders
 from pfbench.runs.loop.run import Stop
 
@@ -234,7 +235,7 @@ def score_panel(
             make_runtimes(part.runs, target, price, part.trace_arrays)
             for part, target in zip(groups, study.targets, strict=True)
         )
-        last = {name: tuple(run.final_value(name) for run in group.runs) for name in measures}
+        last = {name: tuple(final_value(run, name) for run in group.runs) for name in measures}
         algorithms.append(ScoredAlgorithm(group, groups, calls, last))
     return tuple(algorithms)
 

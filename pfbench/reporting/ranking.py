@@ -26,7 +26,7 @@ from pfbench.reporting.results import (
     truncate_to_equal_counts,
 )
 from pfbench.reporting.runtimes import Cost, ert, make_runtimes
-from pfbench.reporting.seed_curves import trace_column
+from pfbench.reporting.seed_curves import final_value, trace_column
 from pfbench.reporting.significance import SeedSample, median, significant_leaders
 from pfbench.reporting.tables import Cell, Table, TableRow, format_calls
 from pfbench.reporting.wording import (
@@ -101,7 +101,11 @@ Ranking = list[tuple[SettingResults, list[RankedAlgorithm]]]
 
 
 def rank_algorithms(
-    results: StudyResults, price: Cost | None = None, *, use_last_values: bool = True
+    results: StudyResults,
+    price: Cost | None = None,
+    *,
+    use_last_values: bool = True,
+    scored: Sequence[Sequence[ScoredAlgorithm]] | None = None,
 ) -> Ranking:
     """Return, for each problem and setting, the algorithms in the order of their ranks.
 
@@ -112,10 +116,12 @@ def rank_algorithms(
     use_last_values
         Whether algorithms that reach no target are ranked by their final values. Otherwise, they
         have no rank.
+    scored
+        The algorithms of each panel from `score_panel`, if these were scored before.
     """
     price, measure = price or ranking_price(results), find_compared_measure(results)
-    equal = [truncate_to_equal_counts(panel)[1] for panel in results.panels]
-    panels = [score_panel(results, panel, price) for panel in equal]
+    equal = (truncate_to_equal_counts(panel)[1] for panel in results.panels)
+    panels = scored or [score_panel(results, panel, price) for panel in equal]
     scores = [
         [_score_algorithm(scored, measure if use_last_values else None) for scored in row]
         for row in panels
@@ -249,7 +255,7 @@ def _score_algorithm(scored: ScoredAlgorithm, measure: str | None) -> Score | No
         if calls.hits:
             charged = calls.total_calls.any()
             return (missed, round_as_printed(ert(calls)), np.inf) if charged else None
-    value = median([run.final_value(measure) for run in scored.group.runs]) if measure else np.inf
+    value = median([final_value(run, measure) for run in scored.group.runs]) if measure else np.inf
     return (len(scored.calls), np.inf, round_as_printed(value)) if np.isfinite(value) else None
 
 
@@ -279,21 +285,25 @@ def _score_run(scored: ScoredAlgorithm, index: int, measure: str) -> Score:
     for missed, calls in enumerate(reversed(scored.calls)):
         if np.isfinite(calls.calls[index]):
             return missed, float(calls.calls[index]), np.inf
-    return len(scored.calls), np.inf, scored.group.runs[index].final_value(measure)
+    return len(scored.calls), np.inf, final_value(scored.group.runs[index], measure)
 
 
 def _rank_group(
     results: StudyResults, scored: ScoredAlgorithm, rank: int | None, *, is_sole: bool
 ) -> RankedAlgorithm:
     study, kinds, group = results.study, list_counted_kinds(results), scored.group
+    measure = find_compared_measure(results)
     hits = [calls.hits for calls in scored.calls]
     reached = [target for target, number in zip(study.targets, hits, strict=True) if number]
     counts = sorted(tuple(getattr(run.counts, kind) for kind in kinds) for run in group.runs)
     calls: Mapping[str, float] = dict.fromkeys(kinds, np.inf)
     if reached:
-        runs = group.select_tuned_runs(reached[-1]).runs
+        tuned = group.select_tuned_runs(reached[-1])
         calls = {
-            kind: ert(make_runtimes(runs, reached[-1], Cost.from_weights(kind))) for kind in kinds
+            kind: ert(
+                make_runtimes(tuned.runs, reached[-1], Cost.from_weights(kind), tuned.trace_arrays)
+            )
+            for kind in kinds
         }
     elif not study.targets:
         calls = dict(zip(kinds, counts[(len(counts) - 1) // 2], strict=True))
@@ -305,7 +315,7 @@ def _rank_group(
         reached[-1] if reached else None,
         calls,
         {kind: float(min(row[k] for row in counts)) for k, kind in enumerate(kinds)},
-        median([run.final_value(find_compared_measure(results)) for run in group.runs]),
+        median([final_value(run, measure) for run in group.runs]),
     )
 
 

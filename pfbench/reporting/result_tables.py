@@ -73,7 +73,12 @@ def results_table(
         Labels of the algorithms that have a row; all if not given.
     """
     results, price = comparison.results, comparison.price
-    ranked = rank_algorithms(results, price, use_last_values=include_last_values)
+    ranked = rank_algorithms(
+        results,
+        price,
+        use_last_values=include_last_values,
+        scored=[panel.algorithms for panel in comparison.panels],
+    )
     displayed = comparison.measures if include_last_values else ()
     rows = []
     for panel, (_, ordered) in zip(comparison.panels, ranked, strict=True):

@@ -28,7 +28,7 @@ Limits = Mapping[str, float]
 """Largest number of oracle calls of each kind, by name of the count."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # of very many runs a hash takes long
 class RunGroup:
     """Runs of one algorithm on one problem at one setting, by seed.
 
@@ -85,7 +85,13 @@ class RunGroup:
 
     def makes_calls(self, count: str) -> bool:
         """Return whether any run makes oracle calls of a kind; always true for ``"seconds"``."""
-        return count == "seconds" or any(getattr(run.counts, count) for run in self.runs)
+        return count == "seconds" or count in self._made_counts
+
+    @cached_property
+    def _made_counts(self) -> frozenset[str]:
+        """Kinds of the oracle calls that any run makes."""
+        spent = {run.counts for run in self.runs}
+        return frozenset(name for name in COUNTED if any(getattr(each, name) for each in spent))
 
 
 @dataclass(frozen=True)

@@ -104,8 +104,13 @@ class Cost:
 
     def total_cost(self, run: Run) -> float:
         """Return the cost of a whole run, including an incomplete last iteration."""
-        complete = run.counts.as_dict() | {"iteration": run.iterations, "seconds": run.seconds}
-        return float(sum(weight * complete[name] for name, weight in self.column_costs(run)))
+        further = {"iteration": run.iterations, "seconds": run.seconds}
+        return float(
+            sum(
+                weight * (further[name] if name in further else getattr(run.counts, name))
+                for name, weight in self.column_costs(run)
+            )
+        )
 
 
 PRODUCTS = Cost.from_weights("products")

@@ -105,6 +105,15 @@ def trace_column(run: Run, name: str) -> Array:
     return np.array([row[index] for row in rows], dtype=float)  # of None it makes NaN
 
 
+def final_value(run: Run, measure: str) -> float:
+    """Return the last recorded value of a measure, as `Run.final_value` does, but of columns."""
+    if run.status not in COMPLETED:
+        return math.inf
+    values = trace_column(run, measure)
+    recorded = values[~np.isnan(values)]
+    return float(recorded[-1]) if recorded.size else math.inf
+
+
 def trace_array(run: Run) -> Array:
     """Return the trace of a run as an array of shape (rows, columns)."""
     return np.asarray(run.rows, dtype=float).reshape(len(run.rows), len(run.columns))
@@ -130,17 +139,20 @@ def median_band(runs: Sequence[Run], axis: str, measure: str) -> MedianBand:
         A column of the traces.
     """
     spent = find_common_calls_by_iteration(runs, axis)
-    curves = [_run_curve(run, "iteration" if spent else axis, measure) for run in runs]
-    grid = np.unique(np.concatenate([point for point, _ in curves])) if curves else np.empty(0)
+    curves = _run_curves(runs, "iteration" if spent else axis, measure)
+    grid = np.unique(np.concatenate([np.empty(0), *(point for point, _ in curves)]))
     if grid.size == 0:
         empty = np.empty(0)
         return MedianBand(empty, empty, empty, empty, np.empty(0, dtype=np.int64))
-    y = np.stack(
-        [
-            _interpolate_linearly_on_grid(grid, *curve, run)
-            for run, curve in zip(runs, curves, strict=True)
-        ]
-    )
+    if all(point.size == grid.size for point, _ in curves):
+        y = np.stack([values for _, values in curves])  # nothing is interpolated
+    else:
+        y = np.stack(
+            [
+                _interpolate_linearly_on_grid(grid, *curve, run)
+                for run, curve in zip(runs, curves, strict=True)
+            ]
+        )
     x = np.array([spent[point] for point in grid]) if spent else grid
     ends = (25, 75) if len(runs) >= QUARTILES_FROM else (0, 100)
     number = np.isfinite(y).sum(axis=0)
@@ -158,21 +170,19 @@ def early_endings(runs: Sequence[Run], axis: str, measure: str) -> list[RunEndin
 
     A run ends as planned if it ends by its schedule, at its target, or by its budget.
     """
-    endings = []
-    for run in runs:
-        x, y = _run_curve(run, axis, measure)
-        if run.status not in AS_PLANNED and x.size:
-            endings.append(RunEnding(float(x[-1]), float(y[-1]), run.seed, run.status))
-    return endings
+    early = [run for run in runs if run.status not in AS_PLANNED]
+    return [
+        RunEnding(float(x[-1]), float(y[-1]), run.seed, run.status)
+        for run, (x, y) in zip(early, _run_curves(early, axis, measure), strict=True)
+        if x.size
+    ]
 
 
 def final_summary(runs: Sequence[Run], measure: str) -> FinalSummary:
     """Return statistics of the last recorded values of the completed runs."""
-    last = [
-        values[-1]
-        for run in runs
-        if run.status in COMPLETED and (values := _run_curve(run, "iteration", measure)[1]).size
-    ]
+    completed = [run for run in runs if run.status in COMPLETED]
+    curves = _run_curves(completed, "iteration", measure)
+    last = [values[-1] for _, values in curves if values.size]
     if not last:
         return FinalSummary(math.nan, math.nan, math.nan, 0, len(runs))
     return FinalSummary(float(np.median(last)), min(last), max(last), len(last), len(runs))
@@ -203,18 +213,27 @@ def _runs_equal(first: Run, other: Run) -> bool:
     )
 
 
-def _run_curve(run: Run, axis: str, measure: str) -> tuple[Array, Array]:
-    """Return the x and y of a run's recorded rows, with only the last row at each x.
+def _run_curves(runs: Sequence[Run], axis: str, measure: str) -> list[tuple[Array, Array]]:
+    """Return the x and y of each run's recorded rows, with only the last row at each x.
 
     Values beyond `LARGEST` are clipped to it.
     """
-    point, values = trace_column(run, axis), trace_column(run, measure)
-    if point.size != values.size:
-        return np.empty(0), np.empty(0)
+    if not runs:
+        return []
+    pairs = [(trace_column(run, axis), trace_column(run, measure)) for run in runs]
+    sizes = [x.size if x.size == y.size else 0 for x, y in pairs]
+    point, values = (
+        np.concatenate([column[:size] for column, size in zip(columns, sizes, strict=True)])
+        for columns in zip(*pairs, strict=True)
+    )
+    number = np.repeat(np.arange(len(runs)), sizes)
     isfinite = np.isfinite(values)
-    point, values = point[isfinite], values[isfinite].clip(-LARGEST, LARGEST)
-    last = np.append(np.diff(point) > 0, True)[: point.size]
-    return point[last], values[last]
+    point, values, number = point[isfinite], values[isfinite], number[isfinite]
+    last = np.ones(point.size, bool)
+    last[:-1] = (np.diff(point) > 0) | (np.diff(number) > 0)
+    ends = np.searchsorted(number[last], np.arange(1, len(runs)))
+    columns = point[last], values[last].clip(-LARGEST, LARGEST)
+    return list(zip(*(np.split(column, ends) for column in columns), strict=True))
 
 
 def _interpolate_linearly_on_grid(grid: Array, recorded_x: Array, values: Array, run: Run) -> Array:
@@ -235,12 +254,16 @@ def find_common_calls_by_iteration(runs: Sequence[Run], axis: str) -> dict[float
     The result is empty if the runs differ. As seconds always differ, their median over the runs is
     returned.
     """
-    by_iteration: dict[float, list[float]] = {}
-    for run in runs:
-        for iteration, spent in zip(
-            trace_column(run, "iteration"), trace_column(run, axis), strict=True
-        ):
-            by_iteration.setdefault(iteration, []).append(spent)
-    if axis != "seconds" and any(len(set(spent)) > 1 for spent in by_iteration.values()):
+    iterations, spent = (
+        np.concatenate([np.empty(0), *(trace_column(run, name) for run in runs)])
+        for name in ("iteration", axis)
+    )
+    recorded, number = np.unique(iterations, return_counts=True)
+    ordered = spent[np.argsort(iterations, kind="stable")]
+    by_iteration = np.split(ordered, np.cumsum(number)[:-1]) if recorded.size else []
+    if axis != "seconds" and any(
+        part[0] != part.max() or part[0] != part.min() for part in by_iteration
+    ):
         return {}
-    return {iteration: float(np.median(spent)) for iteration, spent in by_iteration.items()}
+    medians = (float(np.median(part)) for part in by_iteration)
+    return dict(zip(recorded.tolist(), medians, strict=True))

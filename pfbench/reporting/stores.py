@@ -13,6 +13,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
+from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import selector_or_name_equals
 from pfbench.reporting.report import Report, collect_report
@@ -24,7 +25,7 @@ from pfbench.runs.planning.spec_text import make_labels
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import Setting
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.storage.serialization import Record, StoredRun, decode, decode_metadata
+from pfbench.runs.storage.serialization import Record, decode_metadata, make_stored_run
 from pfbench.runs.storage.store import Store
 
 _SEED = re.compile(r"(?<=[\[,])seed=(\d{1,18})(?=[,\]])")
@@ -138,9 +139,11 @@ def _read_outcome(record: Record | None) -> PlanOutcome | None:
     if record is None:
         return None
     try:
-        entry, _ = decode(record)
-        stored_run = _strip_and_intern_entry(entry)
-        return PlanOutcome(_read_plan(stored_run.run, entry.notes.get("plan")), stored_run)
+        meta, trace = decode_metadata(record)
+        notes = meta.get("notes", {})
+        meta["notes"] = {name: notes[name] for name in _NOTES if name in notes}
+        stored_run = make_stored_run(record.key, _intern_texts(meta), trace)
+        return PlanOutcome(_read_plan(stored_run.run, notes.get("plan")), stored_run)
     except (DamagedFileError, InputError):
         return None
 
@@ -149,18 +152,14 @@ _NOTES = ("best_known", "promised")
 """Names of the notes of a run that a report needs."""
 
 
-def _strip_and_intern_entry(entry: StoredRun) -> StoredRun:
-    """Return a stored run with only the data that a report needs.
-
-    Equal parts of several runs are stored once.
-    """
-    run = entry.run
-    names = ("problem", "algorithm", "schedule", "status", "stop_reason", "columns")
-    shared: dict[str, Any] = {name: _intern(getattr(run, name)) for name in names}
-    shared["parameters"] = _parse_interned(json.dumps(run.parameters))
-    environment = _parse_interned(json.dumps(entry.environment))
-    notes = {name: entry.notes[name] for name in _NOTES if name in entry.notes}
-    return StoredRun(entry.key, replace(run, **shared), environment, notes)
+def _intern_texts(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the metadata of a run, in which parts that equal those of other runs are the same."""
+    run = meta["run"]
+    names = ("problem", "algorithm", "schedule", "status", "stop_reason")
+    shared = {name: _intern(run[name]) for name in names}
+    shared["parameters"] = _parse_interned(json.dumps(run["parameters"]))
+    environment = _parse_interned(json.dumps(meta["environment"]))
+    return {**meta, "run": run | shared, "environment": environment}
 
 
 @lru_cache(maxsize=4096)
@@ -175,16 +174,19 @@ def _parse_interned(text: str) -> Any:
 
 def _read_plan(run: Run, plan: Mapping[str, Any] | None) -> PlannedRun:
     """Return the stored plan of a run; without a readable one, a plan made from the run itself."""
-    planned = PlannedRun(run.problem, run.algorithm, run.seed, (), 1)
+    own = PlannedRun(run.problem, run.algorithm, run.seed, (), 1)
     if plan is None:
-        return PlannedRun.from_json(planned.as_json())
-    stored = PlannedRun.from_json(plan)
+        return PlannedRun.from_json(own.as_json())
+    seed = check_integer("seed", plan.get("seed"), minimum=0)
+    stored = replace(_parse_plan(json.dumps({**plan, "seed": 0})), seed=seed)
     if (stored.problem, stored.algorithm, stored.seed) != (run.problem, run.algorithm, run.seed):
-        return PlannedRun.from_json(planned.as_json())
-    measures, stop = _intern(stored.measures), _intern(stored.stop)
-    return replace(
-        stored, problem=run.problem, algorithm=run.algorithm, measures=measures, stop=stop
-    )
+        return PlannedRun.from_json(own.as_json())
+    return stored
+
+
+@lru_cache(maxsize=4096)
+def _parse_plan(text: str) -> PlannedRun:
+    return PlannedRun.from_json(json.loads(text))
 
 
 def _make_study(

@@ -22,6 +22,9 @@ from pfbench.runs.loop.trace import rows_of_blocks
 from pfbench.runs.storage.damage import DAMAGES, KEY, KINDS, DamagedFileError
 from pfbench.runs.storage.field_types import check_content, count, list_type, text
 
+PackedTrace = tuple[list[str], int, bytes]
+"""Column names, number of rows, and 64-bit numbers of a trace."""
+
 Columns = Mapping[str, "np.ndarray[Any, Any]"]
 """The columns of a trace by name, in order."""
 
@@ -262,13 +265,17 @@ def decode(record: Record) -> tuple[Any, Mapping[str, Any]]:
     meta, trace = decode_metadata(record)
     if record.kind != "run":
         return meta["row"], meta
-    names, rows = _trace_rows(*trace)
-    run = make_run(meta["run"], names, rows)
-    return StoredRun(record.key, run, meta["environment"], meta.get("notes", {})), meta
+    return make_stored_run(record.key, meta, trace), meta
 
 
-def decode_metadata(record: Record) -> tuple[dict[str, Any], tuple[list[str], int, bytes]]:
-    """Return the metadata of a row; and the column names, the length and the bytes of its trace.
+def make_stored_run(key: str, meta: Mapping[str, Any], trace: PackedTrace) -> StoredRun:
+    """Return a run from what `decode_metadata` returns."""
+    run = make_run(meta["run"], *_trace_rows(*trace))
+    return StoredRun(key, run, meta["environment"], meta.get("notes", {}))
+
+
+def decode_metadata(record: Record) -> tuple[dict[str, Any], PackedTrace]:
+    """Return the metadata of a row, and its trace as numbers one column after the other.
 
     Raises
     ------
@@ -301,8 +308,7 @@ def decode_metadata(record: Record) -> tuple[dict[str, Any], tuple[list[str], in
 _COMPARED = ("problem", "algorithm", "seed", "status", "iterations")
 
 
-def _read_trace(shape: Any, packed: bytes) -> tuple[list[str], int, bytes]:
-    """Return the column names, the number of rows and the unpacked bytes of a trace."""
+def _read_trace(shape: Any, packed: bytes) -> PackedTrace:
     if not isinstance(shape, dict) or not count(shape.get("rows")):
         raise DamagedFileError("incomplete", "its field trace is missing or of a wrong type")
     names: list[str] = shape.get("columns", [])
