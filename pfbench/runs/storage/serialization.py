@@ -18,11 +18,11 @@ import numpy as np
 
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
-from pfbench.runs.loop.trace import rows_of_blocks
+from pfbench.runs.loop.trace import TraceRows, rows_of_blocks
 from pfbench.runs.storage.damage import DAMAGES, KEY, KINDS, DamagedFileError
 from pfbench.runs.storage.field_types import check_content, count, list_type, text
 
-PackedTrace = tuple[list[str], int, bytes]
+PackedTrace = tuple[list[str], int, bytearray]
 """Column names, number of rows, and 64-bit numbers of a trace."""
 
 Columns = Mapping[str, "np.ndarray[Any, Any]"]
@@ -42,6 +42,8 @@ LONGEST_REASON = 10_000
 
 _DEEPEST = 32
 _LARGE = 2**20  # bytes of a trace beyond which it is compressed quickly
+_EXACT = 2**53  # below it double precision represents every integer
+_PIECE = 2**16  # bytes that are decompressed together
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -299,7 +301,7 @@ def decode_metadata(record: Record) -> tuple[dict[str, Any], PackedTrace]:
     if not isinstance(record.key, str) or not KEY.fullmatch(record.key):
         raise DamagedFileError("incomplete", "its key is not 8 to 128 letters or digits")
     if record.kind != "run":
-        return meta, ([], 0, b"")
+        return meta, ([], 0, bytearray())
     if any(meta["run"][name] != getattr(record, name) for name in _COMPARED):
         raise DamagedFileError("wrong content", "its columns differ from its metadata")
     return meta, _read_trace(meta.get("trace"), record.trace)
@@ -333,35 +335,45 @@ def _stored_columns(names: Sequence[str]) -> list[str]:
 
 
 def _trace_rows(
-    names: list[str], rows: int, data: bytes
+    names: list[str], rows: int, data: bytearray
 ) -> tuple[Sequence[str], Sequence[tuple[Any, ...]]]:
-    """Return the column names and the rows of a trace; counts that are not stored are 0."""
+    """Return the column names and the rows of a trace; counts that are not stored are 0.
+
+    The rows take the place of the data: a long trace is in memory once.
+    """
     stored = _stored_columns(names)
     integer_count = len(stored) - 1  # seconds, the last of them, is a float
-    integers = np.frombuffer(data, "<i8", rows * integer_count).reshape(integer_count, rows)
-    rest = len(names) - integer_count
-    floats = np.frombuffer(data, "<f8", rows * rest, 8 * rows * integer_count).reshape(rest, rows)
-    if len(stored) < len(TRACE_COLUMNS):
+    size = rows * integer_count
+    integers = np.frombuffer(data, "<i8", size).reshape(integer_count, rows)
+    numbers = np.frombuffer(data, "<f8").reshape(len(names), rows)
+    largest = max(integers.max(initial=0), -int(integers.min(initial=0)))
+    if len(stored) < len(TRACE_COLUMNS) or largest >= _EXACT:
         lacking = [name not in names for name in TRACE_COLUMNS[:-1]]
         complete = np.zeros((len(lacking), rows), np.int64)
         complete[~np.array(lacking)] = integers
-        integers, names = complete, [*TRACE_COLUMNS, *names[len(stored) :]]
-    return names, rows_of_blocks(integers, floats)
+        columns = [*TRACE_COLUMNS, *names[len(stored) :]]
+        return columns, rows_of_blocks(complete, numbers[integer_count:])
+    for column, integer_column in zip(numbers, integers, strict=False):
+        column[:] = integer_column
+    is_integer = (True,) * integer_count + (False,) * (len(names) - integer_count)
+    return names, TraceRows(numbers.T, is_integer)
 
 
-def _unpack(data: bytes, limit: int, subject: str) -> bytes:
+def _unpack(data: bytes, limit: int, subject: str) -> bytearray:
     """Decompress data; raise if it has more than `limit` bytes."""
-    unpacker = zlib.decompressobj()
+    unpacker, unpacked = zlib.decompressobj(), bytearray()
     with refuse_damaged("unreadable"):
-        unpacked = unpacker.decompress(data, limit + 1)
-    if len(unpacked) > limit:
-        raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
+        for start in range(0, len(data), _PIECE):
+            piece = data[start : start + _PIECE]
+            unpacked += unpacker.decompress(piece, limit + 1 - len(unpacked))
+            if len(unpacked) > limit:
+                raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
     if not unpacker.eof or unpacker.unused_data:
         raise DamagedFileError("truncated", f"{subject} does not end where it should")
     return unpacked
 
 
-def decode_json(data: bytes) -> Any:
+def decode_json(data: bytes | bytearray) -> Any:
     """Return the value of a JSON text; raise `DamagedFileError` if it is invalid.
 
     Raises
