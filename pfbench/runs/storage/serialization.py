@@ -43,7 +43,7 @@ LONGEST_REASON = 10_000
 _DEEPEST = 32
 _LARGE = 2**20  # bytes of a trace beyond which it is compressed quickly
 _EXACT = 2**53  # below it double precision represents every integer
-_PIECE = 2**16  # bytes that are decompressed together
+_PIECE = 2**16  # bytes before and after decompression that are handled together
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -364,10 +364,14 @@ def _unpack(data: bytes, limit: int, subject: str) -> bytearray:
     unpacker, unpacked = zlib.decompressobj(), bytearray()
     with refuse_damaged("unreadable"):
         for start in range(0, len(data), _PIECE):
-            piece = data[start : start + _PIECE]
-            unpacked += unpacker.decompress(piece, limit + 1 - len(unpacked))
-            if len(unpacked) > limit:
-                raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
+            waiting, has_more = data[start : start + _PIECE], True
+            while has_more:
+                room = min(_PIECE, limit + 1 - len(unpacked))
+                piece = unpacker.decompress(waiting, room)
+                unpacked += piece
+                if len(unpacked) > limit:
+                    raise DamagedFileError("too large", f"more than {limit:,} bytes of {subject}")
+                waiting, has_more = unpacker.unconsumed_tail, len(piece) == room
     if not unpacker.eof or unpacker.unused_data:
         raise DamagedFileError("truncated", f"{subject} does not end where it should")
     return unpacked
