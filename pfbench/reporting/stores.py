@@ -25,7 +25,7 @@ from pfbench.runs.planning.spec_text import make_labels
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import Setting
 from pfbench.runs.storage.damage import DamagedFileError
-from pfbench.runs.storage.serialization import Record, decode_metadata, make_stored_run
+from pfbench.runs.storage.serialization import decode_metadata, make_stored_run
 from pfbench.runs.storage.store import Store
 
 _SEED = re.compile(r"(?<=[\[,])seed=(\d{1,18})(?=[,\]])")
@@ -91,13 +91,13 @@ def load_stored_report(
     templates = _seed_templates((row.problem, row.seed) for row in rows)
     # Later ones take the place of earlier ones.
     longest = {
-        (templates.get(row.problem) or row.problem, row.algorithm, row.seed): row for row in rows
+        (templates.get(row.problem) or row.problem, row.algorithm, row.seed): row.key
+        for row in rows
     }
     number = len(rows)
     del rows  # of very many runs, a hundred bytes each
     order = sorted(longest, key=lambda request: (request[1], request[0], request[2]))
-    records = store.read_runs(longest[request] for request in order)
-    read = zip(order, (_read_outcome(record) for _, record in records), strict=True)
+    read = ((request, _read_outcome(store, longest[request])) for request in order)
     outcomes = {key: outcome for key, outcome in read if outcome is not None}
     if not outcomes:
         raise InputError(f"no run in {store.folder} can be read: use `pfbench store check`.")
@@ -134,15 +134,16 @@ def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
     }
 
 
-def _read_outcome(record: Record | None) -> PlanOutcome | None:
+def _read_outcome(store: Store, key: str) -> PlanOutcome | None:
     """Return a stored run with its plan; None if it is removed, damaged or has no readable plan."""
+    record = store.read("run", key)
     if record is None:
         return None
     try:
         meta, trace = decode_metadata(record)
         notes = meta.get("notes", {})
         meta["notes"] = {name: notes[name] for name in _NOTES if name in notes}
-        stored_run = make_stored_run(record.key, _intern_texts(meta), trace)
+        stored_run = make_stored_run(key, _intern_texts(meta), trace)
         return PlanOutcome(_read_plan(stored_run.run, notes.get("plan")), stored_run)
     except (DamagedFileError, InputError):
         return None
@@ -328,13 +329,13 @@ def _runs_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
     runs: dict[str, Mapping[str, Any]] = {}
     damaged = len(listing.damaged)
     rows = (row for row in listing.rows if row.kind == "run")
-    for _, record in store.read_runs(sorted(rows, key=attrgetter("stored", "key"))):
-        if record is None:
-            continue
+    for row in sorted(rows, key=attrgetter("stored", "key")):
         try:
-            header, _ = decode_metadata(record)
+            header = store.read_metadata("run", row.key)
         except DamagedFileError:
             damaged += 1
+            continue
+        if header is None:
             continue
         run = header["run"]
         plan = header.get("notes", {}).get("plan") or [

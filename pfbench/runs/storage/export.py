@@ -157,7 +157,8 @@ class Export:
 
         Runs that are damaged, or have changed since they were listed, are left out.
         """
-        for row, record in self.store.read_runs(self.rows):
+        for row in self.rows:
+            record = self.store.read("run", row.key)
             try:
                 entry = None if record is None else decode(record)[0]
             except DamagedFileError:

@@ -312,15 +312,6 @@ class Store:
                 return
             last = rows[-1][0]
 
-    def read_runs(self, rows: Iterable[Row]) -> Iterator[tuple[Row, Record | None]]:
-        """Yield listed runs with their records, unchecked; None if a run was removed meanwhile."""
-        query = f"{_READ} WHERE kind = 'run' AND key IN (SELECT value FROM json_each(?))"
-        for batch in _split_into_batches(rows):
-            with self._mutex, translate_errors(self.path):
-                found = self._fetch(query, json.dumps([row.key for row in batch]))
-            records = {record.key: record for record in map(Record._make, found)}
-            yield from ((row, records.get(row.key)) for row in batch)
-
     def check_structure(self) -> str:
         """Return the structural error of the file; empty if there is none."""
         with self._mutex:
@@ -354,17 +345,6 @@ def _take_few(rows: Iterable[Any]) -> list[Any]:
         if size >= _MOST_BYTES:
             break
     return taken
-
-
-def _split_into_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    batch, size = list[Row](), 0
-    for row in rows:
-        batch.append(row)
-        size += row.bytes or 0
-        if len(batch) == _AT_ONCE or size >= _MOST_BYTES:
-            yield batch
-            batch, size = [], 0
-    yield batch
 
 
 def has_store(folder: Path) -> bool:
