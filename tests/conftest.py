@@ -1,5 +1,6 @@
 """What all tests share: how hypothesis searches, what is ended, two problems to enumerate."""
 
+import gc
 import subprocess
 from collections import Counter
 from contextlib import suppress
@@ -15,6 +16,17 @@ from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 # The same examples on every run and machine: a test either fails for everyone or for no one.
 settings.register_profile("pfbench", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("pfbench")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect without looking for garbage, neither now nor later: all lives to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
