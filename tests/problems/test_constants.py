@@ -121,15 +121,17 @@ def into(problem, x):
     return x * min(1.0, problem.set.radius / size)
 
 
-def local_search(problem, ratio, starts=6):
-    """The largest ratio that L-BFGS finds among points of the set."""
+def local_search(problem, ratio, enough, starts=6):
+    """The largest ratio that L-BFGS finds among points of the set; half of the starts if enough."""
     reference, rng, best = reference_of(problem), np.random.default_rng(0), -np.inf
 
     def loss(z):
         x, y, u = z.reshape(3, *reference.shape)
         return -ratio(into(problem, x), into(problem, y), u)
 
-    for _ in range(starts):
+    for k in range(starts):
+        if k >= starts // 2 and best >= enough:
+            break
         x, step, u = (rng.standard_normal(reference.shape) for _ in range(3))
         z = np.concatenate([x, x + 0.3 * step, u], axis=None)
         best = max(best, -minimize(loss, z, method="L-BFGS-B", options={"maxiter": 60}).fun)
@@ -149,10 +151,8 @@ def test_no_pair_violates_a_constant_and_a_search_comes_close(problem, name):
         x, step, u = (rng.standard_normal(reference.shape) for _ in range(3))
         x, y = into(problem, size * x), into(problem, size * x + apart * step)
         assert ratio(x, y, u) <= limit
-    found = local_search(problem, ratio)
-    slack = SLACKS.get(problem.name, SLACK)
-    assert found <= limit
-    assert constant <= slack.get(name, ATTAINED) * max(found, 0.0)
+    enough = constant / SLACKS.get(problem.name, SLACK).get(name, ATTAINED)
+    assert enough <= max(local_search(problem, ratio, enough), 0.0) <= limit
 
 
 @EACH
@@ -311,4 +311,4 @@ def test_no_component_is_less_smooth_than_it_says_and_one_is_as_smooth(problem):
         sizes = np.linalg.norm(flat(change), axis=1)
         return (sizes / np.maximum(stated, 1e-300)).max() / np.linalg.norm(x - y)
 
-    assert 1.0 / ATTAINED <= local_search(problem, ratio) <= 1.0 + 1e-9
+    assert 1.0 / ATTAINED <= local_search(problem, ratio, 1.0 / ATTAINED) <= 1.0 + 1e-9
