@@ -16,7 +16,7 @@ from helpers import (
     tiny_regression,
     tiny_sensing,
 )
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -116,6 +116,7 @@ def test_each_single_component_gradient(problem):
 
 
 @EACH
+@settings(max_examples=15)
 @given(SEEDS)
 def test_batch_and_difference_are_means_with_multiplicity(problem, seed):
     backend, reference, rng, x, y, px, py = setting(problem, seed)
@@ -177,6 +178,7 @@ def test_what_an_oracle_returned_is_the_callers(problem):
 
 
 @EACH
+@settings(max_examples=15)
 @given(SEEDS)
 def test_hessian_products_are_means_with_multiplicity(problem, seed):
     backend, reference, rng, x, y, px, py = setting(problem, seed)
@@ -202,6 +204,7 @@ def test_hessians_stay_at_the_point_where_they_were_asked(problem):
 
 
 @EACH
+@settings(max_examples=15)
 @given(SEEDS)
 def test_a_table_keeps_one_gradient_for_each_component(problem, seed):
     """A model that stores every gradient densely, through several replacements."""
