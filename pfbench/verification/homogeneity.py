@@ -76,7 +76,7 @@ def check_claim(claim: Claim) -> Homogeneity:
     )
     try:
         results = [
-            *_check_formulas(claim),
+            *(_describe(f.name, f.find_departure(), f.unit) for f in claim.formulas),
             *_check_statement(claim),
             *_check_printed_schedule(claim),
         ]
@@ -113,13 +113,6 @@ def _describe(subject: str, departure: UnitDeparture | None, unit: Unit) -> tupl
     Return the text, and whether the formula is homogeneous.
     """
     return (str(departure), False) if departure else (f"{subject} ({format_unit(unit)})", True)
-
-
-def _check_formulas(claim: Claim) -> Iterator[tuple[str, bool]]:
-    return (
-        _describe(formula.name, formula.find_departure(), formula.unit)
-        for formula in claim.formulas
-    )
 
 
 def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
@@ -194,7 +187,7 @@ def _check_statement(claim: Claim) -> Iterator[tuple[str, bool]]:
 def _check_setting(
     claim: Claim, label: str, case: Case, problem: Any
 ) -> Iterator[tuple[str, bool]]:
-    departures = find_departures(partial(_scale_arguments, case))
+    departures = find_departures(lambda scaling: vars(case(scaling)[1]))
     yield from ((integer, False) for integer in departures.real + departures.integers)
     for name, point, unit in _iterate_bound_functions(claim, case, problem):
         subject = ", ".join(filter(None, (name, label)))
@@ -234,10 +227,6 @@ def _iterate_bound_functions(
                     return upper(*case(scaling), *reported)
 
                 yield label, bound_value, bounds
-
-
-def _scale_arguments(case: Case, scaling: Scaling) -> Mapping[str, Any]:
-    return vars(case(scaling)[1])
 
 
 def _evaluate_law(law: Any, case: Any, problem: Any, scaling: Scaling) -> Any:
