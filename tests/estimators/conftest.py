@@ -8,7 +8,7 @@ import pytest
 from helpers import reference_of, tiny_logistic, tiny_recovery
 
 from pfbench.oracles import Ledger, Oracles
-from pfbench.points import combine, distance, keep
+from pfbench.points import combine, keep
 
 
 @dataclass
@@ -42,18 +42,6 @@ class Case:
         return [
             (self.problem.set.random_vertex(rng), w) for w in rng.uniform(0.05, 0.3, size=count)
         ]
-
-    def steps(self, count, eta, *, straight=False):
-        """Return vertices and weights of a walk from `inside` with steps of length eta."""
-        rng = np.random.default_rng(0)
-        x, v, moves = self.inside(), self.problem.set.random_vertex(rng), []
-        for _ in range(count):
-            if not straight:
-                v = self.problem.set.random_vertex(rng)
-            w = eta / distance(x, v)
-            moves.append((v, w))
-            x = combine(x, v, w)
-        return moves
 
 
 @pytest.fixture(params=["recovery", "logistic"])
