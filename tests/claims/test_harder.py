@@ -1,13 +1,13 @@
 """Bounds of somebody's own on the catalogue's instances: false ones are refuted, right ones not."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import process_time
 
 import numpy as np
 import pytest
+from claims.own_theorem import Descent
 from uncertain_theorem import RIGHT, SMALL, Walk
 
-import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.claims import Claim, counts, hard_families, harder_instances, rate
 from pfbench.claims.catalogue import CLAIMS
@@ -120,22 +120,6 @@ def test_calls_follow_from_the_schedule():
 
 
 # --- rates ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Descent(pf.Algorithm):
-    """Gradient descent."""
-
-    name, deterministic = "descent", True
-    requires = frozenset({"gradient", "smooth"})
-    iterations: int
-    step: float
-
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            g = ask.gradient(x)
-            at, x = x, x - self.step * g
-            yield pf.State(x, at, g)
 
 
 def rate_of(exponent, assumptions=()):

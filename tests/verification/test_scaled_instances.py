@@ -1,9 +1,8 @@
 """A bound that is not homogeneous is violated in other units, or inconclusive."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
+from claims.own_theorem import Descent
 
 import pfbench as pf
 from pfbench.claims import Claim, bound
@@ -11,22 +10,6 @@ from pfbench.verification.instruments.rescaled import RescaledProblem
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.session import judge
 from pfbench.verification.units import Scaling
-
-
-@dataclass(frozen=True, kw_only=True)
-class Descent(pf.Algorithm):
-    """Gradient descent."""
-
-    name, deterministic = "descent", True
-    requires = frozenset({"gradient", "smooth"})
-    iterations: int
-    step: float
-
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            g = ask.gradient(x)
-            at, x = x, x - self.step * g
-            yield pf.State(x, at, g)
 
 
 def slope():
