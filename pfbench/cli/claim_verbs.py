@@ -147,9 +147,9 @@ def compute_worst_cases(
     table: Path | None = options.TABLE,
     as_json: Path | None = options.JSON_FILE,
 ) -> None:
-    """Compute the worst cases of methods over a class of functions, for a few steps.
+    """Compute the worst cases of a few steps of methods.
 
-    Methods and bounds are checked against these worst cases.
+    They are taken over a class of functions. Methods and bounds are checked against them.
     """
     from pfbench.verification import worst_case
 
