@@ -38,6 +38,7 @@ from pfbench.runs.storage.serialization import (
     decode_json,
     make_run,
     run_fields,
+    stored_columns,
 )
 
 SCHEMA = 2
@@ -223,26 +224,32 @@ _Table = tuple[list[str], "np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]
 
 
 def _read_tables(shapes: Any, body: bytes) -> Iterator[_Table]:
-    """Yield the column names, the integer columns and the float columns of each table."""
+    """Yield the column names, the integer columns and the float columns of each table.
+
+    Counts that are not stored are 0.
+    """
     if not list_type(table)(shapes):
         raise DamagedFileError("incomplete", "the field tables is no list of tables")
-    integer_count = len(TRACE_COLUMNS) - 1  # seconds, the last of them, is a float
     start = 0
     for shape in shapes:
         names, rows = shape["columns"], shape["rows"]
         if not (list_type(text)(names) and count(rows)):
             raise DamagedFileError("incomplete", "a table has invalid columns or rows")
-        if tuple(names[: len(TRACE_COLUMNS)]) != TRACE_COLUMNS:
+        stored = stored_columns(names)
+        if names[: len(stored)] != stored:
             raise DamagedFileError("incomplete", "a table has other columns than a trace")
         if len(names) > MOST_COLUMNS or len(set(names)) < len(names):
             raise DamagedFileError("too large", f"a trace has {len(names):,} columns")
+        integer_count = len(stored) - 1  # seconds, the last of them, is a float
         middle = start + _WIDTH * rows * integer_count
         end = start + _WIDTH * rows * len(names)
         if end > len(body):
             raise DamagedFileError("truncated", f"{len(body):,} bytes, at least {end:,} expected")
         integers = _decode_columns(body[start:middle], "i", integer_count, rows)
         floats = _decode_columns(body[middle:end], "f", len(names) - integer_count, rows)
-        yield names, integers, floats
+        complete = np.zeros((len(TRACE_COLUMNS) - 1, rows), integers.dtype)
+        complete[[name in names for name in TRACE_COLUMNS[:-1]]] = integers
+        yield [*TRACE_COLUMNS, *names[len(stored) :]], complete, floats
         start = end
     if start != len(body):
         raise DamagedFileError("unreadable", "data follow the tables")
