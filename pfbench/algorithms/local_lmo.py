@@ -30,7 +30,7 @@ class LocalLMO(Algorithm):
     source = "Richtarik, Gruntkowska, Li 2026, the iteration in the abstract; radii by pfbench"
     cites: ClassVar[tuple[str, ...]] = ("richtarik2026",)
     counts = "T iterations: FO T, SFO nT, LLO T"
-    requires = frozenset({"gradient", "local_lo"})
+    requires = frozenset({"gradient", "local_lo", "set"})
     assumes = frozenset({"convex"})
     schedule_parameters = frozenset({"iterations", "diameter"})
     deterministic = True

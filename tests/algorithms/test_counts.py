@@ -20,7 +20,7 @@ ODD = (
 )
 """Sizes of the forms, which do not divide each other; also S > n and T < p."""
 
-TERM = re.compile(r"(FO|SFO|SSO|HVP|LO|PO) ([^,]+)")
+TERM = re.compile(r"\b(FO|SFO|SSO|HVP|LO|PO|LLO) ([^,]+)")
 
 
 def clauses(method, a):

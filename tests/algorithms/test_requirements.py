@@ -123,7 +123,11 @@ def test_a_problem_of_another_kind_is_refused(name, domain):
     assert_one_sentence(error, "it has")
 
 
-PROJECTING = [name for name, m in ALGORITHMS.items() if not m.requires & {"lo", "smooth", "norm"}]
+PROJECTING = [
+    name
+    for name, method in ALGORITHMS.items()
+    if not method.requires & {"lo", "local_lo", "smooth", "norm"}
+]
 
 
 @pytest.mark.parametrize("name", PROJECTING)

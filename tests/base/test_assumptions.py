@@ -21,6 +21,7 @@ from pfbench.sets import L1Ball, WholeSpace
 CONVEX_ONLY = {
     *("asvrg", "prox-asvrg", "katyusha-ns", "prox-katyusha-ns"),
     *("cgs-convex", "momentum-sfw", "one-sfw", "page-fw-convex", "spider-fw-convex"),
+    *("heavy-ball-fw", "optimistic-fw", "local-lmo"),
 }
 """Their papers have convex theory only."""
 

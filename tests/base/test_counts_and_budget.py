@@ -11,10 +11,10 @@ from pfbench.base.counts import COUNTED, MEANING, Budget, Counts
 from pfbench.base.errors import InputError
 
 
-def test_counts_have_the_seven_names_of_the_design():
+def test_counts_have_the_names_of_the_design_and_of_local_minimisations():
     assert COUNTED == ("fo", "sfo", "sso", "hvp", "lo", "po", "fv", "llo")
     assert set(MEANING) == set(COUNTED)
-    assert Counts(*range(7)).as_dict() == dict(zip(COUNTED, range(7), strict=True))
+    assert Counts(*range(8)).as_dict() == dict(zip(COUNTED, range(8), strict=True))
 
 
 @given(st.dictionaries(st.sampled_from(COUNTED), st.integers(0, 10**15), min_size=1))

@@ -52,7 +52,10 @@ EXPECTED = {
     "momentum-sfw": (EPSILON, "excess", 1, "mean"),
     "page-fw-convex": (EPSILON, "excess", 1, "mean"),
     "spider-fw-convex": (EPSILON, "excess", 1, "mean"),
-    "cgs-convex": (EPSILON, "excess", 1, "last"),
+    **dict.fromkeys(
+        ("cgs-convex", "heavy-ball-fw", "optimistic-fw", "local-lmo"),
+        (EPSILON, "excess", 1, "last"),
+    ),
     "ncgs-spider": (EPSILON, "gradient_mapping_sq", 1, "output"),
     "page": (EPSILON**2, "gradient_mapping_sq", 1, "output"),
     "prox-page": (EPSILON**2, "gradient_mapping_sq", 1, "output"),

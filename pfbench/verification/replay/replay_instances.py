@@ -110,7 +110,7 @@ def list_problem_kinds(method: Any) -> list[dict[str, Any]]:
         return [{"kind": "octahedron"}, {"kind": "cube"}]
     if "smooth" in requires:
         return [{"kind": "space"}]
-    if "lo" in requires:
+    if requires & {"lo", "local_lo"}:
         return [{"kind": "ball"}, {"kind": "octahedron"}]
     return [{"kind": "ball"}] if "set" in requires else [{"kind": "ball"}, {"kind": "penalised"}]
 

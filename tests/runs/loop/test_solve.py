@@ -79,7 +79,7 @@ def test_the_algorithm_sees_the_oracles_alone(dense, walk):
 
     solve(dense, Curious())
     verbs = {"gradient", "batch", "difference", "value", "lo", "prox", "hessian", "table"}
-    verbs |= {"component_smoothness", "sample"}
+    verbs |= {"local_lo", "component_smoothness", "sample"}
     assert seen["public"] == verbs | {"n", "D"}
     assert (seen["n"], seen["D"]) == (dense.n, dense.set.diameter)
 

@@ -156,7 +156,7 @@ def test_what_is_needed_must_be_there(tmp_path):
 def test_a_target_is_reached_at_the_first_row_below_it():
     columns = ("iteration", *COUNTED, "seconds", "gap")
     rows = [
-        (k, 0, 10 * k, 0, 0, k, 0, 0, 0.0, gap)
+        (k, 0, 10 * k, 0, 0, k, 0, 0, 0, 0.0, gap)
         for k, gap in enumerate([3.0, math.nan, 0.9, 2.0, 0.4])
     ]
     targets = [Stop("gap", level) for level in (1.0, 0.5, 0.1)]
