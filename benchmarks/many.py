@@ -11,6 +11,7 @@ checkout makes and reads a store of the same runs beside.
 
 import argparse
 import json
+import math
 import os
 import resource
 import shutil
@@ -19,7 +20,6 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from unittest.mock import patch
 
 import numpy as np
 
@@ -32,10 +32,27 @@ COMMANDS = {
     "listed": ("store", "list"),
     "listed as JSON": ("store", "list", "--json"),
     "checked": ("store", "check"),
+    "exported csv-wide": ("store", "export", "csv-wide", "-o", "{out}/csv"),
     "exported csv-long": ("store", "export", "csv-long", "-o", "{out}/csv"),
     "exported benchopt": ("store", "export", "benchopt", "-o", "{out}/benchopt"),
     "reported": ("report", "-o", "{out}/report"),
+    "long trace written": ("make", "long"),
+    "long trace listed": ("store", "list"),
+    "long trace checked": ("store", "check"),
+    "long trace exported": ("store", "export", "csv-wide", "-o", "{out}/csv"),
 }
+"""Commands by name; those of a long trace have a store of one run with 10^6 rows."""
+
+TARGETS = {
+    "listed": (1.0, 300),
+    "checked": (8.0, 300),
+    "exported csv-wide": (12.0, 300),
+    "exported csv-long": (12.0, 300),
+    "reported": (25.0, 500),
+    "long trace listed": (math.inf, 150),
+    "long trace exported": (math.inf, 150),
+}
+"""Most seconds of the processor and MB for 10^5 runs, on a quiet core."""
 
 
 def runs(number):
@@ -80,22 +97,28 @@ def runs(number):
         yield f"{place * 2**200 + place:064x}", replace(run, rows=rows), notes
 
 
-def make(folder, number):
-    """Write the runs, 500 at a time; an older package writes single runs, then compacts them."""
+def make_long(folder, rows=10**6):
+    """Write one run with very many rows."""
     from pfbench.runs.storage.content_keys import environment
+    from pfbench.runs.storage.serialization import make_record, run_fields
+    from pfbench.runs.storage.store import Store
+
+    ((key, run, notes),) = runs(1)
+    k, rng = np.arange(rows), np.random.default_rng(0)
+    columns = {name: np.zeros(rows, int) for name in run.columns[:-3]}
+    columns |= {"iteration": k, "sfo": 14 * k, "lo": k}
+    columns |= {name: rng.uniform(size=rows) for name in run.columns[-3:]}
+    meta = {"run": run_fields(run), "environment": environment(), "notes": notes}
+    Store(folder).write([make_record("run", key, meta, columns)])
+
+
+def make(folder, number):
+    """Write the runs, 500 at a time."""
+    from pfbench.runs.storage.content_keys import environment
+    from pfbench.runs.storage.serialization import run_record
     from pfbench.runs.storage.store import Store
 
     store, here, some = Store(folder), environment(), []
-    try:
-        from pfbench.runs.storage.serialization import run_record
-    except ImportError:
-        from pfbench.runs.storage.compaction import compact
-
-        with patch("os.fsync", lambda file: None):
-            for key, run, notes in runs(number):
-                store.put(key, run, here, notes)
-            compact(store)
-        return
     for key, run, notes in runs(number):
         some.append(run_record(key, run, here, notes))
         if len(some) == 500:
@@ -109,7 +132,7 @@ def timed(package, store, out, chosen, number):
     found = {}
     for name in chosen:
         words = [word.format(out=out, runs=number) for word in COMMANDS[name]]
-        if name == "written":
+        if COMMANDS[name][0] == "make":
             shutil.rmtree(store, ignore_errors=True)
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
@@ -127,7 +150,7 @@ def timed(package, store, out, chosen, number):
         found[name] = {"s": round(seconds, 2)} | dict(
             zip(said[::2], map(float, said[1::2]), strict=False)
         )
-        print(f"{name}: {found[name]}", file=sys.stderr)
+        print(f"{name}: {found[name]}, at most {TARGETS.get(name, '-')}", file=sys.stderr)
     return found
 
 
@@ -137,7 +160,9 @@ def inside(words):
 
     sys.argv = ["pfbench", *words]
     try:
-        if words[0] == "make":
+        if words[:2] == ["make", "long"]:
+            make_long(Path(words[-1]))
+        elif words[0] == "make":
             make(Path(words[-1]), int(words[1]))
         else:
             main()
@@ -158,8 +183,11 @@ def main():
     found = {}
     for name, package in (("now", Path(__file__).parents[1]), ("before", given.before)):
         if package:
-            store, out = given.folder / f"{name}-{given.runs}", given.folder / "out"
-            found[name] = timed(package, store, out, chosen, given.runs)
+            out, found[name] = given.folder / "out", {}
+            for is_long, number in ((False, given.runs), (True, "long")):
+                some = [command for command in chosen if command.startswith("long") == is_long]
+                store = given.folder / f"{name}-{number}"
+                found[name] |= timed(package, store, out, some, given.runs)
     print(json.dumps({"runs": given.runs, **found}, indent=1))
 
 

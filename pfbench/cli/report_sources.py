@@ -143,7 +143,9 @@ def read_stores(
     named = zip(distinct, _distinct_folder_names(distinct), strict=True)
     names = {"problems": problems, "algorithms": algorithms}
     with gc_disabled():
-        reports = [load_stored_report(Store(at, make=False), name, **names) for at, name in named]
+        reports = [
+            load_stored_report(Store(path, make=False), name, **names) for path, name in named
+        ]
     gc.freeze()  # of very many runs: to look for garbage among them takes long
     return reports
 

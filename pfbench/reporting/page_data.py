@@ -103,14 +103,14 @@ def figure_data_json(
     }
     encode = partial(json.dumps, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     groups: list[Callable[[], Any]] = []
-    place = token_hex()  # nobody can name a measure like this
+    marker = token_hex()  # nobody can name a measure like this
 
     def postpone(group: Callable[[], Any]) -> str:
         groups.append(group)
-        return place
+        return marker
 
     # A group is computed when its place is written, so that only one is kept at a time.
-    first, *rest = encode(content, default=postpone).split(f'"{place}"')
+    first, *rest = encode(content, default=postpone).split(f'"{marker}"')
     yield first
     for group, text in zip(groups, rest, strict=True):
         yield encode(group())
@@ -245,7 +245,7 @@ class _StudyData:
         If all runs have made equal numbers of calls at each iteration, `bands` applies to all
         x-axes, and `x` has these numbers. Otherwise, `other` has separate bands for each x-axis.
         """
-        grid = _recorded_iterations(group.runs).tolist()
+        grid = _unique_iterations(group.runs).tolist()
         shared: dict[str, Any] = {}
         other: dict[str, Any] = {}
         for axis in self._axes:
@@ -335,7 +335,7 @@ def _thin_and_price_runs(
 
     If `cost` is given, a column with the cost up to each row is added.
     """
-    if cost is None and _recorded_iterations(runs).size <= ROWS:
+    if cost is None and _unique_iterations(runs).size <= ROWS:
         yield from runs
         return
     retained = [*list_displayed_iterations(runs, targets)]
@@ -354,7 +354,7 @@ def list_displayed_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> f
 
     They include the last iteration of each run, and the first at which a run reaches a target.
     """
-    full_list = _recorded_iterations(runs)
+    full_list = _unique_iterations(runs)
     if full_list.size <= ROWS:
         return frozenset(full_list.tolist())
     last = full_list.size - 1
@@ -365,12 +365,12 @@ def list_displayed_iterations(runs: Sequence[Run], targets: Sequence[Stop]) -> f
     for run in runs:
         iterations = trace_column(run, "iteration")
         firsts = (run.first_value(target.measure, target.target) for target in targets)
-        shown = [row for row in firsts if row is not None]
-        retained |= {*iterations[-1:].tolist(), *iterations[shown].tolist()}
+        first_rows = [row for row in firsts if row is not None]
+        retained |= {*iterations[-1:].tolist(), *iterations[first_rows].tolist()}
     return frozenset(retained)
 
 
-def _recorded_iterations(runs: Sequence[Run]) -> Array:
+def _unique_iterations(runs: Sequence[Run]) -> Array:
     return np.unique(np.concatenate([trace_column(run, "iteration") for run in runs]))
 
 
@@ -384,4 +384,4 @@ def _encode_numbers(values: Any, digits: int = 5) -> Any:
     isfinite = np.isfinite(array)
     if isfinite.all():
         return [*rounded]
-    return [value if known else None for value, known in zip(rounded, isfinite, strict=True)]
+    return [value if finite else None for value, finite in zip(rounded, isfinite, strict=True)]

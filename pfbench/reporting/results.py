@@ -85,10 +85,10 @@ class RunGroup:
 
     def makes_calls(self, count: str) -> bool:
         """Return whether any run makes oracle calls of a kind; always true for ``"seconds"``."""
-        return count == "seconds" or count in self._made_counts
+        return count == "seconds" or count in self._counts_in_use
 
     @cached_property
-    def _made_counts(self) -> frozenset[str]:
+    def _counts_in_use(self) -> frozenset[str]:
         """Kinds of the oracle calls that any run makes."""
         spent = {run.counts for run in self.runs}
         return frozenset(name for name in COUNTED if any(getattr(each, name) for each in spent))

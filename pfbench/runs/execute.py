@@ -223,7 +223,7 @@ def predict_origins(
     missing = [p for p in keys if _get_reusable(store, keys[p].key, recomputed_statuses) is None]
     lengths = ContainingRunIndex(store, [keys[plan] for plan in missing])
     containing = {plan: lengths.find_containing_run(plan, keys[plan]) for plan in missing}
-    origins = {plan: found[1] if found else "made" for plan, found in containing.items()}
+    origins = {plan: run[1] if run else "made" for plan, run in containing.items()}
     return {plan: origins.get(plan, "stored") for plan in keys}
 
 

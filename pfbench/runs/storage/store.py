@@ -338,13 +338,13 @@ class Store:
 
 def _take_few(rows: Iterable[Any]) -> list[Any]:
     """Return the first rows, and no further ones once they are many bytes."""
-    taken, size = [], 0
+    first, size = [], 0
     for row in rows:
-        taken.append(row)
+        first.append(row)
         size += sum(len(cell) for cell in row if isinstance(cell, bytes))
         if size >= _MOST_BYTES:
             break
-    return taken
+    return first
 
 
 def has_store(folder: Path) -> bool:
