@@ -17,7 +17,6 @@ import resource
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
@@ -57,7 +56,7 @@ TARGETS = {
 
 def runs(number):
     """Yield key, run and notes of `number` runs, by method, problem and seed."""
-    from pfbench.base.counts import Counts
+    from pfbench.base.counts import COUNTED, Counts
     from pfbench.runs.loop.run import TRACE_COLUMNS, Run, Stop
     from pfbench.runs.planning.plan import PlannedRun
 
@@ -70,8 +69,9 @@ def runs(number):
         # Each method descends at its own speed, with some luck.
         values = np.exp(-k * (0.1 + 0.05 * (method % 10)) * rng.uniform(0.5, 1.5))
         sfo = 30 * (k > 0) + 14 * np.maximum(k - 1, 0)
-        zeros = np.zeros(ROWS, int)
-        columns = [k, k > 0, sfo, zeros, zeros, k, zeros, zeros, 0.25 * k, values, 3.0 * values]
+        counts = dict.fromkeys(COUNTED, np.zeros(ROWS, int))
+        counts |= {"fo": (k > 0).astype(int), "sfo": sfo, "lo": k}
+        columns = [k, *counts.values(), 0.25 * k, values, 3.0 * values]
         run = Run(
             problem=PROBLEM.format(problem + 4),
             algorithm=METHOD.format(0.1 + 0.01 * method),
@@ -93,8 +93,7 @@ def runs(number):
         plan = PlannedRun(run.problem, run.algorithm, seed, ("objective", "fw_gap"), 1, None, stop)
         notes = {"retries": 0, "family": f"{pair:064x}", "limits": {}, "source": source}
         notes |= {"dimension": 4, "plan": plan.as_json()}
-        rows = [(row[0], int(row[1]), *row[2:]) for row in run.rows]
-        yield f"{place * 2**200 + place:064x}", replace(run, rows=rows), notes
+        yield f"{place * 2**200 + place:064x}", run, notes
 
 
 def make_long(folder, rows=10**6):

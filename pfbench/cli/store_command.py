@@ -43,7 +43,7 @@ ALGORITHM = option("NAME", "Only entries of this algorithm: a name, or a selecto
 STATUS = option("STATUS", "Only entries of this status.")
 
 _SHOWN = ("shown", "not shown", "certified", "not certified")
-_LINE = "{:<11}  {:<13}  {:<5}  {:<10}  {:<8}  {:<12}  {}"
+_LINE = "%-11s  %-13s  %-5s  %-10s  %-8s  %-12s  %s"
 
 
 @app.callback()
@@ -306,12 +306,12 @@ def _json_row(row: "Row") -> dict[str, Any]:
 
 def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
     # By hand: a table that fits its columns to 100,000 rows would take a minute.
-    head = _LINE.format("kind", "status", "seed", "iterations", "seconds", "key", "what")
+    head = _LINE % ("kind", "status", "seed", "iterations", "seconds", "key", "what")
     print(_wrap(head, "", width))
     for row in rows:
         seconds = None if row.seconds is None else f"{row.seconds:.3g}"
         cells = (row.kind, row.status, row.seed, row.iterations, seconds, row.key[:12], "")
-        line = _LINE.format(*["" if cell is None else cell for cell in cells])
+        line = _LINE % tuple(["" if cell is None else cell for cell in cells])
         print(_wrap(escape_text(line), _subject(row.claim, row.algorithm, row.problem), width))
     rest = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{rest} stored")

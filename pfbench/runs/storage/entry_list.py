@@ -76,7 +76,7 @@ def check_and_list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
             reason = "incomplete"
         else:
             columns[_NAMES] = map(share, columns[_NAMES], columns[_NAMES])
-            row = Row(*columns, size)
+            row = Row._make((*columns, size))
             if _has_valid_values(row):
                 is_unknown = row.seconds is None and row.kind == "run"
                 listing.rows.append(row._replace(seconds=nan) if is_unknown else row)

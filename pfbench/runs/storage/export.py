@@ -164,7 +164,7 @@ class Export:
             except DamagedFileError:
                 self.omitted[row.key] = "damaged: see `pfbench store check`"
                 continue
-            if record is None:
+            if record is None or entry is None:
                 self.omitted[row.key] = "removed meanwhile"
             elif _sort_key(record) != _sort_key(row):
                 self.omitted[row.key] = "stored again since they were listed"
