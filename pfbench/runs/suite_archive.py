@@ -36,9 +36,9 @@ from pfbench.runs.storage.serialization import (
     StoredRun,
     column_dtype,
     decode_json,
+    list_stored_columns,
     make_run,
     run_fields,
-    stored_columns,
 )
 
 SCHEMA = 2
@@ -235,7 +235,7 @@ def _read_tables(shapes: Any, body: bytes) -> Iterator[_Table]:
         names, rows = shape["columns"], shape["rows"]
         if not (list_type(text)(names) and count(rows)):
             raise DamagedFileError("incomplete", "a table has invalid columns or rows")
-        stored = stored_columns(names)
+        stored = list_stored_columns(names)
         if names[: len(stored)] != stored:
             raise DamagedFileError("incomplete", "a table has other columns than a trace")
         if len(names) > MOST_COLUMNS or len(set(names)) < len(names):

@@ -317,7 +317,7 @@ def _read_trace(shape: Any, packed: bytes) -> PackedTrace:
     rows: int = shape["rows"]
     if not list_type(text)(names) or len(set(names)) < len(names):
         raise DamagedFileError("incomplete", "its table has other columns than a trace")
-    stored = stored_columns(names)
+    stored = list_stored_columns(names)
     if names[: len(stored)] != stored:
         raise DamagedFileError("incomplete", "its table has other columns than a trace")
     if len(names) > MOST_COLUMNS or rows * len(names) > MOST_NUMBERS:
@@ -329,7 +329,7 @@ def _read_trace(shape: Any, packed: bytes) -> PackedTrace:
     return names, rows, data
 
 
-def stored_columns(names: Sequence[str]) -> list[str]:
+def list_stored_columns(names: Sequence[str]) -> list[str]:
     """Return the first columns of a stored trace; it may lack counts, which are then 0."""
     return [name for name in TRACE_COLUMNS if name in names or name not in COUNTED]
 
@@ -341,7 +341,7 @@ def _trace_rows(
 
     The rows take the place of the data: a long trace is in memory once.
     """
-    stored = stored_columns(names)
+    stored = list_stored_columns(names)
     integer_count = len(stored) - 1  # seconds, the last of them, is a float
     size = rows * integer_count
     integers = np.frombuffer(data, "<i8", size).reshape(integer_count, rows)
