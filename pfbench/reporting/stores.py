@@ -81,21 +81,22 @@ def load_stored_report(
         row
         for row in store.listing().rows
         if row.kind == "run"
-        and matches_selection(row.problem, problems)
-        and matches_selection(row.algorithm, algorithms)
+        and matches_selection(str(row.problem), problems)
+        and matches_selection(str(row.algorithm), algorithms)
     ]
     if not rows:
         chosen = " that match --problem and --algorithm" if problems or algorithms else ""
         raise InputError(f"the store {store.folder} has no runs{chosen}: see `pfbench store list`.")
     rows.sort(key=attrgetter("iterations", "stored", "key"))
-    templates = _seed_templates((row.problem, row.seed) for row in rows)
+    requests = [(str(row.problem), str(row.algorithm), int(row.seed or 0)) for row in rows]
+    templates = _seed_templates((problem, seed) for problem, _, seed in requests)
     # Later ones take the place of earlier ones.
     longest = {
-        (templates.get(row.problem) or row.problem, row.algorithm, row.seed): row.key
-        for row in rows
+        (templates.get(problem) or problem, algorithm, seed): row.key
+        for row, (problem, algorithm, seed) in zip(rows, requests, strict=True)
     }
     number = len(rows)
-    del rows  # of very many runs, a hundred bytes each
+    del rows, requests  # of very many runs, a hundred bytes each
     order = sorted(longest, key=lambda request: (request[1], request[0], request[2]))
     read = ((request, _read_outcome(store, longest[request])) for request in order)
     outcomes = {key: outcome for key, outcome in read if outcome is not None}
@@ -144,7 +145,8 @@ def _read_outcome(store: Store, key: str) -> PlanOutcome | None:
         notes = meta.get("notes", {})
         meta["notes"] = {name: notes[name] for name in _NOTES if name in notes}
         stored_run = make_stored_run(key, _intern_texts(meta), trace)
-        return PlanOutcome(_read_plan(stored_run.run, notes.get("plan")), stored_run)
+        run = replace(stored_run.run, columns=_intern(stored_run.run.columns))
+        return PlanOutcome(_read_plan(run, notes.get("plan")), replace(stored_run, run=run))
     except (DamagedFileError, InputError):
         return None
 

@@ -229,7 +229,7 @@ def test_no_cell_of_a_printed_report_is_broken(pfbench, spec, drawn, monkeypatch
     heads = [line.split() for line in table.splitlines() if line.strip().startswith("algorithm")]
     assert heads
     assert [name for head in heads for name in head[1:] if name == name.upper()] == [
-        *("FO", "SFO", "SSO", "HVP", "LO", "PO", "FV")
+        *("FO", "SFO", "SSO", "HVP", "LO", "PO", "FV", "LLO")
     ]
     assert max(map(len, out.splitlines())) <= 50
 

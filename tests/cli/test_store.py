@@ -159,7 +159,7 @@ def test_export_of_what_a_spec_plans(pfbench, store, folder):
 def test_export(pfbench, store, folder):
     outcome = pfbench("store", "export", "csv-long", "-o", "out", "--algorithm", "frank-wolfe")
     assert outcome.out == "2 runs in 2 files: out\n"
-    assert len((folder / "out" / "trace.csv").read_text().splitlines()) == 1 + 2 * 4 * 10
+    assert len((folder / "out" / "trace.csv").read_text().splitlines()) == 1 + 2 * 4 * 11
     assert "is not empty" in pfbench("store", "export", "benchopt", "-o", "out").refusal
 
 

@@ -65,7 +65,7 @@ store.put(key_of("small"), made_run(rows=2), ENVIRONMENT)
 resource.setrlimit(resource.RLIMIT_FSIZE, (10**6, 10**6))
 import numpy as np
 noise = np.random.default_rng(0).random(60000).tolist()
-rows = [(k, *[0] * 7, 0.0, noise[k], noise[-k]) for k in range(60000)]
+rows = [(k, *[0] * 8, 0.0, noise[k], noise[-k]) for k in range(60000)]
 from dataclasses import replace
 try:
     store.put(key_of("large"), replace(made_run(), rows=rows), ENVIRONMENT)

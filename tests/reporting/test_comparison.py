@@ -169,7 +169,7 @@ def test_csv_has_every_number():
         csv.DictReader(io.StringIO(results_csv(compare_by_each_price(results(fast(), failing())))))
     )
     by = {(row["algorithm"], row["price"], row["target"]): row for row in rows}
-    assert len(by) == 3 * 2 + 7 * 2
+    assert len(by) == 3 * 2 + 8 * 2
     assert float(by["fast", "SFO", "4.0"]["expected"]) == 43.5
     assert by["failing", "SFO", "1.0"]["expected"] == "inf"
     assert by["fast", "SFO", "4.0"]["standing"] == "best"

@@ -37,6 +37,7 @@ def test_counts_are_exact(results):
         "LO": 8,
         "PO": 0,
         "FV": 0,
+        "LLO": 0,
     }
     assert cells(table, "S = √n", "SVRG")["SFO"] == 12 * 4 + 2 * 5 * (8 - 4)
     assert cells(table, "S = √n", "SVRG")["SSO"] == 0

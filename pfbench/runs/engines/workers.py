@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection, wait
 from time import monotonic
 from typing import Any
 
+from pfbench.base.counts import COUNTED
 from pfbench.base.errors import brief_error_text, format_error
 from pfbench.runs.loop.processes import kill_process_group, prepare_child_process, start_process
 from pfbench.runs.storage.serialization import decode_json, json_default
@@ -33,8 +34,8 @@ _POLL = 0.1
 _MOST_PLAIN = 2**28
 """Maximum number of bytes of an answer of an untrusted process."""
 
-_UNNOTED = [inf] + [0.0] * 9
-"""Shared numbers of a task before it writes any; the first is a deadline."""
+_UNNOTED = [inf] + [0.0] * (len(COUNTED) + 2)
+"""Shared numbers of a task before it writes any: a deadline, and one for each trace column."""
 
 _FROM_OUTSIDE = frozenset(
     getattr(signal, name)
@@ -163,7 +164,7 @@ _worker = 0
 
 
 def share_numbers_with_parent(numbers: Sequence[float]) -> None:
-    """Write `numbers` over the first of the ten numbers that a worker shares with its parent.
+    """Write `numbers` over the first of the numbers that a worker shares with its parent.
 
     The first number is the time, on the clock `time.monotonic`, after which the parent kills the
     task. Infinity, its initial value, and 0 mean that there is no such time. Task and caller agree

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from stored import ENVIRONMENT, RECOVERY, change, key_of, made_run, set_aside, stored_runs
 
-from pfbench.base.counts import Counts
+from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import InputError, StorageError
 from pfbench.runs.storage import database, maintenance, serialization
 from pfbench.runs.storage.content_keys import source_digest, source_note
@@ -69,7 +69,7 @@ def test_half_a_call_is_not_stored(store):
 
 
 @given(
-    rows=st.lists(st.tuples(*[counts] * 8, numbers, numbers, numbers), max_size=6),
+    rows=st.lists(st.tuples(*[counts] * (1 + len(COUNTED)), numbers, numbers, numbers), max_size=6),
     final=st.dictionaries(st.sampled_from(["objective", "fw_gap"]), st.none() | numbers),
     reason=st.text(max_size=20),
 )
@@ -144,7 +144,7 @@ def test_a_count_that_a_store_lacks_reads_0(store):
 
 
 def test_integers_beyond_double_precision_keep_their_bits(store):
-    rows = [(2**53 + 1, *[2**62 + 1] * 7, 0.5, 1.0, math.nan)]
+    rows = [(2**53 + 1, *[2**62 + 1] * 8, 0.5, 1.0, math.nan)]
     store.put(KEY, made_run(rows=0, iterations=2**53 + 1), ENVIRONMENT)
     store.put(key_of("b"), replace(made_run(), rows=rows), ENVIRONMENT)
     assert repr(store.get(key_of("b")).run.rows) == repr(rows)
