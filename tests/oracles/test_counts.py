@@ -40,10 +40,6 @@ CALLS = {
     "value": (lambda o, x, y: o.value(x), {"fv": "n"}),
     "lo": (lambda o, x, y: o.lo(np.ones(o.gradient(x).shape)), {"lo": 1, "fo": 1, "sfo": "n"}),
     "prox": (lambda o, x, y: o.prox(x, o.gradient(x), 0.1), {"po": 1, "fo": 1, "sfo": "n"}),
-    "local_lo": (
-        lambda o, x, y: o.local_lo(x, o.gradient(x), 0.1),
-        {"llo": 1, "fo": 1, "sfo": "n"},
-    ),
     "hessian": (lambda o, x, y: o.hessian(x), {"sso": "n"}),
     "hessian product": (lambda o, x, y: o.hessian(x).product(x, y), {"sso": "n", "hvp": "n"}),
     "hessian batch": (lambda o, x, y: o.hessian(x).batch(THREE, x, y), {"sso": "n", "hvp": 3}),
@@ -52,6 +48,12 @@ CALLS = {
     "table difference": (lambda o, x, y: o.table(x).difference(THREE, y), {"sfo": "n + 3"}),
     "table replace": (lambda o, x, y: o.table(x).replace(THREE, y), {"sfo": "n + 3"}),
 }
+
+
+def test_a_local_minimisation_costs_one_llo(logistic):
+    oracles, ledger, x, _ = ask(logistic)
+    oracles.local_lo(x, np.ones(x.shape), 0.1)
+    assert ledger.counts() == Counts(llo=1)
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -130,7 +132,7 @@ def test_without_set_and_penalty_a_prox_is_a_step_and_counts_nothing():
 def test_an_algorithm_finds_no_problem_and_no_counts_among_its_oracles(problem):
     oracles, _, _, _ = ask(problem)
     public = {name for name in dir(oracles) if not name.startswith("_")}
-    assert public == {"D", "n", "component_smoothness", "sample", *VERBS}
+    assert public == {"D", "n", "local_lo", "component_smoothness", "sample", *VERBS}
 
 
 def test_two_runs_do_not_share_counts(problem):

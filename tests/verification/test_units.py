@@ -182,6 +182,7 @@ COMPARED = {
     "layers-network",
     "martinezrubio2025-recursion",
     "relatives-importance-fewer",
+    *(f"richtarik2026-llo-{name}" for name in ("projection", "step", "strong")),
     "wang2019-step",
 }
 """Claims that compare two things that are measured, in the same units."""

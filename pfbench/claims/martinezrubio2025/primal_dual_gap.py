@@ -37,7 +37,7 @@ from pfbench.verification.instruments.indefinite import (
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.instruments.quadratics import face_of_l1_ball, make_interval_quadratic
 from pfbench.verification.statistics import combine_instances, decide_inequality
-from pfbench.verification.units import VALUE, formula
+from pfbench.verification.units import VALUE, Formula, formula
 
 
 def compute_printed_bound(L_f: float, D: float, t: int) -> float:
@@ -163,6 +163,10 @@ def check_gaps(
     return Evidence(combine_instances(parts), {"ratio": 1.0}, len(trial.claim.instances))
 
 
+def _formulas(bounds: Bounds) -> tuple[Formula, ...]:
+    return tuple(formula(bound, VALUE, {"t": 9}) for bound in bounds.values())
+
+
 _claim = partial(
     Claim,
     kind="bound",
@@ -196,10 +200,7 @@ GAP = _claim(
         "the harmonic number (ours)"
     ),
     check=partial(check_gaps, follow=follow_gaps, bounds=OPEN_LOOP, is_path=False),
-    formulas=tuple(
-        formula(bound, VALUE, {"t": 9})
-        for bound in (compute_printed_bound, compute_bound, compute_short_bound)
-    ),
+    formulas=_formulas(OPEN_LOOP),
 )
 
 HEAVY_BALL = _claim(
@@ -210,6 +211,7 @@ HEAVY_BALL = _claim(
         "martinezrubio2025-recursion and -gap-fw, L_t the minimum over v of the sum of lower bounds"
     ),
     check=partial(check_gaps, follow=follow_heavy_ball_gaps, bounds=OPEN_LOOP),
+    formulas=_formulas(OPEN_LOOP),
     algorithm="heavy-ball-fw",
     schedule="none: T is the horizon",
 )
@@ -222,6 +224,7 @@ GAP_SHORT = _claim(
         "G_t <= G_{t-1} - G_{t-1}^2/(2 L D^2) (ours)"
     ),
     check=partial(check_gaps, follow=follow_short_gaps, bounds=SHORT),
+    formulas=_formulas(SHORT),
     schedule="step = primal-dual, smoothness = L",
 )
 
@@ -234,6 +237,7 @@ GAP_OPTIMISTIC = _claim(
         "u_{i+1} = LO(sum over j <= i of a_j g_j) (ours)"
     ),
     check=partial(check_gaps, follow=follow_optimistic_gaps, bounds=OPTIMISTIC),
+    formulas=_formulas(OPTIMISTIC),
     algorithm="optimistic-fw",
     schedule="none: T is the horizon",
 )

@@ -270,7 +270,9 @@ SCHEDULES = {
     "optimistic-fw": PublishedSchedule(
         optimistic_fw_schedule, "Martinez-Rubio, Pokutta 2025, optimistic, in a summary"
     ),
-    "local-lmo": PublishedSchedule(local_lmo_schedule, "radii and bound by pfbench"),
+    "local-lmo": PublishedSchedule(
+        local_lmo_schedule, "radii and bound by pfbench, for the iteration of Richtarik et al. 2026"
+    ),
     "sfw": PublishedSchedule(
         sfw_schedule,
         "b = T of Reddi et al. 2016 (Allerton); T and gamma by a bound of pfbench with sigma^2",

@@ -123,7 +123,7 @@ CHANGED = {
     *("ncgs", "ncgs-stochastic", "storc", "frank-wolfe"),
     *(f"nfwu-{one}" for one in ("sg", "svrg", "spiderg", "casvrg", "caspiderg")),
     *("nfwu-page", "nfwu-lsvrg", "nfwu-storm"),
-    *("page-fw-convex", "spider-fw-convex", "cgs-convex", "ncgs-spider"),
+    *("page-fw-convex", "spider-fw-convex", "cgs-convex", "ncgs-spider", "local-lmo"),
 }
 """Methods with a schedule that is not printed so, or not by their own source."""
 

@@ -1,10 +1,11 @@
 """Local LMO: ratios of its steps and runs, and those of each fault."""
 
 import pytest
-from judging import planted, trial
+from judging import trial
 
-from pfbench.claims.catalogue import CLAIMS
+from pfbench.claims.catalogue import CLAIMS, MUTANTS
 from pfbench.claims.richtarik2026 import local_steps
+from pfbench.verification.trial import Trial
 
 pytestmark = pytest.mark.claims
 
@@ -12,7 +13,7 @@ pytestmark = pytest.mark.claims
 def ratios(name, instance, fault=None):
     """Return the largest ratio of a claim on one of its instances, for a planted fault if given."""
     claim = CLAIMS[f"richtarik2026-llo-{name}"]
-    test = trial(claim, planted(fault)) if fault else trial(claim)
+    test = Trial(claim, MUTANTS[fault].subject) if fault else trial(claim)
     problem = claim.instances[instance].build_seeded(1)
     return max(claim.check.keywords["ratios"](test, problem))
 

@@ -23,6 +23,7 @@ def test_it_counts_every_verb_as_the_ledger_does():
         ask.value(x) - problem.value(x),
         ask.lo(x) - problem.lo(x),
         ask.prox(x, y, 0.1) - problem.prox(x, y, 0.1),
+        ask.local_lo(x, y, 0.1) - problem.local_lo(x, y, 0.1),
     ]
     H, table = ask.hessian(x), ask.table(x)
     answers += [H.product(x, y) - problem.hessian(x).product(x, y), H.batch(S, x, y) * 0.0]
