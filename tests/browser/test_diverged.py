@@ -32,7 +32,7 @@ def made(plan, rows):
     if not plan.algorithm.startswith("sfw"):
         return run
     values = list(WILD.values())[int(plan.problem[-2])]
-    table = [(*row[:9], v, v, v) for row, v in zip(run.rows, values, strict=False)]
+    table = [(*row[:10], v, v, v) for row, v in zip(run.rows, values, strict=False)]
     return replace(run, rows=table, status="diverged")
 
 

@@ -326,7 +326,7 @@ def test_what_a_worker_cannot_tell_is_one_sentence(engine, monkeypatch):
     from pfbench.runs.engines import cluster
 
     monkeypatch.setattr(cluster, "_query_process_environment", _broken)
-    with pytest.raises(InputError, match=r"Error: No module named 'pfbench'\): see") as error:
+    with pytest.raises(InputError, match=r"Error: No module named 'pfbench'\): check") as error:
         engine.environment()
     assert ends_well(str(error.value))
 
