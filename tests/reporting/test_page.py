@@ -260,7 +260,7 @@ def test_time_changes_nothing_that_is_published(spec, outcomes, made, written, t
                 run=replace(
                     one.entry.run,
                     seconds=99.0,
-                    rows=[(*row[:8], 7 * row[8], *row[9:]) for row in one.entry.run.rows],
+                    rows=[(*row[:9], 7 * row[9], *row[10:]) for row in one.entry.run.rows],
                 ),
             ),
         )
