@@ -97,7 +97,7 @@ class Walking(Cheat):
             frame = frame.f_back
         while waiting:
             one = waiting.pop()
-            if id(one) not in reached and not isinstance(one, type | type(gc)):
+            if id(one) not in reached and not issubclass(type(one), type | type(gc)):
                 reached[id(one)] = one
                 waiting += gc.get_referents(one)
         known = {type(one).__name__ for one in [*reached.values(), *gc.get_objects()]}
