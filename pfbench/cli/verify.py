@@ -234,6 +234,7 @@ def _verify_repeatedly(work: VerificationJob) -> None:
 
 def _render_verdicts(done: "Verification") -> RenderableType:
     from pfbench.verification.coverage import sizes_in_words
+    from pfbench.verification.replay.replay_checks import NOT_COMPARED
     from pfbench.verification.reproducibility import WORDS
     from pfbench.verification.statements.horizons import LEFT_OUT
     from pfbench.verification.statements.rate import NO_EVIDENCE
@@ -247,7 +248,8 @@ def _render_verdicts(done: "Verification") -> RenderableType:
         sizes, time = sizes_in_words(row.measured), format_duration(row.seconds)
         name = row.claim.name.partition("[")[0]  # without the case, which the reason names
         rows.append((name, verdict, numbers, sizes, time))
-        is_telling = any(words in row.reason for words in (WORDS, NO_EVIDENCE, LEFT_OUT))
+        told = WORDS, NO_EVIDENCE, LEFT_OUT, NOT_COMPARED
+        is_telling = any(words in row.reason for words in told)
         if is_telling or not row.verdict.keeps_bound:
             needed = _describe_evidence_needed_to_decide(row)
             reasons.append(f"{name}: {row.reason}{needed}")

@@ -19,6 +19,7 @@ from pfbench.verification.faults.fault import Fault
 from pfbench.verification.references import REFERENCES
 from pfbench.verification.replay.draw_streams import examine_draw_law, iterate_draw_streams
 from pfbench.verification.replay.follow import PlainReference, ReplayOutcome, follow_transcript
+from pfbench.verification.replay.forms import MethodForm
 from pfbench.verification.replay.outputs import decide_output
 from pfbench.verification.replay.recorded_run import (
     EndlessStepError,
@@ -46,6 +47,9 @@ from pfbench.verification.trial import Trial
 
 REFUSALS = (PfbenchError, ValueError, NotImplementedError)
 """Errors by which a method refuses its parameters or a problem."""
+
+NOT_COMPARED = "Not compared"
+"""Beginning of a sentence on runs that were left out; verdicts with it show their reason."""
 
 _CLAIMED = {"mismatches": 0.0}
 
@@ -75,6 +79,8 @@ class ComparisonTally:
         Observations that do not affect the decision.
     skipped
         Parameters that the class lacks, and runs that it refuses.
+    refusal
+        Error of the first run that the method refused before any query; empty if there is none.
     """
 
     runs: int = 0
@@ -83,9 +89,16 @@ class ComparisonTally:
     doubts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    refusal: str = ""
 
     def decide(self, holds: str) -> Decision:
-        """Return the decision on the comparisons; `holds` is its reason if there is no mismatch."""
+        """Return the decision on the comparisons; `holds` is its reason if there is no mismatch.
+
+        Raises
+        ------
+        MethodFailed
+            If the method refused every run.
+        """
         measured = {
             "mismatches": float(bool(self.violation)),
             "runs": float(self.runs),
@@ -95,9 +108,11 @@ class ComparisonTally:
             return Decision("violated", f"{self.violation}.", measured, None)
         if self.doubts:
             return Decision("inconclusive", f"{self.doubts[0]}.", measured, None)
+        if self.refusal and not self.runs:
+            raise MethodFailed(self.refusal)
         words = "".join(f" {note}." for note in dict.fromkeys(self.notes))
         lacks = ", ".join(dict.fromkeys(self.skipped))
-        words += f" Not compared: {lacks}." if lacks else ""
+        words += f" {NOT_COMPARED}: {lacks}." if lacks else ""
         return Decision("holds", f"{holds}{words}", measured, None)
 
 
@@ -116,14 +131,16 @@ def compare_runs_with_reference(
         if values
         else iterate_replay_cases(method, trial.effort, trial.case_seed)
     )
-    for number, (case, algorithm) in enumerate(_runnable_cases(trial, method, comparison, cases)):
-        if number == 0:
-            _check_seed_and_budget(trial, case, algorithm, comparison)
-        if comparison.violation:
-            break
+    is_first = True
+    for case, algorithm in _runnable_cases(trial, method, comparison, cases):
         transcript = _record_case(trial, case, algorithm, comparison, "run")
         if transcript is None:
             continue
+        if is_first:
+            _check_seed_and_budget(trial, case, algorithm, comparison)
+            is_first = False
+        if comparison.violation:
+            break
         outcome = follow_transcript(transcript, method(**case.parameters), reference)
         _add_outcome(trial, case, transcript, outcome, comparison)
         if comparison.violation:
@@ -313,16 +330,21 @@ def _record_case(
     if isinstance(error, EndlessStepError):
         raise MethodFailed(f"{location}: {error} (repeat: {trial.command})") from error
     words = f"{location}: the run raised {format_error_with_notes(error)} (repeat: {trial.command})"
+    options = {k: value for k, value in case.parameters.items() if k != "iterations"}
+    refused = f"{MethodForm(options)} (refused)"
+    is_refusal = isinstance(error, REFUSALS) and not transcript.states
     if case.is_factored:
         comparison.skipped.append(f"factored points ({type(error).__name__})")
-        return None
-    if case.has_matrix_points:
+    elif case.has_matrix_points and refused not in comparison.skipped:
         comparison.doubts.append(words)
-        return None
-    if case.is_extreme and not transcript.states and isinstance(error, REFUSALS):
+    elif is_refusal and not transcript.queries:
+        comparison.skipped.append(refused)
+        comparison.refusal = comparison.refusal or words
+    elif is_refusal and case.is_extreme:
         comparison.skipped.append(f"{case} (refused)")
-        return None
-    raise MethodFailed(words) from error
+    else:
+        raise MethodFailed(words) from error
+    return None
 
 
 def _add_outcome(

@@ -1,13 +1,16 @@
 """Right methods in other styles are followed; their faults are violated by some claim."""
 
+import math
+
 import own_draws
 import pytest
 from judging import judge
 from more_styles import STYLES as MORE
-from own_styles import FAULTS, RIGHT, Floor
+from own_styles import FAULTS, RIGHT, Floor, Plain
 from ten_styles import FAULTS as LATE
 from ten_styles import STYLES as TEN
 
+from pfbench.base.protocols import State
 from pfbench.claims.catalogue import CLAIMS
 from pfbench.verification.subject import Subject
 
@@ -67,3 +70,44 @@ def test_a_fault_in_another_style_is_violated(kind, name):
 
 def test_a_component_that_is_stored_once_may_be_queried_once():
     assert judge_by("count", "prox-saga", own_draws.Once).verdict == "inconclusive"
+
+
+class OpenLoopOnly(Plain):
+    """Frank-Wolfe with one of its steps; a subclass says how far t goes."""
+
+    requires = frozenset({"gradient", "lo"})
+    deterministic = True
+    last = math.inf
+
+    def __init__(self, iterations, step="open-loop"):
+        self.T, self.step = iterations, step
+
+    def run(self, ask, x, rng):
+        if self.step != "open-loop":
+            raise ValueError("only the open loop is written")
+        for t in range(self.T):
+            g = ask.gradient(x)
+            at, x = x, x + 2.0 / (min(t, self.last) + 2.0) * (ask.lo(g) - x)
+            yield State(x, at, g)
+
+
+class OpenLoopTo100(OpenLoopOnly):
+    last = 100
+
+
+class Refusing(OpenLoopOnly):
+    def run(self, ask, x, rng):
+        raise ValueError("nothing is written")
+        yield
+
+
+def test_options_that_a_method_refuses_are_left_out_and_named():
+    found = judge_by("run", "frank-wolfe", OpenLoopOnly)
+    assert found.verdict == "holds"
+    assert "Not compared: offset, step=log-adaptive (refused)" in found.reason
+    found = judge_by("run", "frank-wolfe", OpenLoopTo100)
+    assert found.verdict == "violated"
+    assert "iteration 101: State.x" in found.reason
+    found = judge_by("run", "frank-wolfe", Refusing)
+    assert (found.verdict, found.lost) == ("failed", False)
+    assert "nothing is written" in found.reason
