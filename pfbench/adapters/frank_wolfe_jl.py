@@ -81,9 +81,8 @@ class Trajectory:
         if lacking:
             raise InputError(
                 f"the trajectory lacks the counts {', '.join(lacking)}: record "
-                f"{', '.join(TRACKED)} with FrankWolfe.jl's trackers, and name them in columns; or "
-                "give the step rule "
-                f"as step, if it is one of {', '.join(NO_TRIALS)}."
+                f"{', '.join(TRACKED)} by FrankWolfe.jl's trackers, and name them in columns; or, "
+                f"if the step rule is one of {', '.join(NO_TRIALS)}, pass its name as step."
             )
         return Run(
             problem=problem,
@@ -150,11 +149,13 @@ def read_trajectory(
     if isinstance(columns, str | bytes) or not isinstance(columns, Sequence):
         raise InputError(f"columns={brief_repr(columns)} must be a list of column names.")
     if missing := [name for name in RECORDED if name not in columns]:
-        raise InputError(f"columns lacks {', '.join(missing)}: name every column, in order.")
+        raise InputError(
+            f"columns lacks {', '.join(missing)}: name all columns of the file in order."
+        )
     data = _read_bytes(Path(path))
     results = _parse_rows(Path(path), data, entry)
     if not results:
-        raise InputError(f"{path} has no rows: record the run with trajectory=true.")
+        raise InputError(f"{path} has no rows: run FrankWolfe.jl again, with trajectory=true.")
     for k, row in enumerate(results, start=1):
         if len(row) != len(columns):
             raise InputError(

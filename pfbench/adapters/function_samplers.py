@@ -65,8 +65,8 @@ def sample_function(
         check_finite_array("sample_grad(S, x)", result, shape=np.shape(x))
     if not np.array_equal(first, second):
         raise InputError(
-            "sampler(rng, size) and sample_grad(S, x) give two gradients for one seed: draw from "
-            "rng alone, and let sample_grad depend on S and x alone."
+            "sampler(rng, size) and sample_grad(S, x) give different gradients for equal seeds: "
+            "draw from rng alone, and let sample_grad depend on S and x alone."
         )
     return sampler
 

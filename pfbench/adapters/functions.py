@@ -345,11 +345,11 @@ def from_functions(
     )
     if jac is None:
         raise InputError(
-            "jac is needed, a function that returns the gradient of f: for a sampler it may be the "
+            "jac is missing: pass a function that returns the gradient of f or, for a sampler, the "
             "mean gradient over a large sample that is drawn once."
         )
     if (sampler is None) != (sample_grad is None) or (sampler and components):
-        raise InputError("give sampler and sample_grad together, and no components with them.")
+        raise InputError("sampler and sample_grad must be given together, without components.")
     if not isinstance(constants, Mapping) or not isinstance(properties, tuple | list):
         raise InputError(
             'constants must be a dict, as in {"L_f": 1.0}, and properties a tuple of names, as in '
@@ -437,7 +437,7 @@ def _make_feasible_set(lmo: Any, start: Floats, diameter: float | None) -> Feasi
     if not location.contains(start):
         raise InputError(
             "start is outside the set of lmo: start at a vertex that lmo returns, and check that "
-            "lmo minimises <g, v>, or, if it takes copt's arguments, maximises <u, v>."
+            "lmo minimises <g, v> (a function with copt's arguments maximises <u, v>)."
         )
     return cast(FeasibleSet, location)
 

@@ -80,7 +80,7 @@ def solve(
     on = as_problem(problem)
     method = as_algorithm(algorithm, on)
     if isolated and isinstance(method, FunctionMethod):
-        raise InputError("isolated=True needs a class in a file of its own, not a function.")
+        raise InputError("isolated=True needs a class that is defined in a file, not a function.")
     if isinstance(measures, str) and ":" in measures:
         measures = [measures]
     if not isinstance(measures, str | Mapping) and isinstance(measures, Sequence):
@@ -122,8 +122,8 @@ def as_problem(subject: Any) -> Problem:
     if isinstance(problem, type) or not all(hasattr(problem, part) for part in ("start", "set")):
         if inspect.isroutine(subject) or isinstance(subject, tuple):
             raise InputError(
-                f"{brief_repr(subject)} is not a problem, which needs a gradient and a start, too: "
-                "call pf.adapters.from_functions(f, gradient, lmo, start=...)."
+                f"{brief_repr(subject)} is not a problem, as gradient and start are missing: call "
+                "pf.adapters.from_functions(f, gradient, lmo, start=...)."
             )
         raise InputError(
             f"{brief_repr(subject)} is not a problem: give a name, as in 'quadratic', what pf.problem returns, "  # noqa: E501

@@ -117,9 +117,9 @@ class PartialFit(BlackBox):
                 "as SGDClassifier."
             )
         if getattr(model, "fit_intercept", False):
-            raise InputError("the point has no entry for an intercept: set fit_intercept=False.")
+            raise InputError("the points have no entry for an intercept: set fit_intercept=False.")
         if oracles.start.any():
-            raise InputError("partial_fit starts at 0: choose a problem whose start is 0.")
+            raise InputError("partial_fit always starts at 0: choose a problem whose start is 0.")
         sparse = hasattr(self.features, "tocsr")
         features = self.features.tocsr() if sparse else np.asarray(self.features)
         labels = np.asarray(self.labels)

@@ -90,10 +90,10 @@ class _ModuleLosses:
                 inputs, targets = self._read(sample[:2])
                 shapes = [tuple(item.shape) for item in (self._module(inputs), targets)]
                 raise InputError(
-                    "the loss of an input depends on the other inputs: for two inputs, outputs "
-                    f"have shape {shapes[0]} and targets {shapes[1]}, so the loss of the first has "
-                    f"shape {tuple(among.shape)}, but {tuple(own.shape)} if evaluated alone; give "
-                    "outputs and targets the same shape."
+                    "the loss of an input depends on the other inputs: its shape is "
+                    f"{tuple(own.shape)} alone, and {tuple(among.shape)} with a second input, when "
+                    f"outputs have shape {shapes[0]} and targets {shapes[1]}: give outputs and "
+                    "targets the same shape."
                 )
 
     def _are_equal(self, a: Any, b: Any, rtol: float = 0.0, atol: float = 0.0) -> bool:
@@ -300,8 +300,8 @@ def _split_loader(torch: Any, data: Any, replacement: Any) -> tuple[Any, Callabl
     has_index = hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")
     if isinstance(dataset, tools.IterableDataset) or not has_index:
         raise InputError(
-            "the data set has no index, by which a sample could be evaluated at two points: give a "
-            "map-style one, or the arguments sampler and sample_grad of from_functions."
+            "the data set has no index, so no sample can be evaluated at two points: pass a "
+            "map-style data set, or sampler and sample_grad to from_functions."
         )
     if not len(dataset):
         raise InputError("the data set is empty.")
@@ -318,8 +318,8 @@ def _split_loader(torch: Any, data: Any, replacement: Any) -> tuple[Any, Callabl
         order = order.sampler if type(order) is tools.BatchSampler else order
     if type(order) not in (tools.RandomSampler, tools.SequentialSampler):
         raise InputError(
-            f"the loader draws by {type(order).__name__}, not uniformly from the data set: give "
-            "the data set, or a torch.utils.data.Subset of it, in the loader's place."
+            f"the loader draws by {type(order).__name__}, not uniformly from the data set: instead "
+            "of the loader, pass the data set or a torch.utils.data.Subset of it."
         )
     if not (replacement or getattr(order, "replacement", False)):
         shuffles_or_reads = "shuffles" if type(order) is tools.RandomSampler else "reads in order"

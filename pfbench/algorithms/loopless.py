@@ -231,8 +231,8 @@ class ZeroSARAHMethod(ProximalMethod):
         """
         if overrides.get("table") == "zero":
             raise RefusedError(
-                f"the schedule of {cls.name} is for a table filled with gradients at the start: "
-                "leave out table=zero, or give all parameters explicitly."
+                f"the schedule of {cls.name} needs a table that is filled with the gradients at "
+                "the start: leave out table=zero, or give all parameters explicitly."
             )
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         n, b = constants.n, round_up(math.sqrt(constants.n))

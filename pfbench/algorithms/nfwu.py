@@ -127,8 +127,8 @@ class NFWU(EstimatorAlgorithm):
         L, D, delta = cls.schedule_constants(constants, "L", "D", "delta")
         if epsilon > L * D:
             raise RefusedError(
-                f"the schedule of {cls.name} needs epsilon <= L D = {L * D:.6g} (the weight "
-                f"epsilon/(L D) is at most 1), got {epsilon:g}: take a smaller epsilon."
+                f"epsilon={epsilon:g} must be at most L D = {L * D:.6g} for the schedule of "
+                f"{cls.name}, whose weight epsilon/(L D) cannot exceed 1."
             )
         return cls.from_schedule(
             overrides,

@@ -50,8 +50,8 @@ def condg(ask: AlgorithmOracles, l: Any, u: Point, lam: float, eta: float) -> Po
         xi = min(1.0, gap * lam / length**2)
         if xi < _MOVES:
             raise InputError(
-                f"condg cannot reach a gap of eta={eta:g}, as rounding keeps it at {gap:.3g}: give "
-                "a larger tolerance."
+                f"the inner loop condg cannot reach the gap eta={eta:g}, as rounding keeps the gap "
+                f"at {gap:.3g}: give a larger tolerance."
             )
         x = combine(x, v, xi)
 

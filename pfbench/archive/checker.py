@@ -81,9 +81,9 @@ def check_archive(
         if loaded_kernels:
             notes.append(f"OpenBLAS uses the kernels {loaded_kernels}, as on the author's machine")
         lacking = link_external_files_and_list_failures(manifest, folder, external_files_folder)
-        for name, is_missing in lacking.items():
+        for name, fault_and_remedy in lacking.items():
             raise InputError(
-                f"the file {name}, which {archive.path} needs, {end_sentence(is_missing)}"
+                f"{archive.path} needs the file {name}, which {end_sentence(fault_and_remedy)}"
             )
         stored_runs = read_runs(folder)
         check = Check(manifest, folder, engine, rng, not versions, seconds)

@@ -84,7 +84,7 @@ def collect_contents(
     for module, path in paths.items():
         parts, package = module.split("."), Path(path).name == "__init__.py"
         if not all(part.isascii() and part.isidentifier() for part in parts):
-            raise InputError(f"the module {module!r} cannot be archived: rename it in ASCII.")
+            raise InputError(f"the module {module!r} cannot be archived: give it a name in ASCII.")
         last = "/__init__.py" if package else ".py"
         files[f"{CODE}{'/'.join(parts)}{last}"] = Path(path).read_bytes()
         roots.add(str(Path(os.path.abspath(path)).parents[len(parts) - (not package)]))
@@ -95,8 +95,8 @@ def collect_contents(
             continue
         if (size := file.stat().st_size) > MOST_OF_FILE:
             raise InputError(
-                f"{file} has {size:,} bytes, above the limit {MOST_OF_FILE:,}: state its source by "
-                f'files = {{"{name}": "https://..."}} in the class that reads it.'
+                f"{file} has {size:,} bytes, more than {MOST_OF_FILE:,}: in the class that reads "
+                f'it, state where to get it, as in files = {{"{name}": "https://..."}}.'
             )
         files[f"{CODE}{name}"] = file.read_bytes()
     reads = {name: file_digest(file) for name, file in files_by_name.items()}
@@ -249,7 +249,7 @@ def _check_archive_alone_suffices(
     for name, statement in statement_here.items():
         if after.get(name) != statement:
             raise InputError(
-                f"{name} gives {brief_repr(after.get(name))} with only the archived files, and "
-                f"{brief_repr(statement)} here: a module or file is missing. Import the module by "
+                f"with only the archived files, {name} gives {brief_repr(after.get(name))}, not "
+                f"{brief_repr(statement)}, as a module or file is missing: import the module by "
                 "an import statement, or declare the file in `files`."
             )

@@ -80,7 +80,7 @@ def read_runs(folder: Path) -> list[StoredRun]:
         numbers += len(entry.run.rows) * len(entry.run.columns)
         if numbers > MOST_NUMBERS:
             raise InputError(
-                f"the traces in the archive have more than {MOST_NUMBERS:,} numbers, the limit."
+                f"the archive is too large: its traces have more than {MOST_NUMBERS:,} numbers."
             )
     store.close()
     return entries

@@ -93,8 +93,8 @@ def _parse_cached(text: str) -> Selector:
     bracket = re.match(r"[^\[\]]*([\[\]])[^=]*/[^=]*\.py(:|$)", text)
     if bracket is not None:
         raise InputError(
-            f"cannot read {text!r}: the path of a file must not contain {bracket[1]!r}: "
-            "rename that folder, or run the command inside it."
+            f"cannot read {text!r}, as the path of a file must not contain {bracket[1]!r}: rename "
+            "the folder, or run the command inside it."
         )
     match = _FORM.fullmatch(strip_quotes(text))
     if match is None:

@@ -78,7 +78,7 @@ def load_user_object(name: str) -> Any:
     if not hasattr(result, attribute):
         public = [var for var in vars(result) if not var.startswith("_")]
         if not public:
-            raise InputError(f"{location} has no {attribute}: nothing is defined there.")
+            raise InputError(f"{location} has no {attribute}, as it defines no public name.")
         raise unknown_name_error(f"name in {location}", attribute, public)
     named = getattr(result, attribute)
     return method_class(named) if is_method(named) else named

@@ -139,7 +139,7 @@ def _check_declarations(algorithm: Any) -> str:
             raise CheckFailed(f"algorithms must have the attribute `{attribute}`", "none")
     if isinstance(algorithm.requires, str):
         raise CheckFailed(
-            "`requires` must be a set of names",
+            "`requires` must be a set of strings",
             f"the string {algorithm.requires!r}: write frozenset({{{algorithm.requires!r}}})",
         )
     unknown = set(algorithm.requires) - set(ORACLES) - set(PROBLEM_ORACLES)
@@ -179,7 +179,7 @@ class AlgorithmChecks(RunRecords):
             on.check_requirements(self.problem.open(np.random.default_rng(0)))
         except RefusedError as error:
             raise CheckFailed(
-                "the problem must offer all that the method's `requires` names", str(error)
+                "the problem must offer everything that the method's `requires` names", str(error)
             ) from error
         size = "a sampler" if self.problem.n is None else f"n = {self.problem.n}"
         return f"{self.problem.name}, {size}, points of shape {self.problem.shape}"
@@ -258,7 +258,7 @@ class AlgorithmChecks(RunRecords):
         other = self.record_run(wrap_backend=NegatedBackend)
         start = self.problem.start()
         if not any(distance(state.x, start) for state in self.seed_zero_run.states):
-            raise CheckSkipped("the method does not leave the start of this problem")
+            raise CheckSkipped("on this problem, all iterates of the method equal its start")
         if self.seed_zero_run.has_same_iterates(other):
             raise CheckFailed(
                 "the iterates must change if the oracles answer for -f in place of f",

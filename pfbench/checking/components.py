@@ -102,7 +102,7 @@ class ComponentChecks(ProblemChecks):
                 if abs(a - b) <= asymmetry / 2.0:
                     continue
                 raise CheckFailed(
-                    f"component {i} must have a symmetric Jacobian J, as every gradient has",
+                    f"component({i}, x) must have a symmetric Jacobian J, as it is a gradient",
                     f"<Ju, w> = {format_brief(a)}, <Jw, u> = {format_brief(b)}",
                     {"x": x, "u": first.y - x, "w": second.y - x},
                     locate_methods(problem, "component", "batch"),
@@ -172,7 +172,7 @@ class ComponentChecks(ProblemChecks):
             batch = problem.batch(sample, keep(x))
         except Exception as error:
             raise CheckSkipped(
-                "batch refuses a pf.Sample, which the method storc draws: accept it as indices"
+                "batch(S, x) does not accept a pf.Sample as S, which the method storc draws"
             ) from error
         points, point = locate_methods(problem, "batch"), {"x": x, "S": S}
         check_equal(

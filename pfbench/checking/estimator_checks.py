@@ -328,7 +328,7 @@ class EstimatorChecks:
                     break
                 means, number = self._enumerate_first_means(steps)
         if len(means) < min(_STEPS, 3):
-            raise NotEnumerable("the draws at 3 points cannot be enumerated within the time limit")
+            raise NotEnumerable("the draws of 3 estimates cannot be enumerated in the time limit")
         return means, [0.0] * len(means), f"over all {number:,} sequences of draws"
 
     def _enumerate_first_means(self, steps: int) -> tuple[list[Floats], int]:

@@ -66,7 +66,7 @@ def make_with_defaults(make: Callable[[Any], Any], kind: Any) -> Any:
         return make(kind)
     except NotTestable as error:
         raise CheckFailed(
-            "the class must accept the check's parameters: if it needs others, write "
+            "the class must accept the parameters that the check passes: to pass others, write "
             "NAME[parameter=value]",
             str(error.__cause__ or error),
         ) from error

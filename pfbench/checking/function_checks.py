@@ -149,9 +149,7 @@ class FunctionChecks(ProblemChecks):
         if wrong is not None:
             self._fail(wrong, visited)
         if not visited:
-            raise CheckSkipped(
-                "value(x) is too rough: no numerical derivative of it is accurate enough"
-            )
+            raise CheckSkipped("value(x) is not smooth enough for an accurate numerical derivative")
         return f"{len(visited)} directional derivatives, by {sharpest}"
 
     def _slopes(self, line: LineSegment) -> tuple[float, float, float, str]:
@@ -313,7 +311,7 @@ class FunctionChecks(ProblemChecks):
             and not problem.is_bounded
         ):
             raise CheckSkipped(
-                "lo is only approximate here: the measure lmo_lower tells how exact its answers are"
+                "lo is approximate for this norm: the measure lmo_lower shows how exact it is"
             )
         backend = problem.open(np.random.default_rng(0))
         tolerance = 1e-9 if backend is problem else 1e-2
@@ -326,7 +324,7 @@ class FunctionChecks(ProblemChecks):
             allowed = tolerance * max(abs(lower), abs(upper)) + 1e-12 * norm(g) * space.scale
             if reached > upper + allowed or reached < lower - allowed:
                 raise CheckFailed(
-                    f"<g, lo(g)> must be {format_brief(upper)}, as minimum(g) says",
+                    f"<g, lo(g)> must be {format_brief(upper)}, which minimum(g) returns",
                     format_brief(reached),
                     {"g": g},
                     points,

@@ -93,7 +93,7 @@ class PenaltyChecks:
                 short = lower + 0.5 * norm(x - p) ** 2 - t * h(x) - 0.5 * norm(x - y) ** 2
                 if not short <= 1e-9 * max(1.0, abs(lower), norm(y) ** 2):
                     raise CheckFailed(
-                        "prox(y, t) must minimise t h(x) + |x - y|^2/2 over x, h the penalty",
+                        "prox(y, t) must minimise t h(x) + |x - y|^2/2, where h is the penalty",
                         f"{format_brief(p)}; x is better by {format_brief(float(short))} than strong convexity allows",  # noqa: E501
                         {"y": y, "t": t, "x": x},
                     )
@@ -144,7 +144,7 @@ class PenaltyChecks:
             excess = norm(p - q) ** 2 - float(np.vdot(p - q, y - z))
             if not excess <= _RELATIVE * (1.0 + norm(y) ** 2 + norm(z) ** 2):
                 raise CheckFailed(
-                    "|p - q|^2 must be <= <p - q, y - z> for p = prox(y, 0.5), q = prox(z, 0.5)",
+                    "|p - q|^2 must be <= <p - q, y - z>, with p = prox(y, 0.5), q = prox(z, 0.5)",
                     f"the left side is larger by {format_brief(excess)}",
                     {"y": y, "z": z},
                 )

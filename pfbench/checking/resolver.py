@@ -254,8 +254,8 @@ def infer_kind(obj: Any, name: str) -> str:
             return kind
     methods = "; ".join(f"{kind}: {', '.join(parts)}" for kind, parts in answers.items())
     raise InputError(
-        f"{name} cannot be checked: derive a problem from "
-        f"pfbench.problems.FiniteSum, or define the methods of another kind ({methods})."
+        f"{name} is of no kind that can be checked: derive a problem from "
+        f"pfbench.problems.FiniteSum; for another kind, define its methods ({methods})."
     )
 
 

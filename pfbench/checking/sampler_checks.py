@@ -85,7 +85,7 @@ class SamplerChecks(ProblemChecks):
             return f"the mean over all {len(problem.atoms.probabilities)} values is the gradient"
         sigma2 = problem.constants(problem.start()).sigma2
         if not math.isfinite(sigma2):
-            raise CheckSkipped("the problem states neither its atoms nor the variance bound sigma2")
+            raise CheckSkipped("the problem states neither `atoms` nor a variance bound `sigma2`")
         x, rng = self.space.start(), np.random.default_rng(11)
         expected = np.asarray(problem.gradient(keep(x)))
         groups = math.ceil(8.0 * math.log(expected.size / _FALSE_ALARM))

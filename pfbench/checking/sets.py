@@ -74,7 +74,7 @@ class SetChecks(SetSampler):
         needed = ("name", "diameter", "has_projection", "contains", "lo", "minimum", "start")
         lacking = [part for part in needed if not hasattr(body, part)]
         if lacking:
-            raise CheckFailed(f"sets must have {', '.join(needed)}", f"no {', '.join(lacking)}")
+            raise CheckFailed(f"a set must have {', '.join(needed)}", f"no {', '.join(lacking)}")
         D = body.diameter
         if not 0.0 <= float(D) < math.inf:
             raise CheckFailed("D must be finite", f"{D}", {}, locate_methods(body, "diameter"))
@@ -139,7 +139,7 @@ class SetChecks(SetSampler):
         if float(np.vdot(g, opposite)) < reached - self._rounding_allowance(g):
             text += "; lo(-g) is better: does lo maximise (a wrong sign)?"
         raise CheckFailed(
-            f"<g, lo(g)> must be the least over the set, at most {_product(g, better)}",
+            f"<g, lo(g)> must be the minimum of <g, v> over the set, at most {_product(g, better)}",
             text,
             {"g": g, "a lower member": better},
         )
@@ -319,7 +319,7 @@ class SetChecks(SetSampler):
         rng = np.random.default_rng(3)
         recomputed = [self.draw_vertex(rng) for _ in vertices]
         if not np.array_equal(recomputed, vertices):
-            raise CheckFailed("equal seeds must give equal vertices", "the vertices differ")
+            raise CheckFailed("random_vertex must depend on rng alone", "the vertices differ")
         if (
             len(self.member_rows) > 2
             and len(vertices) > 5
@@ -363,7 +363,7 @@ class SetChecks(SetSampler):
         exact = getattr(self.body, "diameter_is_exact", True)
         if exact and best < 0.99 * D:
             raise CheckFailed(
-                f"some two points of the set must have the distance diameter = {format_brief(D)}",
+                f"two points of the set must be at the distance diameter = {format_brief(D)}",
                 f"at most {format_brief(best)}: set diameter_is_exact = False if it is a bound",
                 {"v": v, "w": w},
             )
@@ -414,7 +414,7 @@ class SetChecks(SetSampler):
                     locate_methods(body, "project", "contains"),
                 )
             if self.contains(before, 0.0) and not norm(p - y) <= _RELATIVE * self.diameter_or_one:
-                raise CheckFailed("project(y) must be y in the set", "another point", point)
+                raise CheckFailed("project(y) must be y if y is in the set", "another point", point)
             against = as_dense_array(body.lo(p - y))
             for x in (against, *(row.reshape(self.shape) for row in self.member_rows[:50])):
                 excess = float(np.vdot(y - p, x - p))

@@ -183,7 +183,7 @@ def refuse_uncounted_calls(
         )
     if ledger_counts != tallied_counts:
         raise CheckFailed(
-            f"the ledger must count all oracle calls, {format_counts(tallied_counts)}",
+            f"the ledger must count all oracle calls made: {format_counts(tallied_counts)}",
             format_counts(ledger_counts),
         )
 

@@ -65,7 +65,7 @@ def _check_runs_in_other_units(runs: RunRecords, absolute_number_lines: Sequence
     difference = scheduled = _compare_schedules(runs)
     if difference:
         raise CheckFailed(
-            "other units of f and x must not change the run", difference, {}, absolute_number_lines
+            "the units of f and x must not affect the run", difference, {}, absolute_number_lines
         )
     patience = TimeLimit(_SECONDS)
     for units in itertools.islice(_iterate_unit_choices(runs.algorithm), _TRIED):

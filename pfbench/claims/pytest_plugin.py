@@ -84,7 +84,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the marker `claims`; reject `--update-counts` with several workers."""
     config.addinivalue_line("markers", "claims: tests a claim about an algorithm")
     if config.getoption("--update-counts") and getattr(config.option, "numprocesses", None):
-        raise pytest.UsageError("--update-counts writes one file: run it with -n0.")
+        raise pytest.UsageError("--update-counts writes one file: run pytest in one process (-n0).")
 
 
 @pytest.fixture

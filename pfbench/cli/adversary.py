@@ -122,7 +122,7 @@ def _check_certificate_path(output: Path, algorithm_count: int) -> None:
             f"--output needs a single algorithm, not {algorithm_count}: omit --output."
         )
     if output.suffix == ".npz":
-        raise InputError(f"--output {output}: the certificate needs a name in .json, not .npz.")
+        raise InputError(f"--output {output}: end the certificate's name in .json, not in .npz.")
     check_writable(output, f"--output {output}")
 
 

@@ -69,7 +69,7 @@ def make(
         raise InputError("--price applies only to a comparison: name a suite with --suite.")
     if subject.endswith(".toml") or suite is not None:
         if full or faults is not None or seed:
-            raise InputError("--full, --faults, --seed are for claims: leave these options out.")
+            raise InputError("--full, --faults, --seed apply only to claims: leave them out.")
         spec = load_spec(Path(subject)) if suite is None else None
         with closing(options.make_engine(jobs, scheduler)) as engine:
             writer = _writer(output, store, engine)

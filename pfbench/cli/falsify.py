@@ -50,7 +50,7 @@ def falsify(
         check_writable(as_json, f"--json {as_json}", error=StorageError)
     names = announce_claims(claims, as_json)
     if not names:
-        raise InputError("no claim named: give FILE.py, FILE.py:NAME or one of the catalogue.")
+        raise InputError("name a claim: FILE.py, FILE.py:NAME or a claim of the catalogue.")
     loaded = load_named_claims(names)
     is_quiet = quiet or as_json == terminal.STANDARD_OUTPUT
     if replay is not None:

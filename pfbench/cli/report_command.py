@@ -102,7 +102,7 @@ def report(
     outcomes: list[PlanOutcome] = []
     is_selection = bool(problem or algorithm or len(folders) > 1)
     if everything and (spec or is_selection):
-        raise InputError("--all draws all reports: leave out names, filters and a second --store.")
+        raise InputError("--all writes all reports: leave out names, filters and a second --store.")
     if spec and is_selection:
         raise InputError(
             "--problem, --algorithm and several --store select stored runs: leave out SPEC.toml."

@@ -205,7 +205,7 @@ def forget(
     A key may be shortened to 8 characters or more. With several options, all must apply.
     """
     if not (keys or kind or problem or algorithm or status):
-        raise InputError("select entries by keys, --problem, --algorithm, --status or --kind.")
+        raise InputError("select entries: give keys, --problem, --algorithm, --status or --kind.")
     keys = keys or []
     if short := next((key for key in keys if len(key) < 8), ""):
         raise InputError(f"the key {short!r} is too short: give 8 characters or more.")

@@ -76,7 +76,7 @@ class Oracles:
         """Raise AttributeError for an unknown name; for n of a sampler, say what to use instead."""
         if name == "n":
             raise NoComponentsError(
-                "a sampler has no n: draw by ask.sample(rng, size), in place of "
+                "a sampler has no number n of components: draw by ask.sample(rng, size), not by "
                 "rng.integers(ask.n, size=size)."
             )
         raise AttributeError(f"'Oracles' object has no attribute '{name}'")

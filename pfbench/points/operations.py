@@ -57,7 +57,7 @@ def combine(x: Any, v: Any, w: Any) -> Any:
     w = _weight_as_float(w)
     if isinstance(v, RankOne):
         if (v.u.size, v.v.size) != x.shape:
-            raise InputError(f"cannot move a point of shape {x.shape} to one of another shape.")
+            raise InputError(f"cannot move a point of shape {x.shape} to a point of another shape.")
         return x.record_step(v, w)
     if isinstance(v, FactoredMatrix):
         if not x.pattern.equals(v.pattern):

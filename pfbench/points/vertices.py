@@ -38,7 +38,7 @@ class RankOne(np.lib.mixins.NDArrayOperatorsMixin):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Return the dense matrix; raise unless the problem's points are arrays."""
         if self.pattern is not None:
-            raise TypeError("a vertex of factored points is not an array: use combine(x, v, w)")
+            raise TypeError("vertices of factored points are not arrays: use combine(x, v, w)")
         return self.matrix() if dtype is None else self.matrix().astype(dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:

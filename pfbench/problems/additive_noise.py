@@ -250,7 +250,7 @@ class MatrixLeastSquares(AdditiveNoiseQuadratic):
         super().__post_init__()
         (p, m), n = check_finite_array("A", self.A).shape, self.shape[1]
         if m != self.shape[0]:
-            raise InputError(f"A has {m} columns, and W {self.shape[0]} rows: make them equal.")
+            raise InputError(f"A must have {self.shape[0]} columns, as many as W rows, not {m}.")
         check_finite_array("B", self.B, shape=(p, n))
 
     @cached_property

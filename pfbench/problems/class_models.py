@@ -232,8 +232,8 @@ class MultitaskSigmoid(MatrixModel):
             raise InputError("the tasks must be whole numbers from 0 up.")
         if np.unique(tasks).size != tasks.max() + 1:
             raise InputError(
-                f"the largest task is {tasks.max():g}, but a smaller number has no row: number the "
-                "tasks without gaps."
+                f"the largest task is {tasks.max():g}, but no row has some smaller task number: "
+                "number the tasks without gaps."
             )
         if self.offsets is not None:
             check_finite_array("the offsets", self.offsets, shape=(int(tasks.max()) + 1,))

@@ -173,7 +173,7 @@ class TwoLayerFamily(AnySetFamily):
             return math.inf
         if math.isfinite(feasible.diameter):
             raise InputError(
-                "domain is for an unbounded set: leave out domain, or the bounded set."
+                "domain needs an unbounded set: leave out domain, or choose an unbounded set."
             )
         return check_real("domain", self.domain, above=0.0)
 

@@ -132,7 +132,7 @@ class SyntheticEntries(CheckedParameters):
         rng = np.random.default_rng(self.seed)
         M, N = self.rows, self.columns
         if rank > min(M, N):
-            raise InputError(f"rank={rank} must be at most {min(M, N)}, the smaller side.")
+            raise InputError(f"rank={rank} must be at most {min(M, N)} for a {M} x {N} matrix.")
         if M * N > _MOST_POSITIONS:
             raise InputError(f"rows={M} times columns={N} must be at most 2^62 positions.")
         n = round(density * M * N)

@@ -273,7 +273,7 @@ class SyntheticSensing(CheckedParameters):
         rng = np.random.default_rng(self.seed)
         M, N = self.rows, self.columns
         if rank > min(M, N):
-            raise InputError(f"rank={rank} must be at most {min(M, N)}, the smaller side.")
+            raise InputError(f"rank={rank} must be at most {min(M, N)} for a {M} x {N} matrix.")
         n = 10 * rank * max(M, N) if self.n is None else self.n
         kind = STORAGE[check_choice("storage", self.storage, STORAGE)]
         if n * M * N > _MOST_ENTRIES:

@@ -57,7 +57,7 @@ class Cost:
             check_real(f"the price of {name}", weight, minimum=0.0)
         result = tuple((name, float(weight)) for name, weight in parameters.items() if weight)
         if not result:
-            raise InputError("the price charges no count: give a weight, as in sfo=1,lo=50.")
+            raise InputError("the price has no weight above 0: give one, as in sfo=1,lo=50.")
         return cls(result)
 
     @classmethod

@@ -116,7 +116,7 @@ class PartitionMatroid(Matroid):
         if self.labels.max() >= self.capacities.size:
             raise InputError(
                 f"class {self.labels.max()} has no capacity: give {self.labels.max() + 1} "
-                "capacities."
+                "capacities, one for each class."
             )
 
     @property

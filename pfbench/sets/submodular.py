@@ -54,7 +54,7 @@ class SubmodularBasePolytope(GreedyPolytope):
         empty = self.set_function_value(np.array([], dtype=np.int64))
         if empty != 0.0:
             raise InputError(
-                f"the function is {empty:g} on the empty set: subtract that, so that it is 0 there."
+                f"the function must be 0 on the empty set: subtract its value {empty:g} there."
             )
         self._spot_check_submodular()
 
@@ -87,7 +87,7 @@ class SubmodularBasePolytope(GreedyPolytope):
             if value + other < extra + less - rounding:
                 raise InputError(
                     f"the function is not submodular: element {i} adds {value - less:g} to its "
-                    f"value on {S.tolist()}, but more, {extra - other:g}, with {j} among these."
+                    f"value on {S.tolist()}, but {extra - other:g} if {j} is in that set, too."
                 )
 
     @cached_property

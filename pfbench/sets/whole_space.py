@@ -25,9 +25,7 @@ class _WholeSpaceBase(ConvexBody):
 
     def lo(self, g: Floats) -> Floats:
         """Raise RefusedError: a linear function has no minimum on the whole space."""
-        raise RefusedError(
-            "there is no linear minimisation without a feasible set: choose set=l1, l2 …"
-        )
+        raise RefusedError("linear minimisation needs a feasible set: choose one, as in set=l1.")
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Raise RefusedError: a linear function has no minimum on the whole space."""

@@ -57,7 +57,7 @@ def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance
     if points.shape != expected.shape:
         raise InputError(
             f"{solver.__name__} returns {len(expected)} points for the set, but {len(points)} "
-            "for its image under an affine map."
+            "for the image of the set under an affine map."
         )
     distance = np.abs(points - expected).max(axis=1) / float(np.ptp(vertices, axis=0).max())
     wrong = np.flatnonzero(~(distance <= tolerance))

@@ -82,7 +82,7 @@ def covariant(
         raise InputError(f"group={group!r} must be {', '.join(_GROUPS)} or affine map of the set.")
     unknown = [name for name in scales if name not in hyper]
     if unknown:
-        raise InputError(f"scales names {unknown[0]}, which is not passed: add {unknown[0]}=VALUE.")
+        raise InputError(f"pass {unknown[0]}=VALUE, as scales names this parameter.")
     x0, grads = make.draw()
     rng = np.random.default_rng((make.seed, 1))
     mapped, transform = _GROUPS[group](make, rng)

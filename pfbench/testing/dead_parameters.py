@@ -86,8 +86,8 @@ def _describe_dead_parameters(
                 break
         if not tried:
             raise InputError(
-                f"{make.label} refuses every other value of {name}: give alternatives="
-                f"{{{name!r}: ...}}."
+                f"{make.label} refuses each value that was tried for {name}: give values that it "
+                f"accepts, as alternatives={{{name!r}: ...}}."
             )
         if dead:
             same = f"{value!r} and {tried[0]!r} give the same bits over {_LONGER * steps} steps"

@@ -78,7 +78,7 @@ class Dossier:
         check_choice("conclusion", self.conclusion, CONCLUSIONS)
         if not self.quotes and self.conclusion in ("wrong", "unclear"):
             raise InputError(
-                "the conclusions wrong and unclear need at least one quote of the source."
+                "an erratum with the conclusion wrong or unclear needs a quote of its source."
             )
         if not 0 < len(self.derivation) <= MOST_LINES:
             raise InputError(f"the derivation must have 1 to {MOST_LINES} lines.")

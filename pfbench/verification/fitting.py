@@ -87,7 +87,7 @@ def fit_rate(
         cell = cells.setdefault(run.seed, {})
         if total_calls in cell:
             raise InputError(
-                f"two runs have seed {run.seed} and the value {total_calls:g} of x: remove one."
+                f"two runs have seed {run.seed} and x = {total_calls:g}: remove one of them."
             )
         cell[total_calls] = _total_calls(run, count)
     values = sorted({position for results in cells.values() for position in results})
@@ -110,8 +110,8 @@ def _x(run: Run, x: Any) -> float:
     value = parameters.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(
-            f"x={name} is not a number that {run.algorithm} on {run.problem} states: name one of "
-            "its parameters, or pass a function of a run."
+            f"x={name} is not a numeric parameter of {run.algorithm} on {run.problem}: name such a "
+            "parameter, or pass a function of a run."
         )
     return 1.0 / value if x.startswith(_INVERSE) else float(value)
 

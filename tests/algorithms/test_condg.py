@@ -181,6 +181,6 @@ def test_a_gap_below_what_rounding_leaves_is_refused():
         lo = staticmethod(L1Ball(3, 1.0).lo)
 
     u, l = np.array([0.2, -0.1, 0.3]), 1e100 * np.array([0.3, 0.2, -0.1])  # noqa: E741
-    with pytest.raises(InputError, match=r"cannot reach a gap of eta=0\.1, as rounding"):
+    with pytest.raises(InputError, match=r"cannot reach the gap eta=0\.1, as rounding"):
         condg(Asked(), l, u, 1e-100, 0.1)
     assert np.abs(condg(Asked(), l, u, 1e-100, 1e90)).sum() <= 1.0

@@ -51,7 +51,7 @@ def test_L_is_the_largest_that_the_proof_uses(name):
 @pytest.mark.parametrize("name", NFWU)
 def test_epsilon_above_L_D_is_refused_and_L_D_itself_is_not(name):
     assert ALGORITHMS[name].theory(8.0, constants(100)).step == 1.0
-    with pytest.raises(RefusedError, match=r"epsilon <= L D = 8.*smaller epsilon\.$"):
+    with pytest.raises(RefusedError, match=r"must be at most L D = 8.*cannot exceed 1\.$"):
         ALGORITHMS[name].theory(8.0001, constants(100))
 
 

@@ -235,7 +235,7 @@ def test_pages_that_lie_are_seen(archive, tmp_path, monkeypatch, name):
         (["archive", "make", "page-count", "-o", "a.zip"], "must be a SPEC.toml, FILE.py"),
         (["archive", "make", "a.py", "-o", "none/a.zip"], "no folder none"),
         (["archive", "make", "a.py", "-o", "a.zip", "--price", "sfo=1"], "with --suite"),
-        (["archive", "make", "a.toml", "-o", "a.zip", "--full"], "are for claims"),
+        (["archive", "make", "a.toml", "-o", "a.zip", "--full"], "apply only to claims"),
         (["archive", "check", "none.zip"], "none.zip"),
     ],
 )

@@ -236,7 +236,7 @@ def test_what_an_archive_cannot_have_is_refused_by_name(packed, tmp_path_factory
     assert not Path("a.zip").exists()
     assert "declared in `files`" in packed(declared='files = ("other.csv",)').stderr
     monkeypatch.setattr(contents, "MOST_OF_FILE", 10)
-    assert "state its source" in packed().stderr
+    assert "state where to get it" in packed().stderr
 
 
 def test_a_store_of_it_is_one_of_runs(sweep, tmp_path):

@@ -97,7 +97,7 @@ def test_where_the_file_of_a_spec_lies():
         ("a b", ["'a b'", "NAME[key=value,key=value]"]),
         ("a[b=1", ["NAME[key=value,key=value]"]),
         ("a[set=b/my.py:X", ["NAME[key=value,key=value]"]),
-        ("a[1]/my.py:X[b=1]", ["path of a file must not contain '['", "rename that folder"]),
+        ("a[1]/my.py:X[b=1]", ["path of a file must not contain '['", "rename the folder"]),
         ("a]/my.py:X", ["path of a file must not contain ']'"]),
         ("a[b]", ["'b'", "key=value"]),
         ("a[=1]", ["'=1'", "key=value"]),

@@ -98,5 +98,5 @@ def test_a_value_of_one_entry_is_a_number():
     "what", [3, None, np, lambda: 3], ids=["number", "None", "module", "function"]
 )
 def test_what_is_none_of_them_is_refused(what):
-    with pytest.raises(InputError, match="cannot be checked"):
+    with pytest.raises(InputError, match="no kind that can be checked"):
         check(what)

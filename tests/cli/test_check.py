@@ -54,7 +54,7 @@ def test_a_failure_is_told_whole(pfbench, folder, conforms):
     outcome = pfbench("check", "my_sets.py:Wrong[radius=2]")
     assert outcome.status == 1
     (failure,) = [line for line in outcome.out.splitlines() if line.startswith("lo minimises: ")]
-    for words in ("<g, lo(g)> must be the least", "does lo maximise", "Example: g = ("):
+    for words in ("<g, lo(g)> must be the minimum", "does lo maximise", "Example: g = ("):
         assert words in failure
     assert failure.endswith("Look at my_sets.py:7 (Wrong.lo).")
     outcome = pfbench("check", "my_sets.py:Wrong", "--json")
@@ -69,7 +69,7 @@ BAD = {
     "unknown of a kind": (("penalty:l2",), "unknown penalty 'l2'"),
     "parameter": (("l1[radus=2]",), "did you mean 'radius'?"),
     "kind": (("own_things:made", "--kind", "sets"), "did you mean 'set'?"),
-    "nothing": (("own_things:nothing",), "cannot be checked"),
+    "nothing": (("own_things:nothing",), "no kind that can be checked"),
     "problem of a set": (("l1", "-p", "quadratic"), "which needs no problem"),
     "not fitting": (("svrg[batch=0]",), "batch=0"),
     "module": (("no_such:made",), "there is no module no_such"),

@@ -71,7 +71,7 @@ def test_list_filters(pfbench, store, filters, number):
         (["list", "--store", "typo"], "there is no store in typo"),
         (["check", "--store", "typo"], "there is no store in typo"),
         (["gc", "--store", "typo"], "there is no store in typo"),
-        (["forget"], "select entries by keys"),
+        (["forget"], "select entries: give keys"),
         (["forget", "abc"], "is too short"),
         (["forget", "0" * 8], "no selected entry has the key"),
         (["import", "typo"], "there is no store of an earlier pfbench in typo"),

@@ -241,7 +241,10 @@ def test_a_schedule_that_needs_n_names_it():
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda ask, rng: rng.integers(ask.n, size=2), "a sampler has no n: draw by ask.sample"),
+        (
+            lambda ask, rng: rng.integers(ask.n, size=2),
+            "no number n of components: draw by ask.sample",
+        ),
         (lambda ask, rng: np.array([0, 1]), "take what ask.sample.rng, size. returned"),
         (lambda ask, rng: ask.sample(rng, 0), "size=0 of ask.sample must be a positive integer"),
         (lambda ask, rng: ask.sample(rng, 2.5), "size=2.5 of ask.sample must be a positive"),
@@ -366,8 +369,8 @@ STREAM = np.random.default_rng(8)
         ({"sample_grad": lambda S, x: S}, "shape"),
         ({"sample_grad": lambda S, x: np.array([np.nan, 0.0])}, "NaN"),
         ({"sample_grad": lambda S, x: S @ np.ones(5)}, r"sample_grad\(S, x\) raised"),
-        ({"sample_grad": None}, "sampler and sample_grad together"),
-        ({"components": (3, lambda x, indices: x)}, "no components with them"),
+        ({"sample_grad": None}, "must be given together"),
+        ({"components": (3, lambda x, indices: x)}, "without components"),
     ],
 )
 def test_wrong_functions_are_refused_before_any_run(parts, message):
@@ -376,7 +379,7 @@ def test_wrong_functions_are_refused_before_any_run(parts, message):
 
 
 def test_a_missing_gradient_is_named_with_the_remedy():
-    with pytest.raises(InputError, match="jac is needed"):
+    with pytest.raises(InputError, match="jac is missing"):
         from_functions(lambda x: 0.5 * x @ x, start=np.ones(2))
 
 

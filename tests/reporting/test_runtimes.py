@@ -110,7 +110,7 @@ def test_a_price_is_checked_and_written_in_words():
         Cost.from_weights("sfp")
     with pytest.raises(InputError, match="price of lo"):
         Cost.from_weights({"lo": -1})
-    with pytest.raises(InputError, match="charges no count"):
+    with pytest.raises(InputError, match="no weight above 0"):
         Cost.from_weights({"lo": 0})
 
 

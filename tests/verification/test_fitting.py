@@ -100,7 +100,7 @@ def test_what_is_not_reached_is_censored():
         ({"runs": [3]}, "at least one run"),
         ({}, "give x, one value per run"),
         ({"x": "n", "targets": [1.0]}, "give x, one value per run"),
-        ({"x": "d"}, "x=d is not a number"),
+        ({"x": "d"}, "x=d is not a numeric parameter"),
         ({"x": "n", "count": "sfos"}, "did you mean 'sfo'"),
         ({"targets": [0.0]}, "positive"),
         ({"targets": [1.0]}, "has no fw_gap"),

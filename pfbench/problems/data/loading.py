@@ -352,10 +352,10 @@ def _open_cached_path(record: DataSet, folder: Path | None) -> Iterator[Path]:
     try:
         yield path
     except ContentError as fault:
-        own = f"; to read a file of your own, give source=movielens with edition={path}"
+        or_read_it = f"; to read a file of your own, give source=movielens with edition={path}"
         raise DataError(
             f"{path} is not the data set {record.name}: {fault}; move it away and run "
-            f"`pfbench data fetch {record.name}`{own if record.task == 'ratings' else ''}."
+            f"`pfbench data fetch {record.name}`{or_read_it if record.task == 'ratings' else ''}."
         ) from fault
 
 

@@ -305,7 +305,7 @@ def _do_with_restarts_in_worker(
     """
     if expected is not None and getattr(_local, "checked", None) != expected:
         if _query_process_environment() != expected:
-            raise WorkerDied("this worker's pfbench, libraries or BLAS differ from the others'.")
+            raise WorkerDied("this worker's pfbench, libraries or BLAS differ from other workers'.")
         _local.checked = expected
     import_module("distributed").get_worker().log_event(_TOPIC, index)
     task = replace(

@@ -109,7 +109,7 @@ def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
         nonlocal offset
         if not isinstance(value, dict):
             if isinstance(value, list):
-                raise ValueError("the data have a list that names no type")
+                raise ValueError("the received data have a list without a type")
             return value
         ((kind, content),) = value.items()
         if kind == "array":
@@ -117,10 +117,10 @@ def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
             dtype = np.dtype(text)
             if dtype.kind not in _KINDS or order not in ("C", "F"):
                 raise ValueError(
-                    f"the data have an array of invalid type {text!r} or order {order!r}"
+                    f"the received data have an array of invalid type {text!r} or order {order!r}"
                 )
             if not all(type(size) is int and 0 <= size < 2**40 for size in shape):
-                raise ValueError(f"the data have an array of invalid shape {shape}")
+                raise ValueError(f"the received data have an array of invalid shape {shape}")
             size = dtype.itemsize * int(np.prod(shape, dtype=object))
             part = rest[offset : offset + size]
             offset += size
@@ -132,7 +132,7 @@ def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
         if kind == "shared":
             return shared(*content)
         if kind != "object":
-            raise ValueError(f"the data have an object of unknown kind {kind!r}")
+            raise ValueError(f"the received data have an object of unknown kind {kind!r}")
         name, fields = content
         restored = {field: restore(item) for field, item in fields.items()}
         return _make(_CLASSES[name], restored)
@@ -142,7 +142,7 @@ def decode(data: bytes, shared: Callable[[str, int], Any]) -> Any:
 
 def _make(kind: Any, fields: dict[str, Any]) -> Any:
     if not set(fields) <= set(_FIELDS[kind]):
-        raise ValueError(f"a {kind.__name__} in the data has unknown fields")
+        raise ValueError(f"a {kind.__name__} in the received data has unknown fields")
     if kind in (State, Factors, Sample, Layers):
         instance = kind(**fields)
     else:
@@ -268,7 +268,7 @@ class _End:
             self._register(number, object.__new__(kind))
         obj = self._things[number]
         if type(obj) is not kind:
-            raise ValueError(f"the object with number {number} is not a {kind.__name__}")
+            raise ValueError(f"object {number} of the received data is not a {kind.__name__}")
         if isinstance(obj, IterateStorage):
             self._modified[number] = obj
         return obj
@@ -348,7 +348,7 @@ class ProblemEnd(_End):
         if kind == "Pattern":
             pattern = self._things[number]
             if not isinstance(pattern, Pattern):
-                raise ValueError(f"the object with number {number} is not a Pattern")
+                raise ValueError(f"object {number} of the received data is not a Pattern")
             return pattern
         return self._remote(IterateStorage if kind == "IterateStorage" else object, number)
 

@@ -225,7 +225,7 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
         """Return the first `n_words` fixed state words, as in NumPy; raise if there are fewer."""
         words = np.array(self._own, np.uint32).view(dtype)
         if n_words > len(words):
-            raise InputError("a random stream with a hidden seed has no more state words.")
+            raise InputError(f"a random stream with hidden seed has only {len(words)} state words.")
         return words[:n_words]
 
     def spawn(self, n_children: int) -> "list[HiddenSeed]":

@@ -240,7 +240,7 @@ def _check_parts(fault: str, value: Any, needed: tuple[str, ...]) -> None:
     if lacking:
         raise InputError(
             f"{fault}: {type(value).__name__} lacks {', '.join(lacking)}; "
-            "docs/adding-an-algorithm.md shows one that has all."
+            "docs/adding-an-algorithm.md shows a complete example."
         )
 
 
@@ -282,7 +282,7 @@ def _check_at_start(problem: FiniteSum) -> None:
             f"open(rng) of {name} does not return a backend", backend, ("n", "unconstrained")
         )
     if backend.n != n:
-        raise InputError(f"open(rng) of {name} must return a backend for its n={n} components.")
+        raise InputError(f"open(rng) of {name} must return a backend for n={n} components.")
     part("measures()", lambda: problem.measures())
     part("shape", lambda: tuple(problem.shape))
     statement = part("digest", lambda: problem.digest)

@@ -189,7 +189,7 @@ def parse_orderings(field: str, value: Any) -> tuple[PublishedOrdering, ...]:
 def parse_forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
     """Return a dict from a method to the labels of its variants, unchecked against the study."""
     if not isinstance(value, Mapping):
-        raise InputError(f"{field} = {abbreviate(value)} must be a table of labels by method.")
+        raise InputError(f"{field} = {abbreviate(value)} must be a table of label lists by method.")
     forms = {name: parse_texts(f"{field}.{name}", source) for name, source in value.items()}
     for name, form in forms.items():
         if not form or len(set(form)) < len(form):
@@ -220,7 +220,7 @@ def parse_units(field: str, value: Any) -> tuple[CostUnit, ...]:
 
 def _parse_exceptions(field: str, value: Any) -> Mapping[str, str]:
     if not isinstance(value, Mapping):
-        raise InputError(f"{field} = {abbreviate(value)} must be a table: weights by label.")
+        raise InputError(f"{field} = {abbreviate(value)} must be a table from labels to weights.")
     return {label: parse_text(f"{field}.{label}", weights) for label, weights in value.items()}
 
 

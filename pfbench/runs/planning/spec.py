@@ -251,8 +251,8 @@ def _with_tuning(location: str, study: Study, fields: Mapping[str, Any]) -> Stud
     both = sorted({*arguments["seeds"]} & {*study.seeds})
     if both:
         raise InputError(
-            f"{location}.seeds has the seed {both[0]}, which the study has, too: the search "
-            "needs other seeds."
+            f"{location}.seeds and the study both have the seed {both[0]}: give the search other "
+            "seeds."
         )
     targets = (arguments["target"],) if "target" in arguments else study.targets
     if not targets:

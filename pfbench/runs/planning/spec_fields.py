@@ -71,7 +71,7 @@ def parse_path_safe_name(field: str, value: Any) -> str:
 def parse_tables(field: str, value: Any) -> Sequence[Mapping[str, Any]]:
     """Return the value of a field that must be a list of at least one table."""
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
-        raise InputError(f"{field} = {abbreviate(value)} must be tables, each under [[...]].")
+        raise InputError(f"{field} = {abbreviate(value)} must be a list of tables ([[...]]).")
     if not value:
         raise InputError(f"{field} is empty.")
     return value
@@ -211,7 +211,7 @@ def parse_targets(field: str, value: Any) -> tuple[Stop, ...]:
             stops.append(_parse_target(entry.field, entry.text))
     noting.raise_collected()
     if len({target.measure for target in stops}) > 1:
-        raise InputError(f"{field} must all be of one measure: runs stop at the hardest target.")
+        raise InputError(f"{field} must all have one measure: runs stop at the hardest target.")
     return tuple(sorted(stops, key=lambda target: -target.target))
 
 

@@ -188,7 +188,7 @@ def add_candidate(
         )
         return suite.map_studies(lambda study: replace(study, algorithms=methods)), (label,)
     if study.tune is None:
-        raise InputError(f"the suite {suite.name} has lists in [candidate]: add a table [tune].")
+        raise InputError(f"[candidate] of {suite.name} has lists to be tuned: add a table [tune].")
     label = _make_unused_label(label, [method.label for method in study.tune.methods])
     braces = fill_templates | {name: f"{{{name}}}" for name in tried}
     tuned = TunedMethod(label, _with_parameters(selector, braces), tried)

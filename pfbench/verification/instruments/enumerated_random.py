@@ -257,7 +257,7 @@ class IndexReplayGenerator(EnumerableGenerator):
         """Return the next index of the given sequence."""
         if options != self._n or chances is not None:
             raise NotEnumerable(
-                f"the method draws one of {options}, not uniformly of {self._n} indices"
+                f"the method draws one of {options} options, not uniformly of {self._n} indices"
             )
         if self._position == len(self._indices):
             raise NotEnumerable("the method draws more indices than its batch has")

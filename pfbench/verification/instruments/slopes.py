@@ -85,7 +85,7 @@ class ConstantSlopeProblem(FiniteSum):
             raise InputError(f"n={self.n} must be even: the signs of the components alternate.")
         lower = 2.0 * self.g * (self.g + self.weight) / self.max_curvature
         if self.gap < lower:
-            raise InputError(f"gap={self.gap:g} is too small for a slope: give at least {lower:g}.")
+            raise InputError(f"gap={self.gap:g} must be at least {lower:g} for this max_curvature.")
 
     @property
     def set(self) -> FeasibleSet:

@@ -206,7 +206,7 @@ class _UnknownOracles(IndexSampling):
         Raise `NonlinearMethodError` if the coefficient of the start is not `start_coefficient`.
         """
         if not isinstance(x, np.ndarray) or x.shape != (len(self._basis),):
-            raise NonlinearMethodError("the method makes points of a wrong shape")
+            raise NonlinearMethodError("the method queries or yields a point of a wrong shape")
         product = self._decode @ _unwrap(x)
         if not np.isfinite(product).all() or abs(product[0] - start_coefficient) > _CLOSE:
             vector = "a point" if start_coefficient else "a direction"
@@ -279,7 +279,7 @@ class _UnknownOracles(IndexSampling):
 
     def local_lo(self, x: Any, g: Any, radius: float) -> Never:
         """Raise `NonlinearMethodError`: local linear minimisations are not supported."""
-        raise NonlinearMethodError("the method minimises within a radius")
+        raise NonlinearMethodError("the method queries local linear minimisations")
 
     def value(self, x: Any) -> Never:
         """Raise `NonlinearMethodError`: function values are not supported."""

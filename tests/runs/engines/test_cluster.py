@@ -168,7 +168,7 @@ def test_a_worker_that_differs_makes_nothing(engine):
     engine._worker_count = found | {"numpy": "0.1"}, engine._worker_count[1]
     (one,) = made(engine, [PLAN])
     assert one.run.status == "killed"
-    assert "differ from the others'" in one.run.stop_reason
+    assert "differ from other workers'" in one.run.stop_reason
 
 
 def test_no_scheduler_is_refused(monkeypatch):

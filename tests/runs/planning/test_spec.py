@@ -122,7 +122,7 @@ def test_the_schema_takes_what_the_reader_takes():
         ("batch = [5, 7]", "batch = [5]\nextra = [1]", "grid.extra is used nowhere", False),
         ("batch = [5, 7]", "batch = [5]\nseed = [1]", "grid.seed: the name must be", True),
         ('"fw_gap=0.1"', '"fw_gap"', "targets[0] = 'fw_gap': cannot read the target", False),
-        ('"fw_gap=0.1"', '"value=0.1"', "must all be of one measure", False),
+        ('"fw_gap=0.1"', '"value=0.1"', "must all have one measure", False),
         ("sfo={calls}", "sfo=-{calls}", "budget = 'sfo=-100'", False),
         ("sfo={calls}", "sgo={calls}", "did you mean", False),
         ('every = "{batch}"', 'every = "{batch}.5"', "every = '5.5' must be a whole", False),

@@ -87,8 +87,8 @@ def test_points_of_a_larger_grid_are_spread():
     [
         ("trials = 3", "trials = 0", "tune.trials=0 must be at least 1", True),
         ("trials = 3", "", "tune.trials is missing", True),
-        ("[10, 11]", "[10, 1]", "tune.seeds has the seed 1, which the study has", False),
-        ("[10, 11]", "2", "tune.seeds has the seed 0", False),
+        ("[10, 11]", "[10, 1]", "tune.seeds and the study both have the seed 1", False),
+        ("[10, 11]", "2", "tune.seeds and the study both have the seed 0", False),
         ("trials = 3", "trials = 3\ncount = 'sof'", "tune.count 'sof': did you mean", True),
         ("trials = 3", "trials = 3\ntarget = 'gap'", "cannot read the target", False),
         ("trials = 3", "trials = 3\ntarget = 'value=1'", "unknown measure", False),
