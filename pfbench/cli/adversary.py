@@ -36,8 +36,8 @@ ALL = "all"
 """Word that stands for all catalogue algorithms that the theorem covers."""
 
 _ALGORITHM = (
-    'As in "frank-wolfe[step=open-loop]", or FILE.py:NAME; may be repeated; '
-    "all: every one that the theorem covers."
+    'Algorithm, as in "frank-wolfe[step=open-loop]", or FILE.py:NAME; may be repeated; '
+    "all: every built-in one that the theorem covers."
 )
 
 _NOT_WITH_CHECK = "output", "dimension", "iterations", "fixed_seed"
@@ -48,9 +48,9 @@ def adversary(
     context: typer.Context,
     algorithm: list[str] | None = option("ALGORITHM", _ALGORITHM, "--algorithm", "-a"),
     horizon: int | None = option(
-        "T", "Number T of calls; before T calls, the gap must stay above the bound.", minimum=1
+        "T", "Number T of LO calls before which the gap stays above the bound.", minimum=1
     ),
-    dimension: int | None = option("D", "Entries of a point, above 2T.", show_default="2T + 1"),
+    dimension: int | None = option("D", "Dimension of points, above 2T.", show_default="2T + 1"),
     iterations: int | None = option("N", "Iterations of a run.", show_default="T"),
     seed: int = option("N", "Seed of the hidden directions.", default=0, minimum=0),
     fixed_seed: int | None = option(

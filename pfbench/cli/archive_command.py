@@ -45,9 +45,9 @@ def make(
     output: Path = option("FILE", "The archive to write.", "--output", "-o", default=...),
     suite: str | None = option("SUITE", "Compare METHOD on this suite."),
     price: str | None = option("PRICE", "With --suite: cost weights, as in sfo=1,lo=20."),
-    full: bool = flag("With claims: full effort.", "--full"),
-    faults: int | None = option("N", "With claims: generated faults per method (20)."),
-    seed: int = option("N", "With claims: seed of all random streams.", default=0),
+    full: bool = flag("For claims: test with full effort.", "--full"),
+    faults: int | None = option("N", "For claims: generated faults per method (20)."),
+    seed: int = option("N", "For claims: seed of all random streams.", default=0),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
@@ -210,11 +210,13 @@ def _show_made(writer: "ArchiveWriter", manifest: Mapping[str, Any], *, as_json:
 def check(
     path: Path = argument("FILE", "The archive.", default=...),
     theorem: str | None = option(
-        "FILE.py", "Accept only an archive of this theorem that has this version of the file."
+        "FILE.py", "Refuse an archive whose theorem is not this version of FILE.py."
     ),
-    salt: str | None = option("TEXT", "Determines what is recomputed first (default: random)."),
+    salt: str | None = option(
+        "TEXT", "Text that decides what is repeated first (default: random)."
+    ),
     seconds: float = _SECONDS,
-    files: Path | None = option("DIR", "Folder of the files that the archive needs but lacks."),
+    files: Path | None = option("DIR", "Folder of the files that the archive names but lacks."),
     jobs: int | None = options.JOBS,
     as_json: bool = options.AS_JSON,
 ) -> None:

@@ -154,7 +154,7 @@ KINDS: Mapping[str, Callable[[], Iterator[CatalogueItem]]] = MappingProxyType(
 def list_all(kind: str | None = argument("|".join(KINDS)), as_json: bool = AS_JSON) -> None:
     """List the available items, with their sources.
 
-    Without a kind, everything is listed.
+    Without a kind, all items are listed.
     """
     if kind is not None and kind not in KINDS:
         raise unknown_name_error("kind", kind, KINDS)

@@ -51,7 +51,7 @@ def power(
     table: Path | None = options.TABLE,
     as_json: Path | None = options.JSON_FILE,
 ) -> None:
-    """Find the smallest error each check detects."""
+    """Find the smallest error that each check detects."""
     from pfbench.claims.catalogue import select_claims
     from pfbench.verification.verdict_tables import power_table
 
@@ -149,7 +149,7 @@ def compute_worst_cases(
 ) -> None:
     """Compute the worst cases of a few steps of methods.
 
-    They are taken over a class of functions. Methods and bounds are checked against them.
+    The worst cases are over a class of functions; methods and bounds are compared with them.
     """
     from pfbench.verification import worst_case
 

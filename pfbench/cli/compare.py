@@ -49,10 +49,10 @@ def compare(
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     rerun: bool = flag("Run all methods on this machine, so that times are comparable.", "--rerun"),
-    text: bool = flag("Write no file.", "--text"),
+    text: bool = flag("Print the result, and write no report.", "--text"),
     problem: str | None = option(
         "PROBLEM",
-        "Compare on this problem, not the suite's: every suitable method of the suite is run here.",
+        "Compare on this problem: pfbench runs every method of the suite that fits the problem.",
         "--problem",
         "-p",
     ),

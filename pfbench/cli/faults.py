@@ -32,7 +32,7 @@ def faults(
         "N", "Maximum number of generated faults per method (12; with --full, all).", minimum=1
     ),
     late_faults: int | None = option(
-        "N", "Maximum number of late generated faults per method (0).", minimum=0
+        "N", "Maximum number of generated faults per method that act late (default: 0).", minimum=0
     ),
     algorithm: str | None = option("FILE.py:NAME", "Generate faults from your own algorithm."),
     seed: int = options.SEED,

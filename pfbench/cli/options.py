@@ -67,13 +67,13 @@ JOBS = option(
 
 SCHEDULER = option("ADDRESS", "Use a Dask cluster, as in tcp://HOST:8786.")
 
-FULL = flag("All claims, with full effort.", "--full")
+FULL = flag("Test all claims, with full effort.", "--full")
 
 SEED = option("N", "Seed of every random stream.", default=0)
 
 TABLE = option("FILE.md", "Write the report as Markdown.")
 
-JSON_FILE = option("FILE", "Write all as JSON; - to print.", "--json")
+JSON_FILE = option("FILE", "Write all results as JSON; - prints them.", "--json")
 
 DRY_RUN = flag("Show the planned runs with their memory and time; run nothing.", "--dry-run")
 

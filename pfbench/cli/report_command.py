@@ -69,7 +69,7 @@ def report(
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
     compare: tuple[Path, Path] | None = option(
-        "DIR DIR", "Draw nothing; list the differences between two stores."
+        "DIR DIR", "List the differences between two stores; draw nothing."
     ),
     as_json: bool = options.AS_JSON,
 ) -> None:

@@ -49,12 +49,12 @@ _DONE = {"made": "executed", "stored": "cached", "cut": "cut from longer stored 
 
 
 def run(
-    spec: Path = argument("SPEC.toml", "The sweep, or a report's spec or name.", default=...),
+    spec: Path = argument("SPEC.toml", "Path of a spec, or name of a report.", default=...),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
     recomputed_status: str | None = option(
-        "STATUS", "Re-run stored runs of this status: error, timeout.", "--again"
+        "STATUS", "Re-run stored runs with this status: error, timeout.", "--again"
     ),
     dry_run: bool = options.DRY_RUN,
     as_json: bool = options.AS_JSON,

@@ -62,11 +62,11 @@ def solve(
         "ALGORITHM", _AS_IN.format("nfwu-spiderg[epsilon=0.1]"), "--algorithm", "-a", default=...
     ),
     seed: int = option("N", "Seed of the algorithm.", default=0, minimum=0),
-    repeat: int | None = option("K", "Run K seeds, from --seed on.", minimum=1),
+    repeat: int | None = option("K", "Make K runs, with the seeds from --seed on.", minimum=1),
     budget: str | None = option(
         "COUNT=N,...", "Maximum numbers of oracle calls, as in sfo=1e6,lo=100."
     ),
-    stop: str | None = option("MEASURE=X", "Stop at a target, as in fw_gap=0.01."),
+    stop: str | None = option("MEASURE=X", "Stop a run at a target, as in fw_gap=0.01."),
     time_limit: float | None = option(
         "S",
         "Time limit in seconds, excluding measures and compilation; a late run is killed.",

@@ -178,7 +178,7 @@ def import_old(
 ) -> None:
     """Import a store of an earlier pfbench, DIR, of Parquet files, without changing it.
 
-    It needs `pip install "pfbench[parquet]"`. Entries in both stores are treated as in a merge.
+    The import needs `pip install "pfbench[parquet]"`. Entries in both stores are merged.
     """
     from pfbench.runs.storage.maintenance import merge_entries
     from pfbench.runs.storage.old_store import read_old_store
@@ -233,8 +233,8 @@ def export(
     problem: str | None = PROBLEM,
     algorithm: str | None = ALGORITHM,
     status: str | None = STATUS,
-    raw: bool = flag("CSV for programs: no text is quoted for spreadsheets.", "--raw"),
-    spec: Path | None = option("SPEC.toml", "Only runs of this spec, with its names."),
+    raw: bool = flag("Do not quote CSV texts that a spreadsheet would evaluate.", "--raw"),
+    spec: Path | None = option("SPEC.toml", "Export only runs of this spec, with its labels."),
 ) -> None:
     """Write stored runs as tables.
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 def verify(
     claims: list[str] | None = argument("CLAIM"),
-    quick: bool = flag("Claims that take seconds each (default).", "--quick"),
+    quick: bool = flag("Test the claims that take seconds each (default).", "--quick"),
     full: bool = options.FULL,
     algorithm: str | None = option("FILE.py:NAME", "Check the claims on your own algorithm."),
     harder_instances: bool = flag(
