@@ -23,7 +23,6 @@ from pfbench.runs.planning.plan import PlannedRun
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify.falsification import (
     add_report,
-    add_reports,
     replay_counterexample,
     search_verdicts,
 )
@@ -147,7 +146,7 @@ def add_counterexamples(
 
     reports = search_verdicts(rows, engine, effort, seed, is_archived)
     counterexamples = {index: report for index, report in reports.items() if report}
-    return add_reports(rows, counterexamples), [
+    return [add_report(row, counterexamples.get(index)) for index, row in enumerate(rows)], [
         *map(_describe_counterexample, counterexamples.values())
     ]
 

@@ -16,8 +16,8 @@ from pfbench.cli.progress import StepProgress
 
 def falsify(
     claims: list[str] | None = argument("FILE.py[:NAME]", "Claims to search."),
-    seconds: float = option("S", "Maximum number of seconds per claim.", default=60.0),
-    seed: int = option("N", "Seed of the search.", default=0),
+    seconds: float = option("S", "Maximum number of seconds per claim.", default=60.0, above=0.0),
+    seed: int = option("N", "Seed of the search.", default=0, minimum=0),
     jobs: int | None = options.JOBS,
     horizon: int = option("T", "Largest number of iterations.", default=8192),
     size: int = option("D", "Largest dimension.", default=200),
@@ -37,14 +37,15 @@ def falsify(
     input. The store keeps the state of a search: `--resume` continues a search that was stopped,
     and shows the result of one that is finished.
     """
+    from pfbench.base.checks import check_choice
     from pfbench.claims.catalogue import load_named_claims
     from pfbench.cli.verification_job import announce_claims
-    from pfbench.verification.falsify.falsification import check_arguments, search_claims
+    from pfbench.verification.falsify.falsification import search_claims
     from pfbench.verification.falsify.genomes import SETS
 
-    families = tuple(family.split(",")) if family else SETS
+    names = family.split(",") if family else SETS
+    families = tuple(check_choice("--family", name, SETS) for name in names)
     limits = {"seconds": seconds, "seed": seed, "horizon": horizon, "size": size}
-    check_arguments("--", families, **limits)
     options.check_engine_options(jobs, None)
     if as_json is not None and as_json != terminal.STANDARD_OUTPUT:
         check_writable(as_json, f"--json {as_json}", error=StorageError)
@@ -65,7 +66,7 @@ def falsify(
         StepProgress(title, len(loaded), "claims", quiet=is_quiet, slots=engine.slots) as steps,
     ):
         reports = search_claims(engine, loaded, limits | sets, steps.advance)
-    reports = [_save_counterexample_script(report, names[0], script) for report in reports]
+    reports = [_save_counterexample_script(report, references[0], script) for report in reports]
     if as_json is not None:
         terminal.write_json({"claims": [report.as_json() for report in reports]}, as_json)
     for line in (line for report in reports for line in report.lines() if not is_quiet):

@@ -3,8 +3,6 @@
 A candidate is an instance on which a bound seems to fail in floating-point arithmetic.
 """
 
-import __future__
-
 import ast
 import builtins
 import inspect
@@ -213,21 +211,21 @@ def load_exact_module(
         _power_=lambda a, b: (a if _is_integer(b) and b >= 0 else to_number(a)) ** b,
     )
     sys.modules[twin.__name__] = twin  # dataclasses look their module up
-    flags = __future__.annotations.compiler_flag if "import annotations" in text else 0
+    future = [node for node in plain.body if getattr(node, "module", "") == "__future__"]
     try:
         for node, original in zip(exact.body, plain.body, strict=True):
             try:
-                _execute(node, file, flags, twin)
+                _execute([*future, node], file, twin)
             except Exception:
-                _execute(original, file, flags, twin)
+                _execute([*future, original], file, twin)
     finally:
         sys.modules.pop(twin.__name__, None)
     return twin
 
 
-def _execute(node: ast.stmt, file: str, flags: int, module: ModuleType) -> None:
-    tree = ast.fix_missing_locations(ast.Module([node], []))
-    exec(compile(tree, file, "exec", flags), vars(module))
+def _execute(nodes: list[ast.stmt], file: str, module: ModuleType) -> None:
+    tree = ast.fix_missing_locations(ast.Module(nodes, []))
+    exec(compile(tree, file, "exec"), vars(module))
 
 
 class _Rewriter(ast.NodeTransformer):

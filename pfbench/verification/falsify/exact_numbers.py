@@ -54,13 +54,16 @@ def _rounding(apply: Callable[[Any], int]) -> Callable[[Any], int]:
     return lambda number: int(number.round(apply))
 
 
+def _is_short(value: float) -> bool:
+    return math.isfinite(value) and Fraction(value).denominator <= _MAX_DENOMINATOR
+
+
 class Number:
     """Base class of numbers with which a run is recomputed exactly, or in many digits."""
 
     __slots__ = ()
 
     from_value: ClassVar[Any]
-    multiply: Any
     compare: Any
     round: Any
     as_float: Any
@@ -76,14 +79,10 @@ class Number:
         """
         if isinstance(value, cls):
             return value
-        if isinstance(value, float | np.floating):
-            exact = Fraction(float(value)) if math.isfinite(value) else None
-            if exact is None or exact.denominator > _MAX_DENOMINATOR:
-                raise Inexact(f"the computation uses the rounded float {value}")
-            return cls.from_value(exact)
-        if isinstance(value, np.integer | np.bool):
-            value = int(value)
-        return cls.from_value(value) if isinstance(value, int | Fraction) else None
+        plain = value.item() if isinstance(value, np.number | np.bool) else value
+        if isinstance(plain, float) and not _is_short(plain):
+            raise Inexact(f"the computation uses the rounded float {value}")
+        return cls.from_value(plain) if isinstance(plain, int | float | Fraction) else None
 
     __add__ = __radd__ = _operation("add")
     __sub__, __rsub__ = _operation("subtract"), _operation("subtract", True)
@@ -95,7 +94,7 @@ class Number:
     __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
 
     def __neg__(self) -> Any:
-        return self.multiply(self.from_value(-1))
+        return 0 - self
 
     def __pos__(self) -> Any:
         return self
@@ -116,9 +115,6 @@ class Number:
 
     def __float__(self) -> float:
         raise Inexact("the code converts an exact number to a float")
-
-    def __repr__(self) -> str:
-        return f"{self.as_float():.17g}"
 
 
 def as_float(value: Any) -> float:
@@ -189,7 +185,7 @@ class RationalOrRoot(Number):
         reason = "an irrational number is rounded, or its root is taken"
         return apply(_square_root_with_sign(self.square, reason))
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         try:
             return str(self.round(Fraction))
         except Inexact:
@@ -260,7 +256,7 @@ class Digits(Number):
         self.differences.append(self.context.subtract(self.value, Decimal(integer)))
         return integer
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return str(self.value)
 
     @staticmethod

@@ -28,23 +28,6 @@ _MEAN_TESTS, _MAX_UNCONFIRMED, _MAX_RUNS = 20, 12, 4000
 _NEAR_ATTAINED = 1e-6
 
 
-def check_arguments(prefix: str, families: Sequence[str], seconds: float, **sizes: Any) -> None:
-    """Raise an error if an argument of a counterexample search is out of range.
-
-    `sizes` are the seed, the horizon and the size.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range; in its message `prefix` stands before the name.
-    """
-    check_real(f"{prefix}seconds", seconds, above=0.0)
-    for name, value in sizes.items():
-        check_integer(f"{prefix}{name}", value, minimum=0 if name == "seed" else 1)
-    for name in families:
-        check_choice("--family" if prefix else "families", name, genomes.SETS)
-
-
 def search_claim(
     claim: Claim,
     *,
@@ -89,14 +72,17 @@ def search_claim(
     InputError
         If an argument is out of range.
     """
-    check_arguments("", families, seconds, seed=seed, horizon=horizon, size=size)
+    check_real("seconds", seconds, above=0.0)
+    for name, value, minimum in (("seed", seed, 0), ("horizon", horizon, 1), ("size", size, 1)):
+        check_integer(name, value, minimum=minimum)
+    sets = tuple(check_choice("families", name, genomes.SETS) for name in families)
     start = monotonic()
     try:
         statements = list_statements(claim, tuple(allow))
     except (NotTestable, InputError) as error:
         refused = SearchReport(claim=claim.name, statement=claim.statement, verdict=REFUSED)
         return replace(refused, reason=str(error))
-    limits = (seed, horizon, size, tuple(families))
+    limits = (seed, horizon, size, sets)
     file = SavedSearch(statements[0], (seconds, *limits, tuple(allow)), *(saved or ()))
     while len(file.reports) < len(statements) and not any(file.reports):
         statement, share = statements[len(file.reports)], seconds / len(statements)
@@ -323,35 +309,13 @@ def search_verdicts(
     return dict(zip(searched, search_claims(engine, [*searched.values()], options), strict=True))
 
 
-def add_reports(rows: Sequence[Verdict], reports: Mapping[int, SearchReport]) -> list[Verdict]:
-    """Add each search report to the verdict at its position, and return all verdicts."""
-    return [
-        add_report(row, reports[index]) if index in reports else row
-        for index, row in enumerate(rows)
-    ]
+def add_report(row: Verdict, report: SearchReport | None) -> Verdict:
+    """Add the result of a counterexample search, if any, to a verdict.
 
-
-def add_worst_ratios(
-    rows: Sequence[Verdict], engine: Engine, effort: str, seed: int, *, includes_catalogue: bool
-) -> list[Verdict]:
-    """Search for counterexamples to claims, and return the verdicts with the largest ratios found.
-
-    User-defined bounds and error laws that are not violated are searched. With
-    `includes_catalogue`, those of the catalogue are searched, too. A confirmed counterexample
-    changes the verdict of a user-defined claim to *violated*, if the claim states its assumptions.
-    All other verdicts stay.
+    A confirmed counterexample changes the verdict of a user-defined claim to *violated*, if the
+    claim states its assumptions. All other verdicts stay.
     """
-
-    def is_open(row: Verdict) -> bool:
-        is_included = includes_catalogue or row.claim.user_source is not None
-        return is_included and (row.verdict.keeps_bound or row.verdict is VerdictName.INCONCLUSIVE)
-
-    return add_reports(rows, search_verdicts(rows, engine, effort, seed, is_open))
-
-
-def add_report(row: Verdict, report: SearchReport) -> Verdict:
-    """Add the result of a counterexample search to a verdict; see `add_worst_ratios`."""
-    if report.verdict == REFUSED:
+    if report is None or report.verdict == REFUSED:
         return row
     worst = {"worst ratio": report.ratio, "worst ratio at": report.place_of_worst_ratio}
     row = replace(row, measured={**row.measured, **worst})

@@ -182,7 +182,8 @@ def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
         genome["start"] = [min(max(x, low), low + abs(length)) for x in genome["start"]]
     if genome["family"] == "quadratic":
         names = ("axis", "push", *(("centre", "start") if genome["set"] != "hull" else ()))
-        for row in (genome["eigenvalues"], *(genome[name] for name in names)):
+        rows = (genome["eigenvalues"], *genome.get("vertices", ()), *map(genome.get, names))
+        for row in rows:
             del row[genome["d"] :]
         values = genome["eigenvalues"]
         values[:] = [abs(v) for v in values]  # of others the minimum is not known
@@ -243,10 +244,7 @@ def simplify_structure(genome: Genome) -> Iterator[Genome]:
     """Yield smaller genomes: with fewer components, coordinates, pieces or features."""
     n, d, vertices = genome["n"], genome["d"], genome.get("vertices", [])
     changes: list[Genome] = [{"n": k} for k in _smaller_sizes(n)]
-    for k in _smaller_sizes(d):
-        changes.append({"d": k})
-        if vertices:
-            changes[-1]["vertices"] = [row[:k] for row in vertices]
+    changes += [{"d": k} for k in _smaller_sizes(d)]
     changes += [{"vertices": vertices[:k]} for k in _smaller_sizes(len(vertices)) if k > 1]
     for k in range(min(d, 6) if vertices and d > 1 else 0):
         changes.append({"d": d - 1, "vertices": [row[:k] + row[k + 1 :] for row in vertices]})

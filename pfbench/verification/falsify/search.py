@@ -9,11 +9,9 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import takewhile
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -23,13 +21,8 @@ import numpy as np
 from pfbench.base.errors import StorageError
 from pfbench.base.files import atomic_write
 from pfbench.problems.base import content_digest
-from pfbench.verification.falsify import genomes
-from pfbench.verification.falsify.evaluation import (
-    ENUMERATED,
-    Ratio,
-    describe_error,
-    evaluate_ratio,
-)
+from pfbench.verification.falsify import evaluation, genomes
+from pfbench.verification.falsify.evaluation import ENUMERATED, Ratio
 from pfbench.verification.falsify.reports import Counterexample, SearchReport
 from pfbench.verification.falsify.searched_problem import UNKNOWN_CONSTANT, Genome, build_problem
 from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
@@ -136,8 +129,7 @@ class Search:
             (genome, rung), self.tried = self.hard[self.tried], self.tried + 1
             return self._try(genome, rung, self.seed, rung)
         rng, is_early = self.rng, self.evaluations < _FIRST
-        needs_variance = UNKNOWN_CONSTANT.format("sigma2") in self.skipped
-        self.instance_class.bounded_variance = needs_variance
+        self.instance_class.bounded_variance = UNKNOWN_CONSTANT.format("sigma2") in self.skipped
         shares = np.array((_FIRST_SHARES if is_early else _SHARES)[: len(self.rungs)])
         level = int(rng.choice(len(self.rungs), p=shares / shares.sum()))
         rung, T = self.rungs[level], self._draw_horizon(level)
@@ -198,10 +190,10 @@ class Search:
         try:
             with np.errstate(all="ignore"):
                 path = prepare_run(self.statement, build_problem(genome), T, deadline)
-                result = evaluate_ratio(path, seed, runs, limit)
+                result = evaluation.evaluate_ratio(path, seed, runs, limit)
                 is_finite = math.isfinite(float(result.ratio))
         except Exception as error:  # user code may raise anything
-            self.skipped[describe_error(error)[:120]] += 1
+            self.skipped[evaluation.describe_error(error)[:120]] += 1
             return None
         self.work += int(result.work * (1 + genome["d"] / 8))
         return result if is_finite else None
@@ -234,39 +226,34 @@ class Search:
             largest_gap = 0.04 if self.statement.is_expectation else 0.5
             lower = 1.0 + min((entry.ratio - 1.0) / 3, largest_gap)
         best, limit = entry, self.work + work
-        deadline = min(self.deadline, monotonic() + seconds)
+        deadline, cost = min(self.deadline, monotonic() + seconds), genomes.genome_complexity
 
-        def has_time(_: Any = None) -> bool:
-            return self.work < limit and monotonic() < deadline
-
-        def attempt(genome: Genome, T: int) -> bool:
-            nonlocal best
-            genome = genomes.repair_genome(genome, self.instance_class)
-            cost = genomes.genome_complexity
-            if T == best.T and cost(genome) >= cost(best.genome):
-                return False
-            result = self.measure(genome, T, best.seed, runs=16) if has_time() else None
-            if result is None or not float(result.ratio) >= lower:
-                return False
-            best = Entry(genome, T, best.seed, result)
-            return True
-
-        def simplify(changes: Callable[[Genome], Iterator[Genome]]) -> bool:
+        def apply_first(changes: Iterable[tuple[Genome, int]]) -> bool:
             """Apply the first change that keeps measured/bound; return whether there is one."""
-            T = best.T
-            return any(attempt(new, T) for new in takewhile(has_time, changes(best.genome)))
+            nonlocal best
+            for genome, T in changes:
+                if self.work >= limit or monotonic() >= deadline:
+                    break
+                simpler = genomes.repair_genome(genome, self.instance_class)
+                if T == best.T and cost(simpler) >= cost(best.genome):
+                    continue
+                result = self.measure(simpler, T, best.seed, runs=16)
+                if result is not None and float(result.ratio) >= lower:
+                    best = Entry(simpler, T, best.seed, result)
+                    return True
+            return False
 
         before = None
-        while has_time() and best is not before:
+        while best is not before:
             before = best
             if self.statement.horizon is not None:
                 t = best.result.t + (self.statement.statistic != "every")
                 last = [t] if self.statement.is_for_each_run else []
-                any(attempt(best.genome, T) for T in (*_HORIZONS, *last) if T < best.T)
-            while simplify(genomes.simplify_structure):
+                apply_first((best.genome, T) for T in (*_HORIZONS, *last) if T < best.T)
+            while apply_first((new, best.T) for new in genomes.simplify_structure(best.genome)):
                 pass
-            for index in range(len(genomes.list_positions(best.genome))):
-                simplify(partial(genomes.simplify_number, index=index))
+            for k in range(len(genomes.list_positions(best.genome))):
+                apply_first((new, best.T) for new in genomes.simplify_number(best.genome, k))
         return best
 
 

@@ -72,8 +72,7 @@ class SearchedSet:
         centre of a ball.
         """
         if self.kind == "box":
-            ends = zip(g, self.low, self.high, strict=True)
-            return vector(low if entry >= 0 else high for entry, low, high in ends)
+            return np.where(g >= 0, self.low, self.high)
         if self.kind == "ball":
             square = g @ g
             return -(self.radius / root(square)) * g if square > 0 else 0 * g
@@ -89,8 +88,7 @@ class SearchedSet:
     def project(self, y: Any) -> Any:
         """Return the point of the set nearest to y."""
         if self.kind == "box":
-            ends = zip(y, self.low, self.high, strict=True)
-            return vector(min(max(entry, low), high) for entry, low, high in ends)
+            return np.minimum(np.maximum(y, self.low), self.high)
         if self.kind == "ball":
             square = y @ y
             return y if square <= self.radius**2 else (self.radius / root(square)) * y
@@ -298,8 +296,7 @@ class SeparableProblem(SearchedProblem):
 
     def value(self, x: Any) -> Any:
         """Return f(x) minus f at the base point, which is the minimiser if it is known."""
-        pairs = zip(self.coordinates, x, strict=True)
-        return sum(c.mean.integral_from_base(entry) for c, entry in pairs)
+        return sum(c.mean.integral_from_base(y) for c, y in zip(self.coordinates, x, strict=True))
 
     def gradient(self, x: Any) -> Any:
         """Return the gradient of f at x, shape (d,)."""
@@ -344,8 +341,7 @@ class QuadraticProblem(SearchedProblem):
             centre = _convex_combination(face, genome["centre"], number)
             start = _convex_combination(body.vertices, genome["start"], number)
         elif body.kind == "box":
-            entries = zip(body.project(centre), push, body.lo(push), strict=True)
-            centre = vector(c if p == 0 else end for c, p, end in entries)
+            centre = np.where(push == 0, body.project(centre), body.lo(push))
             start = body.project(start)
         elif body.kind == "ball":
             t, is_right = centre[0], start[0] > 0

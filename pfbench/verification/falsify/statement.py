@@ -18,7 +18,7 @@ from pfbench.base.state import State
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify.searched_problem import Skip
 from pfbench.verification.homogeneity import check_claim
-from pfbench.verification.statements.bound import Bound
+from pfbench.verification.statements.bound import EACH, Bound
 from pfbench.verification.statements.error_law import ErrorLawCheck
 from pfbench.verification.statements.quantity import SUBOPTIMALITY, is_count
 from pfbench.verification.statements.setting import ClaimSetting, MethodOnProblem
@@ -36,9 +36,6 @@ _PREDICATES: Mapping[str, Callable[[Any], bool]] = {
     r"bounded domain|compact (?:set|domain)": lambda problem: problem.set.kind != "none",
 }
 """Assumptions in words: a pattern of the whole text, and a predicate of a problem."""
-
-EACH = ("every", "step", "least")
-"""Statistics for which the bound is stated for every run and every t."""
 
 _COMPARISON = (
     *(ast.Expression, ast.Compare, ast.BinOp, ast.UnaryOp, ast.Name, ast.Constant, ast.Load),

@@ -50,7 +50,7 @@ OVER = {
 }
 """Points over which a bound is stated, by `statistic`."""
 
-_EACH = ("every", "step", "least")
+EACH = ("every", "step", "least")
 """Values of `statistic` for bounds on every run; such a bound is a function of t, too."""
 
 RUNS = (80, 320)
@@ -95,7 +95,7 @@ class Bound:
 
     def decide(self, trial: Trial) -> Evidence:
         """Test the bound on every instance, for the number of steps that the claim sets."""
-        in_every_run = self.statistic in _EACH
+        in_every_run = self.statistic in EACH
         parts, runs = (
             self._decide_every_run(trial) if in_every_run else self._decide_expectation(trial)
         )
@@ -131,7 +131,7 @@ class Bound:
 
     def _bound(self, bounds: Most, case: MethodOnProblem, t: int, lower: float = 0.0) -> float:
         """Return a bound's value, at step t if it depends on t, or `lower` if that is larger."""
-        reported = (case.constants, case.parameters, *((t,) if self.statistic in _EACH else ()))
+        reported = (case.constants, case.parameters, *((t,) if self.statistic in EACH else ()))
         value = max(float(bounds(*reported)), lower)
         if not 0.0 < value < math.inf:
             raise InputError(
@@ -150,7 +150,7 @@ class Bound:
 
     def max_ratio(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
         """Return the largest ratio of measured value to bound in one run, over all bounds and t."""
-        if self.statistic in _EACH:
+        if self.statistic in EACH:
             return max(
                 measured / self._bound(bound, case, t)
                 for t, measured in self._measure_run(trial, case, seed)
@@ -363,12 +363,12 @@ def bound(
     check_choice("statistic", statistic, OVER)
     bounds = dict(upper) if isinstance(upper, Mapping) else {"": upper}
     for bound in bounds.values():
-        check_function("the bound", bound, "c, a, t" if statistic in _EACH else "c, a")
+        check_function("the bound", bound, "c, a, t" if statistic in EACH else "c, a")
     if statistic == "step" or not isinstance(quantity, str):
         arguments = "problem, before, after" if statistic == "step" else "problem, x"
         check_function("quantity", quantity, arguments)
-    if is_pooled and statistic not in _EACH:
-        raise InputError(f"is_pooled needs statistic={' or '.join(_EACH)}: leave is_pooled out.")
+    if is_pooled and statistic not in EACH:
+        raise InputError(f"is_pooled needs statistic={' or '.join(EACH)}: leave is_pooled out.")
     return Bound(
         bounds=bounds,
         quantity=quantity,
