@@ -9,7 +9,7 @@ import inspect
 import math
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -35,23 +35,8 @@ _REPLAY_SECONDS = 30.0
 _RATIONAL_STEPS, _RATIONAL_NUMBERS = 64, 1000
 
 
-@dataclass(frozen=True)
-class Confirmation:
-    """Result of an attempt to confirm that a candidate violates its bound.
-
-    Attributes
-    ----------
-    reason
-        Why the candidate is not confirmed; empty if it is.
-    result
-        The ratio in the arithmetic of the attempt.
-    record
-        The fields of a `Counterexample` on arithmetic, exact ratio and constants.
-    """
-
-    reason: str = ""
-    result: evaluation.Ratio = field(default_factory=evaluation.Ratio)
-    record: Mapping[str, Any] = field(default_factory=dict)
+Confirmation = tuple[str, dict[str, Any]]
+"""Reason why a candidate is not confirmed, empty if it is; and fields of a `Counterexample`."""
 
 
 def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> SearchedStatement:
@@ -109,10 +94,10 @@ def confirm_entry(
         try:
             return confirm(statement, entry, deadline)
         except Skip as error:
-            return Confirmation(str(error))
+            return str(error), {}
         except Exception as error:  # user code may raise anything
             reason = evaluation.describe_error(error)
-    return Confirmation(reason)
+    return reason, {}
 
 
 def _confirm_exactly(statement: SearchedStatement, entry: Entry, deadline: float) -> Confirmation:
@@ -121,7 +106,7 @@ def _confirm_exactly(statement: SearchedStatement, entry: Entry, deadline: float
     result, problem = replay_entry(statement, entry, RationalOrRoot, deadline)
     reason = "" if result.ratio > 1 else "the exact ratio measured/bound is at most 1"
     record = {"arithmetic": "rational", "ratio_exact": str(result.ratio)}
-    return Confirmation(reason, result, record | _list_constants(problem))
+    return reason, record | _describe_replay(result, problem)
 
 
 def _confirm_in_digits(statement: SearchedStatement, entry: Entry, deadline: float) -> Confirmation:
@@ -134,14 +119,15 @@ def _confirm_in_digits(statement: SearchedStatement, entry: Entry, deadline: flo
     if not Digits.comparisons_agree(low, high):
         reason = "rounding decides a comparison"
     record = {"arithmetic": "50 digits", "ratio_exact": f"{result.ratio.value:.50f}"}
-    record |= {"error_bound": error} | _list_constants(problem)
-    return Confirmation(reason, result, record)
+    return reason, record | {"error_bound": error} | _describe_replay(result, problem)
 
 
-def _list_constants(problem: Any) -> dict[str, Any]:
+def _describe_replay(result: evaluation.Ratio, problem: Any) -> dict[str, Any]:
+    """Return the fields of a `Counterexample` on the ratio, its two sides, and the constants."""
     values, remark = problem.constants(), " (upper bound)" if problem.is_chain else ""
     names = sorted(problem.read - {"L", "n", "d"})
-    return {"constants": {k: f"{getattr(values, k)}{remark * (k[0] == 'L')}" for k in names}}
+    constants = {k: f"{getattr(values, k)}{remark * (k[0] == 'L')}" for k in names}
+    return result.as_floats() | {"t": result.t, "constants": constants}
 
 
 def _confirm_mean(
@@ -163,10 +149,10 @@ def _confirm_mean(
             e_value = float(np.exp(min(process.log_largest, 700.0)))
             record = {"arithmetic": "e-process", "e_value": e_value, "runs": runs}
             result = evaluation.Ratio(mean, mean * bound, bound, path.steps or 1)
-            return Confirmation("", result, record | _list_constants(path.problem))
+            return "", record | _describe_replay(result, path.problem)
         if monotonic() > deadline or (runs >= 200 and mean < 1.0):
             break
-    return Confirmation(f"{runs} runs do not decide (mean {total / max(runs, 1):.3g})")
+    return f"{runs} runs do not decide (mean {total / max(runs, 1):.3g})", {}
 
 
 # --- the module of a claim in another arithmetic ---

@@ -46,6 +46,10 @@ class Ratio:
     growth: float = 0.0
     work: int = 1
 
+    def as_floats(self) -> dict[str, Any]:
+        """Return the ratio and both sides as floats, by name."""
+        return {k: as_float(getattr(self, k)) for k in ("ratio", "measured", "bound")}
+
 
 def describe_error(error: Exception) -> str:
     """Return the message of an error; for an error of user code, with the error's type."""
@@ -53,9 +57,7 @@ def describe_error(error: Exception) -> str:
     return f"{'' if is_known else type(error).__name__ + ': '}{error}"
 
 
-def evaluate_ratio(
-    path: MethodOnSearchedInstance, seed: int, runs: int, limit: int = ENUMERATED
-) -> Ratio:
+def evaluate_ratio(path: MethodOnSearchedInstance, seed: int, runs: int, limit: int) -> Ratio:
     """Return the largest ratio of the measured quantity to its bound on an instance.
 
     An expectation is computed from all sequences of draws if there are at most `limit`. Otherwise

@@ -14,9 +14,8 @@ from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify import genomes
-from pfbench.verification.falsify.confirmation import Confirmation, confirm_entry
+from pfbench.verification.falsify.confirmation import confirm_entry
 from pfbench.verification.falsify.evaluation import Ratio, describe_error
-from pfbench.verification.falsify.exact_numbers import as_float
 from pfbench.verification.falsify.reports import REFUSED, VIOLATED, Counterexample, SearchReport
 from pfbench.verification.falsify.script import compose_and_run_script
 from pfbench.verification.falsify.search import MARGIN, Entry, SavedSearch, Search, count_steps
@@ -83,7 +82,7 @@ def search_claim(
         refused = SearchReport(claim=claim.name, statement=claim.statement, verdict=REFUSED)
         return replace(refused, reason=str(error))
     limits = (seed, horizon, size, sets)
-    file = SavedSearch(statements[0], (seconds, *limits, tuple(allow)), *(saved or ()))
+    file = SavedSearch(statements[0], (seconds, *limits, tuple(allow)), saved)
     while len(file.reports) < len(statements) and not any(file.reports):
         statement, share = statements[len(file.reports)], seconds / len(statements)
         search = Falsification(statement, *limits, seconds=share, patience=patience, file=file)
@@ -146,7 +145,7 @@ class Falsification(Search):
         is_mean = self.statement.is_expectation and lower is None
         if is_mean:
             second = self.measure(entry.genome, entry.T, entry.seed + 1, runs=64)
-            if second is None or float(second.ratio) <= 1.0 + MARGIN:
+            if second is None or second.ratio <= 1.0 + MARGIN:
                 self.drop(entry)
                 return None
         hit, share = monotonic() - self.start, 0.2 if lower is None else 0.05
@@ -160,16 +159,16 @@ class Falsification(Search):
             entropy = (self.seed, 5252, self.tests, self.evaluations)
             attempts.append((small, (entropy, max(200, min(_MAX_RUNS, runs)))))
         for tried, mean_test in attempts:
-            confirmed = confirm_entry(self.statement, tried, self.deadline, mean_test)
-            if not confirmed.reason:
+            reason, record = confirm_entry(self.statement, tried, self.deadline, mean_test)
+            if not reason:
                 self._set_deadline(0.98)
                 before = {"T": entry.T, "d": entry.genome["d"]}
                 before["genome"] = genomes.convert_to_text(entry.genome)
-                rest = {"search": {**self._report().search, "seconds_to_hit": hit}}
-                rest["before_shrinking"] = before
-                return _make_counterexample(self.statement, tried, confirmed, self.deadline, **rest)
+                record |= {"search": {**self._report().search, "seconds_to_hit": hit}}
+                record["before_shrinking"] = before
+                return _make_counterexample(self.statement, tried, record, self.deadline)
         if lower is None:
-            self.reason, self.unconfirmed = confirmed.reason, self.unconfirmed + 1
+            self.reason, self.unconfirmed = reason, self.unconfirmed + 1
             self.drop(entry, similar=True)
         return None
 
@@ -179,7 +178,7 @@ class Falsification(Search):
         names = ("seed", "evaluations", "work", "unconfirmed")
         skipped = "; ".join(f"{k} ({v})" for k, v in self.skipped.most_common(3))
         return SearchReport(
-            **_describe_ratio(self.statement, best, best.result),
+            **_describe_ratio(self.statement, best),
             verdict=SearchReport.verdict if self.pools else REFUSED,
             reason=self.reason if self.pools else f"no instance could be measured: {skipped}",
             search={name.replace("work", "steps"): getattr(self, name) for name in names}
@@ -190,25 +189,26 @@ class Falsification(Search):
         )
 
 
-def _describe_ratio(statement: SearchedStatement, entry: Entry, result: Ratio) -> dict[str, Any]:
+def _describe_ratio(statement: SearchedStatement, entry: Entry) -> dict[str, Any]:
     """Return fields of a report: statement, largest ratio measured/bound, and its instance."""
     claim, genome = statement.claim, entry.genome
     fields: dict[str, Any] = {"claim": claim.name, "statement": claim.statement}
-    fields |= {"label": statement.label, "t": result.t, "horizon": entry.T}
-    fields |= {"ratio": as_float(result.ratio), "d": genome.get("d", 0), "n": genome.get("n", 0)}
+    fields |= {"label": statement.label, "t": entry.result.t, "horizon": entry.T}
+    fields |= {"ratio": entry.ratio, "d": genome.get("d", 0), "n": genome.get("n", 0)}
     return fields | {"family": f"{genome.get('family', '')}, set {genome.get('set', '')}"}
 
 
 def _make_counterexample(
-    statement: SearchedStatement, entry: Entry, confirmed: Confirmation, end: float, **rest: Any
+    statement: SearchedStatement, entry: Entry, record: Mapping[str, Any], end: float
 ) -> Counterexample:
-    """Return a confirmed counterexample, with a script if one can be run before the time `end`."""
-    result, allowed = confirmed.result, statement.allowed
+    """Return a confirmed counterexample, with a script if one can be run before the time `end`.
+
+    `record` has the fields that differ from the search, and those on the confirmation.
+    """
+    allowed = statement.allowed
     counterexample = Counterexample(
-        **_describe_ratio(statement, entry, result) | dict(confirmed.record) | rest,
+        **_describe_ratio(statement, entry) | dict(record),
         verdict=VIOLATED,
-        measured=as_float(result.measured),
-        bound=as_float(result.bound),
         instance=genomes.convert_to_text(entry.genome),
         run_seed=entry.seed,
         numbers=sum(bool(box[key]) for box, key in genomes.list_positions(entry.genome)),
@@ -243,10 +243,11 @@ def replay_counterexample(claim: Claim, record: Any, seconds: float = 60.0) -> S
     statement = next((item for item in statements if item.label == label), None)
     if statement is None:
         raise InputError(f"the claim {claim.name} has no bound with the label {label!r}.")
-    confirmed = confirm_entry(statement, entry, deadline, is_mean and (None, _MAX_RUNS))
-    if confirmed.reason:
-        return SearchReport(claim=claim.name, label=label, reason=confirmed.reason)
-    return _make_counterexample(statement, entry, confirmed, deadline, lint=lint_claim(statements))
+    reason, fields = confirm_entry(statement, entry, deadline, is_mean and (None, _MAX_RUNS))
+    if reason:
+        return SearchReport(claim=claim.name, label=label, reason=reason)
+    fields["lint"] = lint_claim(statements)
+    return _make_counterexample(statement, entry, fields, deadline)
 
 
 # --- searches in worker processes, and those that `pfbench verify` adds ---

@@ -168,10 +168,9 @@ class Search:
     def _try(self, genome: Genome, T: int, seed: int, rung: int) -> Entry | None:
         if self.statement.is_expectation and rung == _RUNGS[0] and genome["n"] > 1:
             T = min(T, int(math.log(ENUMERATED) / math.log(genome["n"])))  # then it is exact
-        result = self.measure(genome, T, seed)
-        if result is None:
+        entry = self.measure(genome, T, seed)
+        if entry is None:
             return None
-        entry = Entry(genome, T, seed, result)
         for key in (str(rung), f"{genome['family']}, {genome['set']}"):
             self.largest[key] = max(self.largest.get(key, 0.0), entry.ratio)
         pool = sorted([*self.pools.get(rung, []), entry], key=lambda entry: -entry.ratio)
@@ -180,8 +179,8 @@ class Search:
         self.pools[rung] = pool[:_POOL]
         return entry
 
-    def measure(self, genome: Genome, T: int, seed: int, runs: int = 8) -> Ratio | None:
-        """Return the ratio measured/bound on a genome's instance, in floats, or None if unknown."""
+    def measure(self, genome: Genome, T: int, seed: int, runs: int = 8) -> Entry | None:
+        """Return a genome with the ratio measured/bound in floats, or None if it is unknown."""
         self.evaluations += 1
         self.work += _OVERHEAD
         deadline = min(self.deadline, monotonic() + _EVALUATION_SECONDS)
@@ -190,13 +189,13 @@ class Search:
         try:
             with np.errstate(all="ignore"):
                 path = prepare_run(self.statement, build_problem(genome), T, deadline)
-                result = evaluation.evaluate_ratio(path, seed, runs, limit)
-                is_finite = math.isfinite(float(result.ratio))
+                entry = Entry(genome, T, seed, evaluation.evaluate_ratio(path, seed, runs, limit))
+                is_finite = math.isfinite(entry.ratio)
         except Exception as error:  # user code may raise anything
             self.skipped[evaluation.describe_error(error)[:120]] += 1
             return None
-        self.work += int(result.work * (1 + genome["d"] / 8))
-        return result if is_finite else None
+        self.work += int(entry.result.work * (1 + genome["d"] / 8))
+        return entry if is_finite else None
 
     def drop(self, entry: Entry, similar: bool = False) -> None:
         """Remove an entry, and with `similar` also the candidates of its kind, from the pools.
@@ -208,24 +207,24 @@ class Search:
             remaining = (item for item in pool if item is not entry)
             self.pools[rung] = [e for e in remaining if e.ratio <= 1.0 + MARGIN or e.kind != kind]
 
-    def shrink(self, entry: Entry, work: int, seconds: float, lower: float | None = None) -> Entry:
+    def shrink(self, candidate: Entry, work: int, seconds: float, lower: float | None) -> Entry:
         """Return an entry with a simpler genome and a ratio measured/bound of at least `lower`.
 
         Parameters
         ----------
-        entry
-            The candidate.
+        candidate
+            The entry to shrink.
         work
             Steps of the method that it may take.
         seconds
             Seconds that it may take.
         lower
-            The ratio to keep; by default 1 and a third of the excess of the candidate's ratio.
+            The ratio to keep; None for 1 and a third of the excess of the candidate's ratio.
         """
         if lower is None:  # expectations are exact where T is small
             largest_gap = 0.04 if self.statement.is_expectation else 0.5
-            lower = 1.0 + min((entry.ratio - 1.0) / 3, largest_gap)
-        best, limit = entry, self.work + work
+            lower = 1.0 + min((candidate.ratio - 1.0) / 3, largest_gap)
+        best, limit = candidate, self.work + work
         deadline, cost = min(self.deadline, monotonic() + seconds), genomes.genome_complexity
 
         def apply_first(changes: Iterable[tuple[Genome, int]]) -> bool:
@@ -237,9 +236,9 @@ class Search:
                 simpler = genomes.repair_genome(genome, self.instance_class)
                 if T == best.T and cost(simpler) >= cost(best.genome):
                     continue
-                result = self.measure(simpler, T, best.seed, runs=16)
-                if result is not None and float(result.ratio) >= lower:
-                    best = Entry(simpler, T, best.seed, result)
+                entry = self.measure(simpler, T, best.seed, runs=16)
+                if entry is not None and entry.ratio >= lower:
+                    best = entry
                     return True
             return False
 
@@ -248,8 +247,7 @@ class Search:
             before = best
             if self.statement.horizon is not None:
                 t = best.result.t + (self.statement.statistic != "every")
-                last = [t] if self.statement.is_for_each_run else []
-                apply_first((best.genome, T) for T in (*_HORIZONS, *last) if T < best.T)
+                apply_first((best.genome, T) for T in (*_HORIZONS, t) if T < best.T)
             while apply_first((new, best.T) for new in genomes.simplify_structure(best.genome)):
                 pass
             for k in range(len(genomes.list_positions(best.genome))):
@@ -261,25 +259,25 @@ class SavedSearch:
     """Reports on a claim's finished statements, and the state of the unfinished search.
 
     Reports and state are saved in a file whose name has a digest of the claim's source and of
-    `options`. Nothing is saved if no folder is given.
+    `options`, in a folder; `saved` is the folder, and whether to resume the search saved there.
+    Nothing is saved if `saved` is None.
     """
 
-    def __init__(
-        self, first: SearchedStatement, options: Any, folder: Any = None, is_resumed: bool = False
-    ) -> None:
+    def __init__(self, first: SearchedStatement, options: Any, saved: Any) -> None:
         self.path: Path | None = None
         self.state: dict[str, Any] | None = None
         self.reports, self.time = list[SearchReport](), monotonic()
-        if folder is None:
+        if saved is None:
             return
+        folder, is_resumed = saved
         version = sys.modules[__name__.partition(".")[0]].__version__
         name, source = first.claim.name, inspect.getsource(first.module)
         digest = content_digest((version, name, options, source))
         self.path = path = folder / f"{name}-{digest[:16]}.json"
         if is_resumed and path.exists():
             try:
-                saved = json.loads(path.read_text(encoding="utf-8"), object_hook=_decode)
-                self.state, self.reports = saved["state"], saved["reports"]
+                record = json.loads(path.read_text(encoding="utf-8"), object_hook=_decode)
+                self.state, self.reports = record["state"], record["reports"]
             except (ValueError, TypeError, KeyError) as error:
                 raise StorageError(f"{path} is damaged: delete it, or omit --resume.") from error
 
@@ -309,10 +307,10 @@ class SavedSearch:
     def _write(self, state: dict[str, Any] | None) -> None:
         self.time = monotonic()
         if self.path is not None:
-            saved = {"reports": self.reports, "state": state}
+            record = {"reports": self.reports, "state": state}
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(self.path) as file:
-                file.write(json.dumps(saved, default=_encode).encode())
+                file.write(json.dumps(record, default=_encode).encode())
 
 
 def _encode(value: Any) -> Any:

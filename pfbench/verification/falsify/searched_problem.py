@@ -127,7 +127,6 @@ class SearchedProblem(IndexSampling):
     """Problem of the counterexample search, with its oracles, set, minimum and constants."""
 
     name, norm, penalty = "search", None, None
-    is_chain = False
     _prepare: Callable[[], Any]  # minimiser, start, constants, convexity of f and of all f_i
     value: Callable[[Any], Any]
     gradient: Callable[[Any], Any]
@@ -135,9 +134,8 @@ class SearchedProblem(IndexSampling):
 
     def __init__(self, genome: Genome, number: Callable[[Any], Any]) -> None:
         self.genome, self.number = genome, number
-        self.n, self.d = genome["n"], genome["d"]
-        self.set = SearchedSet(genome, number)
-        self.read: set[str] = set()
+        self.n, self.d, self.is_chain = genome["n"], genome["d"], bool(genome.get("chain"))
+        self.set, self.read = SearchedSet(genome, number), set[str]()
         self.minimiser, self.x_0, bounds, self.is_convex, self.components_convex = self._prepare()
         self.shape, self.parameters, self.objective = (self.d,), genome, self.value
         self.properties = frozenset({"convex"} if self.is_convex else ())
@@ -317,18 +315,15 @@ class QuadraticProblem(SearchedProblem):
     def _prepare(self) -> Any:
         genome, number = self.genome, self.number
         self._diagonal = abs(self._vector("eigenvalues"))
-        self.is_chain = bool(genome.get("chain"))
         self._axis = self._vector("axis") if genome.get("axis") else 0 * self._diagonal
         self.offsets = _complete_offsets(self.n, genome["offsets"], 0 * self._diagonal, number)
         lowest, largest = min(self._diagonal), max(self._diagonal)
         if self.is_chain:
             lowest, largest = number(0), 4 * largest
         minimiser, start, self.slope = self._place_points()
-        bounds = dict.fromkeys(("L_f", "L_max", "L_mean", "L_ms"), largest) | {
-            "mu": lowest if lowest > 0 else None,
-            "ell": 0 * lowest,
-            "sigma2": sum((row @ row for row in self.offsets), number(0)) / self.n,
-        }
+        variance = sum((row @ row for row in self.offsets), number(0)) / self.n
+        bounds = dict.fromkeys(("L_f", "L_max", "L_mean", "L_ms"), largest)
+        bounds |= {"mu": lowest if lowest > 0 else None, "ell": 0 * lowest, "sigma2": variance}
         return minimiser, start, bounds, True, True
 
     def _place_points(self) -> tuple[Any, Any, Any]:
