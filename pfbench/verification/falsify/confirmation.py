@@ -138,8 +138,7 @@ def _confirm_mean(
     The runs have seeds that the search has not used.
     """
     path = prepare_run(statement, build_problem(entry.genome), entry.T, deadline)
-    process = EProcess(1.0)
-    bound, total, runs = float(path.limit()), 0.0, 0
+    process, bound, total, runs = EProcess(1.0), float(path.limit()), 0.0, 0
     for child in np.random.SeedSequence(entropy).spawn(limit):
         ratio = float(evaluation.measure_run(path, np.random.default_rng(child)) / bound)
         total, runs = total + ratio, runs + 1

@@ -116,16 +116,14 @@ def _quantity(path: MethodOnSearchedInstance) -> Callable[[Any], Any]:
 
 
 def _evaluate_each_step(path: MethodOnSearchedInstance, seed: int) -> Ratio:
-    statistic, quantity = path.statement.statistic, path.statement.check.quantity
+    statistic, problem = path.statement.statistic, path.problem
+    quantity, measure = path.statement.check.quantity, _quantity(path)
     is_step, is_every = statistic == "step", statistic == "every"
-    measure = None if is_step else _quantity(path)
-    first = None if measure is None else measure(path.problem.start())
+    first = None if is_step else measure(problem.start())
     lower, results = None, list[Ratio]()
     for t, (x, state) in enumerate(path.run(np.random.default_rng(seed)), is_every):
-        if measure is None:
-            value, size = quantity(path.problem, x, state.x), max(abs(state.x - x))
-        else:
-            value = size = measure(state.x if is_every else x)
+        value = quantity(problem, x, state.x) if is_step else measure(state.x if is_every else x)
+        size = max(abs(state.x - x)) if is_step else value
         first = size if first is None else first
         if _is_noise(size, first):
             break

@@ -64,8 +64,6 @@ class Number:
     __slots__ = ()
 
     from_value: ClassVar[Any]
-    compare: Any
-    round: Any
     as_float: Any
 
     @classmethod
@@ -104,8 +102,7 @@ class Number:
     def __abs__(self) -> Any:
         return -self if self < 0 else self
 
-    __int__, __floor__ = _rounding(int), _rounding(math.floor)
-    __ceil__ = _rounding(math.ceil)
+    __int__, __floor__, __ceil__ = map(_rounding, (int, math.floor, math.ceil))
 
     def __hash__(self) -> int:
         return hash(self.as_float())

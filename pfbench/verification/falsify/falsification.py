@@ -1,7 +1,7 @@
 """Search for a counterexample to a claim, from its statements to a report."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -86,7 +86,8 @@ def search_claim(
     while len(file.reports) < len(statements) and not any(file.reports):
         statement, share = statements[len(file.reports)], seconds / len(statements)
         search = Falsification(statement, *limits, seconds=share, patience=patience, file=file)
-        file.finish(search.run())
+        file.reports.append(search.run())
+        file.write(None)
     best = max(file.reports, key=lambda item: (bool(item), item.verdict != REFUSED, item.ratio))
     return replace(best, seconds=monotonic() - start, lint=lint_claim(statements))
 
@@ -96,9 +97,7 @@ class Falsification(Search):
     """Search for a counterexample to one statement, with its time limit and report."""
 
     seconds: float = 60.0
-    patience: float = 1.0
     file: SavedSearch
-    start: float = field(default_factory=monotonic)
     tests: int = 0
     reason: str = ""
     complete: bool = True
@@ -109,7 +108,7 @@ class Falsification(Search):
 
     def run(self) -> SearchReport:
         """Search for a counterexample; return it, or a report on the search if none is found."""
-        self.start -= self.file.restore(self)
+        self.file.restore(self)
         self._set_deadline(0.7)
         while self.work < count_steps(0.6 * self.seconds) and monotonic() < self.deadline:
             self.file.save(self, monotonic() - self.start)
@@ -149,9 +148,7 @@ class Falsification(Search):
                 self.drop(entry)
                 return None
         hit, share = monotonic() - self.start, 0.2 if lower is None else 0.05
-        seconds = share * self.seconds
-        work, clock = count_steps(min(seconds, 5.0)), seconds * self.patience
-        small = self.shrink(entry, work, clock, lower)
+        small = self.shrink(entry, share * self.seconds, lower)
         attempts: list[Any] = [(tried, None) for tried in dict.fromkeys((small, entry))]
         if is_mean and self.tests < _MEAN_TESTS:
             self.tests += 1
@@ -301,11 +298,8 @@ def search_verdicts(
 
     Verdicts that are lost, or of which the function `is_open` is false, are left out.
     """
-    searched = {
-        index: row.claim
-        for index, row in enumerate(rows)
-        if row.claim.kind in ("bound", "law") and not row.lost and is_open(row)
-    }
+    claims = {k: row.claim for k, row in enumerate(rows) if not row.lost and is_open(row)}
+    searched = {k: claim for k, claim in claims.items() if claim.kind in ("bound", "law")}
     options = OPTIONS | {"seed": seed, "seconds": SECONDS[effort]}
     return dict(zip(searched, search_claims(engine, [*searched.values()], options), strict=True))
 

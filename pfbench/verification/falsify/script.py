@@ -238,10 +238,9 @@ def collect_sources_and_imports(statement: SearchedStatement) -> tuple[str, list
     tree = ast.Module([node for m in modules for node in ast.parse(inspect.getsource(m)).body], [])
     definitions: dict[str, Any] = {_target_name(node): node for node in tree.body}
     definitions[method.__name__] = _flatten_class(method, definitions)
-    check = statement.check
-    functions = {"limit": statement.bound or getattr(check, "square", None)}
-    functions["measure"] = getattr(check, "quantity", None)
-    functions["mean_of_error"] = getattr(check, "mean", None)
+    check = vars(statement.check)
+    functions = {"limit": statement.bound or check["square"], "measure": check.get("quantity")}
+    functions["mean_of_error"] = check.get("mean")
     lines, needed, used = list[str](), [method.__name__], dict[str, ast.AST]()
     for name, function in functions.items():
         if callable(function):

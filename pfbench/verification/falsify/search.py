@@ -101,6 +101,8 @@ class Search:
     tried: int = 0
     unconfirmed: int = 0
     deadline: float = math.inf
+    patience: float = 1.0
+    start: float = field(default_factory=monotonic)
     dropped: Entry | None = None
     skipped: Counter[str] = field(default_factory=Counter)
     largest: dict[str, float] = field(default_factory=dict)
@@ -207,25 +209,24 @@ class Search:
             remaining = (item for item in pool if item is not entry)
             self.pools[rung] = [e for e in remaining if e.ratio <= 1.0 + MARGIN or e.kind != kind]
 
-    def shrink(self, candidate: Entry, work: int, seconds: float, lower: float | None) -> Entry:
+    def shrink(self, candidate: Entry, seconds: float, lower: float | None) -> Entry:
         """Return an entry with a simpler genome and a ratio measured/bound of at least `lower`.
 
         Parameters
         ----------
         candidate
             The entry to shrink.
-        work
-            Steps of the method that it may take.
         seconds
-            Seconds that it may take.
+            Seconds that it may take, but at most five seconds' steps of the method.
         lower
             The ratio to keep; None for 1 and a third of the excess of the candidate's ratio.
         """
         if lower is None:  # expectations are exact where T is small
             largest_gap = 0.04 if self.statement.is_expectation else 0.5
             lower = 1.0 + min((candidate.ratio - 1.0) / 3, largest_gap)
-        best, limit = candidate, self.work + work
-        deadline, cost = min(self.deadline, monotonic() + seconds), genomes.genome_complexity
+        best, limit = candidate, self.work + count_steps(min(seconds, 5.0))
+        deadline = min(self.deadline, monotonic() + seconds * self.patience)
+        cost = genomes.genome_complexity
 
         def apply_first(changes: Iterable[tuple[Genome, int]]) -> bool:
             """Apply the first change that keeps measured/bound; return whether there is one."""
@@ -281,30 +282,26 @@ class SavedSearch:
             except (ValueError, TypeError, KeyError) as error:
                 raise StorageError(f"{path} is damaged: delete it, or omit --resume.") from error
 
-    def finish(self, report: SearchReport) -> None:
-        """Append the report on a statement, and save it."""
-        self.reports.append(report)
-        self._write(None)
-
     def save(self, search: Search, elapsed: float) -> None:
         """Save the state of a search, unless it was saved a short time ago."""
         if self.path is None or monotonic() < self.time + _INTERVAL:
             return
         state = {name: getattr(search, name) for name in (*_PLAIN, "skipped", "pools")}
-        self._write(state | {"elapsed": elapsed, "rng": search.rng.bit_generator.state})
+        self.write(state | {"elapsed": elapsed, "rng": search.rng.bit_generator.state})
 
-    def restore(self, search: Search) -> float:
-        """Restore the saved state of a search, if any, and return the seconds it had taken."""
+    def restore(self, search: Search) -> None:
+        """Restore the saved state of a search, if any, with the seconds that it had taken."""
         if self.state is None:
-            return 0.0
+            return
         state, self.state = self.state, None
         vars(search).update({name: state[name] for name in _PLAIN})
         search.rng.bit_generator.state = state["rng"]
         search.skipped = Counter(state["skipped"])
         search.pools = {int(T): pool for T, pool in state["pools"].items()}
-        return float(state["elapsed"])
+        search.start -= state["elapsed"]
 
-    def _write(self, state: dict[str, Any] | None) -> None:
+    def write(self, state: dict[str, Any] | None) -> None:
+        """Write the reports, and the state of the search of the next statement, if any."""
         self.time = monotonic()
         if self.path is not None:
             record = {"reports": self.reports, "state": state}

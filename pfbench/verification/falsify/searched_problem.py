@@ -32,9 +32,7 @@ def root(value: Any) -> Any:
 
 def vector(entries: Iterable[Any]) -> Any:
     """Return numbers as an array of floats, or as an array of objects for other types."""
-    numbers = list(entries)
-    is_float = not numbers or isinstance(numbers[0], float)
-    return np.array(numbers, dtype=np.float64 if is_float else object)
+    return np.array(list(entries))
 
 
 def repeat(values: Sequence[Any], length: int) -> list[Any]:
@@ -103,8 +101,7 @@ class SearchedConstants:
     Names that are read are added to the set `read`. An unknown constant raises `Skip`.
     """
 
-    L: Any = Constants.L
-    smoothness: Any = Constants.smoothness
+    L, smoothness = Constants.L, Constants.smoothness
 
     def __init__(self, values: Mapping[str, Any], read: set[str]) -> None:
         self._values, self._read = values, read
@@ -163,8 +160,6 @@ class SearchedProblem(IndexSampling):
         g, rounding = self.gradient(self.minimiser), self.number(Fraction(1, 10**30))
         away = g if self.set.kind == "none" else self.minimiser - self.set.lo(g)
         return bool(g @ away <= rounding)
-
-    D = property(lambda self: self.set.diameter)
 
     def start(self) -> Any:
         """Return a copy of the start point, shape (d,)."""

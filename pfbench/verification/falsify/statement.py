@@ -30,9 +30,8 @@ _PREDICATES: Mapping[str, Callable[[Any], bool]] = {
     r"(?:f |the function )?(?:is )?(?:non-?convex|not convex)": lambda problem: True,
     r"(?:f |the function )?(?:is )?strongly convex": lambda p: p.bounds.get("mu") is not None,
     r"(?:f |the function )?(?:is )?convex": lambda problem: problem.is_convex,
-    r"(?:each |all )?(?:f_i|components?)(?: is| are)? convex|convex components?": (
-        lambda problem: problem.components_convex
-    ),
+    r"(?:each |all )?(?:f_i|components?)(?: is| are)? convex": lambda p: p.components_convex,
+    r"convex components?": lambda p: p.components_convex,
     r"bounded domain|compact (?:set|domain)": lambda problem: problem.set.kind != "none",
 }
 """Assumptions in words: a pattern of the whole text, and a predicate of a problem."""
@@ -43,14 +42,11 @@ _COMPARISON = (
 )
 
 
-Rule = Callable[[Any, Callable[[str], Any]], bool]
-"""Whether an instance meets an assumption; the second argument looks constants up."""
-
-
-def parse_assumption(text: str) -> Rule | None:
+def parse_assumption(text: str) -> Callable[..., bool] | None:
     """Return a function that tests an assumption on a problem; None if its text is not understood.
 
-    The text is in known words, or is a comparison of constants.
+    The text is in known words, or is a comparison of constants. The second argument of the
+    function looks constants up.
     """
     parts = [part.strip() for part in re.split(r",| and ", text.lower().strip(" ."))]
     rules = [[p for words, p in _PREDICATES.items() if re.fullmatch(words, part)] for part in parts]
