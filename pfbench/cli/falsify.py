@@ -19,8 +19,8 @@ def falsify(
     seconds: float = option("S", "Maximum number of seconds per claim.", default=60.0, above=0.0),
     seed: int = option("N", "Seed of the search.", default=0, minimum=0),
     jobs: int | None = options.JOBS,
-    horizon: int = option("T", "Largest number of iterations.", default=8192),
-    size: int = option("D", "Largest dimension.", default=200),
+    horizon: int = option("T", "Largest number of iterations.", default=8192, minimum=1),
+    size: int = option("D", "Largest dimension.", default=200, minimum=1),
     family: str | None = option("NAME,...", "Search on these sets only: none, box, hull, ball."),
     allow: list[str] | None = option("TEXT", "Text of an assumption that counts as satisfied."),
     script: Path | None = option("DIR", "Folder of counterexample scripts (default: of FILE.py)."),
@@ -66,7 +66,7 @@ def falsify(
         StepProgress(title, len(loaded), "claims", quiet=is_quiet, slots=engine.slots) as steps,
     ):
         reports = search_claims(engine, loaded, limits | sets, steps.advance)
-    reports = [_save_counterexample_script(report, references[0], script) for report in reports]
+    reports = [_save_counterexample_script(report, names[0], script) for report in reports]
     if as_json is not None:
         terminal.write_json({"claims": [report.as_json() for report in reports]}, as_json)
     for line in (line for report in reports for line in report.lines() if not is_quiet):
