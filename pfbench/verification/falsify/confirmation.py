@@ -68,9 +68,8 @@ def replay_entry(
         Whatever user code raises.
     """
     problem = build_problem(entry.genome, number.from_value)
-    exact = load_exact_statement(statement, number)
     limit = max(1, int(MOST_BRANCHES / max(entry.T, 1) / (1 + problem.d / 4)))
-    path = prepare_run(exact, problem, entry.T, deadline)
+    path = prepare_run(load_exact_statement(statement, number), problem, entry.T, deadline)
     result = evaluation.evaluate_ratio(path, entry.seed, 0, limit)
     if not isinstance(result.ratio, Number):
         raise Inexact("the ratio is a float, not an exact number")

@@ -102,7 +102,8 @@ class Number:
     def __abs__(self) -> Any:
         return -self if self < 0 else self
 
-    __int__, __floor__, __ceil__ = map(_rounding, (int, math.floor, math.ceil))
+    __int__, __floor__ = _rounding(int), _rounding(math.floor)
+    __ceil__ = _rounding(math.ceil)
 
     def __hash__(self) -> int:
         return hash(self.as_float())

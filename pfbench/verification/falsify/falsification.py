@@ -23,7 +23,7 @@ from pfbench.verification.falsify.statement import SearchedStatement, lint_claim
 from pfbench.verification.subject import NotTestable
 from pfbench.verification.verdict import Verdict
 
-_MEAN_TESTS, _MAX_UNCONFIRMED, _MAX_RUNS = 20, 12, 4000
+_MAX_UNCONFIRMED, _MAX_RUNS = 12, 4000
 _NEAR_ATTAINED = 1e-6
 
 
@@ -98,7 +98,6 @@ class Falsification(Search):
 
     seconds: float = 60.0
     file: SavedSearch
-    tests: int = 0
     reason: str = ""
     complete: bool = True
 
@@ -150,10 +149,9 @@ class Falsification(Search):
         hit, share = monotonic() - self.start, 0.2 if lower is None else 0.05
         small = self.shrink(entry, share * self.seconds, lower)
         attempts: list[Any] = [(tried, None) for tried in dict.fromkeys((small, entry))]
-        if is_mean and self.tests < _MEAN_TESTS:
-            self.tests += 1
+        if is_mean:
             runs = count_steps(0.2 * self.seconds) // max(small.T, 1)
-            entropy = (self.seed, 5252, self.tests, self.evaluations)
+            entropy = (self.seed, 5252, self.unconfirmed + 1, self.evaluations)
             attempts.append((small, (entropy, max(200, min(_MAX_RUNS, runs)))))
         for tried, mean_test in attempts:
             reason, record = confirm_entry(self.statement, tried, self.deadline, mean_test)

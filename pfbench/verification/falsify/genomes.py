@@ -152,8 +152,7 @@ def _draw_hull(rng: np.random.Generator, genome: Genome) -> None:
 
 def _draw_numbers(rng: np.random.Generator, count: int, simple: float = 0.5) -> list[float]:
     draws = rng.choice([-1.0, 1.0], count) * np.exp(rng.normal(size=count))
-    numbers = np.where(rng.random(count) < simple, rng.choice(_SIMPLE, count), draws)
-    return [float(number) for number in numbers]
+    return list(map(float, np.where(rng.random(count) < simple, rng.choice(_SIMPLE, count), draws)))
 
 
 def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:

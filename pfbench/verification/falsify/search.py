@@ -53,7 +53,7 @@ _OVERHEAD, _EVALUATION_SECONDS = 25, 10.0
 _HORIZONS = sorted({1, 3, 5, 10, *(k << j for j in range(12) for k in (2, 3))})
 
 
-_PLAIN = ("work", "evaluations", "tried", "unconfirmed", "tests", "reason", "dropped", "largest")
+_PLAIN = ("work", "evaluations", "tried", "unconfirmed", "reason", "dropped", "largest")
 """Attributes of a search that JSON reads back as they were written."""
 
 _INTERVAL = 2.0

@@ -193,8 +193,8 @@ class MethodOnSearchedInstance(MethodOnProblem):
     def run(self, rng: Any) -> Iterator[tuple[Any, State]]:
         """Yield each state of a run as a pair: the iterate before the state, and the state."""
         x = self.problem.start()
-        algorithm = deepcopy(self.algorithm)  # it may keep state
-        for state in islice(algorithm.run(self.problem, x.copy(), rng), self.steps):
+        # The method may keep state.
+        for state in islice(deepcopy(self.algorithm).run(self.problem, x.copy(), rng), self.steps):
             if monotonic() > self.deadline:
                 raise Skip("the run exceeds its time limit")
             if not isinstance(state, State) or np.shape(state.x) != np.shape(x):
@@ -235,9 +235,8 @@ def prepare_run(
     Skip
         If the instance does not meet an assumption, or a constant is unknown.
     """
-    setting = statement.setting
-    if statement.horizon is not None and T:
-        setting = setting.with_horizon(statement.horizon[0], T)
+    setting, horizon = statement.setting, statement.horizon
+    setting = setting.with_horizon(horizon[0], T) if horizon and T else setting
     case = setting.make_case(statement.trial, problem)
     parameters, constants = case.claim_parameters, problem.constants()
 
