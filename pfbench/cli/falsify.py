@@ -43,8 +43,8 @@ def falsify(
     from pfbench.verification.falsify.falsification import search_claims
     from pfbench.verification.falsify.genomes import SETS
 
-    names = family.split(",") if family else SETS
-    families = tuple(check_choice("--family", name, SETS) for name in names)
+    requested = family.split(",") if family else SETS
+    families = tuple(check_choice("--family", name, SETS) for name in requested)
     limits = {"seconds": seconds, "seed": seed, "horizon": horizon, "size": size}
     options.check_engine_options(jobs, None)
     if as_json is not None and as_json != terminal.STANDARD_OUTPUT:
