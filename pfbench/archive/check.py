@@ -23,9 +23,9 @@ from pfbench.archive.reruns import (
     describe_difference,
     has_builtin_problem_and_measures,
     list_file_names,
-    measure,
     parse_run_and_problem_digest,
     replace_files_by_modules,
+    run_plans,
 )
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector, replace_file_by_module
@@ -127,7 +127,7 @@ class CheckOutcome:
             text = f"median {np.median(new):g}, in the archive {np.median(old):g}; p = {p:.1g}"
             self.p_values.append((f"with new seeds, {kind} of {name} differs ({text})", p))
 
-    def note_significant_differences(self) -> None:
+    def record_significant_differences(self) -> None:
         """Add a deviation for each tested difference that is significant at `LEVEL`."""
         self.deviations += [text for text, p in self.p_values if p <= LEVEL / len(self.p_values)]
 
@@ -245,10 +245,10 @@ class Check:
 
     def _count_by_confinement(self, item: CheckTask, value: Any) -> None:
         """Count the results of a task, separately for confined and unconfined processes."""
-        number = len(value) if item.task.function is measure else 1
+        number = len(value) if item.task.function is run_plans else 1
         if item.task.untrusted_code_folder:
             self.outcome.confined_result_counts[item.subject] += number
-        elif item.task.function is measure:
+        elif item.task.function is run_plans:
             self.outcome.unconfined_runs += number
 
     # --- runs -------------------------------------------------------------------------------------
@@ -265,9 +265,9 @@ class Check:
         for k, (cell, entry) in enumerate(zip(cells, first, strict=True)):
             yield self._rerun_task([entry], f"a run of {cell.name}", needed=k < MOST_REQUIRED)
         for k, cell in enumerate(cells):
-            take = partial(self._take_fresh_runs, cell)
+            take = partial(self._compare_fresh_runs, cell)
             description = f"new seeds of {cell.name}"
-            yield CheckTask(self._measure_task(cell.fresh_plans), take, description, not k)
+            yield CheckTask(self._make_run_task(cell.fresh_plans), take, description, not k)
         rest = self.shuffle_sample([entry for entry in usable if entry not in first])
         for k in range(0, len(rest), AT_ONCE):
             yield self._rerun_task(rest[k : k + AT_ONCE], "further runs", needed=False)
@@ -299,20 +299,20 @@ class Check:
                 ]
                 yield RunCell(f"{family.algorithm} on {problem}", runs, fresh)
 
-    def _measure_task(self, plans: Sequence[PlannedRun]) -> Task:
+    def _make_run_task(self, plans: Sequence[PlannedRun]) -> Task:
         """Return a task that executes runs, in a process without archived code if possible."""
         if all(map(has_builtin_problem_and_measures, plans)):
             own = any(plan.user_selectors for plan in plans)
-            return Task(measure, (list(plans), self.code_folder if own else ""), self.seconds)
-        return self.make_confined_task(measure, list(plans))
+            return Task(run_plans, (list(plans), self.code_folder if own else ""), self.seconds)
+        return self.make_confined_task(run_plans, list(plans))
 
     def _rerun_task(
         self, entries: Sequence[StoredRun], description: str, *, needed: bool
     ) -> CheckTask:
-        task = self._measure_task([make_plan(entry, self.manifest["reads"]) for entry in entries])
-        return CheckTask(task, partial(self._take_reruns, entries), description, needed)
+        task = self._make_run_task([make_plan(entry, self.manifest["reads"]) for entry in entries])
+        return CheckTask(task, partial(self._compare_reruns, entries), description, needed)
 
-    def _take_reruns(self, entries: Sequence[StoredRun], answers: Sequence[Any]) -> None:
+    def _compare_reruns(self, entries: Sequence[StoredRun], answers: Sequence[Any]) -> None:
         """Compare recomputed runs with the stored ones, and record deviations."""
         environment = dict(self.engine.environment())
         for entry, answer in zip(entries, answers, strict=True):
@@ -331,8 +331,8 @@ class Check:
                 label = f"{run.algorithm} on {run.problem}, seed {run.seed},"
                 self.outcome.add_deviation(f"the run of {label} differs here in {differs}{numbers}")
 
-    def _take_fresh_runs(self, cell: RunCell, answers: Sequence[Any]) -> None:
-        """Compare runs of a method with new seeds on a problem with the stored runs of both."""
+    def _compare_fresh_runs(self, cell: RunCell, answers: Sequence[Any]) -> None:
+        """Test whether runs with new seeds are like stored runs that differ only in the seeds."""
         new = [parse_run_and_problem_digest(answer)[0] for answer in answers]
         old = [entry.run for entry in cell.stored_runs]
         self.outcome.compare_fresh(cell.name, [*map(_numbers, old)], [*map(_numbers, new)])
@@ -370,7 +370,7 @@ def make_plan(entry: StoredRun, archived_file_names: Collection[str] = ()) -> Pl
 
 
 def describe_confinement(engine: Engine) -> str:
-    """Describe what archived code cannot do on this machine, as a trial process finds it."""
+    """Return a sentence on what archived code cannot do here, according to a trial process."""
     with TemporaryDirectory(prefix="pfbench-archive-") as folder:
         (result,) = engine.do([Task(confinement_sentence, (), 60.0, "archive", folder)])
     return str(result.value) if result.status == "done" else f"nothing: {result.reason}"

@@ -96,7 +96,7 @@ def check_archive(
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
             raise InputError(f"the archive is incomplete ({kind}{error}): get it again.") from error
         check.process_until_time_limit(tasks)
-        check.outcome.note_significant_differences()
+        check.outcome.record_significant_differences()
         scripts = [name for name in archive.names if name.startswith(SCRIPT)]
         for name in dict.fromkeys([*page_files, *scripts]):
             if archive.read(name) == page_files.get(name):
@@ -115,13 +115,13 @@ def _tasks(check: Check, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask
     """Yield the tasks that check an archive; a task comes after those on which it depends."""
     manifest = check.manifest
     if manifest["kind"] == "sweep":
-        _note_missing_runs(check, stored_runs, load_spec(check.folder / SPEC).runs())
+        _record_missing_runs(check, stored_runs, load_spec(check.folder / SPEC).runs())
     if manifest["kind"] == "claim":
         yield from _ClaimTasks(check, manifest).all(stored_runs)
     yield from check.iterate_run_tasks(stored_runs)
 
 
-def _note_missing_runs(
+def _record_missing_runs(
     check: Check, stored_runs: Sequence[StoredRun], plans: Sequence[PlannedRun]
 ) -> None:
     """Record as a deviation how many planned runs the archive lacks, if there are any."""
@@ -174,23 +174,23 @@ class _ClaimTasks:
         fields, fresh = self.fields, self.check.rng.randrange(2**31)
         self.check.outcome.verdicts[1] = len(fields["verdicts"])
         task = self.ask(claim_tasks.describe_claims, fields["faults"]["most"])
-        yield CheckTask(task, self.take_statements, "statements", subject=_STATEMENTS)
+        yield CheckTask(task, self.compare_statements, "statements", subject=_STATEMENTS)
         task = self.ask(claim_tasks.list_claim_runs, fields["seed"])
-        take = partial(self.take_plans, stored_runs)
+        take = partial(self.compare_planned_runs, stored_runs)
         yield CheckTask(task, take, "the plan of its runs", subject=_STATEMENTS)
         for record in fields["counterexamples"]:
             task = self.ask(claim_tasks.confirm_counterexample, record)
-            take = partial(self.take_counterexample, record)
+            take = partial(self.compare_counterexample, record)
             text = f"the counterexample to {record['claim']}"
             yield CheckTask(task, take, text, subject="counterexamples")
         yield from self.verdicts(fresh)
         yield from self.errata_and_faults()
 
     def verdicts(self, fresh_seed: int) -> Iterator[CheckTask]:
-        """Yield tasks that recompute verdicts, then tasks that judge claims with other data."""
+        """Yield tasks that recompute verdicts, then tasks that check the claims on other data."""
         shuffle, fields, outcome = self.check.shuffle_sample, self.fields, self.check.outcome
         for k, verdict in enumerate(shuffle(fields["verdicts"])):
-            name, take = verdict["claim"], partial(self.take_verdict, verdict)
+            name, take = verdict["claim"], partial(self.compare_verdict, verdict)
             records = [item for item in fields["counterexamples"] if item["claim"] == name]
             task = self.ask(claim_tasks.recompute_verdict, name, *self.effort_and_seed, records)
             yield CheckTask(task, take, f"verdict on {name}", not k, "verdicts")
@@ -206,7 +206,7 @@ class _ClaimTasks:
         """Yield tasks that recompute the findings on errata and on a sample of faults."""
         shuffle, faults = self.check.shuffle_sample, self.fields["faults"]
         for k, item in enumerate(shuffle(self.fields["errata"])):
-            name, take = item["erratum"], partial(self.take_erratum, item)
+            name, take = item["erratum"], partial(self.compare_erratum, item)
             task = self.ask(claim_tasks.recompute_erratum, name, *self.effort_and_seed)
             yield CheckTask(task, take, f"erratum {name}", not k, "errata")
         counted = [
@@ -219,13 +219,13 @@ class _ClaimTasks:
         ]
         self.check.outcome.faults[1] = len(counted)
         for fault in shuffle(counted, FAULTS):
-            task = self.ask(claim_tasks.recompute_fault, fault, *self.effort_and_seed)
-            take = partial(self.take_fault, *fault[1:])
+            task = self.ask(claim_tasks.is_fault_confirmed, fault, *self.effort_and_seed)
+            take = partial(self.record_unless_confirmed, *fault[1:])
             yield CheckTask(task, take, f"fault {fault[1]}", False, "faults")
 
     # --- what becomes of it -----------------------------------------------------------------------
 
-    def take_statements(self, statements: Mapping[str, Any]) -> None:
+    def compare_statements(self, statements: Mapping[str, Any]) -> None:
         """Compare claims, faults and errata of the archived code with those of the manifest."""
         note, fields, faults = self.check.outcome.add_deviation, self.fields, self.fields["faults"]
         note(_difference(fields["claims"], statements["claims"], "its claims"))
@@ -241,14 +241,14 @@ class _ClaimTasks:
                 subject = kind if kind == "errata" else f"{kind} faults"
                 note(f"the {subject} are not those that the archived code gives")
 
-    def take_plans(self, stored_runs: Sequence[StoredRun], answer: Sequence[Any]) -> None:
+    def compare_planned_runs(self, stored_runs: Sequence[StoredRun], answer: Sequence[Any]) -> None:
         """Record runs that the archive lacks, and runs in it that its claims do not plan."""
         plans = [PlannedRun.from_json(plan) for plan in answer]
-        _note_missing_runs(self.check, stored_runs, plans)
+        _record_missing_runs(self.check, stored_runs, plans)
         if len(plans) < len(stored_runs):
             self.check.outcome.add_deviation("the archive has runs that its claims do not plan")
 
-    def take_counterexample(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    def compare_counterexample(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         """Compare a recomputed counterexample with the archived one; record the result."""
         title, outcome = f"the counterexample to {old['claim']}", self.check.outcome
         if new["verdict"] != "violated":
@@ -257,26 +257,26 @@ class _ClaimTasks:
         left_out = {"ratio", "measured", "e_value", "runs"} if new["e_value"] else set()
         is_same_pfbench = self.fields["lock"]["pfbench"]["content"] == source_digest()
         left_out |= set() if is_same_pfbench else {"script", "script_ratio", "reason"}
-        if not self.note_difference(title, old, new, (old.keys() | new.keys()) - left_out):
+        if not self.record_difference(title, old, new, (old.keys() | new.keys()) - left_out):
             script = "" if is_same_pfbench else "; its script is of another version of pfbench"
             outcome.confirmed.append(f"{title} is confirmed: {describe_violation(new)}{script}")
 
-    def take_verdict(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    def compare_verdict(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         """Compare a recomputed verdict with the archived one; record deviations."""
         self.check.outcome.verdicts[0] += 1
         exact = ["measured", "reason"] if self.check.is_same_environment else []
         names = ["verdict", "kind", "source", "claimed", *exact]
-        self.note_difference(f"the verdict on {old['claim']}", old, new, names)
+        self.record_difference(f"the verdict on {old['claim']}", old, new, names)
 
-    def take_erratum(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    def compare_erratum(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
         """Compare a recomputed finding on an erratum with the archived one; record deviations."""
         left_out = set() if self.check.is_same_environment else {"evidence"}
         title = f"the erratum {old['erratum']}"
-        self.note_difference(title, old, new, (old.keys() | new.keys()) - left_out)
+        self.record_difference(title, old, new, (old.keys() | new.keys()) - left_out)
         if old["evidence"]["shown"] != new["evidence"]["shown"]:
             self.check.outcome.add_deviation(f"{title} is not reproduced as archived")
 
-    def note_difference(
+    def record_difference(
         self, title: str, old: Mapping[str, Any], new: Mapping[str, Any], names: Collection[str]
     ) -> str:
         """Record and return the first difference of two dicts in the fields `names`, or ""."""
@@ -286,11 +286,14 @@ class _ClaimTasks:
         self.check.outcome.add_deviation(difference)
         return difference
 
-    def take_fault(self, name: str, claim: str, right: Any) -> None:
-        """Record a fault that its claim does not catch, or that is not equivalent as archived."""
+    def record_unless_confirmed(self, name: str, claim: str, is_confirmed: Any) -> None:
+        """Record an archived fault as a deviation unless it is confirmed.
+
+        It is confirmed if its claim catches it or, without a claim, if it is equivalent.
+        """
         self.check.outcome.faults[0] += 1
         wrong = f"is not caught by {claim}" if claim else "is not equivalent"
-        self.check.outcome.add_deviation(right is not True and f"the fault {name} {wrong}")
+        self.check.outcome.add_deviation(is_confirmed is not True and f"the fault {name} {wrong}")
 
 
 def _difference(recorded: Any, recomputed: Any, location: str) -> str:

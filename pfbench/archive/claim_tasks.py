@@ -106,7 +106,9 @@ def _describe_claim(claim: Claim) -> dict[str, Any]:
 
 
 def probe_claims(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
-    """Build the problems of claims and start their runs; return results and declared files.
+    """Build the problems of claims and start their runs; return the results and declared files.
+
+    The results are strings by claim and instance, which must be the same in another folder.
 
     The results are strings by claim and instance, which must be the same in another folder.
     """
@@ -204,8 +206,8 @@ def recompute_erratum(theorem: str, name: str, effort: str, seed: int) -> Mappin
     return examine(erratum, effort, seed).as_json()
 
 
-def recompute_fault(theorem: str, fault: Sequence[str], effort: str, seed: int) -> bool:
-    """Return whether a claim catches a fault; if no claim is given, whether it is equivalent.
+def is_fault_confirmed(theorem: str, fault: Sequence[str], effort: str, seed: int) -> bool:
+    """Return whether a claim still catches a fault; without a claim, whether it is equivalent.
 
     Parameters
     ----------

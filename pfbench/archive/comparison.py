@@ -46,7 +46,7 @@ class ArchivedRuns:
     def provenance(
         self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
     ) -> list[str]:
-        """Return no lines, since a report on archived runs has no provenance."""
+        """Return no lines, because nothing is known on the provenance of archived runs."""
         return []
 
 

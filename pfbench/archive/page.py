@@ -170,7 +170,7 @@ def _claim_row(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> tuple[st
 
 
 def unit_check_text(claim: Mapping[str, Any]) -> str:
-    """Return the result of a claim's unit check as a mark, followed by its normalisation."""
+    """Return "✓", "✗" or "none" for the result of a claim's unit check, followed by its remark."""
     words = {True: "✓", False: "✗", None: "none"}[claim["homogeneous"]]
     return f"{words} {claim['normalised']}".strip()
 

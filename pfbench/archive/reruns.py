@@ -29,7 +29,7 @@ BY_THE_CLOCK = frozenset({Status.TIMEOUT, Status.KILLED})
 """Statuses of runs that a time limit or an interruption ended: they are not reproducible."""
 
 
-def measure(plans: Sequence[PlannedRun], folder: str = "") -> list[Any]:
+def run_plans(plans: Sequence[PlannedRun], folder: str = "") -> list[Any]:
     """Execute planned runs; return each as JSON data, with the digest of its problem.
 
     If a folder of code is given, confined processes build and run the algorithms, so that this
@@ -53,7 +53,7 @@ def has_builtin_problem_and_measures(plan: PlannedRun) -> bool:
 
 
 def parse_run_and_problem_digest(answer: Any) -> tuple[Run, str]:
-    """Return the run and the problem's digest, given one of the results of `measure`.
+    """Return the run and the problem's digest, given one of the results of `run_plans`.
 
     Raises
     ------

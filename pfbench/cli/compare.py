@@ -105,7 +105,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
     """
     from pfbench.runs.planning.name_resolution import check_selector, select_problem
     from pfbench.runs.planning.spec import load_spec
-    from pfbench.runs.planning.suite import restrict_to_problem
+    from pfbench.runs.planning.suite import suite_for_problem
 
     if problem is None:
         path = resolve_spec_path("suite", suite, suite_spec_paths())
@@ -121,7 +121,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
         announce_imports([problem])
         normed = getattr(select_problem(problem), "norm", None) is not None
         path = suite_spec_paths()["norms" if normed and suite == "quick" else suite]
-        spec = restrict_to_problem(path, problem)
+        spec = suite_for_problem(path, problem)
     return spec if price is None else _set_price(spec, price), path
 
 

@@ -167,7 +167,7 @@ def _try_settings(
 
     A setting is one problem with one algorithm, given as the list of its planned runs.
     """
-    from pfbench.runs.engines.run_task import run_trial
+    from pfbench.runs.engines.run_task import forecast_plan
     from pfbench.runs.engines.workers import Task, run_tasks
 
     plans = [(runs[0], len(runs)) for runs in settings]
@@ -175,7 +175,7 @@ def _try_settings(
         {"problem": plan.problem, "algorithm": plan.algorithm, "runs": number, **_UNKNOWN}
         for plan, number in plans
     ]
-    tasks = [Task(run_trial, (plan,), _TRIAL_LIMIT, plan.user_code_name) for plan, _ in plans]
+    tasks = [Task(forecast_plan, (plan,), _TRIAL_LIMIT, plan.user_code_name) for plan, _ in plans]
     with StepProgress("trials", len(tasks), "trials", quiet=quiet) as steps:
         for result in run_tasks(tasks, min(slots, cpu_count()) or 1):
             rows[result.index] |= _trial_record(result)

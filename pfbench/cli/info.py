@@ -259,13 +259,13 @@ def _describe_set(selector: Selector, item: CatalogueItem) -> Described:
     return facts, [parameter_table(parameters)] if parameters else []
 
 
-def _find_users(item: CatalogueItem) -> Iterator[tuple[str, str]]:
+def _find_users(set_or_penalty: CatalogueItem) -> Iterator[tuple[str, str]]:
     """Yield the problems that accept a set or penalty, each with the parameter that selects it."""
     from pfbench.problems import PROBLEMS
 
-    kind, cls = item.kind, item.object
+    kind, cls = set_or_penalty.kind, set_or_penalty.object
     for problem in PROBLEMS.values():
-        is_only_set = problem.only_set == item.name
+        is_only_set = problem.only_set == set_or_penalty.name
         if (kind == "set" and is_only_set) or (
             not cls.required_arguments and problem.accepts_any(kind, cls.points)
         ):

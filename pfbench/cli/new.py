@@ -148,13 +148,13 @@ def create_files(
 def _suite_template() -> str:
     """Return a template for a suite file, with the methods of the built-in suite ``quick``."""
     from pfbench.cli.catalogue import suite_spec_paths
-    from pfbench.runs.planning.suite import format_suite_text
+    from pfbench.runs.planning.suite import adapt_suite_text
 
     problem = "nonconvex-logistic[source=synthetic,rows=200,columns=10,seed={seed}]"
     description = (
         "The methods of the suite quick on other problems; docs/compare.md has all fields."
     )
-    text = format_suite_text(
+    text = adapt_suite_text(
         suite_spec_paths()["quick"].read_text("utf-8"), "MyThing", description, {"mine": problem}
     )
     hint = (

@@ -133,7 +133,7 @@ def _run_sweep(
     from pfbench.reporting.ranking import keep_ranking_rows
     from pfbench.reporting.results import limits_by_plan
     from pfbench.runs.execute import iterate_plan_outcomes
-    from pfbench.runs.loop.run import first_rows_reaching
+    from pfbench.runs.loop.run import calls_to_targets
     from pfbench.runs.storage.store import Store
 
     store, is_hidden = Store(folder), quiet or as_json
@@ -156,7 +156,7 @@ def _run_sweep(
                 board.count_run(outcome)
                 _log_outcome(log, outcome)
                 if as_json:
-                    targets = first_rows_reaching(planned.targets[plan], result)
+                    targets = calls_to_targets(planned.targets[plan], result)
                     records[plan] = _outcome_record(outcome) | {"targets": targets}
                 # Of very many runs only these rows fit into memory.
                 run = keep_ranking_rows(result, planned.targets[plan], limits[plan])

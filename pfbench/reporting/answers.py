@@ -29,7 +29,7 @@ _MOST_NAMED = 4
 
 
 @dataclass(frozen=True)
-class _TargetRow:
+class _PanelRanking:
     """Methods on one problem and setting, ordered by expected calls to the hardest target.
 
     Attributes
@@ -56,7 +56,7 @@ class _TargetRow:
         return labels[0] if len(labels) == 1 else f"{join_items(labels)} alike"
 
 
-def _list_rows(comparison: Comparison) -> list[_TargetRow]:
+def _list_rows(comparison: Comparison) -> list[_PanelRanking]:
     rows = []
     for panel in comparison.panels:
         expected = [(method.calls_until_targets[-1], method) for method in panel.algorithms]
@@ -64,7 +64,7 @@ def _list_rows(comparison: Comparison) -> list[_TargetRow]:
         hits = {method.group.label: method.calls[-1].hits for method in panel.algorithms}
         order = sorted(reached, key=lambda pair: pair[0])
         leader = panel.leader_by_target[-1]
-        rows.append(_TargetRow(panel.panel.title, hits, order, leader is not None))
+        rows.append(_PanelRanking(panel.panel.title, hits, order, leader is not None))
     return rows
 
 
@@ -115,7 +115,7 @@ def _comparison_sentence(results: StudyResults) -> str:
     return f"{subject}, of which {format_integer(lost.total())} failed ({join_items(ways)})."
 
 
-def _target_sentence(results: StudyResults, target: Stop, rows: Sequence[_TargetRow]) -> str:
+def _target_sentence(results: StudyResults, target: Stop, rows: Sequence[_PanelRanking]) -> str:
     """Return a sentence on how many runs reach the target, and which methods never reach it."""
     level = f"{name_within_sentence(target.measure)} ≤ {format_significant(target.target)}"
     reached = sum(sum(row.hits.values()) for row in rows)
@@ -146,7 +146,7 @@ def _describe_cheapest(comparison: Comparison, panel_noun: str) -> str:
     return _describe_winners(reached, calls, panel_noun)
 
 
-def _describe_order(row: _TargetRow, calls: str) -> str:
+def _describe_order(row: _PanelRanking, calls: str) -> str:
     """Return a sentence that lists the methods in the order of their expected calls.
 
     It is used if the study has a single panel, which is one problem at one setting.
@@ -165,7 +165,7 @@ def _describe_order(row: _TargetRow, calls: str) -> str:
     )
 
 
-def _describe_winners(reached: Sequence[_TargetRow], calls: str, panel_noun: str) -> str:
+def _describe_winners(reached: Sequence[_PanelRanking], calls: str, panel_noun: str) -> str:
     """Return a sentence on how often each method needs the fewest calls to the target.
 
     It counts panels; a panel is one problem at one setting.

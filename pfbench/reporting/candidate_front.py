@@ -207,7 +207,7 @@ class CandidateAgainstRivals:
         return list_duels(comparison, self.label, {*self.candidate_labels, *self.not_comparable})
 
     @cached_property
-    def outcome_counts(self) -> tuple[int, int, int, int]:
+    def first_near_slower_missed_counts(self) -> tuple[int, int, int, int]:
         """Numbers of pairs on which the candidate is first, near the first, slower, or misses.
 
         A pair is one panel with one target; the candidate misses a pair if it does not reach the
@@ -222,19 +222,19 @@ class CandidateAgainstRivals:
 
     @property
     def outcome_counts_phrase(self) -> str:
-        """Short text with the numbers of `outcome_counts`."""
-        first, near, behind, missed = self.outcome_counts
-        total = sum(self.outcome_counts)
+        """Short text with the numbers of `first_near_slower_missed_counts`."""
+        first, near, behind, missed = self.first_near_slower_missed_counts
+        total = sum(self.first_near_slower_missed_counts)
         return f"first on {first} of {total} · near on {near} · behind on {behind} · missed on {missed}"  # noqa: E501
 
     @cached_property
     def outcome_counts_sentence(self) -> str:
-        """Sentence with the numbers of `outcome_counts`."""
-        first, near, behind, missed = self.outcome_counts
+        """Sentence with the numbers of `first_near_slower_missed_counts`."""
+        first, near, behind, missed = self.first_near_slower_missed_counts
         left = sum(d.is_missed_by_all and not d.starts_within_target for d in self.duels)
         unreached = f" ({left} more reached by no method)" if left else ""
         return (
-            f"On {pluralize(sum(self.outcome_counts), 'pair')} of problem and target, by "
+            f"On {pluralize(sum(self.first_near_slower_missed_counts), 'pair')} of problem and target, by "
             f"{self.price} among {pluralize(len(self.rivals) + 1, 'method')}"
             f"{self.rival_class_noun.removeprefix('methods')}, {self.label} is first on {first}, "
             f"within {NEAR_RATIO:g} times the first on {near}, slower on {behind}, and misses "
@@ -272,7 +272,7 @@ class CandidateAgainstRivals:
 
     @cached_property
     def _comparisons_in_table(self) -> list[Comparison]:
-        """Comparisons that `duels_table` shows.
+        """Comparisons of the candidate with its rivals that the duels table shows.
 
         The comparison that ranks the methods is the first. The others are by SFO, LO and PO calls,
         if the candidate makes such calls; they are left out if the study states a price.
@@ -357,7 +357,7 @@ class CandidateAgainstRivals:
     def calls_by_method(self) -> dict[str, list[float]]:
         """Return, by label, the sorted expected calls to the targets that the method reaches."""
         results: dict[str, list[float]] = {}
-        for label, _, calls in _calls_to_each_target(self.comparisons[0]):
+        for label, _, calls in _labels_budgets_and_calls(self.comparisons[0]):
             results.setdefault(label, []).extend([calls] if math.isfinite(calls) else [])
         return {label: sorted(calls) for label, calls in results.items()}
 
@@ -367,7 +367,7 @@ class CandidateAgainstRivals:
         return len(self.comparisons[0].panels) * len(self.comparisons[0].targets)
 
 
-def _calls_to_each_target(comparison: Comparison) -> Iterator[tuple[str, float, float]]:
+def _labels_budgets_and_calls(comparison: Comparison) -> Iterator[tuple[str, float, float]]:
     """Yield label, budget and expected calls of each method for each panel and target.
 
     Without a budget, the cost of the method's longest run is used instead.
@@ -391,7 +391,7 @@ def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
     """
     means: dict[str, float] = {}
     pairs = len(comparison.panels) * max(1, len(comparison.targets))
-    for label, limit, calls in _calls_to_each_target(comparison):
+    for label, limit, calls in _labels_budgets_and_calls(comparison):
         gained = math.log(limit / calls) if 0 < calls < limit else 0.0
         means[label] = means.get(label, 0.0) + gained / pairs
     return means

@@ -129,7 +129,7 @@ def _group(results: Sequence[OrderingResult], part: str) -> list[list[OrderingRe
 def seed_warning(study: Study) -> str:
     """Return a sentence if the study has too few seeds to decide any ranking; otherwise ''."""
     vain = "decide no published order in a test of"
-    return too_few(len(study.seeds), study.ordering_pair_count, vain)
+    return too_few(len(study.seeds), study.ordering_test_count, vain)
 
 
 def order_verdict_table(study: Study, results: Sequence[OrderingResult]) -> Table | None:

@@ -143,7 +143,7 @@ def _has_no_user_code(note: Mapping[str, Any]) -> bool:
 
 
 def _with_source_check(task: Task, note: Mapping[str, Any]) -> Task:
-    """Return the task, after a check that the worker's user-defined modules agree with `note`."""
+    """Return a task that first checks that the worker's user-defined modules agree with `note`."""
     if _has_no_user_code(note):
         return task
     code = " ".join(name for name in note["modules"] if not is_builtin(name))

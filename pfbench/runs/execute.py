@@ -40,7 +40,7 @@ from pfbench.runs.engines.run_task import (
     run_from_result,
 )
 from pfbench.runs.engines.workers import Task, TaskResult
-from pfbench.runs.loop.run import UNINFORMATIVE, Run, first_rows_reaching
+from pfbench.runs.loop.run import UNINFORMATIVE, Run, calls_to_targets
 from pfbench.runs.planning.plan import PlannedRun, best_known
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import TuningChoice, TuningPlan, TuningTrial
@@ -49,7 +49,7 @@ from pfbench.runs.storage.run_keys import (
     RunKeys,
     compute_keys,
     has_changed_input_file,
-    is_within,
+    is_strictly_within,
 )
 from pfbench.runs.storage.serialization import StoredRun, run_record, storage_obstacle
 from pfbench.runs.storage.store import Store, has_store
@@ -173,7 +173,7 @@ def iterate_plan_outcomes(
             for same in missing[keys[plan].key]:
                 yield _adapt_to_plan(same, keys[same], *containing_run)
         now, waiting = _split_by_containment(now, keys)
-        now.sort(key=_run_order_key)
+        now.sort(key=_problem_and_code_sort_key)
         # An engine sees to pfbench's own source.
         sources = [keys[plan].source if plan.user_selectors else None for plan in now]
         tasks = [
@@ -186,7 +186,7 @@ def iterate_plan_outcomes(
                     plan = now[result.index]
                     candidate = keys[plan]
                     run, files = _make_run(plan, candidate, result)
-                    notes = {"retries": result.retries, **_notes(plan, candidate, files)}
+                    notes = {"retries": result.retries, **_notes_to_store(plan, candidate, files)}
                     if minimum := least_known(plan.problem):
                         notes["best_known"] = dict(zip(("value", "source"), minimum, strict=True))
                     lengths.add(candidate, run)
@@ -249,7 +249,7 @@ def _make_run(plan: PlannedRun, keys: RunKeys, result: TaskResult) -> tuple[Run,
     return run, files
 
 
-def _notes(plan: PlannedRun, keys: RunKeys, files: Mapping[str, str]) -> dict[str, Any]:
+def _notes_to_store(plan: PlannedRun, keys: RunKeys, files: Mapping[str, str]) -> dict[str, Any]:
     """Return the notes to be stored with a run: data from its plan, and the files that it read."""
     guarantee = keys.guarantee
     return {
@@ -273,7 +273,7 @@ _keys = use_single_thread()(
 
 
 def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: str) -> PlanOutcome:
-    """Return the outcome of a planned run, given a stored run with other limits or selectors."""
+    """Return a plan's outcome from an equivalent stored run, renamed as in the plan."""
     run = replace(
         entry.run,
         problem=plan.problem,
@@ -284,7 +284,7 @@ def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: st
     return PlanOutcome(plan, replace(entry, run=run), origin)
 
 
-def _run_order_key(plan: PlannedRun) -> tuple[str, ...]:
+def _problem_and_code_sort_key(plan: PlannedRun) -> tuple[str, ...]:
     """Return a sort key that keeps runs on one problem, or of one user code, together.
 
     Runs with only built-in code come first among those on a problem. Problems are in the order of a
@@ -308,7 +308,7 @@ def _split_by_containment(
     later: list[PlannedRun] = []
     for plan in plans:
         key = keys[plan]
-        contained = any(is_within(key.limits, rest) for rest in limits[key.family])
+        contained = any(is_strictly_within(key.limits, rest) for rest in limits[key.family])
         (later if contained else now).append(plan)
     return now, later
 
@@ -336,7 +336,10 @@ def resolve_tuning(spec: Spec, execute_search: Make) -> Spec:
 
 
 def _extend_grids(study: Study, choices: Sequence[TuningChoice]) -> Study:
-    """Return a study with these choices; a grid is extended if a chosen value lies at its edge."""
+    """Return a study with these choices of parameters as the results of its tuning.
+
+    If the study extends grids, a choice at an edge of its grid gets the next points beyond it.
+    """
     if study.tune and study.tune.extends_grid:
         choices = [
             replace(choice, points_beyond=tuple(choice.points_beyond_ends())) for choice in choices
@@ -345,7 +348,7 @@ def _extend_grids(study: Study, choices: Sequence[TuningChoice]) -> Study:
 
 
 def _choose_parameters(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[TuningChoice, ...]:
-    """Return the parameters that the trials choose for each tuned method, problem and setting."""
+    """Return the best parameters in the trials for each tuned method, problem and setting."""
     if study.tune is None:
         return ()
     points_beyonds = {choice.key: choice.points_beyond for choice in study.choices}
@@ -373,7 +376,7 @@ def summarise_trial(
 ) -> TuningTrial:
     """Return a summary of the runs at one grid point: hits, calls and last value by target."""
     complete = [run.counts.as_dict()[tune.count] for run in runs]
-    firsts = [first_rows_reaching(tune.targets, run) for run in runs]
+    firsts = [calls_to_targets(tune.targets, run) for run in runs]
     hits, expected, last = [], [], []
     for index, target in enumerate(tune.targets):
         calls = [first[index]["calls"] for first in firsts]

@@ -30,7 +30,7 @@ from pfbench.runs.loop.run import TRACE_COLUMNS, Run, Stop
 from pfbench.runs.loop.trace import rows_of_blocks
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.damage import DamagedFileError, open_file
-from pfbench.runs.storage.field_types import check_content, count, list_type, table, text
+from pfbench.runs.storage.field_types import check_metadata_types, count, list_type, table, text
 from pfbench.runs.storage.serialization import (
     MOST_COLUMNS,
     StoredRun,
@@ -208,7 +208,7 @@ def _parse(data: bytes) -> SuiteArchive:
             raise DamagedFileError("incomplete", "a run has no valid environment or table")
         environment = obj["environments"][run["environment"]]
         plan = PlannedRun.from_json(run["notes"]["plan"])
-        check_content("run", {**run, "environment": environment})
+        check_metadata_types("run", {**run, "environment": environment})
         names, integers, floats = tables[run["table"]]
         start = starts[run["table"]]
         end = starts[run["table"]] = start + run["rows"]

@@ -14,8 +14,8 @@ from pfbench.archive.checker import _ClaimTasks
 from pfbench.archive.claim_tasks import (
     describe_claims,
     describe_failure_with_other_data,
+    is_fault_confirmed,
     list_claim_runs,
-    recompute_fault,
     recompute_verdict,
 )
 from pfbench.archive.page import badge_phrases, count_faults, pages
@@ -125,10 +125,10 @@ def test_what_follows_from_the_code_is_what_it_says(archive, importable, tmp_pat
     (tmp_path / "inside").mkdir()
     check = checking(archive, tmp_path / "inside")
     said = describe_claims(theorem, check.manifest["faults"]["most"])
-    _ClaimTasks(check, check.manifest).take_statements(said)
+    _ClaimTasks(check, check.manifest).compare_statements(said)
     assert check.outcome.deviations == []
     change(check.manifest)
-    _ClaimTasks(check, check.manifest).take_statements(said)
+    _ClaimTasks(check, check.manifest).compare_statements(said)
     assert any(says in text for text in check.outcome.deviations)
 
 
@@ -165,7 +165,7 @@ def test_forged_runs_are_seen(archive, importable, tmp_path, runs, says):
     (tmp_path / "inside").mkdir()
     check = checking(forged(archive, tmp_path / "forged.zip", runs=runs), tmp_path / "inside")
     stored = read_runs(tmp_path / "inside")
-    _ClaimTasks(check, check.manifest).take_plans(stored, list_claim_runs(theorem, 0))
+    _ClaimTasks(check, check.manifest).compare_planned_runs(stored, list_claim_runs(theorem, 0))
     check.process_until_time_limit(list(check.iterate_run_tasks(stored)))
     assert all(says in text for text in check.outcome.deviations)
     assert bool(says) == bool(check.outcome.deviations)
@@ -180,10 +180,10 @@ def test_each_part_of_a_verdict_is_recomputed(archive, importable, tmp_path, par
     (tmp_path / "inside").mkdir()
     check = checking(archive, tmp_path / "inside")
     tasks = _ClaimTasks(check, check.manifest)
-    tasks.take_verdict(there, again)
+    tasks.compare_verdict(there, again)
     assert check.outcome.deviations == []
     told = "Found by all." if part == "reason" else there[part] | {"sfo": 1.0, ": sfo": 1.0}
-    tasks.take_verdict(there | {part: told}, again)
+    tasks.compare_verdict(there | {part: told}, again)
     assert f"the verdict on lazy-count: {part}" in check.outcome.deviations[0]
 
 
@@ -194,9 +194,9 @@ def test_a_fault_that_changes_something_does_not_pass_for_one_that_does_not(
     theorem = importable("lazy_descent", inside["code/lazy_descent.py"].decode())
     found = next(one for one in about["faults"]["generated"] if one["found_by"])
     how, fault = (about["effort"], about["seed"]), (found["method"], found["fault"])
-    assert recompute_fault(theorem, (*fault, found["found_by"]), *how)
-    assert not recompute_fault(theorem, (*fault, ""), *how)
-    assert not recompute_fault(theorem, ("", "lazy-eager", "lazy-falls"), *how)
+    assert is_fault_confirmed(theorem, (*fault, found["found_by"]), *how)
+    assert not is_fault_confirmed(theorem, (*fault, ""), *how)
+    assert not is_fault_confirmed(theorem, ("", "lazy-eager", "lazy-falls"), *how)
     (tmp_path / "inside").mkdir()
     check = checking(archive, tmp_path / "inside")
     check.manifest["faults"]["generated"][0] |= {"found_by": None, "equivalent": "runs"}
@@ -209,7 +209,7 @@ def test_a_fault_by_which_the_method_raises_is_caught(importable):
     right = "        for _ in range(self.iterations):\n            x = x - self.step"
     raising = THEOREM.replace(right, right.replace("self.iterations", "before"))
     theorem = importable("lazy_raises", raising)
-    assert recompute_fault(theorem, ("", "lazy-eager", "lazy-count"), "quick", 0)
+    assert is_fault_confirmed(theorem, ("", "lazy-eager", "lazy-count"), "quick", 0)
 
 
 @pytest.mark.thin(2)

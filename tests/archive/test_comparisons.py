@@ -234,7 +234,7 @@ def test_runs_of_another_law_are_seen_by_new_seeds_alone():
     honest.compare_fresh("cell", runs[::3], [*runs[1::3], *runs[2::3]])
     wrong.compare_fresh("cell", runs[:10], runs[10:])
     for each in (honest, wrong):
-        each.note_significant_differences()
+        each.record_significant_differences()
     assert honest.p_values
     assert honest.deviations == []
     assert "sfo of cell differs" in wrong.deviations[0]

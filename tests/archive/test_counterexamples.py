@@ -99,7 +99,7 @@ def test_each_part_of_it_is_computed_again(archived, importable, tmp_path, chang
     (tmp_path / "inside").mkdir()
     check = checking(archived, tmp_path / "inside")
     again = json.loads(json.dumps(confirm_counterexample(theorem, record)))
-    _ClaimTasks(check, check.manifest).take_counterexample(record, again)
+    _ClaimTasks(check, check.manifest).compare_counterexample(record, again)
     title = "the counterexample to cyclic-stated"
     if change is None:
         assert check.outcome.deviations == []

@@ -9,7 +9,7 @@ import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.cli.catalogue import suite_spec_paths
 from pfbench.runs.planning.spec import load_spec
-from pfbench.runs.planning.suite import SHARES, format_suite_text, restrict_to_problem, suite_labels
+from pfbench.runs.planning.suite import SHARES, adapt_suite_text, suite_for_problem, suite_labels
 
 SUITE = """
 title = "Two methods, one of which needs a polytope"
@@ -69,7 +69,7 @@ def test_every_shipped_suite_goes_on_another_problem(name, tmp_path):
     text = suite_spec_paths()[name].read_text("utf-8")
     path = tmp_path / "other.toml"
     path.write_text(
-        format_suite_text(text, 'a "title"', "about", {"one": "quadratic"}, budget="sfo=9")
+        adapt_suite_text(text, 'a "title"', "about", {"one": "quadratic"}, budget="sfo=9")
     )
     study, shipped = load_spec(path).study, load_spec(suite_spec_paths()[name]).study
     assert [entry.selector for entry in study.problems] == ["quadratic"]
@@ -85,7 +85,7 @@ def test_every_shipped_suite_goes_on_another_problem(name, tmp_path):
     ],
 )
 def test_the_targets_on_a_problem_are_shares_of_its_start(problem, of, measure):
-    spec = restrict_to_problem(suite_spec_paths()[of], problem)
+    spec = suite_for_problem(suite_spec_paths()[of], problem)
     run = (
         pf.solve(problem, "prox-sgd[iterations=1,step=0.1,batch=1]", measures=[measure])
         if (of == "quick")
@@ -122,7 +122,7 @@ def test_on_a_problem_of_ones_own_every_method_that_fits_is_run(pfbench, monkeyp
 
 def test_a_start_without_anything_to_reach_is_refused():
     with pytest.raises(InputError) as refused:
-        restrict_to_problem(suite_spec_paths()["quick"], "own_things:Flat")
+        suite_for_problem(suite_spec_paths()["quick"], "own_things:Flat")
     assert_one_sentence(refused, "another start")
 
 

@@ -261,7 +261,7 @@ def test_seeds_that_can_decide_no_order_are_said_to_be_too_few(seeds):
     two = replace(ordering, order=(("fast", "slow"), ("slower",)), problems=("elsewhere",))
     study = replace(found.study, seeds=tuple(range(seeds)), orderings=(ordering, two))
     # 2 / C(2n, n) is the least p-value of n and n values: 0.1, 0.029 and 0.008.
-    assert study.ordering_pair_count == 1
+    assert study.ordering_test_count == 1
     several = tested_orderings.test_orderings(replace(found, study=study))
     note = ordering_text.order_verdict_table(study, several).note
     expected = "3 seeds can decide no published order in a test of 1 pair,"

@@ -21,14 +21,14 @@ RETRIES = 2
 
 
 class Engine(Protocol):
-    """Interface of the engines, which execute tasks."""
+    """Interface of engines: they execute tasks in this process, in others or on a cluster."""
 
     @property
     def slots(self) -> int:
         """Number of tasks that the engine executes at the same time."""
 
     def environment(self) -> Mapping[str, str]:
-        """Return the environment that all tasks share; see `pfbench.runs.storage.content_keys`."""
+        """Return the versions of libraries and the machine properties that all tasks share."""
 
     def do(self, tasks: Sequence[Task]) -> Iterator[TaskResult]:
         """Execute tasks, and yield each result when it is available.
@@ -46,10 +46,10 @@ class Engine(Protocol):
 
 
 class _LocalEngine:
-    """Base class of the engines on this machine."""
+    """Base class of the engines that execute tasks on this machine."""
 
     def environment(self) -> Mapping[str, str]:
-        """Return the environment that all tasks share: that of this process with one thread."""
+        """Return the library versions and machine properties of this process with one thread."""
         with use_single_thread():
             return environment()
 

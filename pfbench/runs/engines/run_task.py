@@ -232,11 +232,11 @@ def forecast(
     quiet = replace(run, measures={})
     trial, _ = _run_first_sufficient_trial(quiet, budget, TRIALS, seed=seed)
     is_complete = trial.status != Status.TIMEOUT
-    iterations = trial.iterations if is_complete else _count_expected_iterations(run, budget, trial)
+    iterations = trial.iterations if is_complete else _max_iterations(run, budget, trial)
     seconds = trial.seconds if is_complete else _estimate_seconds(run.algorithm, iterations, trial)
     if time_limit is not None and seconds is not None:
         seconds = min(seconds, time_limit)
-    return Forecast(trial, iterations, seconds, _estimate_memory(run.problem.shape, iterations))
+    return Forecast(trial, iterations, seconds, _peak_memory(run.problem.shape, iterations))
 
 
 def _run_first_sufficient_trial(
@@ -256,8 +256,8 @@ def _run_first_sufficient_trial(
     return trial, wall
 
 
-def run_trial(plan: PlannedRun) -> dict[str, Any]:
-    """Run a short trial of a planned run in a worker process; return the forecast as JSON data."""
+def forecast_plan(plan: PlannedRun) -> dict[str, Any]:
+    """Forecast a planned run from a short trial of it, and return the forecast as JSON data."""
     resolved = resolve(plan)
     if resolved.resolved_run_or_none is None:
         return {"refused": resolved.refusal, "seconds": 0.0}
@@ -276,8 +276,11 @@ def run_trial(plan: PlannedRun) -> dict[str, Any]:
     }
 
 
-def _count_expected_iterations(run: ResolvedRun, budget: Budget | None, trial: Run) -> int | None:
-    """Return the number of iterations that schedule and budget allow; None if unlimited."""
+def _max_iterations(run: ResolvedRun, budget: Budget | None, trial: Run) -> int | None:
+    """Return the maximum number of iterations within schedule and budget; None if unlimited.
+
+    The trial run gives the counts per iteration.
+    """
     limits: list[float] = []
     if run.iteration_count is not None:
         limits.append(run.iteration_count)
@@ -312,11 +315,11 @@ def _estimate_seconds(algorithm: Any, iterations: int | None, trial: Run) -> flo
     return iterations * (median + (steps[0] - median) / period)
 
 
-def _estimate_memory(shape: Sequence[int], iterations: int | None) -> int | None:
-    """Return the estimated peak memory in bytes; None if the system reports no memory of a process.
+def _peak_memory(shape: Sequence[int], iterations: int | None) -> int | None:
+    """Return the estimated peak memory of this process; None if the system does not report it.
 
-    The estimate is the peak of this process so far, plus the memory of the atoms (terms of rank
-    one) that a matrix iterate may have.
+    The estimate is the peak so far, plus the memory of the atoms (terms of rank one) that a matrix
+    iterate may have.
     """
     try:
         import resource

@@ -164,11 +164,12 @@ _worker = 0
 
 
 def share_numbers_with_parent(numbers: Sequence[float]) -> None:
-    """Write `numbers` over the first of the numbers that a worker shares with its parent.
+    """Send numbers to the parent of this worker process, which keeps them if it kills the worker.
 
     The first number is the time, on the clock `time.monotonic`, after which the parent kills the
     task. Infinity, its initial value, and 0 mean that there is no such time. Task and caller agree
-    on the meaning of the other numbers. Outside a worker process, the function does nothing.
+    on the meaning of the other numbers. Fewer numbers than before replace only the first ones.
+    Outside a worker process, the function does nothing.
     """
     if _noted is not None and os.getpid() == _worker:
         _noted[: len(numbers)] = numbers
@@ -195,7 +196,7 @@ class Worker:
         return {self.pipe, self._process.sentinel}
 
     def start_task(self, index: int, task: Task) -> None:
-        """Send a task to the process; first replace a process that ran other code or has died."""
+        """Send a task to the process; first replace a process that died or ran other code."""
         if (
             self._code not in ("", task.user_code_name)
             or self._folder != task.untrusted_code_folder

@@ -197,7 +197,7 @@ class _Driver:
 
     def drive(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
         """Iterate the run to its end; return the status and its reason."""
-        self._note_costs()
+        self._store_costs()
         ended = self._record_iterate()
         undefined = self.trace.undefined & _DEFINED_ONCE if not ended else set()
         if self.stop is not None and self.stop.measure in undefined:
@@ -219,7 +219,7 @@ class _Driver:
     def _follow_states(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
         point, every, watch, limit = self.progress, self.frequency, self.watch, self.time_limit
         new: State | Ending | None
-        with CompilationClock(self._pause, self._resume_clock) as compilation:
+        with CompilationClock(self._stop_clock, self._restart_clock) as compilation:
             while True:
                 compiled = compilation.seconds
                 if self.trace.point_measures:
@@ -247,7 +247,7 @@ class _Driver:
                         f"the iterate of iteration {point.iterations} is not finite",
                     )
                 point.state = self._copy_if_mutated(new)
-                self._note_costs()
+                self._store_costs()
                 self._update_output(new, rng)
                 if watch is not None:
                     watch(point)
@@ -257,16 +257,16 @@ class _Driver:
                 if ended:
                     return ended
 
-    def _pause(self) -> None:
+    def _stop_clock(self) -> None:
         """Stop the clock of the run while code is compiled."""
         self.deadline = self.ledger.deadline
         self.ledger.stop_clock()
 
-    def _resume_clock(self, seconds: float) -> None:
-        """Restart the clock after a compilation; the deadline moves by `seconds`, its duration."""
-        self.ledger.start_clock(self.deadline + seconds)
+    def _restart_clock(self, compilation_seconds: float) -> None:
+        """Restart the clock after a compilation, and move the deadline by its duration."""
+        self.ledger.start_clock(self.deadline + compilation_seconds)
 
-    def _note_costs(self) -> None:
+    def _store_costs(self) -> None:
         """Store the iterations, counts and seconds up to the newest complete iterate."""
         self.progress.costs = (
             self.progress.iterations,
@@ -292,7 +292,7 @@ class _Driver:
         except (Exception, SystemExit, GeneratorExit) as error:
             self.error_location = locate_error(error)
             if self.strict and not (self.progress.iterations or any(self.ledger.counts_array)):
-                self._raise_if_not_started(error)
+                self._raise_before_first_query(error)
             statement = format_error(error)
             return Status.ERROR, NO_MEMORY.format(statement) if isinstance(
                 error, MemoryError
@@ -303,7 +303,7 @@ class _Driver:
             return Status.ERROR, f"the algorithm yielded a {type(state).__name__}, not a State"
         return state
 
-    def _raise_if_not_started(self, error: BaseException) -> None:
+    def _raise_before_first_query(self, error: BaseException) -> None:
         """Raise `FailedBeforeFirstQuery`, unless the error is from an invalid oracle call."""
         if not is_raised_within(error, "oracles"):
             error_text = add_location(format_error(error), self.error_location)

@@ -27,7 +27,7 @@ from pfbench.oracles import Ledger, Oracles
 from pfbench.oracles.bundle import ORACLES
 from pfbench.points.atoms import matrix_entries
 from pfbench.points.factored import FactoredMatrix
-from pfbench.runs.loop.messages import MethodSide, ProblemEnd
+from pfbench.runs.loop.messages import MethodPipeEnd, ProblemPipeEnd
 from pfbench.runs.loop.processes import kill_process_group, prepare_child_process, start_process
 from pfbench.runs.loop.steps import HiddenSeed, PrefetchingGenerator, hide_seed
 
@@ -45,7 +45,7 @@ _ROUNDING = 1e-6
 
 
 class RemoteMethod:
-    """Method that a confined process creates and runs; used like an algorithm by `Steps`.
+    """Stand-in for a method that runs in another process, with few rights.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class RemoteMethod:
     def __init__(self, build: Callable[..., Any], *arguments: Any, folder: str = "") -> None:
         self._call = (build, arguments, folder or os.getcwd())
         self._run: object | None = None
-        self._started: tuple[ProblemEnd, Any] | None = self._start()
+        self._started: tuple[ProblemPipeEnd, Any] | None = self._start()
         try:
             kind, *description = _receive_next(*self._started, Ledger(), _IMPORT_SECONDS)
         except BaseException:
@@ -81,10 +81,10 @@ class RemoteMethod:
         if weights is not None:
             self.output_weight = lambda iteration: float(weights[iteration - 1])
 
-    def _start(self) -> tuple[ProblemEnd, Any]:
+    def _start(self) -> tuple[ProblemPipeEnd, Any]:
         build, arguments, folder = self._call
         process, pipe = start_process(serve, thread_count(), folder, build, arguments)
-        return ProblemEnd(pipe, 0), process
+        return ProblemPipeEnd(pipe, 0), process
 
     def close(self) -> None:
         """End the process of the method; a later run starts a new process."""
@@ -176,11 +176,11 @@ def isolate(algorithm: Any) -> Any:
             raise InputError(
                 f"isolated=True needs plain values as parameters, not {name}={value!r}."
             )
-    return RemoteMethod(build_from_class, kind.__module__, kind.__qualname__, parameters)
+    return RemoteMethod(method_and_schedule, kind.__module__, kind.__qualname__, parameters)
 
 
 def _receive_next(
-    link: ProblemEnd, process: Any, ledger: Ledger, seconds: float = float("inf")
+    link: ProblemPipeEnd, process: Any, ledger: Ledger, seconds: float = float("inf")
 ) -> Any:
     """Return the next message of a method; raise if it is late or the method's process ended."""
     ends = perf_counter() + seconds
@@ -233,7 +233,7 @@ def _as_error(name: Any, text: Any) -> BaseException:
 
 
 def _answer_oracle_call(
-    link: ProblemEnd,
+    link: ProblemPipeEnd,
     ask: Oracles,
     objects: dict[int, Any],
     index: int,
@@ -281,7 +281,7 @@ class _RunStopped(BaseException):
 class _RemoteOracles(IndexSampling):
     """Oracles in the method's process: each call is a message to the problem's process."""
 
-    def __init__(self, link: MethodSide, n: int, D: float) -> None:
+    def __init__(self, link: MethodPipeEnd, n: int, D: float) -> None:
         self.n, self.D = n, D
         self._link, self._released = link, list[int]()
 
@@ -327,8 +327,8 @@ class _RemoteOracleResult:
         self._oracles._released.append(self._position)
 
 
-def build_from_class(module: str, name: str, parameters: Mapping[str, Any]) -> tuple[Any, str]:
-    """Return a method built from a class and its parameters, and "explicit" as its schedule."""
+def method_and_schedule(module: str, name: str, parameters: Mapping[str, Any]) -> tuple[Any, str]:
+    """Return a method built from a class and its parameters; its schedule is "explicit"."""
     cls: Any = import_module(module)
     for part in name.split("."):
         cls = getattr(cls, part)
@@ -340,7 +340,7 @@ def serve(
 ) -> None:
     """Build a method in this child process, describe it, and run it on request."""
     prepare_child_process(loop_threads, folder)
-    link = MethodSide(pipe, 1)
+    link = MethodPipeEnd(pipe, 1)
     try:
         algorithm, schedule = build(*arguments)
         link.send(
@@ -385,7 +385,7 @@ def as_json_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _weights(algorithm: Any) -> list[float] | None:
-    """Return the weights of the iterations for a weighted output; None for another output."""
+    """Return the weights for a weighted random choice of the output; None for another output."""
     weight = getattr(algorithm, "output_weight", None)
     if getattr(algorithm, "output", "") != "weighted" or weight is None:
         return None

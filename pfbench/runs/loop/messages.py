@@ -235,8 +235,11 @@ _MOST_BYTES = 2**31
 """Maximum number of bytes of a message."""
 
 
-class _End:
-    """One end of a pipe; it numbers shared objects by 0, 2, 4, ... or by 1, 3, 5, ..."""
+class _PipeEnd:
+    """End of a pipe between two processes, which send each large object once and then its number.
+
+    One end numbers its objects by 0, 2, 4, ..., the other by 1, 3, 5, ...
+    """
 
     def __init__(self, pipe: Connection, first: int) -> None:
         self.pipe = pipe
@@ -274,7 +277,7 @@ class _End:
         return obj
 
     def _pack_changed_storages(self, pack: Callable[[Any], bytes]) -> list[tuple[int, bytes]]:
-        """Return the number and the packed parts of each storage used since the last message."""
+        """Return number and packed content of each iterate storage used since the last message."""
         packed: dict[int, bytes] = {}
         while missing := self._modified.keys() - packed.keys():
             for number in missing:
@@ -284,14 +287,14 @@ class _End:
         return list(packed.items())
 
 
-class ProblemEnd(_End):
+class ProblemPipeEnd(_PipeEnd):
     """End of a pipe in the problem's process: it sends pickles and receives plain data."""
 
     owes_answer = False
     """Whether the other end waits for a message."""
 
     def send(self, *message: Any) -> None:
-        """Send a message, with the iterate storages used by it or by the last received message."""
+        """Send a message, with the contents of iterate storages that it, or the last, refers to."""
         patterns: dict[int, Pattern] = {}
 
         def pack(value: Any) -> bytes:
@@ -358,11 +361,11 @@ class ProblemEnd(_End):
         vars(self._remote(IterateStorage, number)).update(parts)
 
 
-class MethodSide(_End):
+class MethodPipeEnd(_PipeEnd):
     """End of a pipe in the method's process: it sends plain data and receives pickles."""
 
     def send(self, *message: Any) -> None:
-        """Send a message, with the iterate storages used by it or by the last received message."""
+        """Send a message, with the contents of iterate storages that it, or the last, refers to."""
         packed = encode(message, self._number)
         storages = self._pack_changed_storages(lambda value: encode(value, self._number))
         parts = [word.to_bytes(8, "little") for word in (self._turn, len(storages))]
@@ -371,7 +374,7 @@ class MethodSide(_End):
         self.pipe.send_bytes(b"".join([*parts, packed]))
 
     def receive(self) -> Any:
-        """Return the next message from the problem's process; see `ProblemEnd.receive`."""
+        """Return the next message from the problem's process; see `ProblemPipeEnd.receive`."""
         self._turn, patterns, storages, packed = pickle.loads(self.pipe.recv_bytes())
         for number, pattern in pickle.loads(patterns).items():
             self._register(number, pattern)

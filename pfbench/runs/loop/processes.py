@@ -237,7 +237,7 @@ def confine(folder: str, sentinel: int) -> None:
         if child := os.fork():
             _supervise(child, sentinel)
         kernel.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
-        is_read_only = has_namespaces and _forbid_writing(kernel, folder)
+        is_read_only = has_namespaces and _make_all_but_folder_read_only(kernel, folder)
         has_no_socket = _drop_privileges_and_forbid_sockets(kernel)
         _separated[:] = [
             "no network"
@@ -319,8 +319,8 @@ def _enter_namespaces(kernel: ctypes.CDLL) -> bool:
     return True
 
 
-def _forbid_writing(kernel: ctypes.CDLL, folder: str) -> bool:
-    """Make all file systems but a folder read-only, and hide outer processes.
+def _make_all_but_folder_read_only(kernel: ctypes.CDLL, folder: str) -> bool:
+    """Make all file systems but a folder read-only, and hide processes of other namespaces.
 
     Return whether this succeeded.
     """

@@ -177,8 +177,8 @@ def resolve_run(
         If the theorem's schedule lacks a constant, or assumes something that the problem is not
         known to meet; explicit parameters and the practical schedule are allowed.
     """
-    _check_kinds(problem, algorithm)
-    x0 = problem.start() if start is None else _check_point(start)
+    _check_interfaces(problem, algorithm)
+    x0 = problem.start() if start is None else _copy_numeric_start(start)
     if start is not None and not problem.set.contains(x0):
         if not infer_format(problem.start()).is_point(x0):
             raise InputError(
@@ -213,7 +213,7 @@ _OF_A_PROBLEM = ("name", "set", "start", "open", "constants")
 _OF_AN_ALGORITHM = ("name", "requires", "output", "run")
 
 
-def _check_kinds(problem: Any, algorithm: Any) -> None:
+def _check_interfaces(problem: Any, algorithm: Any) -> None:
     """Raise if the problem or the algorithm is a class, or lacks an attribute of its interface."""
     for kind, value, parts in (
         ("a problem", problem, _OF_A_PROBLEM),
@@ -227,8 +227,8 @@ def _check_kinds(problem: Any, algorithm: Any) -> None:
             raise InputError(f"{brief_repr(value)} is not {kind}: {why}.")
 
 
-def _check_point(start: Any) -> Point:
-    """Return a copy of a start point; the copy of an array has double precision."""
+def _copy_numeric_start(start: Any) -> Point:
+    """Return a copy of a start point, as double precision if an array; raise unless numeric."""
     if not isinstance(start, np.ndarray):
         return keep(start)
     if start.dtype.kind not in "fiu":

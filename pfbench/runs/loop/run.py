@@ -195,7 +195,9 @@ TRACE_COLUMNS = ("iteration", *COUNTED, "seconds")
 
 
 def lower_end_names(names: Collection[str]) -> frozenset[str]:
-    """Return the names ``NAME_lower`` in `names` for which `names` also has NAME.
+    """Return the column names that belong to lower ends of interval measures.
+
+    These are the names ``NAME_lower`` in `names` for which `names` also has NAME.
 
     Such a column has the lower end of an interval measure.
     """
@@ -319,18 +321,18 @@ def list_recorded_measures(
     return result, replace(stop, measure=trace_name(stop.measure))
 
 
-def first_rows_reaching(targets: Sequence[Stop], run: Run) -> list[dict[str, Any]]:
+def calls_to_targets(targets: Sequence[Stop], run: Run) -> list[dict[str, Any]]:
     """Return, for each target, the oracle calls up to the first recorded row that reaches it.
 
     If no row reaches a target, the calls are None, and the run counts as censored.
     """
-    first_rows_reaching = []
+    calls_to_targets = []
     indices = {name: run.columns.index(name) for name in COUNTED}
     for target in targets:
         first = run.first_value(target.measure, target.target)
         row = None if first is None else run.rows[first]
         calls = row and {name: int(row[index]) for name, index in indices.items()}
-        first_rows_reaching.append(
+        calls_to_targets.append(
             {"measure": target.measure, "target": target.target, "calls": calls}
         )
-    return first_rows_reaching
+    return calls_to_targets

@@ -61,7 +61,7 @@ class Trace:
         )
 
     def record(self, costs: tuple[Any, ...], state: State) -> Mapping[str, Any]:
-        """Append the row of a state that was reached with these iterations, counts and seconds.
+        """Append a row with the iterations, counts and seconds of a state, and with its measures.
 
         An iterate outside the feasible set is not measured, and ends the run (see `failure`).
         """
@@ -81,7 +81,7 @@ class Trace:
         return row
 
     def final_measures(self, state: State) -> dict[str, float | None]:
-        """Return the measures of the output: the problem's, and user-defined or parametrised ones.
+        """Return all measures at the run's output by name, with those that only this run records.
 
         All values are None if the output is outside the feasible set.
         """

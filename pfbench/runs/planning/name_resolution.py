@@ -67,14 +67,14 @@ def check_selector(kind: str, text: str) -> str:
     """
     text = strip_quotes(text)
     selector = Selector.parse(text)
-    _check_kind(kind, selector.name)
+    _refuse_other_kind(kind, selector.name)
     for part in ("set", "penalty") if kind == "problem" else ():
         if part in selector.parameters:
-            _check_kind(part, str(selector.parameters[part]))
+            _refuse_other_kind(part, str(selector.parameters[part]))
     return text
 
 
-def _check_kind(kind: str, name: str) -> None:
+def _refuse_other_kind(kind: str, name: str) -> None:
     """Raise if `name` is a built-in component of another kind, or FILE.py without :NAME."""
     if ":" in name or name in _BUILTIN[kind]:
         return

@@ -85,7 +85,7 @@ class PublishedOrdering:
 
 @dataclass(frozen=True)
 class CostUnit:
-    """Cost unit of a paper, e.g. passes over the data, used first to judge the paper's rankings.
+    """Unit in which a paper counts costs, e.g. passes over the data, to test the paper's rankings.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class CostUnit:
         return columns.pop() if len(columns) == 1 else ""
 
 
-def unit_costs(location: str, weights: str) -> dict[str, float]:
+def parse_unit_costs(location: str, weights: str) -> dict[str, float]:
     """Return the cost of a call of each oracle kind, parsed from a text as ``sfo=0.5,fo=1000``.
 
     Raises
@@ -187,7 +187,7 @@ def parse_orderings(field: str, value: Any) -> tuple[PublishedOrdering, ...]:
 
 
 def parse_forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
-    """Return a dict from a method to the labels of its variants, unchecked against the study."""
+    """Return a dict from a method to labels of its variants, which the study may lack."""
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {abbreviate(value)} must be a table of label lists by method.")
     forms = {name: parse_texts(f"{field}.{name}", source) for name, source in value.items()}

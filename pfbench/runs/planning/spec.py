@@ -188,7 +188,7 @@ def _fill_study(
         return None
     before = len(errors)
     with errors():
-        _check_run_count(location, fields)
+        _check_settings_and_run_count(location, fields)
     if len(errors) > before:
         return None
     study = _with_fields(heading, fields)
@@ -205,8 +205,8 @@ def _fill_study(
     return replace(study, orderings=tuple(orderings))
 
 
-def _check_run_count(location: str, fields: Mapping[str, Any]) -> None:
-    """Raise for a study that has both a grid and settings, or too many runs."""
+def _check_settings_and_run_count(location: str, fields: Mapping[str, Any]) -> None:
+    """Raise if a study has both a grid and settings, or too many runs."""
     grid, rows = fields.get("grid", {}), fields.get("setting", ())
     if grid and rows:
         raise InputError(f"{location}: grid and setting are mutually exclusive: remove one.")
@@ -298,7 +298,7 @@ def _grid_settings(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
 def _check_templates_and_unused_values(
     location: str, study: Study, fields: Mapping[str, Any], errors: ErrorCollector
 ) -> None:
-    """Collect an error for each template that is invalid at a setting and for each unused value."""
+    """Collect an error for each template that a setting makes invalid and for each unused value."""
     templates: list[tuple[str, str, Callable[[str], Any]]] = [
         *(
             (entry.field, entry.text, canonical_selector)

@@ -80,7 +80,7 @@ def _read_text(path: Path) -> str:
 
 
 def _check_safe_to_parse(text: str, path: Path) -> None:
-    """Raise if a parser would take very long for a text, or crash."""
+    """Raise if a parser might crash on a text, or take very long."""
     digits = _DIGITS.search(text)
     if digits:
         field = _describe_location(text, digits.start())

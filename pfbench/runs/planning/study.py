@@ -20,7 +20,7 @@ from pfbench.base.selectors import Selector
 from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.name_resolution import check_selector
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.published import CostUnit, PublishedOrdering, unit_costs
+from pfbench.runs.planning.published import CostUnit, PublishedOrdering, parse_unit_costs
 from pfbench.runs.planning.spec_text import abbreviate, fill_template
 from pfbench.runs.planning.tune import (
     Setting,
@@ -123,7 +123,7 @@ class Study:
         return self.forms.get(name, (name,))
 
     @property
-    def ordering_pair_count(self) -> int:
+    def ordering_test_count(self) -> int:
         """Number of tests of published rankings: one for each pair, problem and setting.
 
         If a method of a pair has several forms, the pair counts once for each of these forms.
@@ -148,7 +148,7 @@ class Study:
             If a name in braces has no value, or a weight is not a number above 0.
         """
         location = f"unit {unit.name!r}"
-        return unit_costs(
+        return parse_unit_costs(
             location,
             fill_template(
                 unit.weights_text(label),
@@ -276,7 +276,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Spec:
-    """Comparison or sweep: its title, an introduction, and its studies.
+    """Comparison or sweep that a TOML file describes: its title, introduction and studies.
 
     Attributes
     ----------

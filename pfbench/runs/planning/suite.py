@@ -206,7 +206,7 @@ def _candidate_labels(study: Study, name: str) -> tuple[str, ...]:
 def _collect_required_parameters(
     selector: Selector, interface: CandidateInterface, available: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return values for the parameters that a class requires and its selector lacks."""
+    """Return values for the parameters that a method requires and its selector lacks."""
     if "epsilon" in selector.texts:
         return {}
     if "lo" not in interface.requires:
@@ -263,7 +263,7 @@ _MEASURES = ("fw_gap", "dual_norm", "gradient_mapping_sq")
 _EPSILON = re.compile(r"(?<![\w.])epsilon( ?= ?)[0-9.]+")
 
 
-def format_suite_text(
+def adapt_suite_text(
     text: str,
     title: str,
     description: str,
@@ -300,8 +300,8 @@ def format_suite_text(
     return text
 
 
-def restrict_to_problem(suite: Path, selector: str) -> Spec:
-    """Return a shipped suite on a single problem, with targets derived from the problem's start.
+def suite_for_problem(suite: Path, selector: str) -> Spec:
+    """Return a shipped suite for a single problem, with targets derived from the problem's start.
 
     Schedules that follow from a theorem use the middle target as epsilon. If the selector is
     MODULE:NAME, the module is imported.
@@ -312,7 +312,7 @@ def restrict_to_problem(suite: Path, selector: str) -> Spec:
         If there is no such problem, or no target can be derived from its start.
     """
     problem = select_problem(selector)
-    measure, value = _measure_at_start(problem, selector)
+    measure, value = _target_measure_at_start(problem, selector)
     shares = [share**2 if measure.endswith("_sq") else share for share in SHARES]
     levels = [f"{value * share:.2g}" for share in shares]
     text = suite.read_text("utf-8")
@@ -320,7 +320,7 @@ def restrict_to_problem(suite: Path, selector: str) -> Spec:
     suited = load_spec(suite)
     limits = dict(Budget.parse(suited.study.budget).limits)
     limits["sfo"] = max(limits["sfo"], SAMPLES if problem.n is None else PASSES * problem.n)
-    text = format_suite_text(
+    text = adapt_suite_text(
         _EPSILON.sub(rf"epsilon\g<1>{levels[1]}", text),
         f"{name}: the methods of the suite {suited.name}",
         f"The methods of the suite {suited.name} on {selector}. Targets are shares of {measure} at "
@@ -336,8 +336,8 @@ def restrict_to_problem(suite: Path, selector: str) -> Spec:
     return load_spec(Path(f"{name}.toml"), text)
 
 
-def _measure_at_start(problem: Problem, selector: str) -> tuple[str, float]:
-    """Return the name of the measure used for targets, and its value at the start point."""
+def _target_measure_at_start(problem: Problem, selector: str) -> tuple[str, float]:
+    """Return the name of the measure on which targets are set, and its value at the start point."""
     start = State(problem.start())
     existing = available_measures(problem)
     for name in _MEASURES:

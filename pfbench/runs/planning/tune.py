@@ -177,7 +177,9 @@ class TuningChoice:
         return tuple(self._values_beyond_ends(index))
 
     def points_beyond_ends(self) -> list[Values]:
-        """Return untried points beyond the edges of the grid at which the best points lie.
+        """Return untried points next to the best points, beyond the edges of the grid.
+
+        Each point is a best point with one parameter moved one step beyond its edge.
 
         Each point is a best point with one parameter moved one step beyond its edge.
         """
@@ -191,7 +193,7 @@ class TuningChoice:
         return [point for point in new if point not in tried]
 
     def _values_beyond_ends(self, index: int) -> dict[str, int | float | str]:
-        """Return, by name, the next value of each parameter whose best value lies at an edge.
+        """Return the next value beyond the edge for each parameter whose best value lies there.
 
         A parameter is left out if another of its values is equally good.
         """

@@ -153,7 +153,7 @@ class Archive:
     def __init__(self, data: bytes, path: Path) -> None:
         self.path, self.data = path, data
         with self._refuse_errors():
-            _check_end(data)
+            _check_zip_file_list(data)
             self._zip = zipfile.ZipFile(io.BytesIO(data))
             entries = self._zip.infolist()
             if len(entries) > MOST_FILES:
@@ -272,8 +272,8 @@ def open_archive(path: Path) -> Archive:
     return Archive(data, path)
 
 
-def _check_end(data: bytes) -> None:
-    """Raise if a zip file's list of files is too long, or is not at the end of the file."""
+def _check_zip_file_list(data: bytes) -> None:
+    """Raise if the list of files in a zip file is too long, or is not at its end."""
     end = data[-22:]
     if not end.startswith(_END) or data[-42:-38] == _END_OF_LARGE:
         reason = _MORE if data.startswith(b"PK") else "the file is not a zip file"

@@ -146,7 +146,7 @@ def check_source(note: Mapping[str, Any]) -> None:
 
 
 def has_source(module: str) -> bool:
-    """Return whether a module has Python source, which a key can cover."""
+    """Return whether a module has Python source, so that a cache key can depend on it."""
     return _source(module) is not None
 
 
@@ -172,10 +172,10 @@ def find_reachable_files(modules: frozenset[str]) -> dict[str, str]:
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name in paths or _is_foreign(name, roots):
+        if name in paths or _is_outside_root_packages(name, roots):
             continue
         path = _source(name)
-        if path is None or (name.partition(".")[0] not in roots and _is_library(path)):
+        if path is None or (name.partition(".")[0] not in roots and _is_library_file(path)):
             continue
         paths[name] = path
         waiting += _imports(name, path, Path(path).stat().st_mtime_ns, roots)
@@ -185,7 +185,7 @@ def find_reachable_files(modules: frozenset[str]) -> dict[str, str]:
     return paths
 
 
-def _is_foreign(name: str, roots: frozenset[str]) -> bool:
+def _is_outside_root_packages(name: str, roots: frozenset[str]) -> bool:
     """Return whether a module belongs to Python or to a library outside the root packages.
 
     Only the first part of the name is looked up: looking up more would import packages.
@@ -197,10 +197,10 @@ def _is_foreign(name: str, roots: frozenset[str]) -> bool:
 @cache
 def _is_installed(package: str) -> bool:
     path = _source(package)
-    return path is not None and _is_library(path)
+    return path is not None and _is_library_file(path)
 
 
-def _is_library(path: str) -> bool:
+def _is_library_file(path: str) -> bool:
     """Return whether a file belongs to Python or an installed library.
 
     The key covers such files by the version of the library.
@@ -221,11 +221,11 @@ def _source(name: str) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def _imports(name: str, path: str, changed: int, roots: frozenset[str]) -> tuple[str, ...]:
-    """Return the names that a file imports; a new time of change, `changed`, bypasses the cache."""
+def _imports(name: str, path: str, mtime_ns: int, roots: frozenset[str]) -> tuple[str, ...]:
+    """Return the names that a file imports; a new modification time bypasses the cache."""
     package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
     names: list[str] = []
-    for node in _import_statements(path, changed, is_builtin(name)):
+    for node in _import_statements(path, mtime_ns, is_builtin(name)):
         if isinstance(node, ast.ImportFrom):
             names += _list_imports(node, package, roots)
         else:
@@ -235,9 +235,9 @@ def _imports(name: str, path: str, changed: int, roots: frozenset[str]) -> tuple
 
 @lru_cache(maxsize=4096)
 def _import_statements(
-    path: str, changed: int, is_own: bool = False
+    path: str, mtime_ns: int, is_own: bool = False
 ) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    """Return the imports of a file; a new time of change, `changed`, bypasses the cache.
+    """Return the import statements of a file; a new modification time bypasses the cache.
 
     In pfbench's own files (`is_own`) `_OWN_IMPORTS` finds them, and only they are parsed.
     """
@@ -292,7 +292,7 @@ def _list_imports(node: ast.ImportFrom, package: str, roots: frozenset[str]) -> 
         base = ".".join([*parent, base] if base else parent)
     for alias in node.names:
         inner = f"{base}.{alias.name}"
-        if not _is_foreign(base, roots) and _source(inner):
+        if not _is_outside_root_packages(base, roots) and _source(inner):
             yield inner
         else:
             yield base

@@ -273,7 +273,7 @@ def damage_error(path: Path, detail: str) -> DamagedStoreError:
 
 
 def storage_error(path: Path, error: sqlite3.Error, subject: str = "") -> StorageError:
-    """Return the error of pfbench for a failure of SQLite.
+    """Return a `StorageError` that describes a failure of SQLite.
 
     Parameters
     ----------
@@ -298,7 +298,7 @@ def storage_error(path: Path, error: sqlite3.Error, subject: str = "") -> Storag
 
 @contextmanager
 def translate_errors(path: Path, subject: str = "") -> Iterator[None]:
-    """Convert errors of SQLite in the block to errors of pfbench; see `storage_error`."""
+    """Convert SQLite errors raised in the block to storage errors; see `storage_error`."""
     try:
         yield
     except sqlite3.Error as error:

@@ -18,7 +18,7 @@ from pfbench.runs.storage.serialization import LISTED, SHOWN, encode_for_checksu
 
 
 class Row(NamedTuple):
-    """Entry in a listing: the columns of the store, and the bytes of the entry.
+    """Row of a listing of stored results: the main columns of a `Record`, and the entry's size.
 
     See `Record`. The fields `counts` and `limits` are JSON texts; unknown seconds of a run are NaN.
     """
@@ -72,7 +72,7 @@ def check_and_list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
     for *columns, checksum, size in cells:
         if zlib.crc32(encode_for_checksum(columns)) != checksum:
             reason = "wrong content"
-        elif not _are_types(columns[0], tuple(map(type, columns))):
+        elif not _are_column_types(columns[0], tuple(map(type, columns))):
             reason = "incomplete"
         else:
             columns[_NAMES] = map(share, columns[_NAMES], columns[_NAMES])
@@ -99,13 +99,13 @@ def _has_valid_values(row: Row) -> bool:
         KEY.fullmatch(row.key) is not None
         and 0 <= row.stored < _MOST_SECONDS
         and (row.iterations or 0) >= 0
-        and _have_form(row.counts, row.limits)
+        and _are_json_of_numbers(row.counts, row.limits)
         and (row.kind != "run" or row.status in STATUSES)
     )
 
 
 @lru_cache(maxsize=4096)
-def _have_form(counts: str | None, limits: str | None) -> bool:
+def _are_json_of_numbers(counts: str | None, limits: str | None) -> bool:
     """Return whether the counts and limits of a row are JSON objects of numbers."""
     return (counts is None or _FORM_OF_COUNTS.fullmatch(counts) is not None) and (
         limits is None or _FORM_OF_LIMITS.fullmatch(limits) is not None
@@ -119,8 +119,8 @@ _IN_RUNS = ("problem", "algorithm", "seed", "status", "stop_reason", "iterations
 
 
 @lru_cache(maxsize=1024)
-def _are_types(kind: Any, types: tuple[type, ...]) -> bool:
-    """Return whether the columns of a listing have the expected types."""
+def _are_column_types(kind: Any, types: tuple[type, ...]) -> bool:
+    """Return whether these are types of the main columns of an entry of this kind."""
     if types[0] is not str or kind not in KINDS:
         return False
     needed = (*_ALWAYS, *(_IN_RUNS if kind == "run" else ()))

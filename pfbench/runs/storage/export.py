@@ -81,14 +81,14 @@ def run_names(spec: Spec) -> Mapping[Planned, RunNaming]:
     namings: dict[Planned, RunNaming] = {}
     for study in spec.studies:
         targets = tuple(map(_format_target, study.targets))
-        for setting, label, plan in _iterate_labelled(study):
+        for setting, label, plan in _iterate_labelled_runs(study):
             namings.setdefault(
                 portable_identity(plan), RunNaming(spec.name, setting.title, label, targets)
             )
     return namings
 
 
-def _iterate_labelled(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]:
+def _iterate_labelled_runs(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]:
     """Yield all runs that a study may have, with their settings and labels."""
     parts = product(study.settings, study.problems, study.algorithms)
     for setting, problem, algorithm in parts:

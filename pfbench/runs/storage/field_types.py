@@ -158,8 +158,8 @@ ROWS: Mapping[str, Mapping[str, Type]] = {
 # --- checks ---------------------------------------------------------------------------------------
 
 
-def check_content(kind: str, header: Mapping[str, Any]) -> None:
-    """Raise if metadata of an entry lack a field, or a field has a wrong type.
+def check_metadata_types(kind: str, header: Mapping[str, Any]) -> None:
+    """Raise if the metadata of an entry of this kind lack a field, or a field has a wrong type.
 
     Raises
     ------

@@ -270,14 +270,14 @@ def difference(kind: str, computed: Any, reference: Any) -> str | None:
     """
     if kind != "run":
         return _first_difference(computed, reference)
-    first_difference = _first_difference(_comparable(computed.run), _comparable(reference.run))
+    first_difference = _first_difference(_run_as_json(computed.run), _run_as_json(reference.run))
     if first_difference is None and dict(computed.environment) != dict(reference.environment):
         return "environment"
     return first_difference or trace_difference(computed.run, reference.run)
 
 
-def _comparable(run: Run) -> dict[str, Any]:
-    """Return a run as JSON data, without the folders of files in its selectors."""
+def _run_as_json(run: Run) -> dict[str, Any]:
+    """Return a run as JSON data to compare, without the folders of files in its selectors."""
     names = {
         "problem": replace_file_by_module(run.problem),
         "algorithm": replace_file_by_module(run.algorithm),

@@ -100,7 +100,7 @@ def _read_run(kind: str, path: Path) -> Record:
         metadata = parquet.metadata.metadata or {}
     columns = {name: table[name].to_numpy() for name in table.column_names}
     digest = metadata.get(_DIGEST, b"").decode()
-    return _record(path.stem, metadata[_METADATA], columns, digest, int(path.stat().st_mtime))
+    return _old_record(path.stem, metadata[_METADATA], columns, digest, int(path.stat().st_mtime))
 
 
 def _read_segment(folder: Path, known_keys: set[str]) -> Iterator[OldEntry]:
@@ -142,7 +142,7 @@ def _read_segment(folder: Path, known_keys: set[str]) -> Iterator[OldEntry]:
             try:
                 stored = row["stored"] // 10**9
                 with refuse_damaged("unreadable"):
-                    yield _record(row["key"], row["about"], columns, row["sha256"], stored)
+                    yield _old_record(row["key"], row["about"], columns, row["sha256"], stored)
             except DamagedFileError as damage:
                 yield "run", row["key"], damage
     for file in files.values():
@@ -155,7 +155,7 @@ def _check_size(file: "pq.ParquetFile", groups: list[int]) -> None:
         raise DamagedFileError("too large", "more than any file of pfbench")
 
 
-def _record(key: str, text: bytes, columns: Columns, digest: str, stored: int) -> Record:
+def _old_record(key: str, text: bytes, columns: Columns, digest: str, stored: int) -> Record:
     """Return the row of the store's table for a run from a store in the old format.
 
     The `digest` is empty for runs of the first versions, which stored no digest.

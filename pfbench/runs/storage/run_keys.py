@@ -100,7 +100,7 @@ def compute_keys(
             dimension=math.prod(resolved.built_problem.problem.shape),
             parameters=as_json_parameters(get_parameters(run.algorithm)) if run else {},
             schedule=run.schedule if run else "explicit",
-            guarantee=_value_of_guaranteed_measure(resolved),
+            guarantee=_measure_and_guaranteed_bound(resolved),
             files=resolved.files,
         )
     return keys
@@ -117,7 +117,7 @@ def is_anytime(algorithm: Any) -> bool:
     return statement and bool(getattr(algorithm, "anytime", False))
 
 
-def _value_of_guaranteed_measure(resolved: ResolvedPlan) -> tuple[str, float] | None:
+def _measure_and_guaranteed_bound(resolved: ResolvedPlan) -> tuple[str, float] | None:
     """Return the measure that a schedule guarantees, and its bound in the measure's units.
 
     The result is None without a guarantee.
@@ -242,7 +242,7 @@ def _ends_equally(run: Mapping[str, Any], limits: Mapping[str, float], frequency
     return all(limits.get(name, math.inf) <= run["limits"][name] for name in ending)
 
 
-def is_within(limits: Mapping[str, float], other_limits: Mapping[str, float]) -> bool:
+def is_strictly_within(limits: Mapping[str, float], other_limits: Mapping[str, float]) -> bool:
     """Return whether all limits are at most the other limits, and at least one is smaller."""
     smaller = all(limits.get(name, math.inf) <= other_limits[name] for name in other_limits)
     return smaller and limits != other_limits

@@ -20,7 +20,7 @@ from pfbench.base.counts import COUNTED, Counts
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.trace import TraceRows, rows_of_blocks
 from pfbench.runs.storage.damage import DAMAGES, KEY, KINDS, DamagedFileError
-from pfbench.runs.storage.field_types import check_content, count, list_type, text
+from pfbench.runs.storage.field_types import check_metadata_types, count, list_type, text
 
 PackedTrace = tuple[list[str], int, bytearray]
 """Column names, number of rows, and 64-bit numbers of a trace."""
@@ -61,7 +61,9 @@ class StoredRun:
 
 
 class Record(NamedTuple):
-    """Row of the store's table; `LISTED` names the columns that a listing reads.
+    """Row of the database table in which a store keeps its results.
+
+    `LISTED` names the columns that a listing reads.
 
     Attributes
     ----------
@@ -271,7 +273,7 @@ def decode(record: Record) -> tuple[Any, Mapping[str, Any]]:
 
 
 def make_stored_run(key: str, meta: Mapping[str, Any], trace: PackedTrace) -> StoredRun:
-    """Return a run from what `decode_metadata` returns."""
+    """Return a stored run, given the metadata and the trace from `decode_metadata`."""
     run = make_run(meta["run"], *_trace_rows(*trace))
     return StoredRun(key, run, meta["environment"], meta.get("notes", {}))
 
@@ -297,7 +299,7 @@ def decode_metadata(record: Record) -> tuple[dict[str, Any], PackedTrace]:
     meta = decode_json(_unpack(record.meta, KINDS[record.kind], "metadata"))
     if not isinstance(meta, dict):
         raise DamagedFileError("unreadable", f"its metadata are not those of a {record.kind}")
-    check_content(record.kind, meta)
+    check_metadata_types(record.kind, meta)
     if not isinstance(record.key, str) or not KEY.fullmatch(record.key):
         raise DamagedFileError("incomplete", "its key is not 8 to 128 letters or digits")
     if record.kind != "run":
@@ -330,7 +332,10 @@ def _read_trace(shape: Any, packed: bytes) -> PackedTrace:
 
 
 def list_stored_columns(names: Sequence[str]) -> list[str]:
-    """Return the first columns of a stored trace; it may lack counts, which are then 0."""
+    """Return the columns of a stored trace before its measures; `names` are the stored columns.
+
+    Counts that are not stored are 0; all other columns before the measures are always stored.
+    """
     return [name for name in TRACE_COLUMNS if name in names or name not in COUNTED]
 
 

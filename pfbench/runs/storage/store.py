@@ -32,7 +32,7 @@ from pfbench.runs.storage.database import (
     translate_errors,
 )
 from pfbench.runs.storage.entry_list import Listing, Row, check_and_list_rows, gc_disabled
-from pfbench.runs.storage.field_types import check_content
+from pfbench.runs.storage.field_types import check_metadata_types
 from pfbench.runs.storage.serialization import (
     LISTED,
     Record,
@@ -60,7 +60,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Store:
-    """Folder with the file of finished runs, verdicts and other entries.
+    """Folder with a database of finished runs, verdicts and other entries.
 
     Any number of processes may read and write it at the same time.
 
@@ -83,7 +83,7 @@ class Store:
         self.folder = folder = Path(folder)
         self.path = folder / NAME
         self._mutex = RLock()
-        self._opened: _Opened | None = None
+        self._opened: _OpenDatabase | None = None
         exists = os.path.lexists(self.path)
         old = not exists and (folder / "runs").is_dir()
         if not make and not exists:
@@ -129,7 +129,7 @@ class Store:
         """Connection to the file of the store; a forked process opens a new one."""
         if self._opened is None or self._opened.process != os.getpid():
             with self._mutex:
-                self._opened = _Opened(self.path)
+                self._opened = _OpenDatabase(self.path)
         return self._opened.connection
 
     # --- writing ----------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ class Store:
         try:
             plain = json.loads(json.dumps(row, allow_nan=False, default=json_default))
             meta = {"row": plain, "notes": dict(notes or {})}
-            check_content(kind, meta)
+            check_metadata_types(kind, meta)
         except ValueError as error:
             raise InputError(f"the row of {kind} {key} is not valid JSON ({error}).") from error
         except DamagedFileError as error:
@@ -306,7 +306,7 @@ class Store:
         query = f"SELECT id, {_NAMES} FROM entries WHERE id > ? ORDER BY id LIMIT {_AT_ONCE}"
         while True:
             with self._mutex, translate_errors(self.path):
-                rows = self._fetch(query, last, collect=_take_few)
+                rows = self._fetch(query, last, collect=_take_until_large)
             yield from (Record(*row[1:]) for row in rows)
             if not rows:
                 return
@@ -336,8 +336,8 @@ class Store:
         return self.listing().rows
 
 
-def _take_few(rows: Iterable[Any]) -> list[Any]:
-    """Return the first rows, and no further ones once they are many bytes."""
+def _take_until_large(rows: Iterable[Any]) -> list[Any]:
+    """Return the first rows from an iterator, until their total size is large."""
     first, size = [], 0
     for row in rows:
         first.append(row)
@@ -365,8 +365,8 @@ def check_key(key: str) -> str:
     return key
 
 
-class _Opened:
-    """Opened file of a store in one process; it closes when its store is garbage-collected."""
+class _OpenDatabase:
+    """Open database of a store in one process, closed when the store is garbage-collected."""
 
     def __init__(self, path: Path) -> None:
         self.process = os.getpid()

@@ -13,7 +13,7 @@ Report = TypeVar("Report")
 
 
 class WriteBatch(Generic[Report]):
-    """Batch of entries that are written to a store together; their reports wait until then.
+    """Batch of entries, written to a store together, with reports that are returned after it.
 
     An entry waits only while others follow fast, because a disk can be flushed only some hundred
     times a second. If the process is killed, less than a second of work is lost.
@@ -33,7 +33,7 @@ class WriteBatch(Generic[Report]):
         self.flush()
 
     def add(self, record: Record, reports: Iterable[Report]) -> list[Report]:
-        """Add an entry; return the reports of all entries that were written by this call."""
+        """Add an entry with its reports; return the reports of all entries that this call wrote."""
         now = time.monotonic()
         follows = now - self._last < _FAST
         if not self._records:

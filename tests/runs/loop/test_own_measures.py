@@ -9,7 +9,7 @@ from pfbench.base.errors import InputError
 from pfbench.runs.engines.engine import MultiProcessEngine
 from pfbench.runs.engines.run_task import execute_plan
 from pfbench.runs.execute import iterate_plan_outcomes
-from pfbench.runs.loop.run import TRACE_COLUMNS, Stop, first_rows_reaching, list_recorded_measures
+from pfbench.runs.loop.run import TRACE_COLUMNS, Stop, calls_to_targets, list_recorded_measures
 from pfbench.runs.planning.name_resolution import select_measures as chosen_measures
 from pfbench.runs.planning.name_resolution import select_problem
 from pfbench.runs.planning.plan import PlannedRun
@@ -60,7 +60,7 @@ def test_a_target():
     run = execute_plan(PlannedRun(PROBLEM, DESCENT, 0, measures, 1, stop=stop))
     assert (run.status, run.iterations) == ("target", 3)
     assert run.stop_reason.startswith("distance_to_best = ")
-    assert first_rows_reaching([stop], run)[0]["calls"]["fo"] == 3
+    assert calls_to_targets([stop], run)[0]["calls"]["fo"] == 3
 
 
 def test_a_target_of_its_own_is_recorded_once():

@@ -14,7 +14,7 @@ from stored import made_run
 
 from pfbench.base.counts import COUNTED, Budget
 from pfbench.base.errors import InputError
-from pfbench.runs.loop.run import Stop, first_rows_reaching
+from pfbench.runs.loop.run import Stop, calls_to_targets
 from pfbench.runs.planning.plan import describe_user_imports
 from pfbench.runs.planning.spec import load_spec
 
@@ -161,5 +161,5 @@ def test_a_target_is_reached_at_the_first_row_below_it():
     ]
     targets = [Stop("gap", level) for level in (1.0, 0.5, 0.1)]
     run = replace(made_run(), columns=columns, rows=rows)
-    found = [one["calls"] and one["calls"]["sfo"] for one in first_rows_reaching(targets, run)]
+    found = [one["calls"] and one["calls"]["sfo"] for one in calls_to_targets(targets, run)]
     assert found == [20, 40, None]

@@ -205,7 +205,7 @@ def test_each_figure_of_the_papers_has_a_spec_of_both_scales_with_its_orders():
                 assert all(study.orderings for study in spec.studies), spec.name
                 for study in spec.studies:  # the least p-value of its seeds can decide an order
                     ways = comb(2 * len(study.seeds), len(study.seeds))
-                    assert 2 * study.ordering_pair_count / ways <= 0.05, spec.name
+                    assert 2 * study.ordering_test_count / ways <= 0.05, spec.name
             said = [
                 {
                     (ordering.source, ordering.order)
@@ -385,7 +385,7 @@ def test_units_forms_and_what_is_ours_are_read(tmp_path):
     (order,) = study.orderings
     assert (order.location, order.stated_settings) == ("section 5", "we set the step to 0.1")
     assert order.is_published
-    assert study.ordering_pair_count == 2
+    assert study.ordering_test_count == 2
     assert valid(PUBLISHED)
 
 
