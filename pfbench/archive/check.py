@@ -195,7 +195,7 @@ class Check:
         return self.same_versions and self.manifest["environments"] == current
 
     def make_confined_task(self, function: Callable[..., Any], *args: Any) -> Task:
-        """Return a task that calls a function in a confined process, which may import its code."""
+        """Return a task that calls a function in a process with few rights, on archived code."""
         return Task(function, args, self.seconds, "archive", self.code_folder)
 
     def shuffle_sample(self, items: Sequence[Any], limit: int = 10**9) -> list[Any]:
@@ -254,7 +254,7 @@ class Check:
     # --- runs -------------------------------------------------------------------------------------
 
     def iterate_run_tasks(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-        """Yield tasks that rerun one stored seed of each setting, then new seeds, then the others.
+        """Yield tasks that rerun a stored run of each setting, then new seeds, then other reruns.
 
         A setting (cell) consists of runs that differ only in their seeds.
         """

@@ -47,7 +47,7 @@ def check_archive(
     external_files_folder: Path,
     suite_path: Path | None = None,
 ) -> CheckOutcome:
-    """Check an archive, whose code is imported only in confined processes.
+    """Check an archive by recomputing a part; only processes with few rights import its code.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _tasks(check: Check, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask
     if manifest["kind"] == "sweep":
         _record_missing_runs(check, stored_runs, load_spec(check.folder / SPEC).runs())
     if manifest["kind"] == "claim":
-        yield from _ClaimTasks(check, manifest).all(stored_runs)
+        yield from _ClaimsTasks(check, manifest).all(stored_runs)
     yield from check.iterate_run_tasks(stored_runs)
 
 
@@ -155,8 +155,8 @@ def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[Stored
 
 
 @dataclass(frozen=True)
-class _ClaimTasks:
-    """Tasks that check the claims of an archive; each kind of tasks is in random order."""
+class _ClaimsTasks:
+    """Tasks that check all claims of an archive; each kind of tasks is in random order."""
 
     check: Check
     fields: Mapping[str, Any]

@@ -244,7 +244,7 @@ Case = tuple[str, Any, Callable[[int], MethodOnProblem]]
 
 
 def iterate_cases(claim: Claim) -> Iterator[Case]:
-    """Yield label, instance and a case function for each setting and instance of a claim.
+    """Yield a label, an instance and a function that builds a test case, by setting of a claim.
 
     Nothing is yielded if the check of the claim states no setting.
     """

@@ -51,7 +51,7 @@ class ArchivedRuns:
 
 
 def describe_method(name: str) -> list[Any]:
-    """Return the interface of a method as JSON data; a checker calls this when confined."""
+    """Return a method's requirements and parameters as JSON data that `read_interface` reads."""
     interface = read_method_interface(name)
     parts = [*map(str, interface.requires)], [*interface.required_parameters]
     return [*parts, dict(interface.defaults)]
@@ -116,5 +116,5 @@ def summarise(comparison: SuiteComparison) -> tuple[str, list[list[str]]]:
     (results,) = comparison.report.results
     front = make_candidate_front(tuple(compare_by_each_price(results)), comparison.labels)
     sentences = [front.outcome_counts_sentence, *front.failure_sentences]
-    rows = [[*map(str, row)] for *_, row in front.duels_table.lines()]
-    return front.outcome_counts_phrase, [sentences, [*front.duels_table.head], *rows]
+    rows = [[*map(str, row)] for *_, row in front.calls_table.lines()]
+    return front.outcome_counts_phrase, [sentences, [*front.calls_table.head], *rows]

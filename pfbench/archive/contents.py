@@ -117,7 +117,7 @@ def collect_contents(
 
 
 def _run_probe(probe: Probe, argument: Any, code: Path | None = None) -> Any:
-    """Run a probe in a new process, and return the result of the probe."""
+    """Call `probe` with its argument in a new process, and return the result."""
     task = Task(
         _probe_in_folder, (probe, argument, code and str(code)), LIMIT, user_code_name="probe"
     )
@@ -142,7 +142,7 @@ def _probe_in_folder(probe: Probe, argument: Any, code: str | None) -> Any:
 def _collect_files_origins_and_data_sets(
     opened: Iterable[tuple[str, str]], declared: Mapping[str, tuple[str, str]], roots: Iterable[str]
 ) -> tuple[dict[str, Path], dict[str, str], dict[str, str]]:
-    """Return three dicts: files, declared origins, digests of data sets.
+    """Return three dicts on the files that code reads: files, origins, digests of data sets.
 
     Files and origins are by the name of the file in the archive; digests are by the name of the
     data set.

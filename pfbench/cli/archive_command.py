@@ -329,7 +329,7 @@ def check_archive(
         "off": outcome.deviations,
         "unreached": outcome.unreached_tasks,
         "confined": confinement,
-        "text": _paragraph(archive, salt, outcome),
+        "text": _summary_paragraph(archive, salt, outcome),
     }
 
 
@@ -338,7 +338,7 @@ def _describe_results_by_archived_code(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} ({number})" for name, number in sorted(counts.items())) or "nothing"
 
 
-def _paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome") -> str:
+def _summary_paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome") -> str:
     """Return a paragraph that summarises the check of an archive, for a reviewer to quote."""
     bits = (
         "bits"

@@ -304,7 +304,7 @@ def infer_kind(name: str, obj: Any) -> str:
         ) from None
 
 
-def describe_source(obj: Any) -> tuple[str, str]:
+def source_and_summary(obj: Any) -> tuple[str, str]:
     """Return the source that a user-defined object states, and its one-line description."""
     source = getattr(obj, "source", "")
     summary = getattr(obj, "statement", "") or getattr(obj, "summary", "")
@@ -346,5 +346,5 @@ def make_user_item(location: str) -> CatalogueItem:
     kind = infer_kind(location, data)
     if kind == "claim":  # which knows there in which file it stands
         (data,) = load_claims(location).claims
-    source, summary = describe_source(data)
+    source, summary = source_and_summary(data)
     return CatalogueItem(location, kind, source, summary, data)

@@ -242,7 +242,7 @@ def write_comparison(
     front = contents.parts[0].front
     if front is None:
         raise AssertionError("the report has no section about the method under test")
-    tables = filter(None, [front.duels_table, contents.parts[0].tuning_choice_table])
+    tables = filter(None, [front.calls_table, contents.parts[0].tuning_choice_table])
     files = [] if output is None else write_contents(contents, output)
     sentences = front.outcome_counts_sentence, *front.failure_sentences
     return ReportSummary(sentences, tuple(tables), tuple(files)), front.comparisons[0]

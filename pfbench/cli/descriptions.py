@@ -169,18 +169,18 @@ def _describe_instance(instance: "Instance") -> Record:
     }
 
 
-def _render_instance(item: Record, first: Record) -> RenderableType:
+def _render_instance(item: Record, first_of_family: Record) -> RenderableType:
     """Return the printed description of a test instance.
 
-    `first` is the first instance of the same family. For another one, only the constants that
-    differ from those of `first` are listed.
+    `first_of_family` is the first instance of the same family. For another one, only the constants
+    that differ from those of `first_of_family` are listed.
     """
     text = ", ".join(f"{name}={value}" for name, value in item["parameters"].items())
     title, constants = f"tested on {item['name']}({text})", item["constants"]
-    if item is first:
+    if item is first_of_family:
         table = [constant_table("constant", constants)] if constants else []
         return section_with_title(title, item["about"].removeprefix("Return "), *table)
-    values = {constant["name"]: constant["value"] for constant in first["constants"]}
+    values = {constant["name"]: constant["value"] for constant in first_of_family["constants"]}
     other = [
         f"{constant['name']} = {format_number(constant['value'])}"
         for constant in constants

@@ -269,7 +269,7 @@ def _find_users(set_or_penalty: CatalogueItem) -> Iterator[tuple[str, str]]:
         if (kind == "set" and is_only_set) or (
             not cls.required_arguments and problem.accepts_any(kind, cls.points)
         ):
-            yield problem.name, "its only set" if is_only_set else f"{kind}={item.name}"
+            yield problem.name, "its only set" if is_only_set else f"{kind}={set_or_penalty.name}"
 
 
 def _describe_measure(selector: Selector, item: CatalogueItem) -> Described:

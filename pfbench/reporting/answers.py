@@ -247,7 +247,7 @@ def truncation_and_decrease_sentences(results: StudyResults) -> list[str]:
 
 
 def _truncation_sentences(results: StudyResults) -> Iterator[str]:
-    """Yield, for each panel with truncated runs, a sentence on the budget that its runs share.
+    """Yield a sentence on the common budget of truncated runs, for each problem and setting.
 
     A panel is one problem at one setting.
     """

@@ -107,7 +107,7 @@ def _drop_interval(expected: ExpectedCalls | None) -> ExpectedCalls | None:
 
 
 def list_duels(comparison: Comparison, label: str, candidates: Collection[str]) -> list[Duel]:
-    """Return the comparisons of a method with the best other method, for each panel and target.
+    """Return comparisons of a method with the best other method, by problem and target.
 
     A panel is one problem at one setting. Panels on which all runs of the method were refused are
     left out.
@@ -180,7 +180,7 @@ class CandidateAgainstRivals:
 
     @property
     def results(self) -> StudyResults:
-        """Runs of the study, by panel and algorithm."""
+        """Runs of the study, by problem, setting and algorithm."""
         return self.comparisons[0].results
 
     @property
@@ -200,14 +200,14 @@ class CandidateAgainstRivals:
 
     @cached_property
     def duels(self) -> list[Duel]:
-        """Comparisons of the candidate with the best rival, by panel and target."""
+        """Comparisons of the candidate with its best rival, by problem, setting and target."""
         return self._duels_at_price(self.comparisons[0])
 
     def _duels_at_price(self, comparison: Comparison) -> list[Duel]:
         return list_duels(comparison, self.label, {*self.candidate_labels, *self.not_comparable})
 
     @cached_property
-    def first_near_slower_missed_counts(self) -> tuple[int, int, int, int]:
+    def first_near_slower_missed(self) -> tuple[int, int, int, int]:
         """Numbers of pairs on which the candidate is first, near the first, slower, or misses.
 
         A pair is one panel with one target; the candidate misses a pair if it does not reach the
@@ -222,19 +222,19 @@ class CandidateAgainstRivals:
 
     @property
     def outcome_counts_phrase(self) -> str:
-        """Short text with the numbers of `first_near_slower_missed_counts`."""
-        first, near, behind, missed = self.first_near_slower_missed_counts
-        total = sum(self.first_near_slower_missed_counts)
+        """Short text with the numbers of `first_near_slower_missed`."""
+        first, near, behind, missed = self.first_near_slower_missed
+        total = sum(self.first_near_slower_missed)
         return f"first on {first} of {total} · near on {near} · behind on {behind} · missed on {missed}"  # noqa: E501
 
     @cached_property
     def outcome_counts_sentence(self) -> str:
-        """Sentence with the numbers of `first_near_slower_missed_counts`."""
-        first, near, behind, missed = self.first_near_slower_missed_counts
+        """Sentence with the numbers of `first_near_slower_missed`."""
+        first, near, behind, missed = self.first_near_slower_missed
         left = sum(d.is_missed_by_all and not d.starts_within_target for d in self.duels)
         unreached = f" ({left} more reached by no method)" if left else ""
         return (
-            f"On {pluralize(sum(self.first_near_slower_missed_counts), 'pair')} of problem and target, by "
+            f"On {pluralize(sum(self.first_near_slower_missed), 'pair')} of problem and target, by "
             f"{self.price} among {pluralize(len(self.rivals) + 1, 'method')}"
             f"{self.rival_class_noun.removeprefix('methods')}, {self.label} is first on {first}, "
             f"within {NEAR_RATIO:g} times the first on {near}, slower on {behind}, and misses "
@@ -259,7 +259,7 @@ class CandidateAgainstRivals:
 
     @property
     def failure_sentences(self) -> list[str]:
-        """Sentences on the panels on which the candidate was refused or failed, with reasons."""
+        """Sentences on where the candidate was refused or failed: problem, setting and reason."""
         sentences = []
         for label in self.candidate_labels:
             for panel in self.results.panels:
@@ -272,7 +272,7 @@ class CandidateAgainstRivals:
 
     @cached_property
     def _comparisons_in_table(self) -> list[Comparison]:
-        """Comparisons of the candidate with its rivals that the duels table shows.
+        """Comparisons that `calls_table` shows.
 
         The comparison that ranks the methods is the first. The others are by SFO, LO and PO calls,
         if the candidate makes such calls; they are left out if the study states a price.
@@ -290,8 +290,8 @@ class CandidateAgainstRivals:
         ]
 
     @cached_property
-    def duels_table(self) -> Table:
-        """Table of expected calls of the candidate and the best rival, by panel and target."""
+    def calls_table(self) -> Table:
+        """Table of expected calls of the candidate and its best rival, by problem and target."""
         comparisons = self._comparisons_in_table
         has_further = len(comparisons) > 1
         columns = [self.duels, *map(self._duels_at_price, comparisons[1:])]
@@ -323,7 +323,7 @@ class CandidateAgainstRivals:
             "the best other (rank test over the seeds; Holm over its tests against all "
             f"others at that target). {EQUAL_MARK}: the interval of the ratio is within 1/{EVEN:g} "
             f"and {EVEN:g}.{frontier if has_further else ''}",
-            (self.results.head, "target", *heads),
+            (self.results.panel_column_heading, "target", *heads),
             rows,
         )
 
@@ -363,12 +363,12 @@ class CandidateAgainstRivals:
 
     @property
     def pair_count(self) -> int:
-        """Number of pairs of a panel and a target, where a panel is one problem at one setting."""
+        """Number of pairs of a panel (one problem at one setting) and a target."""
         return len(self.comparisons[0].panels) * len(self.comparisons[0].targets)
 
 
 def _labels_budgets_and_calls(comparison: Comparison) -> Iterator[tuple[str, float, float]]:
-    """Yield label, budget and expected calls of each method for each panel and target.
+    """Yield label, budget and expected calls of each method, by problem, setting and target.
 
     Without a budget, the cost of the method's longest run is used instead.
     """
@@ -383,7 +383,7 @@ def _labels_budgets_and_calls(comparison: Comparison) -> Iterator[tuple[str, flo
 
 
 def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
-    """Return the mean of log(budget/calls) over all panels and targets, by method.
+    """Return the mean of log(budget/calls) over all problems and targets, by method.
 
     The mean is the area under the method's profile up to the budget, on a logarithmic axis. A
     target that the method never reaches counts as 0. The mean of a method does not depend on the

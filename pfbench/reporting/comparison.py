@@ -76,10 +76,10 @@ class ScoredAlgorithm:
 
     @cached_property
     def calls_until_targets(self) -> tuple[ExpectedCalls | None, ...]:
-        """Expected calls to each target; None for a target that needs no calls of this kind."""
+        """Expected calls to each target; None for a target that is reached at no cost."""
         return tuple(
             None
-            if calls.needs_none
+            if calls.is_reached_at_no_cost
             else ExpectedCalls(ert(calls), ert_interval(calls), calls.hits, calls.calls.size)
             for calls in self.calls
         )
@@ -90,7 +90,7 @@ class ScoredAlgorithm:
         The number is infinite if the target needs no calls of this kind.
         """
         calls = self.calls[target]
-        return math.inf if calls.needs_none else ert(calls)
+        return math.inf if calls.is_reached_at_no_cost else ert(calls)
 
     def sample(self, target: int) -> SeedSample:
         """Return the calls to one target, one number a seed, for a significance test.
@@ -98,7 +98,7 @@ class ScoredAlgorithm:
         The sample is empty if the target needs no calls of this kind.
         """
         calls = self.calls[target]
-        sample = np.empty(0) if calls.needs_none else calls.calls
+        sample = np.empty(0) if calls.is_reached_at_no_cost else calls.calls
         return SeedSample(sample, self.groups_by_target[target].is_deterministic)
 
     def sample_last_values(self, measure: str, target: float = -math.inf) -> SeedSample:

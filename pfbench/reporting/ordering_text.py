@@ -116,7 +116,7 @@ def _opposite_results(
 
 
 def _group(results: Sequence[OrderingResult], part: str) -> list[list[OrderingResult]]:
-    """Group results by ranking, or by panel.
+    """Group results by ranking, or by problem and setting.
 
     `part` is "ordering" or "panel". The groups are in the order of their first result.
     """
@@ -239,7 +239,7 @@ def table_heading(results: Sequence[OrderingResult]) -> str:
 
 
 def _describe_charges(study: Study, unit: CostUnit) -> str:
-    """Describe what an oracle call of each algorithm costs in a unit.
+    """Describe the cost of each algorithm's oracle calls in a unit of cost.
 
     The text lists several costs if the cost depends on the setting.
     """

@@ -22,9 +22,9 @@ from pfbench.reporting.panels import (
     FigureData,
     PanelLine,
     line_style,
-    make_axis_scale,
-    make_calls_scale,
+    make_calls_axis,
     make_panel_line,
+    make_y_axis,
 )
 from pfbench.reporting.report import RateLine, figure_rates
 from pfbench.reporting.results import (
@@ -222,25 +222,25 @@ class _StudyData:
                 problem: [
                     _scale_record(scale) if scale.log == log else None
                     for log in (False, True)
-                    for scale in [make_axis_scale(some, log=log, levels=levels)]
+                    for scale in [make_y_axis(some, log=log, levels=levels)]
                 ]
                 for problem, some in lines.items()
             }
         return scales
 
     def _call_scales(self, groups: Sequence[RunGroup]) -> dict[str, list[Any]]:
-        """Return the linear and the logarithmic x-axis of a panel, by quantity on the axis."""
+        """Return the linear and the logarithmic x-axis for some algorithms, by quantity on it."""
         scales = {}
         for axis in self._axes:
             counted = (group.runs for group in groups if self._is_counted(group, axis))
             columns = [trace_column(run, axis) for runs in counted for run in runs]
             spent = np.concatenate([np.empty(0), *columns])
-            both = (make_calls_scale(spent[spent > 0.0], log=log) for log in (False, True))
+            both = (make_calls_axis(spent[spent > 0.0], log=log) for log in (False, True))
             scales[axis] = [_scale_record(scale) for scale in both]
         return scales
 
     def _group_record(self, group: RunGroup) -> dict[str, Any]:
-        """Return the JSON record of one algorithm on one problem: bands and single runs.
+        """Return the JSON record of one algorithm on one problem: median bands and single runs.
 
         If all runs have made equal numbers of calls at each iteration, `bands` applies to all
         x-axes, and `x` has these numbers. Otherwise, `other` has separate bands for each x-axis.
@@ -294,7 +294,7 @@ def _scale_record(scale: AxisScale | None) -> list[Any] | None:
 
 
 def _pad_band(band: MedianBand, grid: Sequence[float]) -> MedianBand:
-    """Return a band on a finer grid; at the added grid points its values are NaN."""
+    """Return a median band on a finer grid, with NaN at the added grid points."""
     columns = np.full((4, len(grid)), np.nan)
     columns[:, np.searchsorted(grid, band.x)] = band.median, band.low, band.high, band.runs
     median, low, high, runs = columns
@@ -302,7 +302,7 @@ def _pad_band(band: MedianBand, grid: Sequence[float]) -> MedianBand:
 
 
 def _band_record(band: MedianBand, group: RunGroup) -> dict[str, Any]:
-    """Return the JSON record of a band: its median and, for several runs, its ends.
+    """Return a median band as a JSON record: its median and, for several runs, its ends.
 
     The number of runs is included if it varies along the band.
     """

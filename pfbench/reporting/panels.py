@@ -133,7 +133,7 @@ def compute_figure(results: StudyResults) -> FigureData:
         for index, panel in enumerate(panels)
     }
     scales = {
-        (measure, problem): make_axis_scale(
+        (measure, problem): make_y_axis(
             [
                 line
                 for index, panel in enumerate(panels)
@@ -149,7 +149,7 @@ def compute_figure(results: StudyResults) -> FigureData:
         for index in range(len(panels))
     ]
     spans = list(map(_positive_x_range, of_panels))
-    return FigureData(results, axis, lines, spans, any(map(_spans_widely, of_panels)), scales)
+    return FigureData(results, axis, lines, spans, any(map(_needs_log_x_axis, of_panels)), scales)
 
 
 def make_panel_line(group: RunGroup, axis: str, measure: str) -> PanelLine:
@@ -165,13 +165,13 @@ def _positive_x_range(lines: Sequence[PanelLine]) -> tuple[float, float]:
     return min(first, default=greatest), greatest
 
 
-def _spans_widely(lines: Sequence[PanelLine]) -> bool:
-    """Return whether the lines of a panel end so far apart that a linear x-axis would hide one."""
+def _needs_log_x_axis(lines: Sequence[PanelLine]) -> bool:
+    """Return whether lines end so far apart that a linear x-axis would hide the shortest."""
     ends = [line.max_x for line in lines if line.max_x > 0]
     return bool(ends) and max(ends) > WIDE * min(ends)
 
 
-def make_axis_scale(
+def make_y_axis(
     lines: Sequence[PanelLine], *, log: bool | None = None, levels: Sequence[float] = ()
 ) -> AxisScale:
     """Return the y-axis for lines; a line that diverges may leave the range of the axis.
@@ -210,7 +210,7 @@ def make_axis_scale(
     return AxisScale(False, low, high, tuple(linear_ticks(low, high)))
 
 
-def make_calls_scale(spent: Array, *, log: bool) -> AxisScale | None:
+def make_calls_axis(spent: Array, *, log: bool) -> AxisScale | None:
     """Return the x-axis for positive numbers of oracle calls; None if there are none."""
     if not spent.size:
         return None

@@ -210,7 +210,7 @@ def table(results: StudyResults) -> Table:
             cells += [last if np.isfinite(last) else None, algorithm.statuses]
             best = frozenset({0} if algorithm.is_sole else ())
             rows.append(TableRow(panel.title, algorithm.group.label, cells, best))
-    head = [results.head, "algorithm", "place"]
+    head = [results.panel_column_heading, "algorithm", "place"]
     head += [f"seeds to {study.final_target.target:g}"] if study.final_target else []
     head += ["target"] if is_plural else []
     head += [f"{kind.upper()}{' to target' if study.targets else ''}" for kind in kinds]
@@ -266,7 +266,7 @@ def _rank_among_scores(score: Score | None, scores: Sequence[Score | None]) -> i
 
 
 def _score_samples(row: Sequence[ScoredAlgorithm], measure: str) -> list[SeedSample]:
-    """Return the scores of each algorithm's runs as numbers of the same order, for a rank test."""
+    """Return each algorithm's scores as numbers in the same order, one a run, for a rank test."""
     scores = [
         [_score_run(scored, k, measure) for k in range(len(scored.group.runs))] for scored in row
     ]

@@ -121,7 +121,7 @@ def collect_report(spec: Spec, outcomes: Sequence[PlanOutcome]) -> Report:
             f"{len(missing)} of the {len(spec.runs())} runs of {spec.name} have no outcome, e.g. "
             f"{missing[0].algorithm} with seed {missing[0].seed}: make the runs before the report."
         )
-    printable_spec: Spec = _printable(spec)
+    printable_spec: Spec = _escape_displayed(spec)
     results = tuple(group_results(study, stored_runs) for study in printable_spec.studies)
     number = Counter(tuple(stored_runs[plan].environment.items()) for plan in spec.runs())
     return Report(printable_spec, results, _list_environments(number))
@@ -137,21 +137,21 @@ _PRINTED = re.compile(
 _PARAGRAPHS = frozenset({"introduction", "text"})
 
 
-def _printable(value: Any, allowed: str = "") -> Any:
+def _escape_displayed(value: Any, allowed: str = "") -> Any:
     """Return a spec, or a part of it, with displayed texts escaped and selectors unchanged."""
     if isinstance(value, str):
         return escape_text(value, allowed)
     if isinstance(value, tuple):
-        return tuple(map(_printable, value))
+        return tuple(map(_escape_displayed, value))
     if isinstance(value, Mapping):
-        return {_printable(key): _printable(part) for key, part in value.items()}
+        return {_escape_displayed(key): _escape_displayed(part) for key, part in value.items()}
     if not is_dataclass(value) or isinstance(value, type):
         return value
     printed = [field.name for field in fields(value) if _PRINTED.fullmatch(field.name)]
     return replace(
         value,
         **{
-            name: _printable(getattr(value, name), "\n\t" if name in _PARAGRAPHS else "")
+            name: _escape_displayed(getattr(value, name), "\n\t" if name in _PARAGRAPHS else "")
             for name in printed
         },
     )

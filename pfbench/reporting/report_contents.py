@@ -114,7 +114,7 @@ class ReportPart:
         return self.results.restrict_algorithms(self.front.candidate_labels)
 
     @cached_property
-    def early(self) -> Table | None:
+    def incomplete_runs_table(self) -> Table | None:
         """Table of the runs that did not end as planned; None if all did."""
         return early_endings_table(self.results_of_listed_runs)
 
@@ -127,7 +127,7 @@ class ReportPart:
             *self.results_tables,
             *tuning_effects.tuning_tables(self.study),
             count_table(self.results),
-            self.early,
+            self.incomplete_runs_table,
         ]
         return [table for table in tables if table is not None]
 

@@ -100,7 +100,7 @@ def results_table(
     return Table(
         f"{results.study.title}: {content}",
         _table_note(comparison, include_last_values),
-        (results.head, "algorithm", "place", *targets, *measures),
+        (results.panel_column_heading, "algorithm", "place", *targets, *measures),
         rows,
     )
 
@@ -165,7 +165,7 @@ def results_csv(comparisons: Sequence[Comparison]) -> str:
     for number, comparison in enumerate(comparisons):
         for panel in comparison.panels:
             for index, scored in enumerate(panel.algorithms):
-                writer.writerows(_target_lines(comparison, panel, index))
+                writer.writerows(_csv_lines_by_target(comparison, panel, index))
                 for measure in comparison.measures if number == 0 else ():
                     mark = "best" if panel.leader_by_measure[measure] == index else ""
                     last = _summarise_last_value(scored, measure)
@@ -179,18 +179,18 @@ def results_csv(comparisons: Sequence[Comparison]) -> str:
     return file.getvalue()
 
 
-def _target_lines(
-    comparison: Comparison, panel: SettingComparison, index: int
+def _csv_lines_by_target(
+    comparison: Comparison, panel: SettingComparison, algorithm_index: int
 ) -> Iterator[list[object]]:
-    """Yield the CSV lines with the expected calls of an algorithm, one for each target."""
-    scored, price = panel.algorithms[index], str(comparison.price)
+    """Yield the CSV lines with one algorithm's expected calls, one for each target."""
+    scored, price = panel.algorithms[algorithm_index], str(comparison.price)
     columns = zip(
         comparison.targets, scored.calls_until_targets, panel.leader_by_target, strict=True
     )
     for target, cost, leader in columns:
         if cost is not None:
             numbers = cost.value, *(cost.interval or (None, None)), cost.hits, cost.planned_runs
-            mark = "best" if leader == index else ""
+            mark = "best" if leader == algorithm_index else ""
             column = price, target.measure, target.target
             yield [*_names(scored.group), *column, *numbers, mark]
 

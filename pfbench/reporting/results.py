@@ -151,19 +151,19 @@ class StudyResults:
         return StudyResults(replace(self.study, algorithms=algorithms), panels)
 
     def iterate_groups(self) -> Iterator[tuple[SettingResults, RunGroup]]:
-        """Yield (panel, group) pairs of the study."""
+        """Yield all pairs of a problem at one setting, and one algorithm's runs on it."""
         return ((panel, group) for panel in self.panels for group in panel.groups)
 
     @property
-    def head(self) -> str:
-        """Heading for the column of panel titles: ``problem``, ``setting`` or both."""
+    def panel_column_heading(self) -> str:
+        """Heading of the column for problems and settings: ``problem``, ``setting`` or both."""
         parts = {"problem": self.study.problems, "setting": self.study.settings}
         names = [name for name, listed in parts.items() if len(listed) > 1]
         return ", ".join(names) or ("setting" if self.panels[0].setting else "problem")
 
     @property
     def panel_noun(self) -> str:
-        """Noun for a panel in sentences: ``problem``, ``setting`` or ``panel``."""
+        """Noun for one problem at one setting: ``problem``, ``setting`` or ``panel``."""
         return "panel" if "," in self.head else self.head
 
 
@@ -239,14 +239,14 @@ def _setting_title(study: Study, problem: LabelledSelector, setting: Setting) ->
 
 
 def truncate_study(results: StudyResults) -> StudyResults:
-    """Return the results of a study, with the runs of each panel truncated to a common budget."""
+    """Return a study's results, with the runs on each problem truncated to a common budget."""
     panels = (truncate_to_equal_counts(panel)[1] for panel in results.panels)
     return replace(results, panels=tuple(panels))
 
 
 @lru_cache(maxsize=32)
 def truncate_to_equal_counts(panel: SettingResults) -> tuple[Limits, SettingResults]:
-    """Return the common budget of a panel, and the panel with its runs truncated to it."""
+    """Return the common budget of the runs on a problem, and these runs truncated to it."""
     limits = common_limits(plan for group in panel.groups for plan in group.plans)
     groups = tuple(_truncate_group(group, limits) for group in panel.groups)
     return limits, replace(panel, groups=groups)
@@ -273,7 +273,10 @@ def common_limits(plans: Iterable[PlannedRun]) -> Limits:
 
 
 def limits_by_plan(spec: Spec) -> dict[PlannedRun, list[Limits]]:
-    """Return the common budgets to which each planned run is truncated, one for each panel."""
+    """Return, for each planned run, the common budgets to which it is truncated.
+
+    There is one budget for each problem and setting to which the run belongs.
+    """
     results: dict[PlannedRun, list[Limits]] = {}
     for study in spec.studies:
         for problem, setting in product(study.problems, study.settings):

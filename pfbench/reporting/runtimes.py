@@ -85,7 +85,7 @@ class Cost:
 
     @property
     def description(self) -> str:
-        """Name of the counted quantity in sentences."""
+        """Name of the cost for sentences, such as ``SFO + 50 LO calls``."""
         return "products of matrices" if self == PRODUCTS else f"{self} calls"
 
     def column_costs(self, run: Run) -> list[tuple[str, float]]:
@@ -157,8 +157,8 @@ class Runtimes:
         return int(self.is_reached.sum())
 
     @property
-    def needs_none(self) -> bool:
-        """Whether some run reaches the target and no run is charged any cost."""
+    def is_reached_at_no_cost(self) -> bool:
+        """Whether the target is reached at no cost: by some run, and no run is charged any."""
         return bool(self.hits) and not self.calls_charged.any()
 
     @property
@@ -261,7 +261,7 @@ def _draw_compact_counts(problem: int, runs: int, resamples: int) -> "np.ndarray
 
 
 def resample_ert(runtimes: Runtimes, resamples: Array) -> Array:
-    """Return the expected runtime of each resample.
+    """Return the expected runtime computed from each bootstrap resample of the runs.
 
     It is infinite if no run in the resample reaches the target.
     """

@@ -84,7 +84,7 @@ class FinalSummary:
 
 
 def band_legend(seeds: int) -> str:
-    """Return the legend text that explains the line and the band."""
+    """Return the legend text that explains the median line and the band around it."""
     if seeds == 1:
         return "Line: the only seed."
     if seeds < QUARTILES_FROM:
@@ -106,7 +106,7 @@ def trace_column(run: Run, name: str) -> Array:
 
 
 def final_value(run: Run, measure: str) -> float:
-    """Return the last recorded value of a measure, as `Run.final_value` does, but of columns."""
+    """Return the last recorded value of a measure; infinite if the run did not complete."""
     if run.status not in COMPLETED:
         return math.inf
     values = trace_column(run, measure)

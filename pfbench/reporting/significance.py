@@ -124,12 +124,12 @@ def _p_value_against_constant(sample: SeedSample, other: SeedSample) -> float:
     return sign_test(varying.values, float(fixed.values[0]))
 
 
-def sign_test(x: Array, number: float) -> float:
+def sign_test(x: Array, tested_median: float) -> float:
     """Return the two-sided p-value of the sign test that a sample has a given median.
 
     Values equal to the given median are ignored.
     """
-    below, above = np.count_nonzero(x < number), np.count_nonzero(x > number)
+    below, above = np.count_nonzero(x < tested_median), np.count_nonzero(x > tested_median)
     group = below + above
     tail = sum(comb(group, k) for k in range(min(below, above) + 1)) / 2**group
     return min(1.0, 2.0 * tail)

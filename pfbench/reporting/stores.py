@@ -118,9 +118,9 @@ def matches_selection(name: str, request: Sequence[str]) -> bool:
 
 
 def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
-    """Return a dict from each selector to a template with ``{seed}`` that several selectors share.
+    """Return a dict from selectors that differ only in the run's seed to a common template.
 
-    These selectors differ only in their seed, which is the seed of the run.
+    The template has ``{seed}`` in place of the seed.
     """
     seeds = defaultdict(set)
     templates: dict[str, str] = {}
@@ -156,7 +156,7 @@ _NOTES = ("best_known", "promised")
 
 
 def _intern_texts(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the metadata of a run, in which parts that equal those of other runs are the same."""
+    """Return a run's metadata, with texts shared in memory with the metadata of other runs."""
     run = meta["run"]
     names = ("problem", "algorithm", "schedule", "status", "stop_reason")
     shared = {name: _intern(run[name]) for name in names}
@@ -326,7 +326,7 @@ def compare_stores(old_store: Store, new_store: Store) -> StoreDiff:
 
 
 def _runs_by_plan(store: Store) -> tuple[dict[str, Mapping[str, Any]], int]:
-    """Return the stored runs by plan, as JSON records, and the number of damaged files."""
+    """Return the stored runs by plan, as JSON records, and the number of damaged entries."""
     listing = store.listing()
     runs: dict[str, Mapping[str, Any]] = {}
     damaged = len(listing.damaged)

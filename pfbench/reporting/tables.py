@@ -147,7 +147,7 @@ def count_table(results: StudyResults) -> Table:
     return Table(
         f"{results.study.title}: exact counts",
         f"Oracle calls of one whole run, {seeds}.",
-        (results.head, "algorithm", *map(str.upper, COUNTED)),
+        (results.panel_column_heading, "algorithm", *map(str.upper, COUNTED)),
         rows,
     )
 
@@ -211,7 +211,7 @@ def run_table(results: StudyResults) -> Table:
     return Table(
         f"{results.study.title}: every run",
         " ".join([note, *unmet_assumption_sentences(results)]),
-        (results.head, "algorithm", *head),
+        (results.panel_column_heading, "algorithm", *head),
         rows,
     )
 
@@ -246,7 +246,7 @@ def early_endings_table(results: StudyResults) -> Table | None:
     table = Table(
         f"{results.study.title}: incomplete runs",
         "In the figure, a cross marks the end of each of these runs.",
-        (results.head, "algorithm", *head),
+        (results.panel_column_heading, "algorithm", *head),
         rows,
     )
     return table if rows else None
@@ -271,7 +271,7 @@ def format_cell(cell: Cell) -> str:
         case ExpectedCalls():
             return format_expected(cell)
         case FinalSummary():
-            parts = format_median(cell), format_extent(cell), format_survivors(cell)
+            parts = format_median(cell), format_range(cell), format_survivors(cell)
             return " ".join(filter(None, parts))
         case CallRatio():
             return format_ratio(cell)
@@ -311,7 +311,7 @@ def format_median(cell: FinalSummary) -> str:
     return format_significant(cell.median) if math.isfinite(cell.median) else MISSING_MARK
 
 
-def format_extent(cell: FinalSummary) -> str:
+def format_range(cell: FinalSummary) -> str:
     """Return the range of the final values as text; empty for fewer than two runs."""
     if cell.runs < 2:
         return ""
@@ -324,7 +324,7 @@ def format_survivors(cell: FinalSummary) -> str:
 
 
 def is_numeric(cell: Cell) -> bool:
-    """Return whether a cell is aligned like a number."""
+    """Return whether a table cell is aligned as numbers are."""
     return not isinstance(cell, str | ShellCommand)
 
 

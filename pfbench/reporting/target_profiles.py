@@ -33,7 +33,7 @@ _LEFT = 0.7
 def draw_target_profiles(
     comparisons: Sequence[Comparison], labels: Sequence[str], width: PrintWidth = PAGE
 ) -> DeferredDrawing | None:
-    """Return the figure of a study's profiles, with a panel for each cost of oracle calls.
+    """Return a figure of the shares of targets reached, with a panel for each cost of calls.
 
     Every problem and setting has equal weight, and so has every target. A line that ends at 0.6
     never reaches the other 40 % of the targets. The band is the 95 % interval over seeds, from a
@@ -125,7 +125,7 @@ _GREY = "#c9c9c4"
 
 
 class ProfileLine(NamedTuple):
-    """Line of the profile on the HTML page, with its style.
+    """Line on the HTML page: the share of targets that a method reaches within its calls.
 
     `points` has its points as SVG text, in a box of 1000 x 400.
     """
@@ -138,7 +138,7 @@ class ProfileLine(NamedTuple):
 
 
 class ProfileGraphic(NamedTuple):
-    """Data of the profile on the HTML page: lines, ticks and the title of the x-axis."""
+    """Data of a figure on the HTML page: shares of targets reached against oracle calls."""
 
     lines: list[ProfileLine]
     ticks: list[tuple[float, str]]
@@ -146,7 +146,7 @@ class ProfileGraphic(NamedTuple):
 
 
 def page_profile(front: CandidateAgainstRivals) -> ProfileGraphic:
-    """Return the profile for the HTML page: grey lines first, the candidate last."""
+    """Return the figure of targets reached against calls for the page, the candidate last."""
     steps = front.calls_by_method()
     low, high = _calls_range(steps)
     wide = math.log(high / low)
@@ -172,7 +172,7 @@ def page_profile(front: CandidateAgainstRivals) -> ProfileGraphic:
 
 
 def draw_profile(front: CandidateAgainstRivals, width: PrintWidth = COLUMN) -> DeferredDrawing:
-    """Return the profile as a figure for a paper, in which the grey lines have no names."""
+    """Return the figure of targets reached against calls for a paper; grey lines are unnamed."""
     coloured, steps = front.methods_in_colour, front.calls_by_method()
     low, high = _calls_range(steps)
 

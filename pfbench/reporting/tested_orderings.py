@@ -173,7 +173,7 @@ class OrderingResult:
 
 
 def test_orderings(results: StudyResults) -> list[OrderingResult]:
-    """Test each ranking of a study on each panel and in each unit of cost.
+    """Test each published ranking of a study on each problem and in each unit of cost.
 
     The results are sorted by ranking, unit and panel. The units of the paper come first, then the
     counts of pfbench that equal none of them.
@@ -199,7 +199,7 @@ def test_orderings(results: StudyResults) -> list[OrderingResult]:
 
 
 def _make_units(results: StudyResults, panel: SettingResults) -> dict[str, OrderingUnit]:
-    """Return the units of cost for a panel, by key.
+    """Return the units of cost in which rankings are tested on one problem, by key.
 
     The units of the spec come first, then the counts of pfbench.
     """
@@ -250,7 +250,7 @@ def _decide_pair(
     second_forms: Sequence[RunGroup],
     cost_unit: OrderingUnit,
 ) -> OrderingPair:
-    """Compare the best forms of two methods; return the pair with the better side and p-values.
+    """Compare the best variants of two methods; return them, the better side and p-values.
 
     A form is a variant of a method. The first method is ahead if one of its forms is ahead of each
     form of the second method. Its p-value is the largest of these tests, times the number of forms
@@ -280,7 +280,7 @@ def _decide_pair(
 
 
 def _best_form_pair(rows: Sequence[Sequence[OrderingPair]], side: int) -> OrderingPair:
-    """Return the most significant form of a method, paired with its strongest opponent.
+    """Return the most significant variant of a method, paired with its strongest opponent.
 
     Each row has the pairs of one form. Of equally significant forms, the one with the best value
     is chosen.

@@ -120,7 +120,7 @@ def _html_cell(value: tables.Cell, is_best: bool, is_counted: bool) -> str:
     """Return a cell of a table as HTML; a count that is zero is shown in grey."""
     best = " best" if is_best else ""
     if isinstance(value, FinalSummary):
-        further = (tables.format_extent(value), tables.format_survivors(value))
+        further = (tables.format_range(value), tables.format_survivors(value))
         extents = [f'<span class="extent">{_html(text)}</span>' for text in further if text]
         return (
             f'<td class="number{best}">{_html(tables.format_median(value))}{"".join(extents)}</td>'

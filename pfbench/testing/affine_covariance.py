@@ -52,8 +52,8 @@ def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance
         "lmo": lambda g: A @ minimise(A.T @ g) + b,
         "x0": A @ vertices[0] + b,
     }
-    expected = _points(solver, plain, hyper)
-    points = (_points(solver, mapped, hyper) - b) @ inverse.T
+    expected = _run_solver(solver, plain, hyper)
+    points = (_run_solver(solver, mapped, hyper) - b) @ inverse.T
     if points.shape != expected.shape:
         raise InputError(
             f"{solver.__name__} returns {len(expected)} points for the set, but {len(points)} "
@@ -72,7 +72,7 @@ def check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], tolerance
         fail(lines, format_call("covariant", solver, "affine map of the set", **hyper))
 
 
-def _points(
+def _run_solver(
     solver: Callable[..., Any], parameters: Mapping[str, Any], hyper: Mapping[str, Any]
 ) -> Floats:
     """Run a solver on the problem with the given f, grad, lmo and x0; return its points (k, d)."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
-from pfbench.testing.failure_messages import deviation, fail, format_call
+from pfbench.testing.failure_messages import fail, format_call, max_deviation
 from pfbench.testing.steppers import Layers, Stepper
 
 __tracebackhide__ = True  # of pytest
@@ -94,7 +94,7 @@ def covariant(
     recorded = mapped.follow(transform.point(x0), [transform.gradient(g) for g in grads], scaled)
     if group == "idle layer":
         expected = [[*point, recorded[0][-1]] for point in expected]
-    distance, t, words = deviation([transform.back(point) for point in recorded], expected)
+    distance, t, words = max_deviation([transform.back(point) for point in recorded], expected)
     if not distance <= (compute_tolerance(make) if tolerance is None else tolerance):
         powers = ", ".join(f"{name} {scales.get(name, 0):g}" for name in hyper)
         lines = [

@@ -113,7 +113,7 @@ class _Runs:
         return b"".join(layer.tobytes() for point in points for layer in point)
 
     def differ(self, hyper: Mapping[str, Any], changed: Mapping[str, Any]) -> bool:
-        """Return whether any iterate differs between `hyper` and `changed`, at any gradient scale.
+        """Return whether two choices of the parameters give different iterates at any scale.
 
         Iterates with `hyper` are cached, so `hyper` must be the same in all calls.
         """

@@ -61,8 +61,8 @@ def _format_value(value: Any) -> str:
     return str(value.__name__)
 
 
-def deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, int, str]:
-    """Return the largest deviation of two runs, relative to the largest step, and its place.
+def max_deviation(points: list[Layers], expected: list[Layers]) -> tuple[float, int, str]:
+    """Return the largest deviation of two runs, relative to the largest step, and its location.
 
     Returns
     -------

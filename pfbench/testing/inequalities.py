@@ -78,7 +78,7 @@ def _name(inequality: Any) -> str:
 
 
 class _StatedInequality:
-    """Base class of the built-in inequalities; its name in messages is the constructor call."""
+    """Base class of the built-in inequalities; messages name them by the constructor call."""
 
     def __init__(self, label: str, **statement: Any) -> None:
         self.__name__ = f"{label}({', '.join(f'{k}={v!r}' for k, v in statement.items())})"
@@ -113,7 +113,7 @@ class smooth(_StatedInequality):  # noqa: N801 - it is used as a function
 
 
 class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
-    """Bounds on the direction of a spectral method (as Muon), relative to its momentum's SVD.
+    """Bounds on the direction of a spectral method such as Muon, by the SVD of its momentum.
 
     The momentum N_t is computed from the gradients. The direction is O_t = -(x_{t+1} - (1 - lr wd)
     x_t)/(lr scale). With N_t = U diag(s) V', each u_i' O_t v_i with s_i >= |N_t|_F/100 must be in

@@ -10,7 +10,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.testing.covariance import compute_tolerance
-from pfbench.testing.failure_messages import deviation, fail, format_call
+from pfbench.testing.failure_messages import fail, format_call, max_deviation
 from pfbench.testing.steppers import Stepper
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 
@@ -95,12 +95,12 @@ def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> 
 def _compare_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
     x0, grads = a.draw()
     points, expected = a.follow(x0, grads, hyper), b.follow(x0, grads, hyper)
-    distance, t, words = deviation(points, expected)
+    distance, t, words = max_deviation(points, expected)
     if not distance <= max(map(compute_tolerance, (a, b))):
         first = next(
             t
             for t in range(1, len(points))
-            if deviation(points[: t + 1], expected[: t + 1])[0]
+            if max_deviation(points[: t + 1], expected[: t + 1])[0]
             > max(map(compute_tolerance, (a, b)))
         )
         lines = [

@@ -20,7 +20,7 @@ from pfbench.sets.orthogonalisers import (
 )
 from pfbench.testing.covariance import covariant
 from pfbench.testing.dead_parameters import no_dead_parameter
-from pfbench.testing.failure_messages import deviation
+from pfbench.testing.failure_messages import max_deviation
 from pfbench.testing.published_optimizers import sgd
 from pfbench.testing.steppers import Layers, Stepper
 from pfbench.torch.directions import Direction, compare_direction_to_momentum
@@ -227,13 +227,13 @@ def _name_steps(
     tolerance = 0.25 if is_short else _MUON_TOLERANCE if is_muon else _TOLERANCE
     x0, grads = make.draw(6 if is_muon else 12)
     points = make.follow(x0, grads, overrides)
-    distance, step, _ = deviation(points, follow(x0, grads, RIGHT))
+    distance, step, _ = max_deviation(points, follow(x0, grads, RIGHT))
     if distance <= tolerance:
         return [Finding(f"the steps are those of {name}", is_bug=False)]
     condition = (
         f"{make.label} differs from {name} by {distance:.2g} of the largest step at step {step}"
     )
-    deviations = {bug: deviation(points, follow(x0, grads, bug))[0] for bug in bugs}
+    deviations = {bug: max_deviation(points, follow(x0, grads, bug))[0] for bug in bugs}
     best = min(deviations, key=deviations.__getitem__, default="")
     if best and deviations[best] <= tolerance:
         return [Finding(f"{bugs[best]}: {condition}")]

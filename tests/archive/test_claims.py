@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from forged_archives import THEOREM, change_run, checking, content, forged, run
 
-from pfbench.archive.checker import _ClaimTasks
+from pfbench.archive.checker import _ClaimsTasks
 from pfbench.archive.claim_tasks import (
     describe_claims,
     describe_failure_with_other_data,
@@ -125,10 +125,10 @@ def test_what_follows_from_the_code_is_what_it_says(archive, importable, tmp_pat
     (tmp_path / "inside").mkdir()
     check = checking(archive, tmp_path / "inside")
     said = describe_claims(theorem, check.manifest["faults"]["most"])
-    _ClaimTasks(check, check.manifest).compare_statements(said)
+    _ClaimsTasks(check, check.manifest).compare_statements(said)
     assert check.outcome.deviations == []
     change(check.manifest)
-    _ClaimTasks(check, check.manifest).compare_statements(said)
+    _ClaimsTasks(check, check.manifest).compare_statements(said)
     assert any(says in text for text in check.outcome.deviations)
 
 
@@ -165,7 +165,7 @@ def test_forged_runs_are_seen(archive, importable, tmp_path, runs, says):
     (tmp_path / "inside").mkdir()
     check = checking(forged(archive, tmp_path / "forged.zip", runs=runs), tmp_path / "inside")
     stored = read_runs(tmp_path / "inside")
-    _ClaimTasks(check, check.manifest).compare_planned_runs(stored, list_claim_runs(theorem, 0))
+    _ClaimsTasks(check, check.manifest).compare_planned_runs(stored, list_claim_runs(theorem, 0))
     check.process_until_time_limit(list(check.iterate_run_tasks(stored)))
     assert all(says in text for text in check.outcome.deviations)
     assert bool(says) == bool(check.outcome.deviations)
@@ -179,7 +179,7 @@ def test_each_part_of_a_verdict_is_recomputed(archive, importable, tmp_path, par
     again = recompute_verdict(theorem, "lazy-count", "quick", about["seed"])
     (tmp_path / "inside").mkdir()
     check = checking(archive, tmp_path / "inside")
-    tasks = _ClaimTasks(check, check.manifest)
+    tasks = _ClaimsTasks(check, check.manifest)
     tasks.compare_verdict(there, again)
     assert check.outcome.deviations == []
     told = "Found by all." if part == "reason" else there[part] | {"sfo": 1.0, ": sfo": 1.0}
@@ -200,7 +200,7 @@ def test_a_fault_that_changes_something_does_not_pass_for_one_that_does_not(
     (tmp_path / "inside").mkdir()
     check = checking(archive, tmp_path / "inside")
     check.manifest["faults"]["generated"][0] |= {"found_by": None, "equivalent": "runs"}
-    asked = {one.description for one in _ClaimTasks(check, check.manifest).errata_and_faults()}
+    asked = {one.description for one in _ClaimsTasks(check, check.manifest).errata_and_faults()}
     name = check.manifest["faults"]["generated"][0]["fault"]
     assert f"fault {name}" in asked  # there are four, and all are looked at
 

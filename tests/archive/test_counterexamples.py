@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from forged_archives import checking, content, forged, run
 
-from pfbench.archive.checker import _ClaimTasks
+from pfbench.archive.checker import _ClaimsTasks
 from pfbench.archive.claim_tasks import confirm_counterexample, recompute_verdict
 
 CLAIMS = Path(__file__).parents[1] / "falsifying" / "claims" / "verified.py"
@@ -99,7 +99,7 @@ def test_each_part_of_it_is_computed_again(archived, importable, tmp_path, chang
     (tmp_path / "inside").mkdir()
     check = checking(archived, tmp_path / "inside")
     again = json.loads(json.dumps(confirm_counterexample(theorem, record)))
-    _ClaimTasks(check, check.manifest).compare_counterexample(record, again)
+    _ClaimsTasks(check, check.manifest).compare_counterexample(record, again)
     title = "the counterexample to cyclic-stated"
     if change is None:
         assert check.outcome.deviations == []

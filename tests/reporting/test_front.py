@@ -61,7 +61,7 @@ def test_who_never_projects_is_compared_with_its_like():
     found = about(mine, like, other)
     assert (found.rivals, found.not_comparable) == (("like",), {"other"})
     assert "among 2 methods that never project, mine is first on 2" in found.outcome_counts_sentence
-    assert {row.cells[1] for row in found.duels_table.rows} == {"like"}
+    assert {row.cells[1] for row in found.calls_table.rows} == {"like"}
     # Who projects meets all.
     assert set(about(mine, like, other, mine="other").rivals) == {"mine", "like"}
 
@@ -69,23 +69,23 @@ def test_who_never_projects_is_compared_with_its_like():
 def test_who_needs_fewer_of_both_is_named_and_else_it_is_on_the_frontier():
     mine = asking(slow(), "mine", lo=3)
     fewer_lo, more_of_both = asking(slower(), "a", lo=1), asking(slower(), "b", lo=4)
-    assert [row.cells[-1] for row in about(mine, fewer_lo, more_of_both).duels_table.rows] == [
+    assert [row.cells[-1] for row in about(mine, fewer_lo, more_of_both).calls_table.rows] == [
         "none"
     ] * 2
     both = asking(fast(), "c", lo=2)
     found = about(mine, fewer_lo, more_of_both, both)
-    assert [row.cells[-1] for row in found.duels_table.rows] == ["c"] * 2
-    assert found.duels_table.head[2:6] == ("SFO: mine", "best other", "its calls", "ratio")
-    assert found.duels_table.head[6:10] == ("LO: mine", "best other", "its calls", "ratio")
+    assert [row.cells[-1] for row in found.calls_table.rows] == ["c"] * 2
+    assert found.calls_table.head[2:6] == ("SFO: mine", "best other", "its calls", "ratio")
+    assert found.calls_table.head[6:10] == ("LO: mine", "best other", "its calls", "ratio")
 
 
 def test_a_stated_price_is_the_only_scale():
     made = results(asking(slow(), "mine", lo=3), asking(slower(), "a", lo=1))
     made = replace(made, study=replace(made.study, price={"sfo": 1.0, "lo": 20.0}))
     found = make_candidate_front(compare_by_each_price(made), ("mine",))
-    assert found.duels_table.head[2:] == ("SFO + 20 LO: mine", "best other", "its calls", "ratio")
+    assert found.calls_table.head[2:] == ("SFO + 20 LO: mine", "best other", "its calls", "ratio")
     assert "by SFO + 20 LO among" in found.outcome_counts_sentence
-    assert {row.cells[1] for row in found.duels_table.rows} == {"a"}
+    assert {row.cells[1] for row in found.calls_table.rows} == {"a"}
 
 
 def test_how_strong_a_method_is_does_not_depend_on_the_others():

@@ -118,7 +118,7 @@ class DaskEngine:
         log.disabled = False
 
     def environment(self) -> Mapping[str, str]:
-        """Return the environment that all workers share.
+        """Return the library versions and machine properties that all workers share.
 
         Raises
         ------

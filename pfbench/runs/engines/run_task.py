@@ -230,7 +230,7 @@ def forecast(
 ) -> Forecast:
     """Return a forecast of a run's iterations, time and memory, from a short trial of the run."""
     quiet = replace(run, measures={})
-    trial, _ = _run_first_sufficient_trial(quiet, budget, TRIALS, seed=seed)
+    trial, _ = _first_sufficient_trial_and_time(quiet, budget, TRIALS, seed=seed)
     is_complete = trial.status != Status.TIMEOUT
     iterations = trial.iterations if is_complete else _max_iterations(run, budget, trial)
     seconds = trial.seconds if is_complete else _estimate_seconds(run.algorithm, iterations, trial)
@@ -239,7 +239,7 @@ def forecast(
     return Forecast(trial, iterations, seconds, _peak_memory(run.problem.shape, iterations))
 
 
-def _run_first_sufficient_trial(
+def _first_sufficient_trial_and_time(
     run: ResolvedRun, budget: Budget | None, time_limits: Sequence[float], **overrides: Any
 ) -> tuple[Run, float]:
     """Return the first trial that ends or has two iterations, and its wall time in seconds.

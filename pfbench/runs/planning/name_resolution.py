@@ -90,7 +90,7 @@ def _refuse_other_kind(kind: str, name: str) -> None:
 
 
 def select_problem(text: str) -> Problem:
-    """Build the problem of a selector.
+    """Build the problem that a text such as ``quadratic[rows=40]`` selects.
 
     Raises
     ------
@@ -135,7 +135,7 @@ class UserAlgorithmChoice:
 
 
 def select_algorithm(text: str) -> AlgorithmSpec | Algorithm:
-    """Return the algorithm of a selector in the form that `solve` takes.
+    """Return the algorithm that a text such as ``saga[step=0.1]`` selects, for use by `solve`.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def select_algorithm(text: str) -> AlgorithmSpec | Algorithm:
 
 
 def build_algorithm(text: str, constants: Constants) -> tuple[Algorithm, str]:
-    """Return a selector's algorithm, resolved with these constants, and its schedule's name."""
+    """Return the algorithm that a text selects, for these constants, and its schedule's name."""
     chosen = select_algorithm(text)
     if isinstance(chosen, AlgorithmSpec):
         return chosen.resolve(constants)

@@ -212,7 +212,7 @@ class BuiltProblem:
 
     @cached_property
     def best_known(self) -> tuple[float, str] | None:
-        """Best known value of the objective, with its origin; None if no value is known."""
+        """Best known value of the objective, with its source; None if no value is known."""
         try:
             best_known = self.problem.best_known
             return (
@@ -289,13 +289,13 @@ def resolve(plan: PlannedRun) -> ResolvedPlan:
 
 
 def best_known(problem: str) -> tuple[float, str] | None:
-    """Return the best known objective value, and its origin, for the problem of a selector."""
+    """Return the best known objective value of a problem and its source; None if unknown."""
     on, _ = _build_or_reuse(problem)
     return on.best_known
 
 
 def problem_digest(problem: str) -> str:
-    """Return the hash of the data of the problem of a selector."""
+    """Return the hash of the data of the problem that a text selects."""
     on, _ = _build_or_reuse(problem)
     return on.digest
 

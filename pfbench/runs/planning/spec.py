@@ -346,7 +346,7 @@ def _count_runs(study: Study) -> int:
 
 
 def _check_forms_and_units(location: str, study: Study) -> None:
-    """Raise if forms or units name unknown algorithms, or the weights of a unit are invalid.
+    """Raise if variants of a method, or a cost unit, name unknown algorithms or bad weights.
 
     Raises
     ------

@@ -83,7 +83,7 @@ def _check_safe_to_parse(text: str, path: Path) -> None:
     """Raise if a parser might crash on a text, or take very long."""
     digits = _DIGITS.search(text)
     if digits:
-        field = _describe_location(text, digits.start())
+        field = _describe_line_and_key(text, digits.start())
         raise InputError(f"{path}: {field} has a number of 1,000 digits or more: shorten it.")
     depth = parts = 0
     for token in _TOKEN.finditer(text):
@@ -97,7 +97,7 @@ def _check_safe_to_parse(text: str, path: Path) -> None:
             field = (
                 _describe_line(text, token.start())
                 if parts
-                else _describe_location(text, token.start())
+                else _describe_line_and_key(text, token.start())
             )
             raise InputError(f"{path}: {field} is nested more than {MAX_DEPTH} deep: simplify it.")
 
@@ -106,7 +106,7 @@ def _describe_line(text: str, index: int) -> str:
     return f"line {text.count(chr(10), 0, index) + 1:,}"
 
 
-def _describe_location(text: str, index: int) -> str:
+def _describe_line_and_key(text: str, index: int) -> str:
     """Return the line and the key of a value in a text, for an error message."""
     line, keys = _describe_line(text, index), _KEY.findall(text[max(0, index - 1000) : index])
     return f"{keys[-1]} ({line})" if keys else line

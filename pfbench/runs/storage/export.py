@@ -73,10 +73,11 @@ Planned = tuple[str, str, int]
 
 
 def run_names(spec: Spec) -> Mapping[Planned, RunNaming]:
-    """Return the naming of each run of a spec; equal runs share the naming of the first one.
+    """Return sweep, setting, label and targets by run of a spec, with which runs are exported.
 
-    The result of tuning is not known here. A method at any point of its grid therefore counts as
-    tuned on the seeds of the study, and as a trial on those of the search.
+    Equal runs share the naming of the first one. The result of tuning is not known here. A method
+    at any point of its grid therefore counts as tuned on the seeds of the study, and as a trial on
+    those of the search.
     """
     namings: dict[Planned, RunNaming] = {}
     for study in spec.studies:
@@ -129,7 +130,7 @@ _TraceForm = tuple[Sequence[str], Callable[[tuple[Any, ...]], tuple[Any, ...]]]
 
 @dataclass(frozen=True)
 class Export:
-    """Writer of runs of a store into a folder, as tables.
+    """Writer of a store's runs into tables in a folder.
 
     Attributes
     ----------

@@ -55,15 +55,15 @@ def read_old_store(folder: Path) -> Iterator[OldEntry]:
     if not (folder / "runs").is_dir():
         raise InputError(f"there is no store of an earlier pfbench in {folder}: name its folder.")
     require_pyarrow("an old store")
-    known_keys: set[str] = set()
+    skipped_keys: set[str] = set()
     for path in sorted(folder.glob("runs/??/*.parquet")):
         if KEY.fullmatch(path.stem):
-            known_keys.add(path.stem)
+            skipped_keys.add(path.stem)
             yield _read("run", path, _read_run)
     for segment in sorted(folder.glob("segments/[!.]*"), reverse=True):
         try:
-            for record in _read_segment(segment, known_keys):
-                known_keys.add(record[1])
+            for record in _read_runs_of_segment(segment, skipped_keys):
+                skipped_keys.add(record[1])
                 yield record
         except DamagedFileError as damage:
             yield "segment", segment.name, damage
@@ -103,8 +103,8 @@ def _read_run(kind: str, path: Path) -> Record:
     return _old_record(path.stem, metadata[_METADATA], columns, digest, int(path.stat().st_mtime))
 
 
-def _read_segment(folder: Path, known_keys: set[str]) -> Iterator[OldEntry]:
-    """Yield the runs of a segment whose keys are not in `known_keys`.
+def _read_runs_of_segment(folder: Path, skipped_keys: set[str]) -> Iterator[OldEntry]:
+    """Yield the runs of a segment whose keys are not in `skipped_keys`.
 
     These are keys of runs in single files and in later segments.
     """
@@ -137,7 +137,7 @@ def _read_segment(folder: Path, known_keys: set[str]) -> Iterator[OldEntry]:
             end = start + row["length"]
             columns = {name: column[start:end] for name, column in trace.items()}
             start = end
-            if row["key"] in known_keys:
+            if row["key"] in skipped_keys:
                 continue
             try:
                 stored = row["stored"] // 10**9

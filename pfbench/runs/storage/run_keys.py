@@ -42,7 +42,7 @@ _ALGORITHMS = "pfbench.algorithms.catalogue"
 
 @dataclass(frozen=True)
 class RunKeys:
-    """Keys and notes of a run in the store.
+    """Keys under which a run is stored, and the notes to store with it.
 
     Attributes
     ----------
@@ -272,11 +272,11 @@ class ContainingRunIndex:
         self._take(run.as_json() | existing)
 
     def find_containing_run(self, plan: PlannedRun, keys: RunKeys) -> tuple[StoredRun, str] | None:
-        """Return a stored run that contains a planned run with other limits, and its origin.
+        """Return a stored run with other limits, cut to those of a plan; and "stored" or "cut".
 
-        The origin is "stored" if the limits make no difference, or "cut" if the returned run is a
-        part of the stored one. A cut run is not stored itself. The result is None if no stored run
-        contains the planned run.
+        The text is "stored" if the limits make no difference, "cut" if the run is a part of the stored
+        one. A cut run is not stored itself. The result is None if no stored run contains the planned
+        one.
         """
         longest = math.inf if plan.time_limit is None else plan.time_limit
         for existing in self._rows_by_family.get(keys.family, {}).values():

@@ -274,7 +274,7 @@ def decode(record: Record) -> tuple[Any, Mapping[str, Any]]:
 
 def make_stored_run(key: str, meta: Mapping[str, Any], trace: PackedTrace) -> StoredRun:
     """Return a stored run, given the metadata and the trace from `decode_metadata`."""
-    run = make_run(meta["run"], *_trace_rows(*trace))
+    run = make_run(meta["run"], *_trace_columns_and_rows(*trace))
     return StoredRun(key, run, meta["environment"], meta.get("notes", {}))
 
 
@@ -339,7 +339,7 @@ def list_stored_columns(names: Sequence[str]) -> list[str]:
     return [name for name in TRACE_COLUMNS if name in names or name not in COUNTED]
 
 
-def _trace_rows(
+def _trace_columns_and_rows(
     names: list[str], rows: int, data: bytearray
 ) -> tuple[Sequence[str], Sequence[tuple[Any, ...]]]:
     """Return the column names and the rows of a trace; counts that are not stored are 0.
