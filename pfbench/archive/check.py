@@ -113,7 +113,7 @@ class CheckOutcome:
         recorded: Sequence[Mapping[str, float]],
         recomputed: Sequence[Mapping[str, float]],
     ) -> None:
-        """Test whether each number of runs with new seeds has the distribution of the stored ones.
+        """Test for each quantity whether runs with new seeds are distributed as the stored runs.
 
         The p-values are stored in the outcome.
         """

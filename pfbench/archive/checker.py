@@ -242,7 +242,7 @@ class _ClaimsTasks:
                 note(f"the {subject} are not those that the archived code gives")
 
     def compare_planned_runs(self, stored_runs: Sequence[StoredRun], answer: Sequence[Any]) -> None:
-        """Record runs that the archive lacks, and runs in it that its claims do not plan."""
+        """Record as deviations missing runs, and archived runs that the claims do not plan."""
         plans = [PlannedRun.from_json(plan) for plan in answer]
         _record_missing_runs(self.check, stored_runs, plans)
         if len(plans) < len(stored_runs):

@@ -109,8 +109,6 @@ def probe_claims(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str
     """Build the problems of claims and start their runs; return the results and declared files.
 
     The results are strings by claim and instance, which must be the same in another folder.
-
-    The results are strings by claim and instance, which must be the same in another folder.
     """
     described = describe_claims(theorem, 0)
     statement = {f"claim {claim['name']}": claim for claim in described["claims"]}

@@ -25,7 +25,7 @@ def find_worst_verdict(fields: Mapping[str, Any]) -> Verdict:
     return min(verdicts, key=lambda verdict: verdict.rank_from_worst)
 
 
-def count_faults(fields: Mapping[str, Any]) -> tuple[int, int]:
+def count_caught_and_catchable_faults(fields: Mapping[str, Any]) -> tuple[int, int]:
     """Return the number of caught faults, and the number of faults that should be caught."""
     generated = [
         item["found_by"]
@@ -59,7 +59,7 @@ def badge_phrases(fields: Mapping[str, Any]) -> list[str]:
     homogeneous = all(
         claim["homogeneous"] is not False or claim["normalised"] for claim in fields["claims"]
     )
-    caught, faults = count_faults(fields)
+    caught, faults = count_caught_and_catchable_faults(fields)
     shortest = min(horizons, default=0)
     return [
         find_worst_verdict(fields).value,
@@ -146,7 +146,7 @@ def _claim_lines(fields: Mapping[str, Any]) -> Iterator[str]:
         for item in fields["faults"]["generated"]
         if not (item["found_by"] or item["equivalent"] or item["admissible"])
     ] + [item["mutant"] for item in fields["faults"]["planted"] if not item["caught_by"]]
-    caught, faults = count_faults(fields)
+    caught, faults = count_caught_and_catchable_faults(fields)
     listed = f" Missed: {'; '.join(missed)}." if missed else ""
     yield _escape_markdown(
         f"{caught} of {faults} faults are caught ({fields['faults']['drawn']}).{listed}"

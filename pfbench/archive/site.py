@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.archive.page import (
-    count_faults,
+    count_caught_and_catchable_faults,
     describe_violation,
     escape_html,
     pages,
@@ -150,7 +150,7 @@ def _claim_classes_ranks_and_rows(
     manifest: Mapping[str, Any], link: str, check: Row
 ) -> Iterator[tuple[str, float, Row]]:
     """Yield the class of problems, the sort key and the table row of each claim."""
-    caught, faults = count_faults(manifest)
+    caught, faults = count_caught_and_catchable_faults(manifest)
     for claim, verdict in zip(manifest["claims"], manifest["verdicts"], strict=True):
         kind = ", ".join(claim["assumptions"]) or f"not stated, {claim['method'] or 'no method'}"
         share = tightness(verdict)

@@ -158,7 +158,7 @@ def _make_duel(
 
 @dataclass(frozen=True)
 class CandidateAgainstRivals:
-    """Comparison of the candidate with its rivals, the other methods of its class.
+    """Comparison of the candidate with its rivals, the other methods that are comparable.
 
     Attributes
     ----------
@@ -208,7 +208,7 @@ class CandidateAgainstRivals:
 
     @cached_property
     def first_near_slower_missed(self) -> tuple[int, int, int, int]:
-        """Numbers of pairs on which the candidate is first, near the first, slower, or misses.
+        """Numbers of problem-target pairs on which the candidate is first, near, slower, or misses.
 
         A pair is one panel with one target; the candidate misses a pair if it does not reach the
         target. A pair is not counted if the runs begin within the target, or if no method reaches
@@ -400,7 +400,9 @@ def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
 def make_candidate_front(
     comparisons: Sequence[Comparison], candidates: Sequence[str]
 ) -> CandidateAgainstRivals:
-    """Return the comparison of a candidate with the other methods of its class.
+    """Return the comparison of a candidate with the methods that are comparable to it.
+
+    If the candidate never projects, these are the methods that never project, else all.
 
     `candidates` has the labels of all forms of the candidate; the last one is compared.
     """

@@ -266,7 +266,7 @@ def _rank_among_scores(score: Score | None, scores: Sequence[Score | None]) -> i
 
 
 def _score_samples(row: Sequence[ScoredAlgorithm], measure: str) -> list[SeedSample]:
-    """Return each algorithm's scores as numbers in the same order, one a run, for a rank test."""
+    """Return for each algorithm its runs' scores as numbers that sort alike, for rank tests."""
     scores = [
         [_score_run(scored, k, measure) for k in range(len(scored.group.runs))] for scored in row
     ]

@@ -236,7 +236,7 @@ class SuiteComparison:
 def compare_with_suite(
     suite: Spec,
     method: str,
-    candidate: tuple[Spec, tuple[str, ...]],
+    suite_with_method: tuple[Spec, tuple[str, ...]],
     runs: RunSource,
     *,
     rerun: bool = False,
@@ -249,7 +249,7 @@ def compare_with_suite(
     ----------
     method
         Selector of the method.
-    candidate
+    suite_with_method
         The suite with the method added, and the labels of the method; see `add_candidate`.
     rerun
         Whether methods without cached runs are executed; otherwise, they are left out.
@@ -259,7 +259,7 @@ def compare_with_suite(
     InputError
         If the method fits no problem of the suite.
     """
-    spec, labels = candidate
+    spec, labels = suite_with_method
     name = re.sub(r"[^A-Za-z0-9.-]+", "-", f"{labels[0]} on {suite.name}").strip("-.")[:100]
     spec = replace(spec, name=name, title=f"{labels[0]} on {suite.name}")
     existing, full_list = suite_labels(spec), list[PlanOutcome]()

@@ -41,7 +41,7 @@ class MedianBand:
     runs: npt.NDArray[np.int64]
 
     def thin(self, limit: int, *, log: bool = False) -> "MedianBand":
-        """Return a band with at most `limit` of this one's points, with the first and the last.
+        """Return a band with at most `limit` points of this band, the first and the last included.
 
         For a logarithmic axis, the points are evenly spaced in the logarithm of x, from the first
         positive x on.

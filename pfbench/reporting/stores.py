@@ -209,7 +209,7 @@ def _make_study(
         seeds=tuple(sorted({seed for _, _, seed in outcomes})),
         measures=measures,
         recorded_measures=measures,
-        targets=_list_targets([outcome.plan for outcome in outcomes.values()]),
+        targets=_targets_of_commonest_measure([outcome.plan for outcome in outcomes.values()]),
         stored_runs={pair: tuple(plans) for pair, plans in planned_runs.items()},
     )
 
@@ -229,7 +229,7 @@ def _list_measures(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(name for name, _ in names.most_common()) or ("objective",)
 
 
-def _list_targets(plans: Sequence[PlannedRun]) -> tuple[Stop, ...]:
+def _targets_of_commonest_measure(plans: Sequence[PlannedRun]) -> tuple[Stop, ...]:
     """Return the targets of the runs for the most frequent measure, the hardest target last."""
     stops = [plan.stop for plan in plans if plan.stop is not None]
     times = Counter(stop.measure for stop in stops)

@@ -310,7 +310,7 @@ def _test_pair(
 
 
 def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) -> bool:
-    """Return whether the final median of a group equals its median at the start of the runs."""
+    """Return whether a method's final median equals its median at the start of the runs."""
     columns = [trace_column(run, ordering.measure) for run in group.runs]
     starts = [column[0] for column in columns if column.size]
     return ordering.target is None and bool(starts) and math.isclose(value, median(starts))
@@ -319,7 +319,7 @@ def _stays_at_start(ordering: PublishedOrdering, group: RunGroup, value: float) 
 def _pair_samples_and_calls_spent(
     ordering: PublishedOrdering, item: RunGroup, other: RunGroup, cost_unit: OrderingUnit
 ) -> tuple[Array, Array, float]:
-    """Return the values of two groups by run, and the cost at which they are compared."""
+    """Return the values of two methods by run, and the cost at which they are compared."""
     groups = [(group, cost_unit.prices[group.label]) for group in (item, other)]
     if ordering.target is not None:
         target = Stop(ordering.measure, ordering.target)

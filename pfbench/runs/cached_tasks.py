@@ -19,7 +19,7 @@ from pfbench.runs.storage.store import Store
 
 @dataclass(frozen=True)
 class CachedTask:
-    """Task whose result is a JSON row, with all data from which the key of the row is computed.
+    """Task whose result can be stored as a JSON row, with the data that determine the row's key.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class CachedTask:
 
 @dataclass(frozen=True)
 class CachedResult:
-    """Result of a cached task: its stored or new row, or the result of its failed execution.
+    """Outcome of a cached task: its row, stored or new, or the failure of its execution.
 
     Attributes
     ----------

@@ -285,7 +285,7 @@ def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: st
 
 
 def _problem_and_code_sort_key(plan: PlannedRun) -> tuple[str, ...]:
-    """Return a sort key that keeps runs on one problem, or of one user code, together.
+    """Return a sort key that groups runs by problem, and then by user-defined code.
 
     Runs with only built-in code come first among those on a problem. Problems are in the order of a
     hash of their names: unlike the names themselves, this order does not follow their sizes, so the
@@ -297,7 +297,9 @@ def _problem_and_code_sort_key(plan: PlannedRun) -> tuple[str, ...]:
 def _split_by_containment(
     plans: Sequence[PlannedRun], keys: Mapping[PlannedRun, RunKeys]
 ) -> tuple[list[PlannedRun], list[PlannedRun]]:
-    """Split runs into those that no other run contains, and those that another run contains.
+    """Return the runs that are not a part of a longer run in the list, then those that are.
+
+    A run is a part of another if they differ only in their limits and its limits are smaller.
 
     A run contains another if they differ only in their limits and its limits are larger.
     """
@@ -326,7 +328,7 @@ def resolve_tuning(spec: Spec, execute_search: Make) -> Spec:
     if not searches:
         return spec
     runs = {outcome.plan: outcome.entry.run for outcome in execute_search(spec, searches)}
-    spec = spec.map_studies(lambda study: _extend_grids(study, _choose_parameters(study, runs)))
+    spec = spec.map_studies(lambda study: _add_choices(study, _choose_parameters(study, runs)))
     further = [plan for plan in spec.search_runs() if plan not in runs]
     if further:
         runs |= {outcome.plan: outcome.entry.run for outcome in execute_search(spec, further)}
@@ -335,7 +337,7 @@ def resolve_tuning(spec: Spec, execute_search: Make) -> Spec:
     )
 
 
-def _extend_grids(study: Study, choices: Sequence[TuningChoice]) -> Study:
+def _add_choices(study: Study, choices: Sequence[TuningChoice]) -> Study:
     """Return a study with these choices of parameters as the results of its tuning.
 
     If the study extends grids, a choice at an edge of its grid gets the next points beyond it.
@@ -364,7 +366,7 @@ def _choose_parameters(study: Study, runs: Mapping[PlannedRun, Run]) -> tuple[Tu
 
 
 def _add_tuned_algorithms(study: Study, choices: tuple[TuningChoice, ...]) -> Study:
-    """Return a study with these choices, and with its tuned methods among the algorithms."""
+    """Return a study with its tuned methods added to the algorithms, and with these choices."""
     tuned = (
         LabelledSelector(method.tuned_label, method.selector) for method in study.tuned_methods
     )

@@ -18,7 +18,7 @@ from pfbench.archive.claim_tasks import (
     list_claim_runs,
     recompute_verdict,
 )
-from pfbench.archive.page import badge_phrases, count_faults, pages
+from pfbench.archive.page import badge_phrases, count_caught_and_catchable_faults, pages
 from pfbench.archive.unpacking import read_runs, source_digest
 from pfbench.verification.session import judge
 from pfbench.verification.user_claims import load_claims
@@ -39,7 +39,7 @@ def test_it_holds_all_that_it_should(archive):
     (planted,) = about["faults"]["planted"]
     assert planted["caught_by"] == ["lazy-count"]
     assert len(about["faults"]["generated"]) == 3
-    caught, faults = count_faults(about)
+    caught, faults = count_caught_and_catchable_faults(about)
     assert badge_phrases(about)[0] == "holds"
     assert f"{caught} of {faults} faults caught" in inside["badge.svg"].decode()
     assert "| lazy-falls |" in inside["page.md"].decode()

@@ -223,7 +223,7 @@ class Worker:
         return min(self._started + self._limit, monotonic() + _POLL)
 
     def is_late(self) -> bool:
-        """Return whether the task has exceeded its time limit, or the deadline it announced."""
+        """Return whether the task has exceeded its time limit, or the deadline that it shared."""
         now = monotonic()
         return now >= self._started + self._limit or now >= (self._notes[0] or inf)
 

@@ -196,7 +196,7 @@ class _Driver:
         self.first: Point = None
 
     def drive(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
-        """Iterate the run to its end; return the status and its reason."""
+        """Run the method to its end; return the final status of the run and its reason."""
         self._store_costs()
         ended = self._record_iterate()
         undefined = self.trace.undefined & _DEFINED_ONCE if not ended else set()

@@ -141,7 +141,7 @@ class RemoteMethod:
                 self._stop_run()
 
     def _stop_run(self) -> None:
-        """Ask the method to end an unfinished run; end its process if it does not."""
+        """Ask the method to stop an unfinished run; kill its process if it does not answer."""
         assert self._started is not None
         link, process = self._started
         try:
@@ -204,7 +204,7 @@ def _receive_next(
 
 
 def _check_entries_match_factors(state: Any) -> None:
-    """Raise if the stored entries of a factored point differ from those of its factors."""
+    """Raise if a factored matrix has stored entries that differ from the product of its factors."""
     if not isinstance(state, State):
         raise InputError(f"the algorithm yielded a {type(state).__name__}, not a State")
     for part in (state.x, state.at, state.output):

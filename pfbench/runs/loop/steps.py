@@ -117,7 +117,7 @@ def steps(problem: Problem, algorithm: Any, **options: Any) -> Steps:
 
 
 class ObservedBackend:
-    """Wrapper of a backend, or of a result of it, that reports each answered call to a listener.
+    """Wrapper of a backend, or of an object that it returned, that reports calls to a listener.
 
     A call of an object that an oracle returned is reported as ``verb.part``. Its arguments are
     those of the oracle, followed by those of the call.

@@ -225,7 +225,7 @@ def _parse_exceptions(field: str, value: Any) -> Mapping[str, str]:
 
 
 def _parse_ranked_labels(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
-    """Return the labels of each rank; the spec has a label or a list of labels for a rank."""
+    """Return the labels at each rank; the field lists a label, or a list of labels, by rank."""
     if not isinstance(value, list) or len(value) < 2:
         raise InputError(
             f"{field} = {abbreviate(value)} must list two labels or more, the best first; write "

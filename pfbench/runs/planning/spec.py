@@ -288,7 +288,7 @@ def _label_entries(entries: Sequence[FieldEntry]) -> tuple[LabelledSelector, ...
 
 
 def _grid_settings(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
-    """Yield the settings of a grid; their titles state only the names with several values."""
+    """Yield all combinations of a grid's values as settings, titled by the values that vary."""
     for chosen in product(*grid.values()):
         values = dict(zip(grid, chosen, strict=True))
         report = {name: value for name, value in values.items() if len(grid[name]) > 1}

@@ -134,7 +134,7 @@ class CandidateInterface:
 
 
 def read_method_interface(name: str) -> CandidateInterface:
-    """Return the interface of the method with this name; a MODULE:NAME is imported."""
+    """Return requirements and parameters of a method; the code of a MODULE:NAME is imported."""
     kind: Any = load_user_object(name) if ":" in name else ALGORITHMS[name]
     try:
         parameters = inspect.signature(kind).parameters if callable(kind) else {}

@@ -180,8 +180,6 @@ class TuningChoice:
         """Return untried points next to the best points, beyond the edges of the grid.
 
         Each point is a best point with one parameter moved one step beyond its edge.
-
-        Each point is a best point with one parameter moved one step beyond its edge.
         """
         tried = [trial.values for trial in self.trials]
         results = [

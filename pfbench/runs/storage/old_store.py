@@ -104,7 +104,7 @@ def _read_run(kind: str, path: Path) -> Record:
 
 
 def _read_runs_of_segment(folder: Path, skipped_keys: set[str]) -> Iterator[OldEntry]:
-    """Yield the runs of a segment whose keys are not in `skipped_keys`.
+    """Yield the runs of a segment (a folder of Parquet files), without those of `skipped_keys`.
 
     These are keys of runs in single files and in later segments.
     """

@@ -274,9 +274,9 @@ class ContainingRunIndex:
     def find_containing_run(self, plan: PlannedRun, keys: RunKeys) -> tuple[StoredRun, str] | None:
         """Return a stored run with other limits, cut to those of a plan; and "stored" or "cut".
 
-        The text is "stored" if the limits make no difference, "cut" if the run is a part of the stored
-        one. A cut run is not stored itself. The result is None if no stored run contains the planned
-        one.
+        The text is "stored" if the limits make no difference, "cut" if the run is a part of the
+        stored one. A cut run is not stored itself. The result is None if no stored run contains
+        the planned one.
         """
         longest = math.inf if plan.time_limit is None else plan.time_limit
         for existing in self._rows_by_family.get(keys.family, {}).values():
