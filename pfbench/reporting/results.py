@@ -164,7 +164,8 @@ class StudyResults:
     @property
     def panel_noun(self) -> str:
         """Noun for one problem at one setting: ``problem``, ``setting`` or ``panel``."""
-        return "panel" if "," in self.head else self.head
+        heading = self.panel_column_heading
+        return "panel" if "," in heading else heading
 
 
 def group_results(study: Study, stored_runs: "Mapping[PlannedRun, StoredRun]") -> StudyResults:
