@@ -1,6 +1,7 @@
 """Validation of parameters and names."""
 
 import math
+import numbers
 import re
 from collections.abc import Collection
 from typing import Any
@@ -30,12 +31,16 @@ def check_real(
     minimum: float = -math.inf,
     upper: float = math.inf,
 ) -> float:
-    """Return `value` as a finite float in (`above`, `upper`] and >= `minimum`, or raise."""
+    """Return `value` as a finite float in (`above`, `upper`] and >= `minimum`, or raise.
+
+    A number with a method `as_float`, as in exact replays of a run, is returned unchanged.
+    """
     value = unwrap_scalar(name, value)
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InputError(f"{name}={brief_repr(value)} must be a number.")
+    is_exact = hasattr(value, "as_float")
     try:
-        number = float(value)
+        number = value.as_float() if is_exact else float(value)
     except OverflowError:
         raise InputError(f"{name} must be a smaller number: it is too large for a float.") from None
     if not math.isfinite(number):
@@ -46,7 +51,7 @@ def check_real(
         raise InputError(f"{name}={value} must be at least {minimum:g}.")
     if number > upper:
         raise InputError(f"{name}={value} must be at most {upper:g}.")
-    return number
+    return value if is_exact else number
 
 
 def unwrap_scalar(name: str, value: Any) -> Any:

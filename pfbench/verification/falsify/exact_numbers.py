@@ -6,6 +6,7 @@ that such numbers lack, raise `Inexact`.
 
 import decimal
 import math
+import numbers
 import operator
 from collections.abc import Callable
 from decimal import Decimal
@@ -113,6 +114,9 @@ class Number:
 
     def __float__(self) -> float:
         raise Inexact("the code converts an exact number to a float")
+
+
+numbers.Real.register(Number)
 
 
 def as_float(value: Any) -> float:

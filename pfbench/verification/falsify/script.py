@@ -142,7 +142,7 @@ def _literal(value: Any) -> str:
         is_constant = len(items) > 6 and len(set(items)) == 1
         text = f"[{items[0]}] * {len(items)}" if is_constant else f"[{', '.join(items)}]"
         return f"({', '.join(items)})" if isinstance(value, tuple) else text
-    if isinstance(value, bool | int | str | np.integer):
+    if value is None or isinstance(value, bool | int | str | np.integer):
         return repr(value)
     number = float(value)
     if not math.isfinite(number):
