@@ -125,9 +125,9 @@ class FunctionSet(ConvexBody):
         g = check_gradient(g, self.shape)
         v = self._minimiser(g.copy())
         if not np.isfinite(v).all() and np.isfinite(g).all():
-            location = "(0)" if not g.any() else "(g)"
+            argument = "(0)" if not g.any() else "(g)"
             remedy = ": let lmo return any vertex" if not g.any() else ""
-            raise InputError(f"lmo{location} returns NaN or infinite entries{remedy}.")
+            raise InputError(f"lmo{argument} returns NaN or infinite entries{remedy}.")
         return v
 
     def project(self, y: Any) -> Floats:

@@ -123,7 +123,7 @@ def _run_probe(probe: Probe, argument: Any, code: Path | None = None) -> Any:
     )
     (result,) = MultiProcessEngine(1).do([task])
     if result.status != "done":
-        raise InputError(f"the files that the code reads cannot be determined: {result.reason}.")
+        raise InputError(f"the list of files that the code reads is unknown: {result.reason}.")
     return result.value
 
 
@@ -163,7 +163,7 @@ def _collect_files_origins_and_data_sets(
                 "next to the code, and use a path relative to the code."
             )
         if not is_valid_member_name(name):
-            raise InputError(f"an archive cannot have a file of the name {full}: rename it.")
+            raise InputError(f"an archive cannot contain a file named {full}: rename it.")
         if files_by_name.setdefault(name, Path(full)) != Path(full):
             raise InputError(
                 f"{full} and {files_by_name[name]} would both be {name} in the archive: rename one."

@@ -71,7 +71,7 @@ def load_user_object(name: str) -> Any:
         ) from error
     except PfbenchError as error:
         reason = add_location(error, locate_error(error))
-        raise InputError(f"the module of {name} is refused: {reason}") from error
+        raise InputError(f"pfbench refuses the module of {name}: {reason}") from error
     except (Exception, SystemExit) as error:
         error_text = f"{type(error).__name__}: {add_location(error, locate_error(error))}"
         raise InputError(f"the import of {name} raised {error_text}") from error
@@ -239,6 +239,6 @@ def _check_arguments(
     } | selector.parameter_values(texts)
     missing = [name for name in needed if name not in arguments]
     if missing:
-        write = f"write {selector.name}[{missing[0]}=...]{remedy}"
-        raise InputError(f"{selector.name} needs {', '.join(missing)}: {write}.")
+        how = f"write {selector.name}[{missing[0]}=...]{remedy}"
+        raise InputError(f"{selector.name} needs {', '.join(missing)}: {how}.")
     return arguments

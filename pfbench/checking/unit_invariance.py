@@ -80,9 +80,9 @@ def _check_runs_in_other_units(runs: RunRecords, absolute_number_lines: Sequence
         difference = difference or scaled_difference
     if scheduled == "":
         return "with its schedule, the same run in other units of f and x"
-    location = f", perhaps at {', '.join(absolute_number_lines)}" if absolute_number_lines else ""
+    lines = f", perhaps at {', '.join(absolute_number_lines)}" if absolute_number_lines else ""
     raise CheckSkipped(
-        f"{difference}: a tolerance, a step or a constant does not scale with the units{location}"
+        f"{difference}: a tolerance, a step or a constant does not scale with the units{lines}"
     )
 
 

@@ -218,12 +218,12 @@ def test_a_file_with_an_origin_is_named_and_taken_from_a_folder(packed, tmp_path
     (tmp_path / "cancer.csv").rename(tmp_path / "other" / "cancer.csv")
     outcome = run("archive", "check", "a.zip", "--jobs", 1)
     assert outcome.exit_code == 2
-    assert f"cancer.csv, which a.zip needs, is not in .: get it from {origin}" in outcome.stderr
+    assert f"the file cancer.csv, which is not in .: get it from {origin}" in outcome.stderr
     outcome = run("archive", "check", "a.zip", "--jobs", 1, "--files", "other")
     assert outcome.exit_code == 0, outcome.stderr
     (tmp_path / "other" / "cancer.csv").write_text("1.5,2\n3,4\n-1,0.26\n")
     outcome = run("archive", "check", "a.zip", "--jobs", 1, "--files", "other")
-    assert "cancer.csv, which a.zip needs, differs from the author's in other" in outcome.stderr
+    assert "the file cancer.csv, which differs from the author's in other" in outcome.stderr
 
 
 @pytest.mark.slow

@@ -194,7 +194,7 @@ def test_a_used_up_dimension_is_refused(oracle):
         one.value(rng.standard_normal(11))
     with pytest.raises(RefusedError) as error:
         one.value(rng.standard_normal(11))
-    assert_one_sentence(error, "the dimension 11 is used up", "6 dimensions", "larger dimension")
+    assert_one_sentence(error, "the dimension 11 is too small", "6 dimensions", "larger dimension")
     fixed, _ = one.finish()
     assert fixed.directions.shape == (11, 5)
 

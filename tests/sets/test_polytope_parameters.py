@@ -87,7 +87,7 @@ REFUSED = {
     ),
     "supermodular above one element": (
         lambda: SubmodularBasePolytope(3, lambda s: (0.0, 1.0, 1.0, 1.5)[len(s)]),
-        ["not submodular", "adds 0 to", "but more, 0.5, with"],
+        ["not submodular", "adds 0 to", "but 0.5 if"],
     ),
     "permutahedron empty": (lambda: Permutahedron([]), ["(0,)", "at least one"]),
     "permutahedron nan": (lambda: Permutahedron([1.0, math.nan]), ["entries", "NaN"]),
