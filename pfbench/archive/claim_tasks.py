@@ -24,7 +24,7 @@ from pfbench.verification.claim import Claim
 from pfbench.verification.falsify.falsification import (
     add_report,
     replay_counterexample,
-    search_verdicts,
+    search_claims_of_verdicts,
 )
 from pfbench.verification.falsify.reports import Counterexample, SearchReport
 from pfbench.verification.faults.equivalence import find_equivalence
@@ -144,7 +144,7 @@ def add_counterexamples(
         source = row.claim.user_source
         return source is not None and not is_builtin(source.reference)
 
-    reports = search_verdicts(rows, engine, effort, seed, is_archived)
+    reports = search_claims_of_verdicts(rows, engine, effort, seed, is_archived)
     counterexamples = {index: report for index, report in reports.items() if report}
     return [add_report(row, counterexamples.get(index)) for index, row in enumerate(rows)], [
         *map(_describe_counterexample, counterexamples.values())

@@ -315,13 +315,13 @@ def search_counterexamples(
     rows = verification.rows
     if not includes_catalogue and all(row.claim.user_source is None for row in rows):
         return verification
-    from pfbench.verification.falsify.falsification import add_report, search_verdicts
+    from pfbench.verification.falsify.falsification import add_report, search_claims_of_verdicts
 
     def is_open(row: Verdict) -> bool:
         is_included = includes_catalogue or row.claim.user_source is not None
         return is_included and (row.verdict.keeps_bound or row.verdict is VerdictName.INCONCLUSIVE)
 
-    reports = search_verdicts(rows, session.engine, session.effort, session.seed, is_open)
+    reports = search_claims_of_verdicts(rows, session.engine, session.effort, session.seed, is_open)
     return Verification([add_report(row, reports.get(index)) for index, row in enumerate(rows)])
 
 

@@ -53,10 +53,10 @@ def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> 
     return next(item for item in candidates if item.label == statement.label)
 
 
-def replay_entry(
+def replay_entry_exactly(
     statement: SearchedStatement, entry: Entry, number: type[Number], deadline: float
 ) -> tuple[evaluation.Ratio, Any]:
-    """Compute measured/bound on an instance with exact numbers; return the ratio and the problem.
+    """Recompute the ratio measured/bound of an entry with exact numbers; return it and the problem.
 
     Raises
     ------
@@ -69,8 +69,8 @@ def replay_entry(
     """
     problem = build_problem(entry.genome, number.from_value)
     limit = max(1, int(MOST_BRANCHES / max(entry.T, 1) / (1 + problem.d / 4)))
-    path = prepare_run(load_exact_statement(statement, number), problem, entry.T, deadline)
-    result = evaluation.evaluate_ratio(path, entry.seed, 0, limit)
+    case = prepare_run(load_exact_statement(statement, number), problem, entry.T, deadline)
+    result = evaluation.evaluate_ratio(case, entry.seed, 0, limit)
     if not isinstance(result.ratio, Number):
         raise Inexact("the ratio is a float, not an exact number")
     if not problem.has_optimal_minimiser:
@@ -83,12 +83,13 @@ def confirm_entry(
 ) -> Confirmation:
     """Try to confirm that a bound is violated on an instance, and return the result.
 
-    The ratio is computed with rationals, or else with 50 digits. `mean_test` requests an e-process
-    instead. `mean_test` is a pair: the entropy of the seeds, and the largest number of runs.
+    The ratio is computed with rationals, or else with 50 digits. If `mean_test` is given, an
+    e-process is used instead. It is a pair: the entropy of the seeds, and the largest number of
+    runs.
     """
     deadline, reason = min(deadline, monotonic() + _REPLAY_SECONDS), statement.refusal
     methods: list[Callable[..., Confirmation]] = [_confirm_exactly, _confirm_in_digits]
-    methods = [partial(_confirm_mean, *mean_test)] if mean_test else methods
+    methods = [partial(_confirm_mean_by_e_process, *mean_test)] if mean_test else methods
     for confirm in methods if not reason else ():
         try:
             return confirm(statement, entry, deadline)
@@ -102,7 +103,7 @@ def confirm_entry(
 def _confirm_exactly(statement: SearchedStatement, entry: Entry, deadline: float) -> Confirmation:
     if entry.T > _RATIONAL_STEPS or len(list_positions(entry.genome)) > _RATIONAL_NUMBERS:
         raise Inexact("the run has too many steps or numbers for exact arithmetic")
-    result, problem = replay_entry(statement, entry, RationalOrRoot, deadline)
+    result, problem = replay_entry_exactly(statement, entry, RationalOrRoot, deadline)
     reason = "" if result.ratio > 1 else "the exact ratio measured/bound is at most 1"
     record = {"arithmetic": "rational", "ratio_exact": str(result.ratio)}
     return reason, record | _describe_replay(result, problem)
@@ -110,8 +111,8 @@ def _confirm_exactly(statement: SearchedStatement, entry: Entry, deadline: float
 
 def _confirm_in_digits(statement: SearchedStatement, entry: Entry, deadline: float) -> Confirmation:
     low, high = (Digits.make_type(digits) for digits in (50, 100))
-    result, problem = replay_entry(statement, entry, low, deadline)
-    finer, _ = replay_entry(statement, entry, high, deadline)
+    result, problem = replay_entry_exactly(statement, entry, low, deadline)
+    finer, _ = replay_entry_exactly(statement, entry, high, deadline)
     error = abs(float(finer.ratio.value - result.ratio.value))
     excess = float(finer.ratio.value - 1)
     reason = "" if excess > max(_MIN_EXCESS, _ERROR_FACTOR * error) else f"{excess:.3g} is rounding"
@@ -129,25 +130,25 @@ def _describe_replay(result: evaluation.Ratio, problem: Any) -> dict[str, Any]:
     return result.as_floats() | {"t": result.t, "constants": constants}
 
 
-def _confirm_mean(
+def _confirm_mean_by_e_process(
     entropy: Any, limit: int, statement: SearchedStatement, entry: Entry, deadline: float
 ) -> Confirmation:
-    """Test the mean over runs against its bound by an e-process, and return the result.
+    """Try to show by an e-process that a mean over runs exceeds its bound, and return the result.
 
     The runs have seeds that the search has not used.
     """
-    path = prepare_run(statement, build_problem(entry.genome), entry.T, deadline)
-    process, bound, total, runs = EProcess(1.0), float(path.limit()), 0.0, 0
+    case = prepare_run(statement, build_problem(entry.genome), entry.T, deadline)
+    process, bound, total, runs = EProcess(1.0), float(case.bound_value()), 0.0, 0
     for child in np.random.SeedSequence(entropy).spawn(limit):
-        ratio = float(evaluation.measure_run(path, np.random.default_rng(child)) / bound)
+        ratio = float(evaluation.measure_run(case, np.random.default_rng(child)) / bound)
         total, runs = total + ratio, runs + 1
         process.add(max(ratio * (1.0 - 1e-9), 0.0))
         mean = total / runs
         if process.has_rejected:
             e_value = float(np.exp(min(process.log_largest, 700.0)))
             record = {"arithmetic": "e-process", "e_value": e_value, "runs": runs}
-            result = evaluation.Ratio(mean, mean * bound, bound, path.steps or 1)
-            return "", record | _describe_replay(result, path.problem)
+            result = evaluation.Ratio(mean, mean * bound, bound, case.steps or 1)
+            return "", record | _describe_replay(result, case.problem)
         if monotonic() > deadline or (runs >= 200 and mean < 1.0):
             break
     return f"{runs} runs do not decide (mean {total / max(runs, 1):.3g})", {}
@@ -157,12 +158,12 @@ def _confirm_mean(
 
 
 def load_exact_module(
-    module: ModuleType, number: type[Number], twins: dict[str, ModuleType] | None = None
+    module: ModuleType, number: type[Number], exact_copies: dict[str, ModuleType] | None = None
 ) -> ModuleType:
-    """Execute a second copy of a module that computes with numbers of the type `number`.
+    """Execute a copy of a module that computes with numbers of the type `number`, and return it.
 
-    Modules of the same folder that it imports are copied, too, unless `twins` has their copies. A
-    top-level statement that raises an error with these numbers is executed unchanged.
+    Modules that it imports from its folder are copied, too, unless `exact_copies` has their copies.
+    A top-level statement that raises an error with these numbers is executed unchanged.
 
     Raises
     ------
@@ -173,10 +174,10 @@ def load_exact_module(
     if file is None:
         raise Inexact(f"the source of {module.__name__} is not known")
     text = inspect.getsource(module)
-    plain, exact = ast.parse(text, file), _Rewriter().visit(ast.parse(text, file))
+    plain, exact = ast.parse(text, file), _ExactArithmeticRewriter().visit(ast.parse(text, file))
     twin, to_number = ModuleType(f"{module.__name__}__exact"), partial(_convert_integers, number)
-    replacements = _make_replacements(number)
-    copies = {} if twins is None else twins
+    replacements = _make_exact_modules(number)
+    copies = {} if exact_copies is None else exact_copies
     copies[module.__name__] = twin
 
     def import_exact(name: str, *arguments: Any) -> Any:
@@ -212,8 +213,8 @@ def _execute(nodes: list[ast.stmt], file: str, module: ModuleType) -> None:
     exec(compile(tree, file, "exec"), vars(module))
 
 
-class _Rewriter(ast.NodeTransformer):
-    """Transformer that replaces floats, quotients, powers and `float` by exact operations."""
+class _ExactArithmeticRewriter(ast.NodeTransformer):
+    """Transformer of a syntax tree that makes floats, quotients, powers and `float` exact."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if type(node.value) is float and math.isfinite(node.value):
@@ -263,7 +264,7 @@ def _convert_integers(number: type[Number], value: Any) -> Any:
     return number.convert_scalar(value) if _is_integer(value) else value
 
 
-def _make_replacements(number: type[Number]) -> Mapping[str, ModuleType]:
+def _make_exact_modules(number: type[Number]) -> Mapping[str, ModuleType]:
     """Return copies of math, numpy and pfbench, by name, whose functions take exact numbers."""
 
     def apply(name: str, value: Any) -> Any:

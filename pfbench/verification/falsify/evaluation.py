@@ -57,7 +57,7 @@ def describe_error(error: Exception) -> str:
     return f"{'' if is_known else type(error).__name__ + ': '}{error}"
 
 
-def evaluate_ratio(path: MethodOnSearchedInstance, seed: int, runs: int, limit: int) -> Ratio:
+def evaluate_ratio(case: MethodOnSearchedInstance, seed: int, runs: int, limit: int) -> Ratio:
     """Return the largest ratio of the measured quantity to its bound on an instance.
 
     An expectation is computed from all sequences of draws if there are at most `limit`. Otherwise
@@ -69,24 +69,24 @@ def evaluate_ratio(path: MethodOnSearchedInstance, seed: int, runs: int, limit: 
     NotEnumerable
         If there are more sequences of draws than `limit`, and `runs` is 0.
     """
-    statement = path.statement
+    statement = case.statement
     if statement.statistic == "law":
-        return _evaluate_law(path, limit)
+        return _evaluate_error_law(case, limit)
     if statement.is_for_each_run:
-        return _evaluate_each_step(path, seed)
-    unit, bound, steps = path.problem.number(1), path.limit(), path.steps or 1
+        return _evaluate_each_step(case, seed)
+    unit, bound, steps = case.problem.number(1), case.bound_value(), case.steps or 1
     try:
-        outcomes = list(enumerate_draws(partial(measure_run, path), limit, unit))
+        outcomes = list(enumerate_draws(partial(measure_run, case), limit, unit))
         value, count = sum(chance * value for chance, value in outcomes), len(outcomes)
     except NotEnumerable:
         if not runs:
             raise
         streams = (np.random.default_rng((seed, k)) for k in range(runs))
-        value, count = sum(measure_run(path, rng) for rng in streams) / runs, runs
+        value, count = sum(measure_run(case, rng) for rng in streams) / runs, runs
     return _make_ratio(value, bound, steps, count * steps)
 
 
-def _is_noise(value: Any, first: Any) -> bool:
+def _is_rounding_noise(value: Any, first: Any) -> bool:
     """Return whether a float is so much smaller than the first value that it may be rounding."""
     return isinstance(value, float) and abs(value) < _NOISE * abs(first)
 
@@ -100,9 +100,9 @@ def _make_ratio(value: Any, bound: Any, t: int, work: int) -> Ratio:
     return Ratio(ratio, value, bound, t, 0.0, work)
 
 
-def _quantity(path: MethodOnSearchedInstance) -> Callable[[Any], Any]:
+def _quantity(case: MethodOnSearchedInstance) -> Callable[[Any], Any]:
     """Return the measured quantity of a statement as a function of a point."""
-    quantity, problem = path.statement.check.quantity, path.problem
+    quantity, problem = case.statement.check.quantity, case.problem
     if not isinstance(quantity, str):
         return lambda x: quantity(problem, x)
     if quantity in ("objective", "value", SUBOPTIMALITY):
@@ -115,21 +115,21 @@ def _quantity(path: MethodOnSearchedInstance) -> Callable[[Any], Any]:
     raise Skip(f"the quantity {quantity} is not defined on the instance")
 
 
-def _evaluate_each_step(path: MethodOnSearchedInstance, seed: int) -> Ratio:
-    statistic, problem = path.statement.statistic, path.problem
-    quantity, measure = path.statement.check.quantity, _quantity(path)
+def _evaluate_each_step(case: MethodOnSearchedInstance, seed: int) -> Ratio:
+    statistic, problem = case.statement.statistic, case.problem
+    quantity, measure = case.statement.check.quantity, _quantity(case)
     is_step, is_every = statistic == "step", statistic == "every"
     first = None if is_step else measure(problem.start())
     lower, results = None, list[Ratio]()
-    for t, (x, state) in enumerate(path.run(np.random.default_rng(seed)), is_every):
+    for t, (x, state) in enumerate(case.run(np.random.default_rng(seed)), is_every):
         value = quantity(problem, x, state.x) if is_step else measure(state.x if is_every else x)
         size = max(abs(state.x - x)) if is_step else value
         first = size if first is None else first
-        if _is_noise(size, first):
+        if _is_rounding_noise(size, first):
             break
         if statistic == "least":
             value = lower = value if lower is None else min(lower, value)
-        bound = path.limit(t)
+        bound = case.bound_value(t)
         results += [_make_ratio(value, bound, t, t + 1)] if bound != math.inf else []
     if not results:
         raise Skip("the bound is infinite, or the method makes no step")
@@ -139,41 +139,41 @@ def _evaluate_each_step(path: MethodOnSearchedInstance, seed: int) -> Ratio:
     return replace(best, growth=growth, work=last.work)
 
 
-def measure_run(path: MethodOnSearchedInstance, rng: Any) -> Any:
+def measure_run(case: MethodOnSearchedInstance, rng: Any) -> Any:
     """Return the measured quantity of one run, for a bound in expectation."""
-    statistic, measure = path.statement.statistic, _quantity(path)
+    statistic, measure = case.statement.statistic, _quantity(case)
     points, last = list[Any](), cast(Any, None)
-    for x, last in path.run(rng):
+    for x, last in case.run(rng):
         points.append(x if last.at is None else np.array(last.at))
-    if not points or (path.steps and len(points) < path.steps):
+    if not points or (case.steps and len(points) < case.steps):
         raise Skip(f"the method makes {len(points)} steps, too few for the claim")
     if statistic == "output" and last.output is not None:
         return measure(last.output)
-    points = points if path.is_mean_over_run else [last.x]
+    points = points if case.is_mean_over_run else [last.x]
     value = sum(map(measure, points)) / len(points)
-    return 0.0 if _is_noise(value, measure(path.problem.start())) else value
+    return 0.0 if _is_rounding_noise(value, measure(case.problem.start())) else value
 
 
-def _evaluate_law(path: MethodOnSearchedInstance, limit: int) -> Ratio:
+def _evaluate_error_law(case: MethodOnSearchedInstance, limit: int) -> Ratio:
     """Return the largest ratio of a mean squared error to the value that the error law states.
 
     If the mean of an error is wrong, 1 plus the bias counts as a ratio, too.
     """
-    check, problem, results = path.statement.check, path.problem, list[Ratio]()
+    check, problem, results = case.statement.check, case.problem, list[Ratio]()
 
     def observe(rng: Any) -> list[Any]:
-        return list(iterate_pasts_and_errors(problem, path.estimates(rng)))
+        return list(iterate_pasts_and_errors(problem, case.estimates(rng)))
 
     groups, count = group_errors(enumerate_draws(observe, limit, problem.number(1)))
-    work, scale = count * (path.steps or 1), _max_magnitude([1, *problem.gradient(problem.start())])
+    work, scale = count * (case.steps or 1), _max_magnitude([1, *problem.gradient(problem.start())])
     smallest = _NOISE * as_float(scale) ** 2
     for group in groups:
         past, value = group.past, group.square / group.chance
-        law = check.square(path.constants, path.parameters, past)
+        law = check.square(case.constants, case.parameters, past)
         for a, b in ((value, law), (law, value))[: 1 + (check.exact and as_float(law) > smallest)]:
             results += [_make_ratio(a, b, past.t, work)] if as_float(b) > smallest else []
         if check.mean is not None:
-            expected = check.mean(path.constants, path.parameters, past)
+            expected = check.mean(case.constants, case.parameters, past)
             bias = _max_magnitude(group.mean / group.chance - expected) / scale
             if as_float(bias) > _SMALL_BIAS:
                 results.append(Ratio(1 + bias, 1 + bias, 1, past.t, 0.0, work))

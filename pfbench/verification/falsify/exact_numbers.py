@@ -23,10 +23,10 @@ _MAX_DENOMINATOR = 2**20
 
 
 class Inexact(Exception):
-    """Exception raised if a replay needs an operation that its exact numbers lack."""
+    """Exception raised if a computation leaves the exact numbers with which a run is recomputed."""
 
 
-def _operation(name: str, is_reflected: bool = False) -> Callable[[Any, Any], Any]:
+def _make_operator(name: str, is_reflected: bool = False) -> Callable[[Any, Any], Any]:
     """Return a binary operator that first converts its argument to an exact number."""
 
     def method(self: Any, other: Any) -> Any:
@@ -38,7 +38,7 @@ def _operation(name: str, is_reflected: bool = False) -> Callable[[Any, Any], An
     return method
 
 
-def _comparison(test: Callable[[int, int], bool]) -> Callable[[Any, Any], Any]:
+def _make_comparison(test: Callable[[int, int], bool]) -> Callable[[Any, Any], Any]:
     """Return an operator that compares an exact number with a number or an infinity."""
 
     def method(self: Any, other: Any) -> Any:
@@ -50,9 +50,9 @@ def _comparison(test: Callable[[int, int], bool]) -> Callable[[Any, Any], Any]:
     return method
 
 
-def _rounding(apply: Callable[[Any], int]) -> Callable[[Any], int]:
-    """Return an operator that rounds an exact number to an integer."""
-    return lambda number: int(number.round(apply))
+def _make_rounding_operator(round_number: Callable[[Any], int]) -> Callable[[Any], int]:
+    """Return an operator that rounds an exact number to an integer by `round_number`."""
+    return lambda number: int(number.round(round_number))
 
 
 def _is_short(value: float) -> bool:
@@ -60,7 +60,7 @@ def _is_short(value: float) -> bool:
 
 
 class Number:
-    """Base class of numbers with which a run is recomputed exactly, or in many digits."""
+    """Base class of the numbers with which a run is recomputed: exact, or with many digits."""
 
     __slots__ = ()
 
@@ -83,14 +83,14 @@ class Number:
             raise Inexact(f"the computation uses the rounded float {value}")
         return cls.from_value(plain) if isinstance(plain, int | float | Fraction) else None
 
-    __add__ = __radd__ = _operation("add")
-    __sub__, __rsub__ = _operation("subtract"), _operation("subtract", True)
-    __mul__ = __rmul__ = _operation("multiply")
-    __truediv__, __rtruediv__ = _operation("divide"), _operation("divide", True)
-    __pow__, __rpow__ = _operation("power"), _operation("power", True)
-    __eq__ = _comparison(operator.eq)
-    __lt__, __le__ = _comparison(operator.lt), _comparison(operator.le)
-    __gt__, __ge__ = _comparison(operator.gt), _comparison(operator.ge)
+    __add__ = __radd__ = _make_operator("add")
+    __sub__, __rsub__ = _make_operator("subtract"), _make_operator("subtract", True)
+    __mul__ = __rmul__ = _make_operator("multiply")
+    __truediv__, __rtruediv__ = _make_operator("divide"), _make_operator("divide", True)
+    __pow__, __rpow__ = _make_operator("power"), _make_operator("power", True)
+    __eq__ = _make_comparison(operator.eq)
+    __lt__, __le__ = _make_comparison(operator.lt), _make_comparison(operator.le)
+    __gt__, __ge__ = _make_comparison(operator.gt), _make_comparison(operator.ge)
 
     def __neg__(self) -> Any:
         return 0 - self
@@ -103,8 +103,8 @@ class Number:
     def __abs__(self) -> Any:
         return -self if self < 0 else self
 
-    __int__, __floor__ = _rounding(int), _rounding(math.floor)
-    __ceil__ = _rounding(math.ceil)
+    __int__, __floor__ = _make_rounding_operator(int), _make_rounding_operator(math.floor)
+    __ceil__ = _make_rounding_operator(math.ceil)
 
     def __hash__(self) -> int:
         return hash(self.as_float())
@@ -136,7 +136,7 @@ class RationalOrRoot(Number):
 
     @classmethod
     def from_value(cls, value: float | Fraction) -> Self:
-        """Convert a float, an integer or a fraction to this class, without rounding."""
+        """Convert a float, an integer or a fraction to a `RationalOrRoot`, without rounding."""
         exact = Fraction(value)
         return cls(exact * abs(exact))
 
@@ -165,7 +165,7 @@ class RationalOrRoot(Number):
         return RationalOrRoot(self.square / other.square)
 
     def power(self, exponent: "RationalOrRoot") -> "RationalOrRoot":
-        """Return the number to the power of an integer or of half an integer."""
+        """Return the number raised to an integer power, or to half of an integer."""
         twice = 2 * exponent.round(Fraction)
         if twice.denominator > 1 or abs(twice) > 10**6:
             raise Inexact("an exponent is not an integer or half an integer")
@@ -182,10 +182,10 @@ class RationalOrRoot(Number):
         """Return the sign of the difference of two numbers, -1, 0 or 1."""
         return (self.square > other.square) - (self.square < other.square)
 
-    def round(self, apply: Callable[[Any], Any]) -> Any:
-        """Return `apply` of the number if it is rational; else raise `Inexact`."""
+    def round(self, convert: Callable[[Any], Any]) -> Any:
+        """Return `convert` of the number, as a fraction; raise `Inexact` if it is irrational."""
         reason = "an irrational number is rounded, or its root is taken"
-        return apply(_square_root_with_sign(self.square, reason))
+        return convert(_square_root_with_sign(self.square, reason))
 
     def __repr__(self) -> str:
         try:
@@ -202,7 +202,7 @@ def _square_root_with_sign(square: Fraction, reason: str) -> Fraction:
     return Fraction(-p if square < 0 else p, q)
 
 
-def _decimal(name: str) -> Callable[..., Any]:
+def _make_decimal_method(name: str) -> Callable[..., Any]:
     """Return a method of `Digits` that applies an operation of the decimal context."""
 
     def method(self: Any, *arguments: Any) -> Any:
@@ -213,9 +213,9 @@ def _decimal(name: str) -> Callable[..., Any]:
 
 
 class Digits(Number):
-    """Decimal number of a replay; `make_type` returns a subclass for each replay.
+    """Decimal number with a fixed number of digits, which logs its comparisons and roundings.
 
-    The subclass has a precision and logs the comparisons.
+    `make_type` returns a subclass, with a precision and a log, for each run that is recomputed.
     """
 
     __slots__ = ("value",)
@@ -228,13 +228,13 @@ class Digits(Number):
 
     @staticmethod
     def make_type(digits: int) -> "type[Digits]":
-        """Return the class of the numbers of one replay, which have this many digits."""
+        """Return a new class of decimal numbers with this many digits and an empty log."""
         context = decimal.Context(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
         return type("Digits", (Digits,), {"context": context, "differences": [], "__slots__": ()})
 
     @classmethod
     def from_value(cls, value: float | Fraction) -> Self:
-        """Convert a float, an integer or a fraction to this class, rounded to the precision."""
+        """Convert a float, an integer or a fraction to `Digits`, rounded to its precision."""
         numerator, denominator = Fraction(value).as_integer_ratio()
         return cls(cls.context.divide(Decimal(numerator), Decimal(denominator)))
 
@@ -242,9 +242,10 @@ class Digits(Number):
         """Return the float nearest to the number."""
         return float(self.value)
 
-    add, subtract, multiply = _decimal("add"), _decimal("subtract"), _decimal("multiply")
-    divide, power, sqrt = _decimal("divide"), _decimal("power"), _decimal("sqrt")
-    exp, log = _decimal("exp"), _decimal("ln")
+    add, subtract = _make_decimal_method("add"), _make_decimal_method("subtract")
+    multiply, divide = _make_decimal_method("multiply"), _make_decimal_method("divide")
+    power, sqrt = _make_decimal_method("power"), _make_decimal_method("sqrt")
+    exp, log = _make_decimal_method("exp"), _make_decimal_method("ln")
 
     def compare(self, other: "Digits") -> int:
         """Return the sign of the difference of two numbers, and log the difference."""
@@ -252,9 +253,9 @@ class Digits(Number):
         self.differences.append(difference)
         return (difference > 0) - (difference < 0)
 
-    def round(self, apply: Callable[[Any], Any]) -> Any:
-        """Return `apply` of the decimal, and log by how much it differs from the decimal."""
-        integer = apply(self.value)
+    def round(self, convert: Callable[[Any], Any]) -> Any:
+        """Return the number rounded by `convert`, and log the change that rounding makes."""
+        integer = convert(self.value)
         self.differences.append(self.context.subtract(self.value, Decimal(integer)))
         return integer
 
@@ -263,7 +264,7 @@ class Digits(Number):
 
     @staticmethod
     def comparisons_agree(first: "type[Digits]", second: "type[Digits]") -> bool:
-        """Return whether the logged differences of two replays agree.
+        """Return whether computations with two precisions logged the same differences.
 
         Two differences agree if they are equal up to a thousandth, or both 0.
         """

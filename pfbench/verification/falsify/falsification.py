@@ -94,7 +94,7 @@ def search_claim(
 
 @dataclass(kw_only=True)
 class Falsification(Search):
-    """Search for a counterexample to one statement, with its time limit and report."""
+    """Search for a counterexample to one statement within a time limit, ending in a report."""
 
     seconds: float = 60.0
     file: SavedSearch
@@ -120,7 +120,7 @@ class Falsification(Search):
             if self.statement.refusal:  # no candidate can be confirmed
                 self.reason = self.statement.refusal
                 return self._report(entry)
-            if hit := self._judge(entry):
+            if hit := self._confirm(entry):
                 return hit
             self._set_deadline(0.7)
             if self.unconfirmed >= _MAX_UNCONFIRMED:
@@ -130,24 +130,24 @@ class Falsification(Search):
         near = [entry for entry in self.entries if entry.ratio > 1.0 - _NEAR_ATTAINED]
         for entry in sorted(near, key=lambda entry: entry.T)[:6]:
             # The bound may be too small by less than the margin.
-            if hit := self._judge(entry, entry.ratio - 1e-10):
+            if hit := self._confirm(entry, entry.ratio - 1e-10):
                 return hit
         return self._report()
 
-    def _judge(self, entry: Entry, lower: float | None = None) -> Counterexample | None:
+    def _confirm(self, entry: Entry, min_ratio: float | None = None) -> Counterexample | None:
         """Try to confirm a candidate, shrunk or in its original size; return the counterexample.
 
-        The result is None if it cannot be confirmed. `lower` is the least ratio measured/bound to
-        keep in shrinking, for a bound that is nearly attained.
+        The result is None if it cannot be confirmed. `min_ratio` is the least ratio measured/bound
+        to keep in shrinking, for a bound that is nearly attained.
         """
-        is_mean = self.statement.is_expectation and lower is None
+        is_mean = self.statement.is_expectation and min_ratio is None
         if is_mean:
             second = self.measure(entry.genome, entry.T, entry.seed + 1, runs=64)
             if second is None or second.ratio <= 1.0 + MARGIN:
                 self.drop(entry)
                 return None
-        hit, share = monotonic() - self.start, 0.2 if lower is None else 0.05
-        small = self.shrink(entry, share * self.seconds, lower)
+        hit, share = monotonic() - self.start, 0.2 if min_ratio is None else 0.05
+        small = self.shrink(entry, share * self.seconds, min_ratio)
         attempts: list[Any] = [(tried, None) for tried in dict.fromkeys((small, entry))]
         if is_mean:
             runs = count_steps(0.2 * self.seconds) // max(small.T, 1)
@@ -162,9 +162,9 @@ class Falsification(Search):
                 record |= {"search": {**self._report().search, "seconds_to_hit": hit}}
                 record["before_shrinking"] = before
                 return _make_counterexample(self.statement, tried, record, self.deadline)
-        if lower is None:
+        if min_ratio is None:
             self.reason, self.unconfirmed = reason, self.unconfirmed + 1
-            self.drop(entry, similar=True)
+            self.drop(entry, drops_similar=True)
         return None
 
     def _report(self, entry: Entry | None = None) -> SearchReport:
@@ -220,7 +220,7 @@ def _make_counterexample(
 def replay_counterexample(claim: Claim, record: Any, seconds: float = 60.0) -> SearchReport:
     """Recompute a stored counterexample, and return it if it is confirmed again.
 
-    Otherwise the result is a report that is false and has the reason.
+    Otherwise return a report that is false in Boolean context and states the reason.
 
     Raises
     ------
@@ -289,14 +289,15 @@ def search_claims(
     return reports
 
 
-def search_verdicts(
-    rows: Sequence[Verdict], engine: Engine, effort: str, seed: int, is_open: Any
+def search_claims_of_verdicts(
+    rows: Sequence[Verdict], engine: Engine, effort: str, seed: int, is_selected: Any
 ) -> dict[int, SearchReport]:
-    """Search for counterexamples to bounds and error laws; return reports by verdict position.
+    """Search for counterexamples to the claims of verdicts; return the reports by verdict position.
 
-    Verdicts that are lost, or of which the function `is_open` is false, are left out.
+    Only bounds and error laws are searched, and no verdict that is lost, or for which the function
+    `is_selected` returns False.
     """
-    claims = {k: row.claim for k, row in enumerate(rows) if not row.lost and is_open(row)}
+    claims = {k: row.claim for k, row in enumerate(rows) if not row.lost and is_selected(row)}
     searched = {k: claim for k, claim in claims.items() if claim.kind in ("bound", "law")}
     options = OPTIONS | {"seed": seed, "seconds": SECONDS[effort]}
     return dict(zip(searched, search_claims(engine, [*searched.values()], options), strict=True))

@@ -27,7 +27,7 @@ _DENOMINATORS = (1, 2, 4, 3, 5, 8, 10, 16, 20, 50, 100, 1000)
 
 
 class InstanceClass:
-    """Kinds of instances that meet the assumptions of a statement.
+    """Class of the problem instances that meet the assumptions of a statement.
 
     Attributes
     ----------

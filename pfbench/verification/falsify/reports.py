@@ -138,8 +138,8 @@ class Counterexample(SearchReport):
         search, before, arithmetic = self.search, self.before_shrinking, self.arithmetic
         if arithmetic == "e-process":
             arithmetic = f"e-value {self.e_value:.3g}, {self.runs} runs"
-        ratio = _shorten(self.ratio_exact or f"{self.ratio:.10g}")
-        constants = ", ".join(f"{k} = {_shorten(v)}" for k, v in self.constants.items())
+        ratio = _shorten_number(self.ratio_exact or f"{self.ratio:.10g}")
+        constants = ", ".join(f"{k} = {_shorten_number(v)}" for k, v in self.constants.items())
         assumptions = "; ".join(f"{k} ({v})" for k, v in self.assumptions.items())
         facts = {"constants  ": constants, "assumptions": assumptions}
         location = f"{self.script_path or 'in the JSON'} ({len(self.script.splitlines())} lines)"
@@ -160,8 +160,8 @@ class Counterexample(SearchReport):
         ]
 
 
-def _shorten(text: str) -> str:
-    """Return the text of a number, with ten digits if it is longer than 24 characters."""
+def _shorten_number(text: str) -> str:
+    """Return a number's text, as a decimal of ten digits if it is longer than 24 characters."""
     parts = re.fullmatch(r"(-?)(sqrt\()?([\d/.]+)\)?( .*)?", text) if len(text) > 24 else None
     if parts is None:
         return text

@@ -37,7 +37,7 @@ def compose_and_run_script(
     Inexact
         If no script of at most 60 lines prints the ratio within these seconds.
     """
-    text = _compose(statement, counterexample)
+    text = _compose_script(statement, counterexample)
     lines = text.splitlines()
     if len(lines) > MAX_LINES or max(map(len, lines)) > _WIDTH:
         raise Inexact(
@@ -58,13 +58,13 @@ def compose_and_run_script(
     return text, float(printed[1])
 
 
-def _compose(statement: SearchedStatement, counterexample: Counterexample) -> str:
+def _compose_script(statement: SearchedStatement, counterexample: Counterexample) -> str:
     """Return the text of a script, put together from the template and the claim's module."""
     sources, imports = collect_sources_and_imports(statement)
     problem = build_problem(parse_genome(dict(counterexample.instance)))
-    path = prepare_run(statement, problem, counterexample.horizon)
-    setup = _compose_parameters(counterexample, path, sources)
-    blocks = _select_blocks(sources, _list_tags(counterexample, path))
+    case = prepare_run(statement, problem, counterexample.horizon)
+    setup = _compose_parameters(counterexample, case, sources)
+    blocks = _select_blocks(sources, _list_tags(counterexample, case))
     head = "\n".join(dict.fromkeys([*blocks[0].splitlines(), *imports]))
     seed = "None" if statement.is_deterministic else counterexample.run_seed
     end = blocks[-1].replace("@rng", f"np.random.default_rng({seed})")
@@ -117,9 +117,9 @@ def _select_blocks(sources: str, tags: Sequence[str]) -> list[str]:
     return blocks
 
 
-def _list_tags(report: Counterexample, path: Any) -> list[str]:
+def _list_tags(report: Counterexample, case: Any) -> list[str]:
     """Return the tags that select template lines: family, set and kind of the statement."""
-    statement, check = path.statement, path.statement.check
+    statement, check = case.statement, case.statement.check
     tags = [report.instance["family"], report.instance["set"]]
     if statement.statistic == "law":
         is_bias = check.mean is not None and report.bound == 1.0 and report.measured == report.ratio
@@ -127,7 +127,7 @@ def _list_tags(report: Counterexample, path: Any) -> list[str]:
     tags += ["run", check.quantity if isinstance(check.quantity, str) else "measure"]
     if statement.is_for_each_run:
         return [*tags, statement.statistic]
-    tags.append("mean" if path.is_mean_over_run else "end")
+    tags.append("mean" if case.is_mean_over_run else "end")
     way = "sampled" if report.arithmetic == "e-process" else "enumerated"
     return [*tags, "certain" if statement.is_deterministic else way]
 
@@ -176,21 +176,21 @@ def _instance_lines(problem: Any) -> list[str]:
     return lines + [f"{key} = np.array({_literal(value)}, float)" for key, value in arrays.items()]
 
 
-def _compose_parameters(counterexample: Counterexample, path: Any, sources: str) -> str:
+def _compose_parameters(counterexample: Counterexample, case: Any, sources: str) -> str:
     """Return Python code that defines constants, parameters, number of steps and the method."""
 
     def join(values: Mapping[str, Any]) -> str:
         return ", ".join(f"{name}={_literal(value)}" for name, value in values.items())
 
-    constants, name = path.constants, path.statement.method_class.__name__
+    constants, name = case.constants, case.statement.method_class.__name__
     if isinstance(constants, SearchedConstants):
-        names = {"n", "d", "L", *path.problem.read, *counterexample.constants}
+        names = {"n", "d", "L", *case.problem.read, *counterexample.constants}
         used = sorted(name for name in names if re.search(rf"\.{name}\b", sources))
         values = {name: getattr(constants, name) for name in used}
     else:
         values = vars(constants)
-    fields = {k: v for k, v in vars(path.algorithm).items() if f"self.{k}" in sources}
-    c, a, T = join(values), join(path.claim_parameters), path.steps or counterexample.horizon
+    fields = {k: v for k, v in vars(case.algorithm).items() if f"self.{k}" in sources}
+    c, a, T = join(values), join(case.claim_parameters), case.steps or counterexample.horizon
     method = f"T, m = {T}, {name}(); vars(m).update({join(fields)})"
     return f"c = SimpleNamespace({c})\na = SimpleNamespace({a})\n{method}"
 
@@ -198,7 +198,7 @@ def _compose_parameters(counterexample: Counterexample, path: Any, sources: str)
 # --- the source of a claim ---
 
 
-class _Stripper(ast.NodeTransformer):
+class _DocstringAndAnnotationStripper(ast.NodeTransformer):
     """Transformer that removes docstrings, annotations and decorators; field defaults stay."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -252,7 +252,7 @@ def collect_sources_and_imports(statement: SearchedStatement) -> tuple[str, list
     while needed:
         name = needed.pop()
         if name and name in definitions and name not in used:
-            used[name] = _Stripper().visit(definitions[name])
+            used[name] = _DocstringAndAnnotationStripper().visit(definitions[name])
             needed += _names_read_but_not_set(used[name])
     nodes = (ast.fix_missing_locations(used[name]) for name in definitions if name in used)
     text, imports = "\n".join([*map(ast.unparse, nodes), *lines]), list[str]()

@@ -88,7 +88,10 @@ class Entry:
 
 @dataclass
 class Search:
-    """State of a search of one statement, which ends at a deadline (of `time.monotonic`)."""
+    """State of the search for a counterexample to one statement.
+
+    The search ends at `deadline`, a time of `time.monotonic`.
+    """
 
     statement: SearchedStatement
     seed: int = 0
@@ -182,7 +185,7 @@ class Search:
         return entry
 
     def measure(self, genome: Genome, T: int, seed: int, runs: int = 8) -> Entry | None:
-        """Return a genome with the ratio measured/bound in floats, or None if it is unknown."""
+        """Return the genome's entry with its ratio measured/bound in floats; None if unknown."""
         self.evaluations += 1
         self.work += _OVERHEAD
         deadline = min(self.deadline, monotonic() + _EVALUATION_SECONDS)
@@ -190,8 +193,8 @@ class Search:
         limit = _FIRST_ENUMERATED if is_early_law and self.pools else ENUMERATED
         try:
             with np.errstate(all="ignore"):
-                path = prepare_run(self.statement, build_problem(genome), T, deadline)
-                entry = Entry(genome, T, seed, evaluation.evaluate_ratio(path, seed, runs, limit))
+                case = prepare_run(self.statement, build_problem(genome), T, deadline)
+                entry = Entry(genome, T, seed, evaluation.evaluate_ratio(case, seed, runs, limit))
                 is_finite = math.isfinite(entry.ratio)
         except Exception as error:  # user code may raise anything
             self.skipped[evaluation.describe_error(error)[:120]] += 1
@@ -199,31 +202,31 @@ class Search:
         self.work += int(entry.result.work * (1 + genome["d"] / 8))
         return entry if is_finite else None
 
-    def drop(self, entry: Entry, similar: bool = False) -> None:
-        """Remove an entry, and with `similar` also the candidates of its kind, from the pools.
+    def drop(self, entry: Entry, drops_similar: bool = False) -> None:
+        """Remove an entry from the pools, and with `drops_similar` also candidates of its kind.
 
         A candidate is an entry whose ratio clearly exceeds 1.
         """
-        self.dropped, kind = entry, entry.kind if similar else None
+        self.dropped, kind = entry, entry.kind if drops_similar else None
         for rung, pool in self.pools.items():
             remaining = (item for item in pool if item is not entry)
             self.pools[rung] = [e for e in remaining if e.ratio <= 1.0 + MARGIN or e.kind != kind]
 
-    def shrink(self, candidate: Entry, seconds: float, lower: float | None) -> Entry:
-        """Return an entry with a simpler genome and a ratio measured/bound of at least `lower`.
+    def shrink(self, candidate: Entry, seconds: float, min_ratio: float | None) -> Entry:
+        """Return an entry with a simpler genome whose ratio measured/bound is at least `min_ratio`.
 
         Parameters
         ----------
         candidate
             The entry to shrink.
         seconds
-            Seconds that it may take, but at most five seconds' steps of the method.
-        lower
+            Seconds that shrinking may take, but at most five seconds' steps of the method.
+        min_ratio
             The ratio to keep; None for 1 and a third of the excess of the candidate's ratio.
         """
-        if lower is None:  # expectations are exact where T is small
+        if min_ratio is None:  # expectations are exact where T is small
             largest_gap = 0.04 if self.statement.is_expectation else 0.5
-            lower = 1.0 + min((candidate.ratio - 1.0) / 3, largest_gap)
+            min_ratio = 1.0 + min((candidate.ratio - 1.0) / 3, largest_gap)
         best, limit = candidate, self.work + count_steps(min(seconds, 5.0))
         deadline = min(self.deadline, monotonic() + seconds * self.patience)
         cost = genomes.genome_complexity
@@ -238,7 +241,7 @@ class Search:
                 if T == best.T and cost(simpler) >= cost(best.genome):
                     continue
                 entry = self.measure(simpler, T, best.seed, runs=16)
-                if entry is not None and entry.ratio >= lower:
+                if entry is not None and entry.ratio >= min_ratio:
                     best = entry
                     return True
             return False

@@ -209,7 +209,7 @@ class MethodOnSearchedInstance(MethodOnProblem):
                 raise Skip("the method does not yield its gradient estimate")
             yield x if state.at is None else state.at, np.array(state.estimate)
 
-    def limit(self, *t: int) -> Any:
+    def bound_value(self, *t: int) -> Any:
         """Return the value of the bound, at step t if the bound depends on t.
 
         Raises

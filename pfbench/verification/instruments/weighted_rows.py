@@ -102,7 +102,7 @@ class PointTable:
         return np.array([weights @ change[indices]])
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Return the `difference` for the sample, then store the new component gradients."""
+        """Store grad h_i(x) for the sample, and return the mean change of its stored gradients."""
         change = self.difference(sample, x)
         self.points[weight_indices(sample)[0]] = x[0]
         return change

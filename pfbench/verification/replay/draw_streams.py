@@ -57,12 +57,12 @@ class DrawStream:
     ----------
     case
         The problem and the method's parameters.
-    seeds
-        Number of runs whose draws are concatenated.
+    run_count
+        Number of runs, with different seeds, whose draws are concatenated.
     """
 
     case: ReplayCase
-    seeds: int = 1
+    run_count: int = 1
 
 
 def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[DrawStream]:

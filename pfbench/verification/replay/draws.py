@@ -9,7 +9,7 @@ from pfbench.base.arrays import Floats, Integers
 
 
 class DrawNeededNowError(Exception):
-    """Exception raised if a reference implementation reads indices before it queries them."""
+    """Exception raised if a reference reads drawn indices before a query lets them be inferred."""
 
 
 @dataclass

@@ -245,15 +245,18 @@ def find_choice_rejection_and_p_value(
     return (None if position is None else Rejection(subject, position)), p_value
 
 
-def _log_bets_by_flips_since_rare_side(fell: Integers, chances: Floats) -> Floats:
-    """Return log factors of bets on coin flips, by the time since the rarer side came up."""
-    flips = np.arange(len(fell))
-    newest = np.maximum.accumulate(np.where(fell == np.argmin(chances), flips, -1))
-    since = np.minimum(flips - np.concatenate([[-1], newest[:-1]]), _BINS) if len(fell) else fell
-    rows = np.zeros((_STARTS, len(fell)))
-    for row, start in zip(rows, np.arange(_STARTS) * len(fell) // _STARTS, strict=True):
-        existing, bins = since[start:], 2 * since[start:] + fell[start:]
-        chance = chances[fell[start:]]
+def _log_bets_by_flips_since_rare_side(sides: Integers, chances: Floats) -> Floats:
+    """Return log factors of bets on coin flips that use the time since the rarer side came up.
+
+    Row k belongs to the bet that starts k eighths into the run, and is 0 before that.
+    """
+    flips = np.arange(len(sides))
+    newest = np.maximum.accumulate(np.where(sides == np.argmin(chances), flips, -1))
+    since = np.minimum(flips - np.concatenate([[-1], newest[:-1]]), _BINS) if len(sides) else sides
+    rows = np.zeros((_STARTS, len(sides)))
+    for row, start in zip(rows, np.arange(_STARTS) * len(sides) // _STARTS, strict=True):
+        existing, bins = since[start:], 2 * since[start:] + sides[start:]
+        chance = chances[sides[start:]]
         row[start:] = np.log(
             (_count_previous_occurrences(bins) + chance)
             / (_count_previous_occurrences(existing) + 1.0)

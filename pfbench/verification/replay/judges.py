@@ -37,13 +37,13 @@ class RecordedChoiceJudges:
     ----------
     replay
         The oracles of the reference.
-    is_printed
+    is_step_printed
         Whether the source prints the step of its inner loop; else any point with a small enough gap
             is accepted.
     """
 
-    def __init__(self, replay: ReplayOracles, is_printed: bool) -> None:
-        self.replay, self.is_printed = replay, is_printed
+    def __init__(self, replay: ReplayOracles, is_step_printed: bool) -> None:
+        self.replay, self.is_step_printed = replay, is_step_printed
 
     def condg(self, ask: Any, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
         """Follow the recorded inner loop from u, and return its point with a gap of at most eta."""
@@ -53,7 +53,7 @@ class RecordedChoiceJudges:
             slope = replay._dense_array(g)
             pending = replay.find_minimisation(slope)
             if pending is None:
-                if self.is_printed:
+                if self.is_step_printed:
                     replay.lo(g)  # raises
                 return self._find_recorded_point(l, u, lam, eta)
             v, direction = replay.consume_minimisation(pending), np.asarray(pending.query.direction)

@@ -61,14 +61,14 @@ class QueryWindow:
         self.tolerance = VALUE_TOLERANCE * max(transcript.max_gradient_entry, 1e-300)
         self._next = 0
 
-    def open(self, step: int) -> None:
+    def admit_queries_until(self, step: int) -> None:
         """Make the recorded queries up to a step available for matching."""
         queries = self.transcript.queries
         while self._next < len(queries) and queries[self._next].step <= step:
             self.pending.append(PendingQuery(queries[self._next]))
             self._next += 1
 
-    def is_equal_point(self, x: Floats, y: Floats) -> bool:
+    def are_points_equal(self, x: Floats, y: Floats) -> bool:
         """Return whether two points are equal up to rounding."""
         return x is y or bool(np.abs(x - y).max() <= self.point_tolerance)
 
@@ -102,7 +102,7 @@ class QueryWindow:
             for pending in self.pending
             if pending.query.kind in kinds
             for index, point in enumerate(pending.query.points)
-            if len(pending.unexplained[index]) and self.is_equal_point(point, x)
+            if len(pending.unexplained[index]) and self.are_points_equal(point, x)
         ]
 
     def pending_hessian_products(self, base: Floats, x: Floats, y: Floats) -> list[QueryAtPoint]:
@@ -113,15 +113,15 @@ class QueryWindow:
             if pending.query.kind == "hessian.batch"
             and pending.query.base is not None
             and len(pending.unexplained[0])
-            and self.is_equal_point(pending.query.base, base)
+            and self.are_points_equal(pending.query.base, base)
             and self.is_at_both_points(pending.query, x, y)
         ]
 
     def is_at_both_points(self, query: RecordedQuery, x: Floats, y: Floats) -> bool:
         """Return whether the two points of a query are x and y, in either order."""
         a, b = query.points
-        return (self.is_equal_point(a, x) and self.is_equal_point(b, y)) or (
-            self.is_equal_point(a, y) and self.is_equal_point(b, x)
+        return (self.are_points_equal(a, x) and self.are_points_equal(b, y)) or (
+            self.are_points_equal(a, y) and self.are_points_equal(b, x)
         )
 
     def is_part_of_difference(self, piece: QueryAtPoint, x: Floats, y: Floats) -> bool:
@@ -129,7 +129,7 @@ class QueryWindow:
         query = piece[0].query
         return len(query.points) > 1 and self.is_at_both_points(query, x, y)
 
-    def choose(
+    def choose_components(
         self, pieces: list[QueryAtPoint], size: int
     ) -> list[tuple[QueryAtPoint, Integers]] | None:
         """Choose `size` unmatched components of some queries; return None if there are fewer.
@@ -153,7 +153,7 @@ class QueryWindow:
                 return chosen
         return None
 
-    def take(self, chosen: list[tuple[QueryAtPoint, Integers]]) -> Integers:
+    def consume_components(self, chosen: list[tuple[QueryAtPoint, Integers]]) -> Integers:
         """Mark the chosen components as matched, and return their indices."""
         for (pending, lefts), part in chosen:
             left = pending.unexplained[lefts]
@@ -196,7 +196,7 @@ class QueryWindow:
     def starts_with_each_component_once(self, pieces: list[QueryAtPoint]) -> bool:
         """Return whether the first n components of some queries are a permutation of all n."""
         n = self.transcript.problem.n
-        chosen = self.choose(pieces, n)
+        chosen = self.choose_components(pieces, n)
         if chosen is None:
             return False
         result = np.concatenate([part for _, part in chosen])

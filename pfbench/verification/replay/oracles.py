@@ -105,7 +105,7 @@ class ReplayOracles(IndexSampling):
         """Start a step at the iterate x, and make the step's recorded queries available."""
         self.step = step
         self.previous, self.position = self.position, x
-        self.window.open(step)
+        self.window.admit_queries_until(step)
 
     # --- oracles ----------------------------------------------------------------------------------
 
@@ -136,7 +136,7 @@ class ReplayOracles(IndexSampling):
         Mark the recorded queries of these components as matched.
         """
         a, b = self._dense_array(x), self._dense_array(y)
-        if self.window.is_equal_point(a, b):
+        if self.window.are_points_equal(a, b):
             coincide = self._consume_difference_of_equal_points(a, b, len(sample))
             if coincide is None:
                 return 0.0 * self._as_backend_gradient(
@@ -165,7 +165,7 @@ class ReplayOracles(IndexSampling):
         if not self.is_searching:
             point = self._dense_array(x)
             pending = self.window.find(
-                ("value",), lambda q: self.window.is_equal_point(q.points[0], point)
+                ("value",), lambda q: self.window.are_points_equal(q.points[0], point)
             )
             if pending is not None:
                 self.window.consume_query(pending)
@@ -214,7 +214,7 @@ class ReplayOracles(IndexSampling):
 
         def is_near(query: RecordedQuery) -> bool:
             is_radius = abs(query.length - radius) <= VALUE_TOLERANCE * abs(radius)
-            return is_radius and self.window.is_equal_point(query.points[0], point)
+            return is_radius and self.window.are_points_equal(query.points[0], point)
 
         pending = self.find_minimisation(direction, "local_lo", is_near)
         if pending is None:
@@ -268,7 +268,7 @@ class ReplayOracles(IndexSampling):
                         if piece[1] == 0
                         or not self.window.is_part_of_difference(piece, point, point)
                     ]
-                    chosen = self.window.choose(pieces, size)
+                    chosen = self.window.choose_components(pieces, size)
                     if chosen is not None:
                         now = np.concatenate([part for _, part in chosen])
                         log.append((self.step, now))
@@ -279,7 +279,7 @@ class ReplayOracles(IndexSampling):
     def coin(self) -> bool:
         """Return whether the coin showed heads, i.e. a full gradient was queried at the iterate."""
         window, x = self.window, self.position
-        full = window.find(_FULL, lambda q: window.is_equal_point(q.points[0], x))
+        full = window.find(_FULL, lambda q: window.are_points_equal(q.points[0], x))
         pieces = window.pending_gradients_at_point(x)
         covers = window.starts_with_each_component_once(pieces)
         coin = self.transcript.states[self.step].coin if self._is_known(self.step) else None
@@ -327,7 +327,7 @@ class ReplayOracles(IndexSampling):
             options += [
                 k
                 for k in sorted(range(len(points)), key=distances.__getitem__)
-                if k not in options and self.window.is_equal_point(points[k], target)
+                if k not in options and self.window.are_points_equal(points[k], target)
             ]
         if not options:
             self.decisions.choose_option(self.step, 1)
@@ -391,7 +391,7 @@ class ReplayOracles(IndexSampling):
 
     def describe_point(self, x: Floats) -> str:
         """Return a text on a point: its role in the run, and its first three entries."""
-        same, t = self.window.is_equal_point, self.step
+        same, t = self.window.are_points_equal, self.step
         roles = [(f"x_{t}", self.position), (f"x_{t - 1}", self.previous)]
         roles += [("the snapshot", self.snapshot)] if self.snapshot is not None else []
         roles += [("the start", self.transcript.start)]
@@ -437,12 +437,12 @@ class ReplayOracles(IndexSampling):
         return True
 
     def _resolve_draw(self, sample: Any, pieces: Any, x: Floats) -> None:
-        chosen = self.window.choose(pieces, len(sample))
+        chosen = self.window.choose_components(pieces, len(sample))
         if chosen is None:
             total = sum(len(item.unexplained[location]) for item, location in pieces)
             words = f"a batch of {len(sample)} components, of which {total} were recorded,"
             self.raise_mismatch(f"queries {words} at {self.describe_point(x)}", *COMPONENT_KINDS)
-        sample.resolve(self.window.take(chosen))
+        sample.resolve(self.window.consume_components(chosen))
 
     def _consume_batch(self, expected: Integers, x: Floats) -> None:
         if self.window.consume_exactly(self.window.pending_gradients_at_point(x), expected):
@@ -455,7 +455,7 @@ class ReplayOracles(IndexSampling):
 
     def _consume_full_gradient(self, x: Floats, subject: str) -> None:
         window = self.window
-        pending = window.find(_FULL, lambda q: window.is_equal_point(q.points[0], x))
+        pending = window.find(_FULL, lambda q: window.are_points_equal(q.points[0], x))
         if pending is not None:
             window.consume_query(pending)
         elif not window.consume_exactly(window.pending_gradients_at_point(x), np.arange(self.n)):
@@ -477,21 +477,21 @@ class ReplayOracles(IndexSampling):
             if len(pending.unexplained[index])
         ]
         pieces = [piece for piece in both if piece[1] == 0]
-        chosen = window.choose(pieces, size)
+        chosen = window.choose_components(pieces, size)
         if chosen is not None:
-            coincide = window.take(chosen)
+            coincide = window.consume_components(chosen)
             window.consume_exactly(
                 [(pending, 1) for pending, _ in pieces if len(pending.unexplained[1])], coincide
             )
             return coincide
         pieces = window.pending_gradients_at_point(x, frozenset({"batch"}))
-        chosen = window.choose(pieces, 2 * size)
+        chosen = window.choose_components(pieces, 2 * size)
         coincide = np.concatenate([part for _, part in chosen or []] or [np.arange(0)])
         order = np.argsort(coincide, kind="stable")
         firsts, seconds = order[::2], order[1::2]
         if chosen is None or not np.array_equal(coincide[firsts], coincide[seconds]):
             return None
-        window.take(chosen)
+        window.consume_components(chosen)
         return coincide[np.sort(firsts)]
 
 
@@ -508,7 +508,7 @@ class ReplayHessianAtPoint:
         window = self._replay.window
         if not self._is_explained:
             pending = window.find(
-                ("hessian",), lambda q: window.is_equal_point(q.points[0], self._base)
+                ("hessian",), lambda q: window.are_points_equal(q.points[0], self._base)
             )
             if pending is not None:
                 window.consume_query(pending)
@@ -523,7 +523,7 @@ class ReplayHessianAtPoint:
             ("hessian.product",),
             lambda q: (
                 q.base is not None
-                and window.is_equal_point(q.base, self._base)
+                and window.are_points_equal(q.base, self._base)
                 and window.is_at_both_points(q, a, b)
             ),
         )
@@ -531,7 +531,7 @@ class ReplayHessianAtPoint:
             window.consume_query(pending)
         elif not window.consume_exactly(
             window.pending_hessian_products(self._base, a, b), np.arange(replay.n)
-        ) and not window.is_equal_point(a, b):
+        ) and not window.are_points_equal(a, b):
             self._raise_mismatch("multiplies the mean Hessian", a, b)
         self._require_explained()
         own = replay._as_backend_point(x), replay._as_backend_point(y)
@@ -542,7 +542,7 @@ class ReplayHessianAtPoint:
         replay, window = self._replay, self._replay.window
         a, b = replay._dense_array(x), replay._dense_array(y)
         pieces = window.pending_hessian_products(self._base, a, b)
-        if window.is_equal_point(a, b) and not pieces:
+        if window.are_points_equal(a, b) and not pieces:
             own = replay._as_backend_point(x), replay._as_backend_point(y)
             return 0.0 * replay._as_backend_gradient(self._hessian.product(*own))
         if replay._is_unresolved(sample):
@@ -588,7 +588,7 @@ class ReplayTable:
         )
 
     def replace(self, sample: Indices, x: Any) -> Any:
-        """Return the result of `difference`, and store the gradients grad f_i(x) of the sample."""
+        """Store grad f_i(x) for the sample, and return the mean change of its stored gradients."""
         self._consume_batch_or_table("table.replace", sample, x)
         return self._replay._as_backend_gradient(
             self._table.replace(_as_indices(sample), self._replay._as_backend_point(x))
@@ -613,7 +613,7 @@ class ReplayTable:
         if kind == "table.replace" and 0 < total < size:
             stored = np.concatenate([pending.unexplained[position] for pending, position in pieces])
             if len(np.unique(stored)) == len(stored):
-                window.take(window.choose(pieces, total) or [])
+                window.consume_components(window.choose_components(pieces, total) or [])
                 replay.notes.append("a component that is stored once is queried once")
                 sample.whole_draw.log = None
                 sample.resolve(np.resize(stored, size))

@@ -33,7 +33,7 @@ _PARTS = 4
 _RIGHT = Decision("holds", "Its output is declared as the reference's.", {}, None)
 
 
-def decide_output(trial: Trial, method: Any) -> Decision | None:
+def decide_output_distribution(trial: Trial, method: Any) -> Decision | None:
     """Decide whether a method's output is distributed as in its reference implementation.
 
     Return None if the method does not accept the parameters of the test.
@@ -129,7 +129,7 @@ def _decide_reported_output_law(trial: Trial, method: Any, first: Any) -> Decisi
                 return None
             for law, location in locations.items():
                 location.append(
-                    _find_law_part_of_output(transcript, output, law, right, min(T, _PARTS), rng)
+                    _find_group_of_output(transcript, output, law, right, min(T, _PARTS), rng)
                 )
         parts = min(T, _PARTS)
         results = [decide_uniform(results, parts) for results in locations.values()]
@@ -150,13 +150,13 @@ def _output_of_last_state(transcript: Transcript) -> Floats | None:
     return None if not states or states[-1].output is None else np.asarray(states[-1].output)
 
 
-def _find_law_part_of_output(
-    transcript: Transcript, output: Floats, law: str, reference_method: Any, parts: int, rng: Any
+def _find_group_of_output(
+    transcript: Transcript, output: Floats, law: str, reference_method: Any, groups: int, rng: Any
 ) -> int:
-    """Return the index of the group of iterates in which an output lies, or -1.
+    """Divide the iterates into groups of equal probability; return an output's group, or -1.
 
-    The `parts` groups have equal probabilities. If several points equal the output, one of them is
-    drawn by their probabilities. All groups thus stay equally likely.
+    There are `groups` groups, and `law` is the output rule. If several points equal the
+    output, one of them is drawn by their probabilities. All groups thus stay equally likely.
     """
     T = len(transcript.states)
     if law == "last":
@@ -175,4 +175,4 @@ def _find_law_part_of_output(
         return -1
     k = rng.choice(same, p=weights[same] / weights[same].sum())
     location = (weights[:k].sum() + rng.random() * weights[k]) / weights.sum()
-    return min(parts - 1, int(parts * location))
+    return min(groups - 1, int(groups * location))

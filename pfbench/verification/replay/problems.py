@@ -212,7 +212,7 @@ class GradientRowTable:
         return np.asarray(change.reshape(self._shape))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Return the result of `difference`, and store the gradients grad f_i(x) of the sample."""
+        """Store grad f_i(x) for the sample, and return the mean change of its stored gradients."""
         change = self.difference(sample, x)
         indices = np.unique(index_weights(sample, self._problem.n)[0])
         self._stored[indices] = self._problem.component_gradients(x, indices)

@@ -160,7 +160,7 @@ class Transcript:
             )
         )
 
-    def add(self, state: State) -> None:
+    def add_state(self, state: State) -> None:
         """Append a copy of a state to the record."""
         self._inner = 0
         point, estimate, output = (
@@ -219,7 +219,7 @@ def record_run(
                 raise TypeError(
                     f"the method yields {run.form.describe(state.x)}, not {run.form.points_text}"
                 )
-            transcript.add(state)
+            transcript.add_state(state)
             if len(transcript.states) == max_steps:
                 transcript.is_complete = False
                 return transcript

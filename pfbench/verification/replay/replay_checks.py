@@ -20,7 +20,7 @@ from pfbench.verification.references import REFERENCES
 from pfbench.verification.replay.draw_streams import examine_draw_law, iterate_draw_streams
 from pfbench.verification.replay.follow import PlainReference, ReplayOutcome, follow_transcript
 from pfbench.verification.replay.forms import MethodForm
-from pfbench.verification.replay.outputs import decide_output
+from pfbench.verification.replay.outputs import decide_output_distribution
 from pfbench.verification.replay.recorded_run import (
     EndlessStepError,
     Transcript,
@@ -91,8 +91,8 @@ class ComparisonTally:
     skipped: list[str] = field(default_factory=list)
     refusal: str = ""
 
-    def decide(self, holds: str) -> Decision:
-        """Return the decision on the comparisons; `holds` is its reason if there is no mismatch.
+    def decide(self, reason_if_equal: str) -> Decision:
+        """Return the decision on the comparisons; `reason_if_equal` is used if nothing differs.
 
         Raises
         ------
@@ -113,7 +113,7 @@ class ComparisonTally:
         words = "".join(f" {note}." for note in dict.fromkeys(self.notes))
         lacks = ", ".join(dict.fromkeys(self.skipped))
         words += f" {NOT_COMPARED}: {lacks}." if lacks else ""
-        return Decision("holds", f"{holds}{words}", measured, None)
+        return Decision("holds", f"{reason_if_equal}{words}", measured, None)
 
 
 def compare_runs_with_reference(
@@ -158,7 +158,7 @@ def compare_runs_with_reference(
 def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
     """Test whether draws and output are distributed as in the reference implementation."""
     method, parts, comparison = ALGORITHMS[name], dict[str, Decision](), ComparisonTally()
-    output = decide_output(trial, method)
+    output = decide_output_distribution(trial, method)
     if output is not None:
         parts["output"] = output
         if output.verdict == Verdict.VIOLATED:
@@ -169,7 +169,7 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
         if algorithm is None:
             continue
         logs, outcome = [], ReplayOutcome(0)
-        for seed in trial.seeds(stream.seeds, "draws"):
+        for seed in trial.seeds(stream.run_count, "draws"):
             transcript = _record_case(trial, stream.case, algorithm, comparison, "draws", seed)
             if transcript is None:
                 break
@@ -183,12 +183,12 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
             logs.append(outcome.log)
         if outcome.is_mismatch:
             break
-        if len(logs) < stream.seeds:
+        if len(logs) < stream.run_count:
             continue
         comparison.runs += 1
         n, chance = stream.case.problem().n, stream.case.parameters.get("refresh")
         law = examine_draw_law(logs, n, chance)
-        if law.violation or (law.law and _states_replacement(method)):
+        if law.violation or (law.law and _documents_replacement(method)):
             words = (
                 law.violation or f"the batches are drawn {law.law}, the source's with replacement"
             )
@@ -220,7 +220,7 @@ def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
     cases = iterate_count_cases(method, trial.effort, trial.case_seed)
     for case, algorithm in _runnable_cases(trial, method, comparison, cases):
         reference = method(**case.parameters)
-        if case.horizon >= LONG_COUNT and _costs_as_much(trial, case, algorithm, reference):
+        if case.horizon >= LONG_COUNT and _has_equal_counts(trial, case, algorithm, reference):
             comparison.runs += 1
             continue
         transcript = _record_case(trial, case, algorithm, comparison, "counts")
@@ -261,10 +261,12 @@ def _runnable_cases(
 ) -> Iterator[tuple[ReplayCase, Any]]:
     """Yield each test case, and the method under test with the parameters of the case.
 
+    Cases whose parameters the method refuses are left out.
+
     Raises
     ------
     SubjectLacksParameter
-        If it can run none.
+        If the method can run no case.
     """
     runs = 0
     for case in cases:
@@ -374,12 +376,12 @@ def _add_outcome(
         words = f"{case}: the run yields {len(transcript.states)} states for all its queries"
         comparison.doubts.append(f"{words}: yield a State after each update")
     else:
-        words = _describe_by_hand(case, outcome)
+        words = _describe_case_for_hand_check(case, outcome)
         comparison.violation = f"{location}: {outcome.reason}{words} (repeat: {trial.command})"
 
 
-def _describe_by_hand(case: ReplayCase, outcome: ReplayOutcome) -> str:
-    """Return a text with the components, the start and the draws of a case with simple numbers."""
+def _describe_case_for_hand_check(case: ReplayCase, outcome: ReplayOutcome) -> str:
+    """Return the formulas, start and draws of a case with simple numbers as text, else ""."""
     formula = getattr(case.problem(), "formula", "")
     draws = outcome.log
     batches = [*draws.batches, *draws.weighted, *draws.subsets]
@@ -465,15 +467,15 @@ def _count_calls(transcript: Transcript) -> Mapping[str, float]:
     return dict(zip(COUNTED, map(float, transcript.spent), strict=True))
 
 
-def _costs_as_much(trial: Trial, case: ReplayCase, algorithm: Any, reference: Any) -> bool:
-    """Return whether the counts of a run are those of the built-in method, without following it."""
+def _has_equal_counts(trial: Trial, case: ReplayCase, algorithm: Any, reference: Any) -> bool:
+    """Return whether a run has the oracle counts of `reference`, without comparing the steps."""
     (seed,) = trial.seeds(1, "counts")
     spent = trial.run(case.problem(), algorithm, seed=seed).counts.as_dict()
     expected = solve(case.problem(), reference, seed=seed).counts.as_dict()
     return all(spent[kind] == expected[kind] for kind in _EXACT)
 
 
-def _states_replacement(method: Any) -> bool:
+def _documents_replacement(method: Any) -> bool:
     """Return whether the documentation of a method's `batch` says "with replacement"."""
     batch = method.parameters().get("batch")
     return batch is not None and "with replacement" in batch.description

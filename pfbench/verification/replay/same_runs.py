@@ -23,7 +23,7 @@ def is_same_in_long_runs(claim: Claim, faulty: Subject) -> bool:
     trial, method = Trial(claim, faulty), ALGORITHMS[claim.method]
     try:
         return all(
-            _run_digest(case, trial.make(**case.parameters)) == _reference_digest(method, number)
+            _run_digest(case, trial.make(**case.parameters)) == _correct_run_digest(method, number)
             for number, case in enumerate(_long_cases(method))
         )
     except (ClaimBroken, NotTestable):
@@ -47,9 +47,9 @@ def _long_cases(method: Any) -> tuple[ReplayCase, ...]:
 
 
 @cache
-def _reference_digest(method: Any, number: int) -> str:
-    """Return the hash of a run of the correct method, cached for all its faults."""
-    case = _long_cases(method)[number]
+def _correct_run_digest(method: Any, case_index: int) -> str:
+    """Return the hash of the correct method's run on a case, cached for all its faults."""
+    case = _long_cases(method)[case_index]
     return _run_digest(case, method(**case.parameters))
 
 
@@ -58,10 +58,10 @@ def _run_digest(case: ReplayCase, algorithm: Any) -> str:
     transcript = record_run(case.problem(), algorithm, seed=1)
     digest = hashlib.sha256(repr((type(transcript.error), transcript.spent)).encode())
     for state in transcript.states:
-        digest.update(b"".join(map(_state_bytes, state)))
+        digest.update(b"".join(map(_attribute_bytes, state)))
     return digest.hexdigest()
 
 
-def _state_bytes(part: Any) -> bytes:
+def _attribute_bytes(value: Any) -> bytes:
     """Return the bytes of an attribute of a state; 0 and -0 have equal bytes."""
-    return b"None" if part is None else (np.asarray(part) + 0.0).tobytes()
+    return b"None" if value is None else (np.asarray(value) + 0.0).tobytes()

@@ -81,11 +81,11 @@ def find_small_case(
     """
     method = ALGORITHMS[trial.claim.method]
     best, best_size, queries = None, math.inf, 0
-    waiting = sorted(_iterate_values(method, case), key=_size)[::-1]
+    waiting = sorted(_iterate_values(method, case), key=_case_size)[::-1]
     while waiting and queries < MAX_QUERIES:
         values = waiting.pop()
         T = values.get("iterations", 1)
-        if _size(values) - T + 1 >= best_size:
+        if _case_size(values) - T + 1 >= best_size:
             break
         try:
             small = replace(trial, claim=restrict_to_case(trial.claim, values))
@@ -104,10 +104,10 @@ def find_small_case(
         outcome = follow_transcript(transcript, right, reference)
         if not outcome.is_mismatch or outcome.has_fewer_states:
             continue
-        if _size(values) < best_size:
+        if _case_size(values) < best_size:
             accepted = follow_transcript(own, right, REFERENCES.get(method.name))
             if accepted.agrees:
-                best, best_size = small.claim, _size(values)
+                best, best_size = small.claim, _case_size(values)
         if outcome.steps + 1 < T:
             waiting.append({**values, "iterations": outcome.steps + 1})
     return best
@@ -165,8 +165,8 @@ def _iterate_shapes(shape: Shape, kind: str) -> Iterator[str]:
             yield "x".join(map(str, smaller))
 
 
-def _size(values: Values) -> float:
-    """Return the sum of the integers of a case, by which cases are ordered.
+def _case_size(values: Values) -> float:
+    """Return a measure of the size of a case: the sum of its integers, by which cases are ordered.
 
     Cases without simple numbers count as larger.
     """

@@ -312,7 +312,7 @@ class _Table:
         return _mean(sample, n, lambda i: component(i, x) - self._gradients[i])
 
     def replace(self, sample: Indices, x: Any) -> Any:
-        """Return the result of `difference`, and store the gradients grad f_i(x) of the sample."""
+        """Store grad f_i(x) for the sample, and return the mean change of its stored gradients."""
         change = self.difference(sample, x)
         for i in np.unique(index_weights(sample, self._unknowns.n)[0]).tolist():
             self._gradients[i] = self._unknowns.component(i, x)
