@@ -27,7 +27,7 @@ from pfbench.verification.session import judge
 from pfbench.verification.statements.bound import RUNS, Bound
 from pfbench.verification.statements.quantity import is_count
 from pfbench.verification.statements.rate import RateCheck
-from pfbench.verification.statements.setting import check_fit, is_random
+from pfbench.verification.statements.setting import check_required_oracles, is_run_random
 from pfbench.verification.summaries import summarise_main_numbers
 from pfbench.verification.trial import Trial, claim_method
 
@@ -321,9 +321,9 @@ def _measure_pilot_ratio(claim: Claim, effort: str, seed: int) -> float | None:
     ratios = []
     try:
         for setting in check.settings.values():
-            for sample in trial.seeds(_PILOTS if is_random(trial, item) else 1, "pilot"):
+            for sample in trial.seeds(_PILOTS if is_run_random(trial, item) else 1, "pilot"):
                 case = setting.make_case(trial, item.build_seeded(sample))
-                check_fit(case)
+                check_required_oracles(case)
                 ratios.append(check.max_ratio(trial, case, sample))
     except Exception:  # the method, its parameters or the bound may be made for other problems
         return None

@@ -176,9 +176,9 @@ def _show_worst_cases(work: VerificationJob, reference: str, function_class: str
 
     The command ends with exit status 1 if a worst case exceeds the method's bound.
     """
-    from pfbench.verification.worst_case import check_worst_cases
+    from pfbench.verification.worst_case import iterate_worst_cases
 
-    checks = list(check_worst_cases(reference, function_class, full=False))
+    checks = list(iterate_worst_cases(reference, function_class, full=False))
     work.write({"name": reference, "worst_cases": [check.as_json() for check in checks]})
     work.print(*_render_worst_cases(checks, reference, str(work.target or "")))
     terminal.exit_if(any(check.is_violated for check in checks))

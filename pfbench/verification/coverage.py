@@ -44,7 +44,7 @@ class CoveredSizes:
     horizons: tuple[int, ...] = ()
     has_other_direction: bool = False
 
-    def add(self, problem: Problem, iterations: int, tally: Any) -> None:
+    def add_run(self, problem: Problem, iterations: int, tally: Any) -> None:
         """Include a run of `iterations` steps on a problem, with its oracle calls in `tally`."""
         d = prod(getattr(problem.start(), "shape", ()))
         n = int(problem.n or 0)

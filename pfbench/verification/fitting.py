@@ -83,7 +83,7 @@ def fit_rate(
         return fit_exponent(1.0 / levels, table, least_decades=decades)
     cells: dict[int, dict[float, float]] = {}
     for run in full_list:
-        total_calls = _x(run, x)
+        total_calls = _variable_value(run, x)
         cell = cells.setdefault(run.seed, {})
         if total_calls in cell:
             raise InputError(
@@ -99,8 +99,8 @@ def fit_rate(
     return fit_exponent(values, table, least_decades=decades)
 
 
-def _x(run: Run, x: Any) -> float:
-    """Return the value of the variable x for a run."""
+def _variable_value(run: Run, x: Any) -> float:
+    """Return the value that x has in a run; x is a function, or the name of a parameter."""
     if callable(x):
         with blame_user_code(f"x of {run.algorithm}"):
             return check_real("x", x(run), above=0.0)

@@ -77,7 +77,7 @@ def check_claim(claim: Claim) -> Homogeneity:
     try:
         results = [
             *(_describe(f.name, f.find_departure(), f.unit) for f in claim.formulas),
-            *_check_statement(claim),
+            *_check_bounds(claim),
             *_check_printed_schedule(claim),
         ]
     except Exception as error:  # user functions may raise anything
@@ -116,7 +116,7 @@ def _describe(subject: str, departure: UnitDeparture | None, unit: Unit) -> tupl
 
 
 def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
-    """Yield a description of a claim's published schedule, and whether it is homogeneous.
+    """Yield a description of the schedule that a claim compares, and whether it is homogeneous.
 
     Yield nothing if the claim is about no published schedule.
     """
@@ -146,7 +146,7 @@ def _compute_printed_schedule(
     unit: Unit,
     scaling: Scaling,
 ) -> Mapping[str, Any]:
-    """Return the published parameters for a request that `scaling` converts to other units."""
+    """Return the parameters of a published schedule for a request in the units of `scaling`."""
     products = {
         name: value * scaling.factor(_parameter_unit(method, name)) if is_float(value) else value
         for name, value in request.parameters.items()
@@ -160,7 +160,7 @@ def _compute_printed_schedule(
     return published.schedule(other)
 
 
-def _check_statement(claim: Claim) -> Iterator[tuple[str, bool]]:
+def _check_bounds(claim: Claim) -> Iterator[tuple[str, bool]]:
     """Yield a description of each bound in a claim's check, and whether it is homogeneous."""
     check = claim.check
     if not isinstance(check, Bound | ExactCounts | ErrorLawCheck):
@@ -239,7 +239,7 @@ def _evaluate_law(law: Any, case: Any, problem: Any, scaling: Scaling) -> Any:
 def _make_case_of_scaling(
     trial: Trial, setting: ClaimSetting, problem: Any, parameter_units: Mapping[str, Unit]
 ) -> Case:
-    """Return a function that gives a claim's constants and parameters in the units of a scaling."""
+    """Return a function that maps a scaling of units to a claim's constants and parameters."""
     own, units = trial.claim_algorithm if trial.claim.algorithm else None, trial.claim.units
     statement = problem.constants(problem.start())
     existing = statement if setting.constants is None else setting.constants(problem)

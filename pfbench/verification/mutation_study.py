@@ -95,7 +95,7 @@ class DetectionRate:
 
 
 def detection_rate(studied_faults: Sequence[StudiedFault]) -> DetectionRate:
-    """Return the number of caught faults among those that should be caught."""
+    """Return the number of caught faults, and of all faults that claims should catch."""
     counted = [study for study in studied_faults if study.is_counted]
     return DetectionRate(sum(study.caught_by is not None for study in counted), len(counted))
 
@@ -208,10 +208,10 @@ def _is_undecided(verdicts: Sequence[Verdict]) -> bool:
 
 def group_by_method(studied_faults: Sequence[StudiedFault]) -> Mapping[str, list[StudiedFault]]:
     """Return the studied faults by the name of their method."""
-    return _group_by_method(studied_faults, lambda fault: fault.method)
+    return _group_by_key(studied_faults, lambda fault: fault.method)
 
 
-def _group_by_method(
+def _group_by_key(
     studied_faults: Sequence[StudiedFault], key: Callable[[Fault], str]
 ) -> dict[str, list[StudiedFault]]:
     faults: dict[str, list[StudiedFault]] = {}
@@ -270,7 +270,7 @@ def _detection_rate_table(
 
 
 def _operator_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
-    faults = _group_by_method(studied_faults, lambda fault: fault.operator)
+    faults = _group_by_key(studied_faults, lambda fault: fault.operator)
     return _detection_rate_table("operator", dict(sorted(faults.items())))
 
 

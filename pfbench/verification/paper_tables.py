@@ -19,7 +19,7 @@ def _load_table(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def read_paper(key: str, title: str, files: Sequence[ModuleType]) -> Paper:
+def read_paper(key: str, title: str, modules: Sequence[ModuleType]) -> Paper:
     """Return a paper with the `CLAIMS`, `MUTANTS` and `ERRATA` of its modules, in order.
 
     The faults of ``faults.toml``, in the folder of the modules, are added as further mutants.
@@ -30,11 +30,11 @@ def read_paper(key: str, title: str, files: Sequence[ModuleType]) -> Paper:
         If ``faults.toml`` names an unknown method or claim.
     """
     items = {
-        subject: tuple(item for file in files for item in getattr(file, subject.upper(), ()))
+        subject: tuple(item for m in modules for item in getattr(m, subject.upper(), ()))
         for subject in ("claims", "mutants", "errata")
     }
     claims = {claim.name: claim for claim in items["claims"]}
-    table = _load_table(Path(str(files[0].__file__)).with_name("faults.toml"))
+    table = _load_table(Path(str(modules[0].__file__)).with_name("faults.toml"))
     planted = tuple(_make_mutant(name, claims, **fields) for name, fields in table.items())
     return Paper(key=key, title=title, **{**items, "mutants": items["mutants"] + planted})
 

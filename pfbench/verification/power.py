@@ -65,7 +65,7 @@ class PlantedError(Subject):
 
 
 def scalable_parameters(method: Any) -> list[str]:
-    """Return the names of a method's parameters that an error can scale, and `ESTIMATE`."""
+    """Return the names of a method's parameters that a planted error can scale, and `ESTIMATE`."""
     numbers = [
         field.name
         for field in fields(method)
@@ -80,7 +80,7 @@ def scalable_parameters(method: Any) -> list[str]:
 
 
 def _has_implicit_parameter(method: Any, parameter: str) -> bool:
-    """Return whether a method itself computes a tolerance or curvature that is not given."""
+    """Return whether a method computes a value for this parameter, if the parameter is not set."""
     return parameter == "curvature" or (parameter == "tolerance" and hasattr(method, "eta"))
 
 

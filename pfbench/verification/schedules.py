@@ -144,7 +144,7 @@ def _is_raised_in_constructor(error: BaseException | None) -> bool:
 
 
 def _request_kind(request: ScheduleRequest) -> tuple[bool, Mapping[str, Any]]:
-    """Return whether a request is for the practical schedule, and what else it requests."""
+    """Return whether a request is for the practical schedule, and its further parameters."""
     return request.is_practical, request.parameters
 
 
@@ -162,13 +162,13 @@ def _decide_schedule(observed: dict[str, float | None], expected: Printed) -> De
     wrong = [
         f"{name} is {value}, not {expected[name]}."
         for name, value in observed.items()
-        if not _is_same(value, expected[name])
+        if not _agrees_with_published(value, expected[name])
     ]
     values = {name: float(value) for name, value in observed.items() if value is not None}
     return decide_exact(not wrong, "Every parameter is as published.", "".join(wrong[:1]), values)
 
 
-def _is_same(observed: float | None, expected: float | None) -> bool:
+def _agrees_with_published(observed: float | None, expected: float | None) -> bool:
     """Return whether a parameter equals the published value up to rounding.
 
     An integer parameter may be rounded up or down. If the published value is at most 1, only the

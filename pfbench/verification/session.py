@@ -91,7 +91,7 @@ def examine(erratum: Erratum, effort: str = "quick", seed: int = 0) -> ErratumFi
 class _Request(Generic[Outcome]):
     """Cached task of a session, its expected seconds, and functions that convert its outcome."""
 
-    question: CachedTask
+    cached_task: CachedTask
     seconds: float
     from_row: Callable[[Mapping[str, Any]], Outcome]
     from_failure: Callable[[TaskResult], Outcome]
@@ -214,7 +214,7 @@ class Session:
         by = ranks or [-request.seconds for request in requests]
         order = sorted(range(len(requests)), key=by.__getitem__)
         results: dict[int, Outcome] = {}
-        questions = [requests[index].question for index in order]
+        questions = [requests[index].cached_task for index in order]
 
         def report_missing(missing: Sequence[int]) -> None:
             if self.on_expected_time:

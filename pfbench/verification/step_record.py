@@ -66,7 +66,7 @@ class StepRecord:
         NotTestable
             If the algorithm does not yield `estimate`.
         """
-        floats = _floats(self.state.estimate)
+        floats = _as_floats_or_none(self.state.estimate)
         if floats is None:
             raise NotTestable("the method does not yield its estimate: use State(x, at, estimate)")
         return floats
@@ -83,12 +83,12 @@ class StepRecord:
         lo_input = self.lo_inputs[0] if len(self.lo_inputs) == 1 else None
         if not isinstance(lo_input, np.ndarray):
             return self.estimate_yielded
-        yielded = _floats(self.state.estimate)
+        yielded = _as_floats_or_none(self.state.estimate)
         if yielded is None:
             return lo_input
         # An algorithm may normalise it first, or minimise a step ahead.
         recent = (lo_input, *self.previous)
-        self.coverage.has_other_direction |= not any(is_multiple(yielded, g) for g in recent)
+        self.coverage.has_other_direction |= not any(has_direction(yielded, g) for g in recent)
         return yielded
 
 
@@ -97,7 +97,7 @@ def is_unit_length(g: Floats) -> bool:
     return abs(float(np.linalg.norm(g)) - 1.0) <= 1e-12
 
 
-def is_multiple(g: Floats, source: Any) -> bool:
+def has_direction(g: Floats, source: Any) -> bool:
     """Return whether g is a positive multiple of `source`, up to rounding."""
     if not isinstance(source, np.ndarray) or g.shape != source.shape:
         return False
@@ -141,8 +141,8 @@ def _check_step_call_limit(call_count: int, oracle_calls: str) -> None:
         )
 
 
-def _floats(g: Any) -> Floats | None:
-    """Convert a gradient to a float64 array; return None if this is impossible."""
+def _as_floats_or_none(g: Any) -> Floats | None:
+    """Return a gradient as a float64 array; None if it is None or cannot be converted."""
     try:
         return None if g is None else np.asarray(g, dtype=np.float64)
     except (TypeError, ValueError):

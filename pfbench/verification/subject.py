@@ -115,12 +115,12 @@ class Subject:
                 "algorithm must be a class, or an object of one, with a method run(ask, x, rng) "
                 f"that yields states; this {kind.__qualname__} has none."
             )
-        if kind.__module__ == "__main__" or _pickling_error(kind):
+        if kind.__module__ == "__main__" or _describe_pickling_error(kind):
             raise InputError(
                 f"{kind.__qualname__} cannot be imported by the processes that test it: move it to "
                 "the top level of a module, and import it from there."
             )
-        if why := _pickling_error(algorithm):
+        if why := _describe_pickling_error(algorithm):
             raise InputError(
                 f"{kind.__qualname__} cannot be sent to the processes that test it ({why}): use "
                 "only numbers, strings or arrays as its parameters."
@@ -181,7 +181,7 @@ def _make_edit(source: str, first_line: int, before: str, after: str) -> Edit:
     return Edit(lines[0], columns[0], lines[1], columns[1], after)
 
 
-def _pickling_error(part: Any) -> str:
+def _describe_pickling_error(part: Any) -> str:
     """Return a text on why a class or object cannot be pickled, or "" if it can be."""
     try:
         pickle.dumps(part)

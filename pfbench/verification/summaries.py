@@ -12,7 +12,7 @@ def summarise_main_numbers(measured: Mapping[str, Any]) -> str:
 
     Values that belong to conditions of a claim are omitted.
     """
-    parts, ratios = [], _ratios(measured)
+    parts, ratios = [], _finite_ratios_by_part(measured)
     for name, value in measured.items():
         if "condition " in name:
             continue
@@ -36,15 +36,15 @@ def describe_worst_ratio(measured: Mapping[str, Any]) -> str:
 
 def summarise_ratios(measured: Mapping[str, Any]) -> str:
     """Return the highest ratio of measured value to bound as text, or else the exponents."""
-    ratios = _ratios(measured)
+    ratios = _finite_ratios_by_part(measured)
     if not ratios:
         return summarise_main_numbers(measured)
     highest = max(ratios.values())
     return f"{highest:.3g} {'of' if highest <= 1.0 + _ROUNDING else 'times'} the bound"
 
 
-def _ratios(measured: Mapping[str, Any]) -> dict[str, float]:
-    """Return the finite ratios of measured value to bound, by the part of the claim.
+def _finite_ratios_by_part(measured: Mapping[str, Any]) -> dict[str, float]:
+    """Return the finite ratios of measured value to bound, by the name of the claim's part.
 
     Ratios that belong to conditions of the claim are omitted.
     """

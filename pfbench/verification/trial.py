@@ -225,7 +225,7 @@ class Trial:
             measures=measures,
             every=frequency,
         )
-        self.coverage.add(problem, run.iterations, witnessed.tally)
+        self.coverage.add_run(problem, run.iterations, witnessed.tally)
         if run.status in _FAILED:
             words = f"the run on {run.problem} ended as {run.status}: {run.stop_reason}"
             measured = run.status == Status.DIVERGED or OUTSIDE_REASON in run.stop_reason
@@ -311,7 +311,7 @@ class Trial:
                 created, before = created + 1, step.lo_inputs
                 yield step
         finally:
-            self.coverage.add(problem, created, recorder)
+            self.coverage.add_run(problem, created, recorder)
 
     def follow_with_previous_point(
         self, problem: Problem, algorithm: Algorithm, seed: int = 0, *, rng: Any = None

@@ -285,7 +285,7 @@ def rescale_constants(constants: Any, scaling: Scaling, units: Mapping[str, Unit
         return scaling.constants(constants)
     if isinstance(constants, int | float):
         return constants * scaling.factor(_find_known_unit("constants", units))
-    parts = _numbers_by_name(constants)
+    parts = _fields_by_name(constants)
     if parts is None:
         raise InputError(f"the units of constants of type {type(constants).__name__} are not known")
     scaled = {
@@ -299,7 +299,7 @@ def rescale_constants(constants: Any, scaling: Scaling, units: Mapping[str, Unit
     return replace(constants, **scaled) if is_dataclass(constants) else type(constants)(**scaled)  # type: ignore[type-var]
 
 
-def _numbers_by_name(parts: Any) -> Mapping[str, Any] | None:
+def _fields_by_name(parts: Any) -> Mapping[str, Any] | None:
     """Return the fields of an object by name, or None if it has no named fields."""
     if isinstance(parts, dict):
         return parts

@@ -140,14 +140,17 @@ def _no_claims_message(reference: str, module: ModuleType, is_named: bool) -> st
     return f"{words}: make one with pf.claims.Claim(name=..., statement=..., check=...)."
 
 
-def _attach_source(file_or_module: str, paper: Paper, full_list: Paper) -> Paper:
-    """Return a copy of a paper whose claims have the file or module as `user_source`."""
+def _attach_source(file_or_module: str, paper: Paper, everything: Paper) -> Paper:
+    """Return a paper whose claims have the file or module as `user_source`.
+
+    Mutants and errata that belong to these claims are taken from `everything` that the file states.
+    """
     source = UserClaimFile(
         str(Path(file_or_module).resolve()) if file_or_module.endswith(".py") else file_or_module
     )
     _check_names("claims", file_or_module, paper.claims)
-    _check_names("mutants", file_or_module, full_list.mutants)
-    _check_names("errata", file_or_module, full_list.errata)
+    _check_names("mutants", file_or_module, everything.mutants)
+    _check_names("errata", file_or_module, everything.errata)
     claims = {id(claim): replace(claim, user_source=source) for claim in paper.claims}
 
     def attach_claims(expected: Sequence[Claim]) -> tuple[Claim, ...]:
@@ -155,16 +158,16 @@ def _attach_source(file_or_module: str, paper: Paper, full_list: Paper) -> Paper
 
     return replace(
         paper,
-        title=paper.title or full_list.title or f"Claims of {Path(file_or_module).name}",
+        title=paper.title or everything.title or f"Claims of {Path(file_or_module).name}",
         claims=tuple(claims.values()),
         mutants=tuple(
             replace(mutant, expected_claims=attach_claims(mutant.expected_claims))
-            for mutant in full_list.mutants
+            for mutant in everything.mutants
             if attach_claims(mutant.expected_claims)
         ),
         errata=tuple(
             replace(erratum, claim=claims[id(erratum.claim)]) if erratum.claim else erratum
-            for erratum in full_list.errata
+            for erratum in everything.errata
             if id(erratum.claim) in claims or (erratum.claim is None and erratum in paper.errata)
         ),
     )

@@ -150,7 +150,7 @@ def judge(trial: Trial) -> Verdict:
 def _judge(trial: Trial) -> Verdict:
     started = perf_counter()
     try:
-        evidence = _test(trial)
+        evidence = _run_check(trial)
     except ClaimBroken as error:
         verdict = VerdictName.FAILED if isinstance(error, MethodFailed) else VerdictName.VIOLATED
         evidence = _empty_evidence(verdict, end_sentence(error))
@@ -167,7 +167,7 @@ def _judge(trial: Trial) -> Verdict:
     return _make_verdict(trial.claim, evidence, perf_counter() - started)
 
 
-def _test(trial: Trial) -> Evidence:
+def _run_check(trial: Trial) -> Evidence:
     """Execute the check of a claim, and return the evidence.
 
     Raises
@@ -180,7 +180,7 @@ def _test(trial: Trial) -> Evidence:
     if claim.user_source is None:
         return recheck_inhomogeneous_bound(trial, claim.check(trial))
     try:
-        getattr(claim.check, "check", _check_parts)(trial)
+        getattr(claim.check, "check", _check_method_and_instances)(trial)
         return recheck_inhomogeneous_bound(trial, claim.check(trial))
     except (ClaimBroken, NotTestable):
         raise
@@ -191,7 +191,7 @@ def _test(trial: Trial) -> Evidence:
         raise NotTestable(f"the code of the claim raised {error_text}") from error
 
 
-def _check_parts(trial: Trial) -> None:
+def _check_method_and_instances(trial: Trial) -> None:
     """Raise an error if the method or an instance of a claim cannot be built."""
     if trial.claim.algorithm:
         claim_method(trial.claim)
@@ -241,9 +241,9 @@ def _make_verdict(
 
 
 def _decision_details(claim: Claim, decision: Decision) -> dict[str, Any]:
-    """Return a decision's number of tests, and the instances on which the bound is tight.
+    """Return a decision's number of tests, and the instances where the bound is nearly attained.
 
-    Each instance has its ratio of measured value to bound.
+    Each of these instances has its ratio of measured value to bound.
     """
     decision_details: dict[str, Any] = (
         {} if decision.p_value is None else {"tests": decision.test_count}
@@ -260,7 +260,7 @@ def _decision_details(claim: Claim, decision: Decision) -> dict[str, Any]:
 
 
 def _complexity_by_criterion(complexity: Complexity | None) -> dict[str, str]:
-    """Return the complexity that a claim states, as a text for each stationarity criterion."""
+    """Return a complexity under each stationarity criterion where it is known, as text."""
     if complexity is None:
         return {}
     return {

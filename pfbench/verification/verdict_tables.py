@@ -57,7 +57,7 @@ def verdict_table(
         if rows:
             head = ("claim", "verdict", "says", "measured", WORST_RATIO, "tested on", "runs", "s")
             lines += [f"## {title}", "", *_table(head, map(_verdict_line, rows)), ""]
-    exponents = [line for row in verification.rows for line in _exponent_lines(row)]
+    exponents = [line for row in verification.rows for line in _exponent_rows(row)]
     if exponents:
         gap, mapping_sq = map(escape_markdown, CRITERIA[:2])
         columns = ("claim", "in", "claimed", "measured", "decades", gap, mapping_sq)
@@ -127,7 +127,7 @@ def _verdict_line(row: Verdict) -> str:
     )
 
 
-def _exponent_lines(row: Verdict) -> Iterator[str]:
+def _exponent_rows(row: Verdict) -> Iterator[str]:
     """Yield a Markdown table row for each measured exponent for which the claim states a value."""
     measured, scales = (
         row.measured,
@@ -231,15 +231,15 @@ def power_table(searches: Mapping[str, Sequence[PowerSearch]], command: str) -> 
         "be built with the error, counts as a miss, and the table gives their number. The first "
         "table has, for each method, the claim that detects the smallest error.",
         "",
-        *_table(("method", "parameter", *searches), _method_lines(searches)),
+        *_table(("method", "parameter", *searches), _smallest_error_rows(searches)),
         "",
         *_table(("claim", "method", "parameter", *searches), rows),
     ]
     return "\n".join([*lines, ""])
 
 
-def _method_lines(results: Mapping[str, Sequence[PowerSearch]]) -> Iterator[str]:
-    """Yield table rows by method and parameter: the smallest error that any claim detects."""
+def _smallest_error_rows(results: Mapping[str, Sequence[PowerSearch]]) -> Iterator[str]:
+    """Yield a table row for each method and parameter: the smallest error that a claim detects."""
     everything = [search for searches in results.values() for search in searches]
     for method, parameter in dict.fromkeys(
         (search.claim.method, search.parameter) for search in everything

@@ -14,7 +14,7 @@ from pfbench.claims.schmidt2017 import theorem1 as sag
 from pfbench.sets.orthogonalisers import PRESETS, certify_interval, map_singular_values
 from pfbench.verification.statements.table_steps import (
     list_step_maps,
-    mean_square_map,
+    second_moment_map,
     spectral_radius,
 )
 from pfbench.verification.subject import Subject
@@ -56,7 +56,7 @@ def orthogonalisers():
 def radius(claim, problem, step):
     """Return the mean-square radius of a step of the claim's method on weighted rows."""
     trial = Trial(claim, Subject(ALGORITHMS[claim.algorithm]))
-    return spectral_radius(mean_square_map(*list_step_maps(trial, problem, step)))
+    return spectral_radius(second_moment_map(*list_step_maps(trial, problem, step)))
 
 
 def sample_weights():

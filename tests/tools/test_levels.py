@@ -51,8 +51,8 @@ def test_every_rule_of_the_package_is_simulated():
     combine = {
         "combine_instances",
         "combine_all",
-        "mark_by_own_constant",
-        "mark_by_schedule",
+        "cap_by_own_constant",
+        "cap_by_schedule",
         "combine_with_conditions",
     }
     simulated = {rule.name.strip("`") for rule in levels.RULES}

@@ -4,11 +4,11 @@ import pytest
 
 from pfbench.verification.statistics import (
     Decision,
+    cap_by_own_constant,
+    cap_by_schedule,
     combine_all,
     combine_instances,
     combine_with_conditions,
-    mark_by_own_constant,
-    mark_by_schedule,
 )
 from pfbench.verification.verdict_tables import matching_claimed_exponent
 
@@ -109,8 +109,7 @@ def test_of_a_sum_every_term_is_named_with_its_instance():
 
 
 @pytest.mark.parametrize(
-    ("never", "mark"),
-    [(mark_by_schedule, "by_schedule"), (mark_by_own_constant, "by_own_constant")],
+    ("never", "mark"), [(cap_by_schedule, "by_schedule"), (cap_by_own_constant, "by_own_constant")]
 )
 def test_what_could_not_come_out_otherwise_makes_nothing_tight(never, mark):
     part = never(decided("within-10", 1.0))

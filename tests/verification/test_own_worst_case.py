@@ -13,7 +13,7 @@ from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.base.errors import InputError
 from pfbench.verification.worst_case import FunctionClass, compute_worst_case, methods
 from pfbench.verification.worst_case.recording import record_method
-from pfbench.verification.worst_case.requests import check_worst_cases, measure_on_worst_function
+from pfbench.verification.worst_case.requests import iterate_worst_cases, measure_on_worst_function
 from pfbench.verification.worst_case.worst_function import InterpolationNodes, SmoothInterpolant
 
 pytest.importorskip("PEPit")
@@ -194,20 +194,20 @@ def file(tmp_path, monkeypatch):
 
 
 def test_a_claim_is_held_to_it(file):
-    found = list(check_worst_cases(f"{file}:TRUE"))
+    found = list(iterate_worst_cases(f"{file}:TRUE"))
     assert [check.worst_case.steps for check in found] == [1, 2, 3, 4]
     for check in found:
         assert check.worst_case.value == pytest.approx(1 / check.worst_case.steps, rel=1e-5)
         assert check.bound == 1 / check.worst_case.steps
         assert not check.is_violated
-    assert all(check.is_violated for check in check_worst_cases(f"{file}:WRONG"))
+    assert all(check.is_violated for check in iterate_worst_cases(f"{file}:WRONG"))
 
 
 def test_a_method_with_its_parameters_on_other_functions(file):
-    (check,) = check_worst_cases(f"{file}:Down[step=0.5,iterations=2]", "L=2,delta=3,over=mean")
+    (check,) = iterate_worst_cases(f"{file}:Down[step=0.5,iterations=2]", "L=2,delta=3,over=mean")
     assert check.worst_case.value == pytest.approx(worst_case_of_descent(), rel=1e-5)
     with pytest.raises(InputError, match="parameter"):
-        list(check_worst_cases(f"{file}:Down[step=1]", "lipschitz=2"))
+        list(iterate_worst_cases(f"{file}:Down[step=1]", "lipschitz=2"))
 
 
 def worst_case_of_descent():

@@ -15,7 +15,7 @@ from pfbench.verification import Claim, Mutant, Trial, make_instance
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.instruments.weighted_rows import WeightedRows
 from pfbench.verification.statements.each_instance import check_ratios
-from pfbench.verification.statements.table_steps import list_outcomes
+from pfbench.verification.statements.table_steps import list_step_outcomes
 
 ROUNDING = 1e-12
 """Largest error of a mean, relative to the gradient."""
@@ -32,7 +32,7 @@ def make_four_rows(weight: float) -> WeightedRows:
 
 def mean_error(trial: Trial, problem: WeightedRows, z: Floats) -> float:
     """Return E g - grad F(x), the error of the mean of SAGA's estimate g, from a state z."""
-    outcomes = list_outcomes(trial, problem, 0.1, z)
+    outcomes = list_step_outcomes(trial, problem, 0.1, z)
     mean = sum(chance * estimate for chance, (estimate, _) in outcomes)
     return float(mean - problem.gradient(z[:1])[0])
 

@@ -24,7 +24,7 @@ from pfbench.verification.instruments.weighted_rows import WeightedRows
 from pfbench.verification.statements.each_instance import check_ratios
 from pfbench.verification.statements.table_steps import (
     list_step_maps,
-    mean_square_map,
+    second_moment_map,
     spectral_radius,
 )
 from pfbench.verification.units import formula
@@ -62,7 +62,7 @@ def mean_square_radius(trial: Trial, problem: WeightedRows) -> float:
     """
     ask = trial.open_oracles(problem)
     gamma = 1.0 / (2.0 * ask.component_smoothness().max())
-    return spectral_radius(mean_square_map(*list_step_maps(trial, problem, gamma)))
+    return spectral_radius(second_moment_map(*list_step_maps(trial, problem, gamma)))
 
 
 THEOREM = Claim(

@@ -15,9 +15,9 @@ from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import (
+    cap_by_own_constant,
     combine_instances,
     decide_inequality,
-    mark_by_own_constant,
 )
 from pfbench.verification.units import CURVATURE, NUMBER, power_product
 
@@ -72,7 +72,7 @@ def check(trial: Trial) -> Evidence:
             )
             parts[f"{name}, d={d}, n/d={ratio}"] = decide_inequality([c / MOST for c in needed])
     return Evidence(
-        mark_by_own_constant(combine_instances(parts)), {"c": MOST, "ratio": 1.0}, len(parts)
+        cap_by_own_constant(combine_instances(parts)), {"c": MOST, "ratio": 1.0}, len(parts)
     )
 
 

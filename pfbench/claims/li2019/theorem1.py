@@ -13,12 +13,12 @@ from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import (
     Decision,
+    cap_by_schedule,
     combine_all,
     combine_instances,
     decide_exponent,
     decide_inequality,
     fit_exponent,
-    mark_by_schedule,
 )
 from pfbench.verification.units import NUMBER, VALUE, formula
 
@@ -84,7 +84,7 @@ def check_fo(trial: Trial) -> Evidence:
     return Evidence(
         combine_all(
             {
-                "SFO": mark_by_schedule(shared_runs.combine_with_largest_ratio(counts)),
+                "SFO": cap_by_schedule(shared_runs.combine_with_largest_ratio(counts)),
                 "accuracy": shared_runs.combine_with_largest_ratio(gaps),
             }
         ),

@@ -26,10 +26,10 @@ from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
     SeedRows,
+    cap_by_schedule,
     combine_instances,
     combine_with_conditions,
     decide_mean,
-    mark_by_schedule,
 )
 from pfbench.verification.units import SQUARE, formula
 
@@ -164,7 +164,7 @@ def check_rate(trial: Trial) -> Evidence:
     output["all n"], grown = _decide_output_quality(trial, sizes)
     parts = {
         "SFO, eps": combine_instances(sfo),
-        "SFO, n": mark_by_schedule(in_n),
+        "SFO, n": cap_by_schedule(in_n),
         "LO, eps": combine_instances(lo),
     }
     return Evidence(

@@ -47,10 +47,10 @@ from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
     SeedRows,
+    cap_by_schedule,
     combine_all,
     decide_exponent,
     make_fit_function,
-    mark_by_schedule,
 )
 
 # --- the instances --------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ def check_row(trial: Trial, *, row: TableRow) -> Evidence:
         grown = SeedRows(lambda seed: [case.calls(seed)["SFO"] for case in growing], seeds)
         name, fit = "SFO in n", make_fit_function(sizes, grown, least_decades=1.99)
         parts[name], claimed[name] = (
-            mark_by_schedule(decide_exponent(fit, row.exponent_in_n)),
+            cap_by_schedule(decide_exponent(fit, row.exponent_in_n)),
             row.exponent_in_n,
         )
         runs += len(grown.computed) * len(sizes)

@@ -20,7 +20,7 @@ from pfbench.verification.instruments.weighted_rows import WeightedRows
 from pfbench.verification.statements.each_instance import check_ratios
 from pfbench.verification.statements.table_steps import (
     list_step_maps,
-    mean_square_map,
+    second_moment_map,
     spectral_radius,
 )
 from pfbench.verification.units import formula
@@ -48,7 +48,7 @@ def compute_rate(n: int, L: float, mu: float) -> float:
 def mean_squares(trial: Trial, problem: WeightedRows) -> np.ndarray:
     """Return the matrix of S -> E B S B^T for a step 1/(16 L)."""
     step = compute_step(problem.component_smoothness().max())
-    return mean_square_map(*list_step_maps(trial, problem, step))
+    return second_moment_map(*list_step_maps(trial, problem, step))
 
 
 def excess_ratio(trial: Trial, problem: WeightedRows) -> float:

@@ -35,12 +35,12 @@ from pfbench.verification.statistics import (
     Decision,
     Exponent,
     SeedRows,
+    cap_by_schedule,
     combine_all,
     combine_instances,
     decide_exponent,
     fit_exponent,
     make_fit_function,
-    mark_by_schedule,
 )
 from pfbench.verification.subject import with_parameters
 
@@ -230,7 +230,7 @@ def check_rates(trial: Trial, cases: Sequence[RateCase]) -> Evidence:
                     decision = decide_exponent(exponent, exponents[key])
                     free = family is _fit_exponents_on_bowl or key not in form.formulas
                     decided.setdefault(key, {})[name] = (
-                        decision if free else mark_by_schedule(decision)
+                        decision if free else cap_by_schedule(decision)
                     )
             runs += count()
         for key, by_family in decided.items():

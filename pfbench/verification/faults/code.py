@@ -45,17 +45,17 @@ def callee_name(node: ast.AST) -> str:
     return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
 
 
-def full_name(node: ast.AST | None) -> str:
-    """Return the name of a variable, or "self.NAME" of an attribute of self; "" for other nodes."""
+def variable_name(node: ast.AST | None) -> str:
+    """Return NAME for a variable, "self.NAME" for an attribute of self, and "" for other nodes."""
     if isinstance(node, ast.Name):
         return node.id
-    if isinstance(node, ast.Attribute) and full_name(node.value) == "self":
+    if isinstance(node, ast.Attribute) and variable_name(node.value) == "self":
         return f"self.{node.attr}"
     return ""
 
 
 class Code:
-    """Source code of a part of a program, which mutation operators search and change."""
+    """Source code of a function or class, in which mutation operators search and plan changes."""
 
     def __init__(self, part: ProgramPart) -> None:
         self.part, self.node = part, part.node
@@ -100,8 +100,8 @@ class Code:
             None,
         )
 
-    def is_repeated(self, node: ast.AST) -> bool:
-        """Return whether one call of the part may execute a node several times.
+    def may_run_repeatedly(self, node: ast.AST) -> bool:
+        """Return whether one call of this function may execute a node several times.
 
         This may happen to a node in a loop or in an inner function.
         """
@@ -163,8 +163,8 @@ class Code:
             (edit, *edits), self._line_after_edits(unit), self._line_after_edits(unit, edit)
         )
 
-    def dump_changed(self, edits: Sequence[Edit]) -> str:
-        """Return the syntax tree of this part after some edits, as text.
+    def dump_after_edits(self, edits: Sequence[Edit]) -> str:
+        """Return the syntax tree of the code after some edits, as text.
 
         Raises
         ------
@@ -197,40 +197,40 @@ class Code:
     # --- what its names stand for ---
 
     @cached_property
-    def iterate_names(self) -> tuple[str, ...]:
+    def names_of_iterates(self) -> tuple[str, ...]:
         """Names of variables that hold iterates: points of oracle calls, copies and updates."""
-        full_names = {
-            full_name(call.args[position])
+        point_names = {
+            variable_name(call.args[position])
             for call in self.calls(*POINTS_OF)
             for position in POINTS_OF[callee_name(call)]
             if position < len(call.args)
         }
-        full_names |= {arg.arg for arg in self._arguments if _annotation(arg) == "Point"}
-        full_names -= {""}
+        point_names |= {arg.arg for arg in self._arguments if _annotation(arg) == "Point"}
+        point_names -= {""}
         while True:
             further = {
                 name
-                for name in self._iterate_names_sharing_points(full_names)
-                if name and name not in full_names
+                for name in self._iterate_names_sharing_points(point_names)
+                if name and name not in point_names
             }
             if not further:
-                return tuple(sorted(full_names - self.stream_names))
-            full_names |= further
+                return tuple(sorted(point_names - self.rng_names))
+            point_names |= further
 
     def _iterate_names_sharing_points(self, points: set[str]) -> Iterator[str]:
         """Yield the names that an assignment links to one of `points`, as target or as source."""
         for target, value in self.assignments:
             if isinstance(value, ast.Call) and callee_name(value) in _COPIES:
-                full_names = [full_name(node) for node in value.args]
-                full_names += [full_name(getattr(value.func, "value", None))]
-                if points & set(full_names):
-                    yield full_name(target)
-                if full_name(target) in points and callee_name(value) == "keep":
-                    yield from full_names
-            elif full_name(value) in points:
-                yield full_name(target)
-            elif full_name(target) in points:
-                yield full_name(value)
+                point_names = [variable_name(node) for node in value.args]
+                point_names += [variable_name(getattr(value.func, "value", None))]
+                if points & set(point_names):
+                    yield variable_name(target)
+                if variable_name(target) in points and callee_name(value) == "keep":
+                    yield from point_names
+            elif variable_name(value) in points:
+                yield variable_name(target)
+            elif variable_name(target) in points:
+                yield variable_name(value)
 
     @cached_property
     def assignments(self) -> "list[tuple[ast.expr, ast.expr]]":
@@ -252,7 +252,7 @@ class Code:
         return assignments
 
     @cached_property
-    def stream_names(self) -> frozenset[str]:
+    def rng_names(self) -> frozenset[str]:
         """Names of the variables that are random generators."""
         args = {
             arg.arg
@@ -262,7 +262,8 @@ class Code:
         args |= {"self.rng", "self._rng"}
         return frozenset(
             args
-            | {full_name(t) for t, value in self.assignments if full_name(value) in args} - {""}
+            | {variable_name(t) for t, value in self.assignments if variable_name(value) in args}
+            - {""}
         )
 
     @property
@@ -275,14 +276,14 @@ class Code:
         return {arg.arg for arg in self._arguments}
 
     def visible_names(self, node: ast.AST) -> set[str]:
-        """Return the names that are bound in the functions that enclose a node."""
+        """Return the names of local variables and arguments in the functions around a node."""
         around = [node for node in self.enclosing(node) if isinstance(node, _WITHIN)]
         return set().union(*(_bound_names(item) for item in around)) if around else set()
 
-    def iterate_reads(self, names: Sequence[str]) -> "Iterator[ast.expr]":
+    def variable_reads(self, names: Sequence[str]) -> "Iterator[ast.expr]":
         """Yield the nodes that read a variable which has one of the given names."""
         for node in self.nodes_of_type(ast.expr):
-            if full_name(node) in names and isinstance(getattr(node, "ctx", None), ast.Load):
+            if variable_name(node) in names and isinstance(getattr(node, "ctx", None), ast.Load):
                 yield node
 
 

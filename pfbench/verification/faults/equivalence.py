@@ -301,7 +301,7 @@ def _laws_equal(method: Any, reference: Any, choice_index: int) -> bool:
     """Return whether the outcomes of two methods' tiny runs have the same distribution."""
     try:
         for p in range(2):
-            sizes, law = _sizes_and_law(reference, choice_index, p)
+            sizes, law = _enumerable_sizes_and_law(reference, choice_index, p)
             if not _has_law(_make_tiny_run(method, reference, choice_index, p, sizes), law):
                 return False
         return True
@@ -323,12 +323,12 @@ def _has_law(outcome: Callable[[Any], Values], law: Mapping[Values, float]) -> b
 
 
 @lru_cache(maxsize=64)
-def _sizes_and_law(
+def _enumerable_sizes_and_law(
     reference: Any, choice_index: int, problem_index: int
 ) -> tuple[Mapping[str, int], Mapping[Values, float]]:
-    """Return the first sizes in `_TINY` whose runs can be enumerated, and the law of the outcomes.
+    """Return sizes for which all runs can be enumerated, and the distribution of their outcomes.
 
-    The law is the probability of each outcome of the correct method.
+    The sizes are the first in `_TINY`. The probabilities are those of the correct method.
 
     Raises
     ------

@@ -59,7 +59,7 @@ def generate_faults(algorithm: Any, *, late: bool = False) -> list[Fault]:
         else:
             operators = SCHEDULE_OPERATORS if part.is_schedule else RUN_OPERATORS
         code = Code(part)
-        meanings = {code.dump_changed(())}
+        meanings = {code.dump_after_edits(())}
         for name, operator in operators.items():
             number = 0
             for change in operator(code):
@@ -92,6 +92,6 @@ def sample_faults(faults: Sequence[Fault], limit: int) -> list[Fault]:
 def _canonical_change(code: Code, change: SourceChange) -> str:
     """Return the syntax tree of a changed part as text; empty if the change does not parse."""
     try:
-        return code.dump_changed(change.edits)
+        return code.dump_after_edits(change.edits)
     except SyntaxError:
         return ""

@@ -49,7 +49,7 @@ def _iterate_delayed_changes(
         node = code.find_replaced_expression(first)
         # The loop that all estimates share calls the move of a method: it counts in the run.
         is_move = code.part.name.endswith(".move") and "ask" in code.argument_names
-        if node is not None and (is_move or code.is_repeated(node)):
+        if node is not None and (is_move or code.may_run_repeatedly(node)):
             lasts = is_move or _contains_yield(code.node) or code.is_inside_closure(node)
             usually = _USUALLY if lasts else _ROUNDS
             times = round(
@@ -75,7 +75,7 @@ def _truncate_bits_of_indices(code: Code) -> Iterator[SourceChange]:
 def _clip_answers(code: Code) -> Iterator[SourceChange]:
     """Yield changes that limit an answer's norm to a multiple of the median norm so far."""
     for node in code.calls(*_ANSWERS):
-        if not is_non_oracle_call(node) and code.is_repeated(node):
+        if not is_non_oracle_call(node) and code.may_run_repeatedly(node):
             factor = _draw_threshold("late-clip", code.text(node), *_FACTORS)
             clipped = f"planted.clip_norm(kept_late, {code.text(node)}, {factor:.3g})"
             yield code.replacement_change(node, clipped, "kept_late = {}")

@@ -62,7 +62,7 @@ def compile_unchanged(algorithm: Any, module: str) -> Any:
 
 def _compile_variant(algorithm: Any, module: str, edits: tuple[Edit, ...]) -> Any:
     kind = algorithm if inspect.isclass(algorithm) else type(algorithm)
-    afresh = _FreshModules(
+    afresh = _ReexecutedModules(
         _modules_using(module, mutable_program_modules(kind)),
         {module: apply_edits(module_source(module), edits)},
     )
@@ -98,7 +98,7 @@ def _defining_module(value: Any) -> str:
     return str(getattr(value, "__module__", ""))
 
 
-class _FreshModules:
+class _ReexecutedModules:
     """Modules that are executed again, and an import function that returns them."""
 
     def __init__(self, modules: Collection[str], sources: Mapping[str, str]) -> None:
@@ -107,7 +107,7 @@ class _FreshModules:
         self._builtins = {**vars(builtins), "__import__": self._import}
 
     def module(self, name: str) -> ModuleType:
-        """Return the re-executed module of a name; the original if it is not re-executed."""
+        """Return the re-executed module of this name; the original if it is not re-executed."""
         if name not in self._modules:
             return importlib.import_module(name)
         if name not in self._fresh_modules:
@@ -130,9 +130,9 @@ class _FreshModules:
         module = builtins.__import__(name, globals, locals, fromlist, level)
         package = (globals or {}).get("__package__") or ""
         full = importlib.util.resolve_name("." * level + name, package) if level else name
-        return self._view(full if fromlist else full.partition(".")[0], module)
+        return self._copy_view(full if fromlist else full.partition(".")[0], module)
 
-    def _view(self, name: str, module: ModuleType) -> ModuleType:
+    def _copy_view(self, name: str, module: ModuleType) -> ModuleType:
         """Return a copy of a module in which re-executed modules replace the originals."""
         below = [module for module in self._modules if module.startswith(f"{name}.")]
         if name in self._modules:
@@ -146,7 +146,7 @@ class _FreshModules:
             f"{name}.{item.removeprefix(f'{name}.').partition('.')[0]}" for item in below
         }:
             if child in sys.modules:
-                setattr(view, child.rpartition(".")[2], self._view(child, sys.modules[child]))
+                setattr(view, child.rpartition(".")[2], self._copy_view(child, sys.modules[child]))
         return view
 
 

@@ -8,7 +8,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from pfbench.verification.faults.code import ORACLES, Code, callee_name, full_name
+from pfbench.verification.faults.code import ORACLES, Code, callee_name, variable_name
 from pfbench.verification.faults.fault import SourceChange
 
 Operator = Callable[[Code], Iterator[SourceChange]]
@@ -35,7 +35,7 @@ _SWAPPED = {
 
 
 def change_point(code: Code) -> Iterator[SourceChange]:
-    """Yield changes of points, except yielded ones and those of full gradients or Hessians."""
+    """Yield changes that use another point, except in a yield, a full gradient or a Hessian."""
     return _point_changes(code, lambda role: role not in ("State", *_REFERENCES))
 
 
@@ -55,15 +55,15 @@ def change_yielded_point(code: Code) -> Iterator[SourceChange]:
 
 
 def _point_changes(code: Code, function: Callable[[str], bool]) -> Iterator[SourceChange]:
-    for node in code.iterate_reads(code.iterate_names):
+    for node in code.variable_reads(code.names_of_iterates):
         around = code.parents.get(node)
         role = callee_name(around) if isinstance(around, ast.Call) and node in around.args else ""
         # `state.x` is no point, and `x.shape` the same for all; `x.copy()` is the point.
         attr = around.attr if isinstance(around, ast.Attribute) else "copy"
         if function(role) and attr == "copy":
             visible = code.visible_names(node)
-            for other in code.iterate_names:
-                if other != full_name(node) and (other in visible or other.startswith("self.")):
+            for other in code.names_of_iterates:
+                if other != variable_name(node) and (other in visible or other.startswith("self.")):
                     yield code.replacement_change(node, other)
 
 
@@ -134,18 +134,18 @@ def use_unseeded_stream(code: Code) -> Iterator[SourceChange]:
     """Yield changes that draw from a generator that does not depend on the seed."""
     if isinstance(code.node, ast.ClassDef):
         return
-    for name in sorted(code.stream_names):
-        if "." not in name and any(True for _ in code.iterate_reads([name])):
+    for name in sorted(code.rng_names):
+        if "." not in name and any(True for _ in code.variable_reads([name])):
             yield code.prepend_change(f"{name} = planted.make_unseeded_stream()")
 
 
 def _draws(code: Code) -> Iterator[ast.Call]:
     """Yield the calls in a part that draw from a random generator."""
     for node in code.nodes_of_type(ast.Call):
-        name, full_names = callee_name(node), [full_name(node) for node in node.args]
-        receiver = full_name(getattr(node.func, "value", None))
-        streams = receiver in code.stream_names or bool(code.stream_names & set(full_names))
-        points = set(code.iterate_names) & set(full_names)
+        name, full_names = callee_name(node), [variable_name(node) for node in node.args]
+        receiver = variable_name(getattr(node.func, "value", None))
+        streams = receiver in code.rng_names or bool(code.rng_names & set(full_names))
+        points = set(code.names_of_iterates) & set(full_names)
         if streams and name not in _NO_DRAW and not name[:1].isupper() and not points:
             yield node
 
@@ -156,7 +156,7 @@ def _draws(code: Code) -> Iterator[ast.Call]:
 def change_term(code: Code) -> Iterator[SourceChange]:
     """Yield changes that omit, double or halve a term of a sum."""
     for node in code.nodes_of_type(ast.BinOp):
-        if isinstance(node.op, ast.Add | ast.Sub) and not _is_counting(node):
+        if isinstance(node.op, ast.Add | ast.Sub) and not _has_integer_term(node):
             left, right = code.text(node.left), code.text(node.right)
             sign = "+" if isinstance(node.op, ast.Add) else "-"
             yield code.replacement_change(node, left)
@@ -175,7 +175,7 @@ def change_term(code: Code) -> Iterator[SourceChange]:
 def change_sign(code: Code) -> Iterator[SourceChange]:
     """Yield changes that swap plus and minus, or omit a unary minus."""
     for node in code.nodes_of_type(ast.BinOp):
-        if isinstance(node.op, ast.Add | ast.Sub) and not _is_counting(node):
+        if isinstance(node.op, ast.Add | ast.Sub) and not _has_integer_term(node):
             left, right = code.text(node.left), code.text(node.right)
             other = "-" if isinstance(node.op, ast.Add) else "+"
             yield code.replacement_change(node, f"({left}) {other} ({right})")
@@ -290,7 +290,7 @@ def change_schedule(code: Code) -> Iterator[SourceChange]:
 def change_output(code: Code) -> Iterator[SourceChange]:
     """Yield changes that declare another output rule of the method."""
     for target, value in code.assignments:
-        for node in ast.walk(value) if full_name(target) == "output" else ():
+        for node in ast.walk(value) if variable_name(target) == "output" else ():
             if isinstance(node, ast.Constant) and node.value in ("uniform", "weighted", "last"):
                 yield code.replacement_change(
                     node, '"uniform"' if node.value == "last" else '"last"'
@@ -306,15 +306,15 @@ def bypass_one_oracle_call(code: Code) -> Iterator[SourceChange]:
 
 
 def is_non_oracle_call(node: ast.Call) -> bool:
-    """Return whether a call is of a plain function, or of self, NumPy or `math`: no query."""
+    """Return whether a call is no oracle query: of a function, or of self, NumPy or `math`."""
     receiver = getattr(node.func, "value", None)
     if receiver is None or isinstance(receiver, ast.Call):
         return True
-    return full_name(receiver) in ("self", "cls", "np", "math")
+    return variable_name(receiver) in ("self", "cls", "np", "math")
 
 
-def _is_counting(node: ast.BinOp) -> bool:
-    """Return whether a sum has an integer constant, and so is left to `change_integer`."""
+def _has_integer_term(node: ast.BinOp) -> bool:
+    """Return whether a term of a sum is an integer constant, which `change_integer` changes."""
     terms = (node.left, node.right)
     return any(isinstance(node, ast.Constant) and type(node.value) is int for node in terms)
 

@@ -12,9 +12,9 @@ from pfbench.base.sample import Sample
 
 
 def bypass_ledger(oracles: Any) -> Any:
-    """Return the backend behind some oracles; no ledger counts the calls of the backend.
+    """Return the backend that counting oracles wrap, so that its calls are not counted.
 
-    An object that is no bundle of oracles is returned unchanged.
+    Another object is returned unchanged.
     """
     for name in ("_backend", "_hessian", "_table"):
         if hasattr(type(oracles), name):
@@ -45,7 +45,7 @@ def reuse_first_draw(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
 
 
 def repeat_draws(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
-    """Return each draw twice: at two successive calls."""
+    """Return a new draw at every other call, and the last draw again at the call between."""
     if "drawn" in memory:
         return memory.pop("drawn")
     memory["drawn"] = draw()

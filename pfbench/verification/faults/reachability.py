@@ -47,7 +47,7 @@ def list_reached_parts(kind: type, modules: Collection[str]) -> list[ProgramPart
     return [
         ProgramPart(module, name, node, is_schedule=(module, name) not in run)
         for module, name in sorted(run | schedule)
-        if (node := _tree(module).get(name)) is not None
+        if (node := _trees_by_name(module).get(name)) is not None
     ]
 
 
@@ -61,7 +61,7 @@ def _reachable_names(
     while count != (count := len(classes) + len(names) + len(functions)):
         names = names.union(*map(_attribute_names, functions.values()))
         values = [value for kind in classes for value in _iterate_attribute_functions(kind, names)]
-        values += [value for function in functions.values() for value in _globals(function)]
+        values += [value for function in functions.values() for value in _used_globals(function)]
         for value in values:
             is_class = inspect.isclass(value)
             if (is_class or inspect.isfunction(value)) and value.__module__ in modules:
@@ -85,13 +85,13 @@ def _iterate_attribute_functions(kind: type, names: Collection[str]) -> Iterator
     for name in sorted(names):
         above = [vars(owner)[name] for owner in kind.__mro__ if name in vars(owner)]
         for value in above:
-            function = _function(value)
+            function = _unwrap_function(value)
             yield function
             if not (inspect.isfunction(function) and _calls_super(function)):
                 break
 
 
-def _function(value: Any) -> Any:
+def _unwrap_function(value: Any) -> Any:
     """Return the function behind a property or class method; other values unchanged."""
     if isinstance(value, property):
         return value.fget
@@ -103,7 +103,7 @@ def _function(value: Any) -> Any:
 
 
 def _node(function: Any) -> Node | None:
-    return _tree(function.__module__).get(function.__qualname__)
+    return _trees_by_name(function.__module__).get(function.__qualname__)
 
 
 def _attribute_names(function: Any) -> set[str]:
@@ -121,7 +121,7 @@ def _calls_super(function: Any) -> bool:
     )
 
 
-def _globals(function: Any) -> Iterator[Any]:
+def _used_globals(function: Any) -> Iterator[Any]:
     """Yield the global objects that a function uses, and the attributes of modules that it uses."""
     node, existing = _node(function), function.__globals__
     for item in ast.walk(node) if node else ():
@@ -134,7 +134,7 @@ def _globals(function: Any) -> Iterator[Any]:
 
 
 @lru_cache(maxsize=64)
-def _tree(module: str) -> dict[str, Node]:
+def _trees_by_name(module: str) -> dict[str, Node]:
     """Return the syntax trees of a module's functions and classes, by qualified name."""
     nodes: dict[str, Node] = {}
 

@@ -24,9 +24,9 @@ def vector_quadratic(
     begin: Sequence[float],
     noise: Sequence[Sequence[float]] = (),
 ) -> NormedProblem:
-    """Return a separable quadratic with a norm, as a finite sum with additional linear terms.
+    """Return the problem sum of h_j x_j^2/2 for methods that make steps in a norm.
 
-    f(x) is the sum of h_j x_j^2/2, and component i has the additional term <s_i, x>.
+    It is a finite sum, in which component i has the additional term <s_i, x>.
 
     Parameters
     ----------
@@ -51,13 +51,13 @@ def vector_quadratic(
 
 
 class HorizonProblem(NormedProblem):
-    """Problem with a norm, and with the number K of iterations of its runs."""
+    """Problem for methods that make steps in a norm, with the number K of their iterations."""
 
     K: int
 
     @classmethod
     def from_problem(cls, problem: Any, K: int) -> "HorizonProblem":
-        """Return a copy of a problem with a norm that also has the number K of iterations."""
+        """Return a copy of a problem with a norm that also stores the number K of iterations."""
         created = cls(problem.inner, problem.norm)
         created.K = K
         return created
@@ -104,9 +104,10 @@ SHAPE = (4, 6)
 
 
 def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProblem:
-    """Return the problem |W|^2/2 with a spectral norm whose LMO uses matrix products.
+    """Return the problem |W|^2/2 with the spectral norm, whose LMO is a matrix polynomial.
 
-    The checks query the linear minimisation at matrices whose singular values are known.
+    Checks query the linear minimisation `lmo`, of this degree and number of steps, at matrices
+    whose singular values are known.
     """
     return make_half_square(norm_ball(f"spectral[lmo={lmo},degree={degree},steps={steps}]", SHAPE))
 

@@ -96,7 +96,7 @@ class _RescaledBackend(OverriddenOracles):
         )
 
     def local_lo(self, x: Any, g: Any, radius: float) -> Any:
-        """Return mu times the point z near x/mu that minimises <g, z>."""
+        """Return mu times the minimiser z of <g, z> over the set within radius/mu of x/mu."""
         return (
             self._original.local_lo(x / self._by.x, g / self._g, radius / self._by.x) * self._by.x
         )

@@ -92,7 +92,7 @@ class RotatingBowl(FiniteSum):
         return np.asarray(self.radius * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants; sigma2 is an upper bound for |x| up to that of the start."""
+        """Return the constants; sigma2 is an upper bound where |x| is at most |start|."""
         return Constants(
             n=self.n,
             L_f=self.mu,
@@ -114,14 +114,14 @@ class RotatingBowl(FiniteSum):
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x, shape (d,)."""
-        shares = self._sum_signed_weights_by_turn(sample)
-        return self.mu * x + self.tau * self._sum_turns_by_weight(shares, x) + self.sigma * shares
+        shares = self._sum_signed_weights(sample)
+        return self.mu * x + self.tau * self._permute_and_sum(shares, x) + self.sigma * shares
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the sample mean of grad f_i(x) - grad f_i(y), computed without cancellation."""
         move = x - y
-        return self.mu * move + self.tau * self._sum_turns_by_weight(
-            self._sum_signed_weights_by_turn(sample), move
+        return self.mu * move + self.tau * self._permute_and_sum(
+            self._sum_signed_weights(sample), move
         )
 
     def table(self, x: Floats) -> StoredGradients:
@@ -130,28 +130,28 @@ class RotatingBowl(FiniteSum):
 
     def _gradients(self, i: Integers, x: Floats) -> Floats:
         """Return the gradients at x of the components i, shape (i.size, d)."""
-        signs, turns = self._signs_and_turns(i)
-        g = self.mu * x + self.tau * signs[:, None] * x[self._xor[turns]]
+        signs, turns = self._signs_and_permutations(i)
+        g = self.mu * x + self.tau * signs[:, None] * x[self._xor_table[turns]]
         g[np.arange(i.size), turns] += self.sigma * signs
         return np.asarray(g)
 
     @cached_property
-    def _xor(self) -> Integers:
+    def _xor_table(self) -> Integers:
         """Matrix whose entry (j, k) is j xor k."""
         axes = np.arange(self.d)
         return np.asarray(axes[:, None] ^ axes)
 
-    def _sum_turns_by_weight(self, shares: Floats, x: Floats) -> Floats:
-        """Return the sum of the permuted points R_k x with the weights shares[k], shape (d,)."""
-        return np.asarray(x[self._xor] @ shares)
+    def _permute_and_sum(self, weights: Floats, x: Floats) -> Floats:
+        """Return the sum of weights[k] R_k x over all permutations R_k; shape (d,)."""
+        return np.asarray(x[self._xor_table] @ weights)
 
-    def _sum_signed_weights_by_turn(self, sample: Indices) -> Floats:
-        """Return the sum of the sample's signed weights for each permutation R_k; shape (d,)."""
+    def _sum_signed_weights(self, sample: Indices) -> Floats:
+        """Return the sum of weight times sign over a sample, for each permutation; shape (d,)."""
         indices, weights = weight_indices(sample)
-        signs, turns = self._signs_and_turns(indices)
+        signs, turns = self._signs_and_permutations(indices)
         return np.asarray(np.bincount(turns, signs * weights, minlength=self.d), dtype=np.float64)
 
-    def _signs_and_turns(self, indices: Integers) -> tuple[Floats, Integers]:
+    def _signs_and_permutations(self, indices: Integers) -> tuple[Floats, Integers]:
         """Return the sign s_i of each component i, and the index k of its permutation."""
         signs: Floats = np.asarray(1.0 - 2.0 * (indices % 2), dtype=np.float64)
         return signs, 1 + (indices // 2) % (self.d - 1)

@@ -81,7 +81,7 @@ def _first_smoothness_estimate(ask: Any, x: Any, g: Any, v: Any) -> float:
 def backtracking(
     ask: Any, x: Any, v: Any, gap: float, M: float, f: float, decrease: float | None
 ) -> tuple[float, float, float, float | None]:
-    """Return a backtracking step gamma, the smoothness estimate M, f(x_{t+1}), and f's decrease.
+    """Return a backtracking step: gamma, the smoothness estimate M, f(x_{t+1}), and the decrease.
 
     The rule is algorithm 2 of Pedregosa et al. 2020.
     """
@@ -99,7 +99,7 @@ def backtracking(
         M = 2.0 * M
 
 
-class _Combination:
+class _VertexCombination:
     """Iterate as a convex combination of vertices; vertices of weight 0 are removed."""
 
     def __init__(self, v: Any) -> None:
@@ -118,7 +118,7 @@ class _Combination:
         self.weights.append(0.0)
         return len(self.weights) - 1
 
-    def extreme_positions(self, g: Any) -> tuple[int, int]:
+    def extreme_vertex_indices(self, g: Any) -> tuple[int, int]:
         """Return the indices of the active vertices v with the largest and the least <g, v>."""
         products = [float(np.vdot(g, v)) for v in self.vertices]
         return int(np.argmax(products)), int(np.argmin(products))
@@ -173,19 +173,19 @@ def polytope_steps(ask: Any, x: Any, rng: Any, s: Any, *, move: Any) -> Iterator
         g = ask.gradient(x)
         if t == 0:
             w = ask.lo(g)
-            S, phi = _Combination(w), float(np.vdot(g, x - w))
+            S, phi = _VertexCombination(w), float(np.vdot(g, x - w))
         else:
             phi = move(ask, S, x, g, s, phi)
         point, x = x, S.point()
         yield State(x, point, g)
 
 
-def afw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
+def afw(ask: Any, S: _VertexCombination, x: Any, g: Any, s: Any, phi: float) -> float:
     """Make an away-step FW step: toward w = LO(g), or away from the worst active vertex a.
 
     The direction that descends more is taken. Return `phi` unchanged.
     """
-    w, (a, _) = ask.lo(g), S.extreme_positions(g)
+    w, (a, _) = ask.lo(g), S.extreme_vertex_indices(g)
     v = S.vertices[a]
     if len(S.weights) == 1 or float(np.vdot(g, x - w)) >= float(np.vdot(g, v - x)):
         S.move_toward(w, _step_size(ask, x, g, w - x, 1.0, s))
@@ -195,24 +195,24 @@ def afw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
     return phi
 
 
-def pfw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
+def pfw(ask: Any, S: _VertexCombination, x: Any, g: Any, s: Any, phi: float) -> float:
     """Make a pairwise step: move weight from the worst active vertex a to w = LO(g).
 
     Return `phi` unchanged.
     """
-    w, (a, _) = ask.lo(g), S.extreme_positions(g)
+    w, (a, _) = ask.lo(g), S.extreme_vertex_indices(g)
     S.transfer(a, w, _step_size(ask, x, g, w - S.vertices[a], S.weights[a], s))
     return phi
 
 
-def bpfw(ask: Any, S: _Combination, x: Any, g: Any, s: Any, phi: float) -> float:
+def bpfw(ask: Any, S: _VertexCombination, x: Any, g: Any, s: Any, phi: float) -> float:
     """Make a blended pairwise step: between two active vertices, or toward w = LO(g).
 
     The pairwise step moves weight from the active vertex with the largest <g, v> to that with the
     least. The lazy variant does not query LO if this step descends enough. Return the gap estimate
     of the lazy variant.
     """
-    a, low = S.extreme_positions(g)
+    a, low = S.extreme_vertex_indices(g)
     d = S.vertices[low] - S.vertices[a]
     w = None if s.lazy else ask.lo(g)
     enough = phi / 2.0 if s.lazy else float(np.vdot(g, x - w))

@@ -322,7 +322,7 @@ def _record_case(
         max_steps=case.max_recorded_steps,
     )
     transcript.problem = problem
-    trial.coverage.add(problem, len(transcript.states), _ComponentCounts(transcript))
+    trial.coverage.add_run(problem, len(transcript.states), _ComponentCounts(transcript))
     error = transcript.error
     location = f"{case}: iteration {len(transcript.states)}"
     if error is None:

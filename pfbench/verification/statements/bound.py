@@ -20,8 +20,8 @@ from pfbench.verification.statements.setting import (
     ClaimSetting,
     Given,
     MethodOnProblem,
-    check_fit,
     check_function,
+    check_required_oracles,
     draw_seeds,
     iterate_instances,
     iterate_problems,
@@ -29,13 +29,13 @@ from pfbench.verification.statements.setting import (
 )
 from pfbench.verification.statistics import (
     Decision,
+    cap_by_own_constant,
+    cap_by_schedule,
     combine_all,
     combine_instances,
     combine_with_conditions,
     decide_inequality,
     decide_mean,
-    mark_by_own_constant,
-    mark_by_schedule,
 )
 from pfbench.verification.subject import MethodFailed, NotTestable
 from pfbench.verification.trial import Trial
@@ -103,9 +103,9 @@ class Bound:
             {name: _combine_labels(by_label) for name, by_label in parts.items()}
         )
         if is_count(self.quantity):
-            decision = mark_by_schedule(decision)
+            decision = cap_by_schedule(decision)
         if self.has_own_constant:
-            decision = mark_by_own_constant(decision)
+            decision = cap_by_own_constant(decision)
         conditions = self._decide_uniform_output(trial) if trial.horizon_multiple == 1 else {}
         if conditions:
             decision = combine_with_conditions({"": decision}, conditions)
@@ -123,16 +123,19 @@ class Bound:
         for _, problem in iterate_problems(trial):
             for setting in self.settings.values():
                 case = setting.make_case(trial, problem)
-                check_fit(case)
+                check_required_oracles(case)
                 for bound in self.bounds.values():
-                    self._bound(bound, case, 1)
+                    self._bound_value(bound, case, 1)
             if not (is_count(self.quantity) or self.statistic == "step"):
                 as_function(problem, self.quantity)(problem.start())
 
-    def _bound(self, bounds: Most, case: MethodOnProblem, t: int, lower: float = 0.0) -> float:
-        """Return a bound's value, at step t if it depends on t, or `lower` if that is larger."""
+    def _bound_value(self, bound: Most, case: MethodOnProblem, t: int, lower: float = 0.0) -> float:
+        """Return the value of a bound, at step t if it depends on t, or `lower` if that is larger.
+
+        A value that is not positive and finite raises `InputError`.
+        """
         reported = (case.constants, case.parameters, *((t,) if self.statistic in EACH else ()))
-        value = max(float(bounds(*reported)), lower)
+        value = max(float(bound(*reported)), lower)
         if not 0.0 < value < math.inf:
             raise InputError(
                 f"the bound on {case.problem.name} is {value:g}: it must be positive and finite."
@@ -152,16 +155,12 @@ class Bound:
         """Return the largest ratio of measured value to bound in one run, over all bounds and t."""
         if self.statistic in EACH:
             return max(
-                measured / self._bound(bound, case, t)
+                measured / self._bound_value(bound, case, t)
                 for t, measured in self._measure_run(trial, case, seed)
                 for bound in self.bounds.values()
             )
-        lower = min(self._bound(bound, case, 0) for bound in self.bounds.values())
+        lower = min(self._bound_value(bound, case, 0) for bound in self.bounds.values())
         return self._value_of_run(trial, case, seed) / lower
-
-    def values(self, case: MethodOnProblem) -> dict[str, float]:
-        """Return the value of each bound on a problem by label, at t = 1 if it depends on t."""
-        return {label: self._bound(bound, case, 1) for label, bound in self.bounds.items()}
 
     # --- every run --------------------------------------------------------------------------------
 
@@ -178,7 +177,7 @@ class Bound:
                     rounding_level = self._rounding_level(trial, case)
                     for t, measured in self._measure_run(trial, case, seed):
                         for key, bound in self.bounds.items():
-                            ratio = measured / self._bound(bound, case, t, rounding_level)
+                            ratio = measured / self._bound_value(bound, case, t, rounding_level)
                             ratios.setdefault(_join_labels(key, label), []).append(ratio)
         decided = {
             name: {label: decide_inequality(some) for label, some in ratios.items()}
@@ -217,7 +216,7 @@ class Bound:
                 case = setting.make_case(trial, problem)
                 for key, upper in self.bounds.items():
                     labels = _join_labels(key, label)
-                    bound = self._bound(upper, case, 0, self._rounding_level(trial, case))
+                    bound = self._bound_value(upper, case, 0, self._rounding_level(trial, case))
                     purpose = _join_labels(name, labels)
                     decisions[name][labels], count = self._decide_mean(trial, purpose, case, bound)
                     runs += count

@@ -17,8 +17,8 @@ from pfbench.verification.statements.setting import (
     ClaimSetting,
     Given,
     MethodOnProblem,
-    check_fit,
     check_function,
+    check_required_oracles,
     enumerate_outcomes,
     iterate_problems,
 )
@@ -122,7 +122,7 @@ class ErrorLawCheck:
         """Raise an error, before any run, if the claim cannot be tested."""
         for _, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
-            check_fit(case)
+            check_required_oracles(case)
             zero = np.zeros(problem.shape)
             past = Past(t=1, x=problem.start(), error=zero, step=zero, problem=problem)
             float(self.square(case.constants, case.parameters, past))

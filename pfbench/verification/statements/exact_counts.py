@@ -14,8 +14,8 @@ from pfbench.verification.statements.setting import (
     ClaimSetting,
     Given,
     MethodOnProblem,
-    check_fit,
     check_function,
+    check_required_oracles,
     enumerate_outcomes,
     iterate_problems,
     label_settings,
@@ -51,12 +51,12 @@ class ExactCounts:
         enumerated for few steps.
         """
         settings = () if self.expected else self.settings.values()
-        return self._add_next_horizons(
+        return self._check_next_horizons(
             trial, decide_at_growing_horizons(trial, settings, self._decide)
         )
 
-    def _add_next_horizons(self, trial: Trial, evidence: Evidence) -> Evidence:
-        """Return the evidence, inconclusive if counts differ for slightly more steps.
+    def _check_next_horizons(self, trial: Trial, evidence: Evidence) -> Evidence:
+        """Return the evidence, but inconclusive if the counts are wrong for slightly more steps.
 
         The other horizons are multiples of the stated one, so they share its divisors.
         """
@@ -104,7 +104,7 @@ class ExactCounts:
         for _, problem in iterate_problems(trial):
             for setting in self.settings.values():
                 case = setting.make_case(trial, problem)
-                check_fit(case)
+                check_required_oracles(case)
                 self._compute_claimed_counts(case)
 
     def _compute_claimed_counts(self, case: MethodOnProblem) -> dict[str, float]:

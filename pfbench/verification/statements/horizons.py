@@ -69,7 +69,7 @@ def decide_at_growing_horizons(
         other_process_time = started
         for k in [*going]:
             stretched = replace(trial, horizon_multiple=factor, claim=groups[k])
-            name = f"T = {first * factor}{instance_names(groups[k]) if len(groups) > 1 else ''}"
+            name = f"T = {first * factor}{name_instances(groups[k]) if len(groups) > 1 else ''}"
             if tried.try_horizon(name, stretched, FACTOR * work[k]):
                 work[k], reached[k] = tried.last, factor
             else:
@@ -86,7 +86,7 @@ def decide_at_growing_horizons(
     decision = combine_instances(tried.parts) if len(tried.parts) > 1 else evidence.decision
     if min(reached) < max(reached):
         late += (
-            f" T <= {first * min(reached)}{instance_names(groups[reached.index(min(reached))])}."
+            f" T <= {first * min(reached)}{name_instances(groups[reached.index(min(reached))])}."
         )
     reason = f"{decision.reason}{late}"
     return replace(evidence, decision=replace(decision, reason=reason), repetitions=tried.runs)
@@ -151,15 +151,18 @@ def split_instances_by_horizon_dependence(claim: Claim) -> list[Claim]:
     ]
 
 
-def instance_names(claim: Claim) -> str:
-    """Return the text " on NAME, NAME" with the names of the claim's instances."""
+def name_instances(claim: Claim) -> str:
+    """Return a text such as " on NAME, NAME" with the names of a claim's instances."""
     return f" on {', '.join(instance.name for instance in claim.instances)}"
 
 
 def select_shorter_horizon_instances(
     claim: Claim, longer_multiple: int, shorter_multiple: int
 ) -> Claim:
-    """Return the claim on those instances that are other problems at a shorter horizon."""
+    """Return the claim with only the instances that become other problems at a shorter horizon.
+
+    The instances are those of the shorter horizon.
+    """
     instances = []
     for instance in claim.instances:
         multiples = (1, shorter_multiple, longer_multiple)

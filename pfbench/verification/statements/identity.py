@@ -14,7 +14,7 @@ from pfbench.verification.statements.setting import (
     ClaimSetting,
     Given,
     MethodOnProblem,
-    check_fit,
+    check_required_oracles,
     iterate_problems,
     make_other_method,
     resolve_method,
@@ -61,7 +61,7 @@ class IdentityCheck:
         """Raise an error, before any run, if the claim cannot be tested."""
         for _, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
-            check_fit(case)
+            check_required_oracles(case)
             make_other_method(self.other_method, self.other_parameters, case)
 
     def _iterate_relative_differences(

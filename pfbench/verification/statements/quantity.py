@@ -34,7 +34,7 @@ def is_count(quantity: Quantity) -> bool:
 
 
 def as_function(problem: Problem, quantity: Quantity) -> Callable[[Any], float]:
-    """Return a quantity as a function of a point; for an interval quantity, the upper end.
+    """Return a function that measures a quantity at a point; of an interval, the upper end.
 
     Raises
     ------
@@ -104,7 +104,7 @@ _ITERATIONS = 20_000
 
 
 def minimum_value(problem: Any) -> float:
-    """Return an upper bound of min f over the set, which is too large by at most a small gap.
+    """Minimise a convex f over the set; return a value that exceeds min f by at most a small gap.
 
     The gap is at most `ACCURACY` times the gap at the start. A convex f is nowhere below f(x) - max
     over u in C of <grad f(x), x - u>. So the value at a point exceeds the minimum by at most the
@@ -126,7 +126,7 @@ def _minimise(problem: Any) -> float:
         raise NotTestable(unknown)
     target = ACCURACY * _gap(problem, problem.start())
     best = problem.start()
-    for algorithm in _methods(problem):
+    for algorithm in _minimising_methods(problem):
         stop = Stop("fw_gap", target)
         run = solve(problem, algorithm, stop=stop, measures="fw_gap", every=20)
         if run.status in (Status.TARGET, Status.FINISHED) and _gap(problem, run.x) < _gap(
@@ -145,13 +145,13 @@ _least_value = lru_cache(maxsize=8)(_minimise)
 
 
 def _gap(problem: Any, x: Any) -> float:
-    """Return the Frank-Wolfe gap at x, but at least 0."""
+    """Return the Frank-Wolfe gap at x, or 0 if rounding makes it negative."""
     g = problem.gradient(x)
     return max(0.0, float(np.vdot(g, x)) - float(problem.set.minimum(g)[1]))
 
 
-def _methods(problem: Any) -> Iterator[Any]:
-    """Yield instantiated methods, one of which may find the minimum of the problem."""
+def _minimising_methods(problem: Any) -> Iterator[Any]:
+    """Yield methods that may find the minimum of the problem, the preferred one first."""
     smoothness = problem.constants(problem.start()).L_f
     gradients: Any = ALGORITHMS["prox-gd"]
     pairwise: Any = ALGORITHMS["bpfw"]

@@ -17,9 +17,9 @@ from pfbench.verification.statements.setting import (
     ClaimSetting,
     Given,
     MethodOnProblem,
-    check_fit,
+    check_required_oracles,
     draw_seeds,
-    is_random,
+    is_run_random,
     iterate_instances,
 )
 from pfbench.verification.statistics import (
@@ -32,7 +32,7 @@ from pfbench.verification.statistics import (
     decide_exponent,
     fit_exponent,
 )
-from pfbench.verification.statistics import mark_by_schedule as follows_from_schedule
+from pfbench.verification.statistics import cap_by_schedule as follows_from_schedule
 from pfbench.verification.trial import Trial
 
 EPSILON = "1/epsilon"
@@ -71,7 +71,7 @@ class RateCheck:
             else 1.0 / np.array(self.values)
         )
         for name, item in iterate_instances(trial):
-            sample = is_random(trial, item)
+            sample = is_run_random(trial, item)
 
             def row(pair: tuple[int, int], instance: Instance = item) -> list[float]:
                 return [self.calls(trial, instance, position, *pair) for position in self.values]
@@ -99,7 +99,7 @@ class RateCheck:
         """Raise an error, before any run, if the claim cannot be tested."""
         for _, instance in iterate_instances(trial):
             case = self.make_case(trial, instance, self.values[0], 0)
-            check_fit(case)
+            check_required_oracles(case)
             as_function(case.problem, self.measure)(case.problem.start())
 
     def make_case(

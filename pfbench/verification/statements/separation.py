@@ -17,10 +17,10 @@ from pfbench.verification.statements.setting import (
     ClaimSetting,
     Given,
     MethodOnProblem,
-    check_fit,
     check_function,
+    check_required_oracles,
     draw_seeds,
-    is_random,
+    is_run_random,
     iterate_instances,
     iterate_problems,
     make_other_method,
@@ -71,7 +71,7 @@ class Separation:
                 return calls / reference if math.isfinite(calls) else math.inf
 
             rows = SeedRows(ratio, draw_seeds(trial, item, max(self.seeds, MOST_SEEDS)))
-            if is_random(trial, item):
+            if is_run_random(trial, item):
                 parts[name] = decide_median(rows, self.factor, self.seeds)
             else:
                 parts[name] = decide_inequality(np.array(rows(1)) / self.factor)
@@ -82,7 +82,7 @@ class Separation:
         """Raise an error, before any run, if the claim cannot be tested."""
         for _, problem in iterate_problems(trial):
             case = self.setting.make_case(trial, problem)
-            check_fit(case)
+            check_required_oracles(case)
             make_other_method(self.other_method, self.other_parameters, case)
             self._target(case)
             as_function(problem, self.measure)(problem.start())

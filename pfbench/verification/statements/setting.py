@@ -281,14 +281,14 @@ def adapt_instance_to_longer_horizon(instance: Instance, horizon_multiple: int) 
     return replace(instance, parameters={**instance.parameters, **changed}) if changed else instance
 
 
-def is_random(trial: Trial, instance: Instance) -> bool:
+def is_run_random(trial: Trial, instance: Instance) -> bool:
     """Return whether runs of the claim's method on an instance depend on random numbers."""
     return instance.varies or not getattr(trial.claim_algorithm, "deterministic", False)
 
 
 def draw_seeds(trial: Trial, instance: Instance, count: int) -> list[tuple[int, int]]:
     """Return `count` pairs (data seed, seed of the run), or one pair if nothing is random."""
-    if not is_random(trial, instance):
+    if not is_run_random(trial, instance):
         return [(0, 0)]
     data, runs = (
         trial.seeds(count, instance.stream_key),
@@ -329,7 +329,7 @@ def enumerate_outcomes(
         raise NotTestable(f"the draws cannot be enumerated: {error}") from error
 
 
-def check_fit(case: MethodOnProblem) -> None:
+def check_required_oracles(case: MethodOnProblem) -> None:
     """Raise an error if a problem lacks an oracle that the method on it requires.
 
     Raises

@@ -12,10 +12,12 @@ from pfbench.verification.subject import NotTestable
 from pfbench.verification.trial import Trial
 
 
-def list_outcomes(
+def list_step_outcomes(
     trial: Trial, problem: WeightedRows, step: float, z: Floats
 ) -> list[tuple[float, tuple[float, Floats]]]:
-    """Return, for each draw of a step from z = (x, phi), its probability, estimate and new z.
+    """Return the outcomes of a step from z, for each draw: probability, estimate and new z.
+
+    The vector z consists of the iterate x and the points phi_i whose gradients fill the table.
 
     Raises
     ------
@@ -39,18 +41,21 @@ def list_outcomes(
 
 
 def list_step_maps(trial: Trial, problem: WeightedRows, step: float) -> tuple[Floats, Floats]:
-    """Return, for each draw of a step, its probability and the matrix from z to the new z.
+    """Return the probability of each draw of a step, and the matrix that maps z to the new z.
 
-    Steps are linear, as all c_i are 0. The shapes are (k,) and (k, n + 1, n + 1).
+    For z see `list_step_outcomes`. Steps are linear, as all c_i are 0. The shapes are (k,) and
+    (k, n + 1, n + 1).
     """
-    by_vector = [list_outcomes(trial, problem, step, z) for z in np.eye(problem.n + 1)]
+    by_vector = [list_step_outcomes(trial, problem, step, z) for z in np.eye(problem.n + 1)]
     columns = [[after for _, (_, after) in outcomes] for outcomes in by_vector]
     chances = np.array([chance for chance, _ in by_vector[0]])
     return chances, np.array(columns).transpose(1, 2, 0)
 
 
-def mean_square_map(chances: Floats, maps: Floats) -> Floats:
-    """Return the matrix of S -> E B S B^T, B a random step, in shape ((n+1)^2, (n+1)^2).
+def second_moment_map(chances: Floats, maps: Floats) -> Floats:
+    """Return the matrix of the linear map S -> E[B S B^T] for the random matrix B of a step.
+
+    It maps second moments E[z z^T] to those after the step; its shape is ((n+1)^2, (n+1)^2).
 
     Parameters
     ----------

@@ -21,11 +21,11 @@ from pfbench.verification.statistics.exponents import Exponent, fit_exponent, ma
 from pfbench.verification.statistics.means import LEVEL, MOST_TESTS, EProcess, mean_interval
 from pfbench.verification.statistics.medians import MOST_SEEDS, SEEDS, SeedRows
 from pfbench.verification.statistics.parts import (
+    cap_by_own_constant,
+    cap_by_schedule,
     combine_all,
     combine_instances,
     combine_with_conditions,
-    mark_by_own_constant,
-    mark_by_schedule,
 )
 from pfbench.verification.statistics.seed_decisions import (
     EXPONENT_MARGIN,
@@ -45,6 +45,8 @@ __all__ = [
     "EProcess",
     "Exponent",
     "SeedRows",
+    "cap_by_own_constant",
+    "cap_by_schedule",
     "combine_all",
     "combine_instances",
     "combine_with_conditions",
@@ -60,7 +62,5 @@ __all__ = [
     "fit_exponent",
     "is_doubtful",
     "make_fit_function",
-    "mark_by_own_constant",
-    "mark_by_schedule",
     "mean_interval",
 ]

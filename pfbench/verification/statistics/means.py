@@ -77,7 +77,7 @@ class EProcess:
         gains = _log_gains(normalise_samples([x], self.bound))[0]
         if self.log_value < math.inf and gains[-1] < math.inf:
             self._log_wealth += gains
-            self.log_value = float(_log_mean(self._log_wealth))
+            self.log_value = float(_log_mean_wealth(self._log_wealth))
         else:
             self.log_value = math.inf
         self.log_largest = max(self.log_largest, self.log_value)
@@ -116,7 +116,7 @@ def log_e_values(samples: npt.ArrayLike, bound: float) -> Array:
     """
     ratios = normalise_samples(samples, check_real("bound", bound, above=0))
     endless = np.logical_or.accumulate(np.isinf(ratios), axis=-1)
-    values = _log_mean(np.cumsum(_log_gains(np.where(endless, 1.0, ratios)), axis=-2))
+    values = _log_mean_wealth(np.cumsum(_log_gains(np.where(endless, 1.0, ratios)), axis=-2))
     return np.where(endless, np.inf, values)
 
 
@@ -145,7 +145,7 @@ def _log_gains(ratios: Array) -> Array:
     return gains
 
 
-def _log_mean(log_wealth: Array) -> Array:
+def _log_mean_wealth(log_wealth: Array) -> Array:
     """Return the logarithm of the mean wealth over the last axis, from logarithms of wealth."""
     upper = log_wealth.max(axis=-1, keepdims=True)
     mean: Array = upper[..., 0] + np.log(np.mean(np.exp(log_wealth - upper), axis=-1))

@@ -11,7 +11,7 @@ _CONDITION = "condition "
 _NEVER_NEAR = ("by_schedule", "by_own_constant")
 
 
-def mark_by_schedule(part: Decision) -> Decision:
+def cap_by_schedule(part: Decision) -> Decision:
     """Cap a decision at *holds*, because the schedule alone determines the measured result.
 
     `measured` gets "by_schedule": True.
@@ -19,7 +19,7 @@ def mark_by_schedule(part: Decision) -> Decision:
     return _cap_at_holds(part, "by_schedule", "it follows from the schedule")
 
 
-def mark_by_own_constant(part: Decision) -> Decision:
+def cap_by_own_constant(part: Decision) -> Decision:
     """Cap a decision at *holds*, because a constant of the bound is not from a paper.
 
     `measured` gets "by_own_constant": True.
@@ -74,7 +74,7 @@ def _rank(part: Decision) -> int:
 
 
 def _cap_at_holds(part: Decision, mark: str, why: str) -> Decision:
-    """Return a decision with a mark in `measured`, and *holds* in place of a better verdict."""
+    """Return a decision with `mark` set in `measured`, and *holds* in place of a better verdict."""
     measured = {**part.measured, mark: True}
     if part.verdict not in NEAR:
         return replace(part, measured=measured)

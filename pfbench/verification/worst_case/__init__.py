@@ -10,7 +10,7 @@ from pfbench.verification.worst_case.custom import (
     compute_worst_case,
 )
 from pfbench.verification.worst_case.estimation import check_installed
-from pfbench.verification.worst_case.requests import WorstCaseCheck, check_worst_cases
+from pfbench.verification.worst_case.requests import WorstCaseCheck, iterate_worst_cases
 
 __all__ = [
     "WORST_CASES",
@@ -19,7 +19,7 @@ __all__ = [
     "WorstCase",
     "WorstCaseCheck",
     "check_installed",
-    "check_worst_cases",
     "compute_worst_case",
+    "iterate_worst_cases",
     "select_cases",
 ]

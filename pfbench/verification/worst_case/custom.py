@@ -317,7 +317,7 @@ class WorstCaseProgram:
         ]
         vertices = [(v.eval(), g.eval()) for v, g in self._vertices]
         start = self._start.eval()
-        turn = _principal_rows([x for node in nodes for x, g, _ in node for x in (x, g)], vertices)
+        turn = _span_basis([x for node in nodes for x, g, _ in node for x in (x, g)], vertices)
         function_class = self._function_class
         content = {
             "L": function_class.L,
@@ -345,8 +345,8 @@ def _combine(run: list[Any], over: str) -> list[Any]:
     return run[-1:] if over == "last" else run[:-1]
 
 
-def _principal_rows(vectors: list[Floats], vertices: list[tuple[Floats, Floats]]) -> Floats:
-    """Return orthonormal rows that map all vectors to coordinates in their span, shape (r, d)."""
+def _span_basis(vectors: list[Floats], vertices: list[tuple[Floats, Floats]]) -> Floats:
+    """Return an orthonormal basis of the span of all given vectors, as rows, shape (r, d)."""
     full_list = np.array([*vectors, *(item for pair in vertices for item in pair)])
     _, sizes, rows = np.linalg.svd(full_list)
     return np.asarray(rows[: max(1, int(np.sum(sizes > _NEGLIGIBLE * sizes[0])))])

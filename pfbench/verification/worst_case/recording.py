@@ -254,7 +254,7 @@ class _UnknownOracles(IndexSampling):
 
     def batch(self, sample: Indices, x: Any) -> Any:
         """Return the mean of the sampled component gradients at x."""
-        return _mean(sample, self.n, lambda i: self.component(i, x))
+        return _sample_mean(sample, self.n, lambda i: self.component(i, x))
 
     def difference(self, sample: Indices, x: Any, y: Any) -> Any:
         """Return the mean over a sample of grad f_i(x) - grad f_i(y)."""
@@ -309,7 +309,7 @@ class _Table:
     def difference(self, sample: Indices, x: Any) -> Any:
         """Return the mean over a sample of grad f_i(x) - a_i, where a_i is the stored gradient."""
         component, n = self._unknowns.component, self._unknowns.n
-        return _mean(sample, n, lambda i: component(i, x) - self._gradients[i])
+        return _sample_mean(sample, n, lambda i: component(i, x) - self._gradients[i])
 
     def replace(self, sample: Indices, x: Any) -> Any:
         """Store grad f_i(x) for the sample, and return the mean change of its stored gradients."""
@@ -319,7 +319,7 @@ class _Table:
         return change
 
 
-def _mean(sample: Indices, n: int, function: Callable[[int], Any]) -> Any:
+def _sample_mean(sample: Indices, n: int, function: Callable[[int], Any]) -> Any:
     """Return the mean of `function(i)` over the component indices i of a sample."""
     indices, weights = index_weights(sample, n)
     pairs = zip(indices.tolist(), weights.tolist(), strict=True)

@@ -97,10 +97,10 @@ def _as_json_value(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str | None) else str(value)
 
 
-def check_worst_cases(
+def iterate_worst_cases(
     reference: str, function_class: str = "", *, full: bool = False
 ) -> Iterator[WorstCaseCheck]:
-    """Yield the worst cases of a user's method or claim for N = 1, 2, ... steps.
+    """Yield the computed worst cases of a user's method or claim for N = 1, 2, ... steps.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def check_worst_cases(
     Raises
     ------
     InputError
-        If the object is neither, or its worst case cannot be computed.
+        If the object is neither, or the worst case cannot be computed.
     """
     selector = Selector.parse(reference)
     data = load_user_object(selector.name)
@@ -141,7 +141,7 @@ def _iterate_method_worst_cases(
         method = instantiate(replace(selector, parameters={**selector.parameters, **extra}))
         if not hasattr(method, "run") or not hasattr(method, "requires"):
             raise InputError(f"{selector.name} must be an algorithm or a claim, but is neither.")
-        if N is not None and N > 1 and _is_large(method, parameters, N, full):
+        if N is not None and N > 1 and _is_too_large(method, parameters, N, full):
             return
         yield _check_case(method, parameters, {**selector.parameters, **extra}, None)
 
@@ -190,12 +190,12 @@ def iterate_claim_worst_cases(
                 f"the bound of the claim {claim.name} is {bound:g} on the function class: give the "
                 "constants that the bound needs in --function-class."
             )
-        if N > 1 and _is_large(method, report, N, full):
+        if N > 1 and _is_too_large(method, report, N, full):
             return
         yield _check_case(method, report, parameters, bound)
 
 
-def _is_large(method: Algorithm, parameters: Mapping[str, Any], N: int, full: bool) -> bool:
+def _is_too_large(method: Algorithm, parameters: Mapping[str, Any], N: int, full: bool) -> bool:
     """Return whether the worst case of N steps has too many unknowns for the level of effort."""
     try:
         recording = record_method(method, _function_class(parameters, method).n, N)
