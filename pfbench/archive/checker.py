@@ -170,7 +170,7 @@ class _ClaimsTasks:
         return self.fields["effort"], self.fields["seed"]
 
     def all(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-        """Yield the tasks for claims, runs, counterexamples, verdicts, errata and faults."""
+        """Yield tasks that check claims, runs, counterexamples, verdicts, errata and faults."""
         fields, fresh = self.fields, self.check.rng.randrange(2**31)
         self.check.outcome.verdicts[1] = len(fields["verdicts"])
         task = self.ask(claim_tasks.describe_claims, fields["faults"]["most"])

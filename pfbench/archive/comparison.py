@@ -46,7 +46,7 @@ class ArchivedRuns:
     def provenance(
         self, spec: Spec, outcomes: Sequence[PlanOutcome], omitted: Sequence[str]
     ) -> list[str]:
-        """Return no lines, because nothing is known on the provenance of archived runs."""
+        """Return no lines: a report on archived runs does not state where they come from."""
         return []
 
 

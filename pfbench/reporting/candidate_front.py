@@ -222,14 +222,14 @@ class CandidateAgainstRivals:
 
     @property
     def outcome_counts_phrase(self) -> str:
-        """Short text with the numbers of `first_near_slower_missed`."""
+        """Phrase on how often the candidate is first, near, slower, or misses the target."""
         first, near, behind, missed = self.first_near_slower_missed
         total = sum(self.first_near_slower_missed)
         return f"first on {first} of {total} · near on {near} · behind on {behind} · missed on {missed}"  # noqa: E501
 
     @cached_property
     def outcome_counts_sentence(self) -> str:
-        """Sentence with the numbers of `first_near_slower_missed`."""
+        """Sentence on how often the candidate is first, near, slower, or misses the target."""
         first, near, behind, missed = self.first_near_slower_missed
         left = sum(d.is_missed_by_all and not d.starts_within_target for d in self.duels)
         unreached = f" ({left} more reached by no method)" if left else ""
@@ -272,7 +272,7 @@ class CandidateAgainstRivals:
 
     @cached_property
     def _comparisons_in_table(self) -> list[Comparison]:
-        """Comparisons that `calls_table` shows.
+        """Comparisons by the costs of oracle calls that `calls_table` shows.
 
         The comparison that ranks the methods is the first. The others are by SFO, LO and PO calls,
         if the candidate makes such calls; they are left out if the study states a price.

@@ -44,7 +44,7 @@ def flip_sentences(results: Sequence[OrderingResult]) -> list[str]:
     """
     published = [result for result in results if result.ordering.is_published]
     own = [result for result in published if result.uses_paper_unit]
-    judged = _group(own or published, "ordering")
+    judged = _group_by_attribute(own or published, "ordering")
     if not judged:
         return []
     if own:
@@ -82,8 +82,8 @@ _VERDICT_VERBS = {
 def _unit_flip_sentences(published: Sequence[OrderingResult]) -> list[str]:
     """Return sentences on rankings with opposite results in the paper's cost unit and in calls."""
     sentences = []
-    for source in _group(published, "ordering"):
-        panels = _group(source, "panel")
+    for source in _group_by_attribute(published, "ordering"):
+        panels = _group_by_attribute(source, "panel")
         counts = (r.cost_unit.title for r in source if not r.uses_paper_unit)
         for title in dict.fromkeys(counts):
             turned = list(filter(None, (_opposite_results(panel, title) for panel in panels)))
@@ -115,7 +115,7 @@ def _opposite_results(
     return (own, counted) if opposite else None
 
 
-def _group(results: Sequence[OrderingResult], part: str) -> list[list[OrderingResult]]:
+def _group_by_attribute(results: Sequence[OrderingResult], part: str) -> list[list[OrderingResult]]:
     """Group results by ranking, or by problem and setting.
 
     `part` is "ordering" or "panel". The groups are in the order of their first result.
@@ -217,7 +217,7 @@ def ordering_setup_sentences(study: Study) -> list[str]:
         source = ", ".join(filter(None, (unit.location, quotation)))
         source = f" ({source})" if source else ""
         name = name_within_sentence(unit.name)
-        sentences.append(f"{begin} {name}{source}: {_describe_charges(study, unit)}.")
+        sentences.append(f"{begin} {name}{source}: {_describe_call_costs(study, unit)}.")
     forms = [
         f"{name} is run in {pluralize(len(labels), 'form')} ({join_items(labels)}); an order must "
         "hold for the best form, and flips only against all forms."
@@ -238,7 +238,7 @@ def table_heading(results: Sequence[OrderingResult]) -> str:
     return "published orders" if published else "orders"
 
 
-def _describe_charges(study: Study, unit: CostUnit) -> str:
+def _describe_call_costs(study: Study, unit: CostUnit) -> str:
     """Describe the cost of each algorithm's oracle calls in a unit of cost.
 
     The text lists several costs if the cost depends on the setting.

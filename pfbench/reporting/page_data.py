@@ -196,7 +196,7 @@ class _StudyData:
             ],
         }
 
-    def _is_counted(self, group: RunGroup, axis: str) -> bool:
+    def _makes_calls_on_axis(self, group: RunGroup, axis: str) -> bool:
         """Return whether the algorithm makes oracle calls of the kind on an x-axis.
 
         An algorithm that makes none has no line on this axis.
@@ -232,7 +232,7 @@ class _StudyData:
         """Return the linear and the logarithmic x-axis for some algorithms, by quantity on it."""
         scales = {}
         for axis in self._axes:
-            counted = (group.runs for group in groups if self._is_counted(group, axis))
+            counted = (group.runs for group in groups if self._makes_calls_on_axis(group, axis))
             columns = [trace_column(run, axis) for runs in counted for run in runs]
             spent = np.concatenate([np.empty(0), *columns])
             both = (make_calls_axis(spent[spent > 0.0], log=log) for log in (False, True))
@@ -249,7 +249,7 @@ class _StudyData:
         shared: dict[str, Any] = {}
         other: dict[str, Any] = {}
         for axis in self._axes:
-            if not self._is_counted(group, axis):
+            if not self._makes_calls_on_axis(group, axis):
                 continue
             if spent := find_common_calls_by_iteration(group.runs, axis):
                 x = np.maximum.accumulate([spent[step] for step in grid])

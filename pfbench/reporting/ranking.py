@@ -90,7 +90,7 @@ class RankedAlgorithm:
     last_value: float
 
     @property
-    def statuses(self) -> str:
+    def status_counts(self) -> str:
         """Number of runs that ended with each status, as text."""
         statuses = Counter(run.status for run in self.group.runs)
         return ", ".join(f"{number} {status}" for status, number in statuses.most_common())
@@ -207,7 +207,7 @@ def table(results: StudyResults) -> Table:
             cells += [f"{algorithm.hits}/{len(algorithm.group.runs)}"] if study.targets else []
             cells += [f"{target.target:g}" if target else None] if is_plural else []
             cells += [_format_calls(algorithm, kind) for kind in kinds]
-            cells += [last if np.isfinite(last) else None, algorithm.statuses]
+            cells += [last if np.isfinite(last) else None, algorithm.status_counts]
             best = frozenset({0} if algorithm.is_sole else ())
             rows.append(TableRow(panel.title, algorithm.group.label, cells, best))
     head = [results.panel_column_heading, "algorithm", "place"]

@@ -148,7 +148,7 @@ class OrderingResult:
 
     @property
     def verdict(self) -> str:
-        """Verdict on the ranking: "flips" if a pair flips, "reproduced" if all pairs are so.
+        """Verdict on the ranking: "flips" if a pair flips, "reproduced" if every pair is.
 
         In a unit that is not the paper's, "the other way round" replaces "flips", and "holds"
         replaces "reproduced".

@@ -273,7 +273,7 @@ _keys = use_single_thread()(
 
 
 def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: str) -> PlanOutcome:
-    """Return a plan's outcome from an equivalent stored run, renamed as in the plan."""
+    """Return a plan's outcome from an equivalent stored run, with the selectors of the plan."""
     run = replace(
         entry.run,
         problem=plan.problem,

@@ -68,7 +68,7 @@ def _describe_dead_parameters(
 ) -> list[str]:
     """Return a line of text for each parameter whose variations leave the iterates unchanged."""
     steps = make.steps or _STEPS
-    double, typed = _Runs(make.with_double_precision(), steps), _Runs(make, steps)
+    double, typed = _BitwiseRuns(make.with_double_precision(), steps), _BitwiseRuns(make, steps)
     if double.points(hyper, 1.0, steps) != double.points(hyper, 1.0, steps):
         raise InputError(f"{make.label} is not deterministic: two runs have different points.")
     lines = []
@@ -96,7 +96,7 @@ def _describe_dead_parameters(
     return lines
 
 
-class _Runs:
+class _BitwiseRuns:
     """Runs of an optimiser with fixed random gradients, to be compared bit by bit."""
 
     def __init__(self, make: Stepper, steps: int) -> None:

@@ -18,7 +18,7 @@ Move = Callable[[Floats, Floats, int, dict[str, Floats]], Floats]
 """Function of a layer, its gradient, the step number and the state; returns the new layer."""
 
 
-def _follow(x0: Any, grads: Sequence[Any], move: Move) -> list[Any]:
+def _iterates_of_layerwise_update(x0: Any, grads: Sequence[Any], move: Move) -> list[Any]:
     """Return the iterates of a method whose update `move` acts on each layer separately."""
     layered = isinstance(x0, list)
     x, points = (x0 if layered else [x0]), [x0]
@@ -48,7 +48,7 @@ def sgd(
         step = g if momentum == 0.0 else g + momentum * m if nesterov else m
         return x - lr * step
 
-    return _follow(x0, grads, move)
+    return _iterates_of_layerwise_update(x0, grads, move)
 
 
 def adamw(
@@ -71,7 +71,7 @@ def adamw(
         root = np.sqrt(v / (1 - beta2**t))
         return x * (1 - lr * weight_decay) - lr * (m / (1 - beta1**t)) / (root + eps)
 
-    return _follow(x0, grads, move)
+    return _iterates_of_layerwise_update(x0, grads, move)
 
 
 def muon(
@@ -98,4 +98,4 @@ def muon(
         o = scale(*n.shape) * (o if wide is n else o.T)
         return x * (1 - lr * weight_decay) - lr * o.reshape(x.shape)
 
-    return _follow(x0, grads, move)
+    return _iterates_of_layerwise_update(x0, grads, move)

@@ -271,7 +271,7 @@ def plot(
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Stop when `measure`, or the upper end of an interval measure, is at most `target`."""
+    """Stopping rule: `measure`, or the upper end of an interval measure, is at most `target`."""
 
     measure: str
     target: float

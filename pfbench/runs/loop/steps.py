@@ -299,7 +299,7 @@ class PrefetchingGenerator(np.random.Generator):
         return super().__reduce__()
 
     def _prefetch(self, bound: int, size: int) -> None:
-        """Draw a batch of indices, and further ones ahead.
+        """Draw a batch of random indices, and more in advance for later calls.
 
         If the bound is that of the last call, twice as many are drawn ahead as then.
         """

@@ -346,7 +346,7 @@ def _count_runs(study: Study) -> int:
 
 
 def _check_forms_and_units(location: str, study: Study) -> None:
-    """Raise if variants of a method, or a cost unit, name unknown algorithms or bad weights.
+    """Raise for unknown algorithms in method variants or cost units, and for invalid weights.
 
     Raises
     ------

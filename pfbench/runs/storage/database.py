@@ -185,7 +185,7 @@ def check_structure(connection: sqlite3.Connection, *, quick: bool = False) -> s
 # --- who has it open ------------------------------------------------------------------------------
 
 
-def has_leftovers(path: Path) -> bool:
+def has_leftover_journal(path: Path) -> bool:
     """Return whether a journal lies next to a file, from an open or killed process."""
     for suffix in _LOG_FILES:
         with suppress(OSError):

@@ -25,7 +25,7 @@ from pfbench.runs.storage.database import (
     check_structure,
     damage_error,
     downgrade_to_shared_lock,
-    has_leftovers,
+    has_leftover_journal,
     lock_folder,
     open_database,
     transaction,
@@ -372,7 +372,7 @@ class _OpenDatabase:
         self.process = os.getpid()
         lock, alone = lock_folder(path.parent)
         try:
-            killed = alone and has_leftovers(path)
+            killed = alone and has_leftover_journal(path)
             self.connection = open_database(path)
             if killed and (wrong := check_structure(self.connection, quick=True)):
                 self.connection.close()

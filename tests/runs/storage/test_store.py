@@ -357,7 +357,7 @@ def test_other_tables_are_refused(store):
 def test_a_killed_writer_leaves_a_file_that_is_checked(store, monkeypatch):
     fill(store)
     looked = []
-    monkeypatch.setattr("pfbench.runs.storage.store.has_leftovers", lambda path: True)
+    monkeypatch.setattr("pfbench.runs.storage.store.has_leftover_journal", lambda path: True)
     monkeypatch.setattr(
         "pfbench.runs.storage.store.check_structure", lambda *a, **b: looked.append(1) or ""
     )
