@@ -141,9 +141,9 @@ class TuningTrial:
     last_values: tuple[float, ...]
     total_calls: int = 0
 
-    def sort_key(self, index: int) -> tuple[float, float]:
+    def sort_key(self, target_index: int) -> tuple[float, float]:
         """Return the sort key of a trial: expected calls to a target, then the last value."""
-        return self.expected_calls[index], self.last_values[index]
+        return self.expected_calls[target_index], self.last_values[target_index]
 
 
 @dataclass(frozen=True)
@@ -152,9 +152,9 @@ class TuningChoice:
 
     Attributes
     ----------
-    problem, selector
-        The selector of the problem, and that of the method with its free parameters in braces.
-    setting
+    problem_selector, method_selector
+        The selectors; that of the method has its free parameters in braces.
+    setting_values
         The values of the setting.
     trials
         All trials, in the order of the grid; those beyond its edges last.
@@ -162,19 +162,19 @@ class TuningChoice:
         Points beyond the edges of the grid that are tried in addition.
     """
 
-    problem: str
-    selector: str
-    setting: Values
+    problem_selector: str
+    method_selector: str
+    setting_values: Values
     trials: tuple[TuningTrial, ...] = field(default=())
     points_beyond: tuple[Values, ...] = field(default=())
 
-    def best_trial(self, index: int = -1) -> TuningTrial:
+    def best_trial(self, target_index: int = -1) -> TuningTrial:
         """Return the trial with the fewest expected calls to a target; among ties, the first."""
-        return min(self.trials, key=lambda trial: trial.sort_key(index))
+        return min(self.trials, key=lambda trial: trial.sort_key(target_index))
 
-    def parameters_at_ends(self, index: int = -1) -> tuple[str, ...]:
+    def parameters_at_ends(self, target_index: int = -1) -> tuple[str, ...]:
         """Return the names of parameters whose best value lies at an edge of the tried values."""
-        return tuple(self._values_beyond_ends(index))
+        return tuple(self._values_beyond_ends(target_index))
 
     def points_beyond_ends(self) -> list[Values]:
         """Return untried points next to the best points, beyond the edges of the grid.
@@ -206,7 +206,7 @@ class TuningChoice:
     @property
     def key(self) -> tuple[str, ...]:
         """Key by which a study looks up the choice."""
-        return choice_key(self.problem, self.selector, self.setting)
+        return choice_key(self.problem_selector, self.method_selector, self.setting_values)
 
 
 def choice_key(problem: str, selector: str, setting: Values) -> tuple[str, ...]:
