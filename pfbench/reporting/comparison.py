@@ -84,22 +84,22 @@ class ScoredAlgorithm:
             for calls in self.calls
         )
 
-    def calls_to_target(self, target: int) -> float:
+    def calls_to_target(self, target_index: int) -> float:
         """Return the expected calls to the target with this index.
 
         The number is infinite if the target needs no calls of this kind.
         """
-        calls = self.calls[target]
+        calls = self.calls[target_index]
         return math.inf if calls.is_reached_at_no_cost else ert(calls)
 
-    def sample(self, target: int) -> SeedSample:
+    def sample(self, target_index: int) -> SeedSample:
         """Return the calls to one target, one number a seed, for a significance test.
 
         The sample is empty if the target needs no calls of this kind.
         """
-        calls = self.calls[target]
+        calls = self.calls[target_index]
         sample = np.empty(0) if calls.is_reached_at_no_cost else calls.calls
-        return SeedSample(sample, self.groups_by_target[target].is_deterministic)
+        return SeedSample(sample, self.groups_by_target[target_index].is_deterministic)
 
     def sample_last_values(self, measure: str, target: float = -math.inf) -> SeedSample:
         """Return the final values of a measure, one a seed, for a significance test.

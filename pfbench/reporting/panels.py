@@ -299,9 +299,9 @@ class LineStyle:
     path: str
 
 
-def line_style(number: int) -> LineStyle:
+def line_style(algorithm_index: int) -> LineStyle:
     """Return the colour, dash pattern and marker of the algorithm with this index."""
-    color = _COLORS[number % len(_COLORS)]
-    marker, path = _MARKERS[number % len(_MARKERS)]
-    dash = _DASHES[number % len(_DASHES)]
+    color = _COLORS[algorithm_index % len(_COLORS)]
+    marker, path = _MARKERS[algorithm_index % len(_MARKERS)]
+    dash = _DASHES[algorithm_index % len(_DASHES)]
     return LineStyle(color, _ON_DARK.get(color, color), dash, marker, path)

@@ -230,18 +230,18 @@ class BootstrapInterval(NamedTuple):
     high: float
 
 
-def resampling_counts(numbers: Sequence[int], resamples: int) -> Iterator[Array]:
+def resampling_counts(run_counts: Sequence[int], resamples: int) -> Iterator[Array]:
     """Yield, for each problem, how often each run is drawn: an array (resamples, runs).
 
     Equal arguments give equal draws.
 
     Parameters
     ----------
-    numbers
+    run_counts
         Number of runs of each problem.
     """
     return (
-        _draw_resampling_counts(problem, runs, resamples) for problem, runs in enumerate(numbers)
+        _draw_resampling_counts(problem, runs, resamples) for problem, runs in enumerate(run_counts)
     )
 
 

@@ -41,7 +41,7 @@ class MedianBand:
     runs: npt.NDArray[np.int64]
 
     def thin(self, limit: int, *, log: bool = False) -> "MedianBand":
-        """Return a band with at most `limit` points of this band, the first and the last included.
+        """Return a band with at most `limit` points, which are chosen from those of this band.
 
         For a logarithmic axis, the points are evenly spaced in the logarithm of x, from the first
         positive x on.

@@ -265,9 +265,9 @@ def _draw_band(axes: "Axes", band: MedianBand, number: int, scale: AxisScale, ma
     )
 
 
-def plot_style(number: int) -> dict[str, Any]:
+def plot_style(algorithm_index: int) -> dict[str, Any]:
     """Return the line style of the algorithm with this index, as matplotlib keywords."""
-    look = line_style(number)
+    look = line_style(algorithm_index)
     return {
         "color": look.color,
         "dashes": look.dash or (1, 0),

@@ -125,7 +125,7 @@ _GREY = "#c9c9c4"
 
 
 class ProfileLine(NamedTuple):
-    """Line on the HTML page: the share of targets that a method reaches within its calls.
+    """Line on the HTML page: the share of targets that a method reaches, against its calls.
 
     `points` has its points as SVG text, in a box of 1000 x 400.
     """

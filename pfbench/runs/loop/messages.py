@@ -236,14 +236,14 @@ _MOST_BYTES = 2**31
 
 
 class _PipeEnd:
-    """End of a pipe between two processes, which send each large object once and then its number.
+    """End of a pipe between two processes, which refer to shared objects by numbers.
 
-    One end numbers its objects by 0, 2, 4, ..., the other by 1, 3, 5, ...
+    One end numbers the objects that it shares first by 0, 2, 4, ..., the other by 1, 3, 5, ...
     """
 
-    def __init__(self, pipe: Connection, first: int) -> None:
+    def __init__(self, pipe: Connection, first_number: int) -> None:
         self.pipe = pipe
-        self._next_number = first
+        self._next_number = first_number
         self._things: dict[int, Any] = {}
         self._numbers: dict[int, int] = {}
         self._modified: dict[int, IterateStorage] = {}
