@@ -117,8 +117,8 @@ class PointFormat(Protocol):
     def describe(self, obj: Any) -> str:
         """Return a description of an object in words, for an error message."""
 
-    def present(self, backend: Any) -> Any:
-        """Return a backend whose answers are converted to the format of the points."""
+    def wrap_backend(self, backend: Any) -> Any:
+        """Return a backend that converts the answers of the given backend to this format."""
 
 
 class FeasibleSet(Protocol):

@@ -288,12 +288,12 @@ def _describe_measure(selector: Selector, item: CatalogueItem) -> Described:
 
 
 def _describe_data_set(selector: Selector, item: CatalogueItem) -> Described:
-    from pfbench.problems.data.cache import cache_folder, list_paths
+    from pfbench.problems.data.cache import cache_folder, file_paths
     from pfbench.problems.data.catalogue import data_set
     from pfbench.problems.data.management import status
 
     record, state = data_set(item.name), status(item.name)
-    put = f", or store its file as {list_paths(record, cache_folder())[0]}" if record.file else ""
+    put = f", or store its file as {file_paths(record, cache_folder())[0]}" if record.file else ""
     location = {
         "embedded": "it comes with scikit-learn",
         "absent": f"run `pfbench data fetch {item.name}`{put}",

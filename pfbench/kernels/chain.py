@@ -113,34 +113,34 @@ def write_chain_hessian(y: Floats, diagonal: Floats, off_diagonal: Floats) -> No
 
 
 @compile_serial
-def sum_of_values(x: Floats, length: int, inverse: float) -> float:
-    """Return the sum of the chain values H_T(inverse * block) over all blocks of x.
+def sum_of_values(x: Floats, length: int, scale: float) -> float:
+    """Return the sum of the chain values H_T(scale * block) over all blocks of x.
 
     x has shape (n * length,).
     """
     total = 0.0
     for i in range(x.size // length):
-        total += chain_value(inverse * x[i * length : (i + 1) * length])
+        total += chain_value(scale * x[i * length : (i + 1) * length])
     return total
 
 
 @compile_serial
 def add_gradients(
-    indices: Integers, weights: Floats, x: Floats, length: int, inverse: float, g: Floats
+    indices: Integers, weights: Floats, x: Floats, length: int, scale: float, g: Floats
 ) -> None:
-    """Add weight * grad H_T(inverse * block) to the block of g, for each sampled block of x."""
+    """Add weight * grad H_T(scale * block of x) to the block of g, for each sampled block."""
     check_size(x, g.size)
     slopes = np.empty(length)
     for s in range(indices.size):
         first = check_index(indices[s], x.size // length) * length
-        write_chain_gradient(inverse * x[first : first + length], slopes)
+        write_chain_gradient(scale * x[first : first + length], slopes)
         for j in range(length):
             g[first + j] += weights[s] * slopes[j]
 
 
 @compile_serial
 def add_differences(
-    indices: Integers, weights: Floats, x: Floats, y: Floats, length: int, inverse: float, g: Floats
+    indices: Integers, weights: Floats, x: Floats, y: Floats, length: int, scale: float, g: Floats
 ) -> None:
     """Add weight * (gradient at x - gradient at y) to the block of g, for each sampled block."""
     check_size(x, g.size)
@@ -148,29 +148,29 @@ def add_differences(
     at_x, at_y = np.empty(length), np.empty(length)
     for s in range(indices.size):
         first = check_index(indices[s], x.size // length) * length
-        write_chain_gradient(inverse * x[first : first + length], at_x)
-        write_chain_gradient(inverse * y[first : first + length], at_y)
+        write_chain_gradient(scale * x[first : first + length], at_x)
+        write_chain_gradient(scale * y[first : first + length], at_y)
         for j in range(length):
             g[first + j] += weights[s] * (at_x[j] - at_y[j])
 
 
 @compile_serial
-def write_gradients(indices: Integers, x: Floats, length: int, inverse: float, out: Floats) -> None:
-    """Write grad H(inverse * block) of each sampled block of x to a row of `out`."""
+def write_gradients(indices: Integers, x: Floats, length: int, scale: float, out: Floats) -> None:
+    """Write grad H_T(scale * block of x) of each sampled block to a row of `out`."""
     for s in range(indices.size):
         first = check_index(indices[s], x.size // length) * length
-        write_chain_gradient(inverse * x[first : first + length], out[s])
+        write_chain_gradient(scale * x[first : first + length], out[s])
 
 
 @compile_serial
 def write_block_hessians(
-    x: Floats, length: int, inverse: float, diagonals: Floats, off_diagonals: Floats
+    x: Floats, length: int, scale: float, diagonals: Floats, off_diagonals: Floats
 ) -> None:
-    """Write the Hessian of the chain H_T at inverse * block for each block of x, one to a row."""
+    """Write the Hessian of the chain H_T at scale * block of x for each block, one to a row."""
     check_size(x, diagonals.size)
     for i in range(x.size // length):
         write_chain_hessian(
-            inverse * x[i * length : (i + 1) * length], diagonals[i], off_diagonals[i]
+            scale * x[i * length : (i + 1) * length], diagonals[i], off_diagonals[i]
         )
 
 

@@ -161,7 +161,7 @@ class CompilationClock:
 
 @cache
 def _listener_class() -> type[Any]:
-    """Return the class of the object by which numba informs a clock of compilations.
+    """Return the class of the objects that numba calls before and after each compilation.
 
     It is created once: a class is freed only by the garbage collector, with everything it refers
     to, and a clock's run may have gigabytes.

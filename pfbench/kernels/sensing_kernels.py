@@ -127,9 +127,9 @@ def add_weighted_residual_rows(
 
 
 @compile_parallel
-def write_residual_sums_parallel(
+def add_residual_sums_parallel(
     bounds: Integers, sampled: SampledRows, x: Floats, parts: Floats
 ) -> None:
-    """Add the weighted residual rows of all positions to `parts`, one row of it for each chunk."""
+    """Add the sum of weighted residual rows to `parts`, in parallel: each chunk to its own row."""
     for t in prange(bounds.size - 1):
         add_weighted_residual_rows(bounds[t], bounds[t + 1], sampled, x, parts[t])

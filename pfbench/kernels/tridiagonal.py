@@ -16,7 +16,7 @@ from pfbench.kernels.numba_compilation import compile_serial
 def _next_pivot(
     a: Floats, b: Floats, i: int, x: float, before: float, slope: float
 ) -> tuple[float, float]:
-    """Return pivot i of x - T, T tridiagonal, and its derivative in x, from pivot i - 1."""
+    """Return pivot i of x - T and its derivative in x, for a tridiagonal T, from pivot i - 1."""
     if i == 0:
         return x - a[0], 1.0
     square = b[i - 1] * b[i - 1]

@@ -63,7 +63,7 @@ class Oracles:
     def __init__(
         self, backend: Backend, ledger: Ledger, diameter: float, form: PointFormat | None = None
     ) -> None:
-        self._backend: Backend = backend if form is None else form.present(backend)
+        self._backend: Backend = backend if form is None else form.wrap_backend(backend)
         self._ledger = ledger
         self._charge, self._untimed_calls = ledger.counts_array, ledger.untimed_calls
         self._unconstrained = backend.unconstrained

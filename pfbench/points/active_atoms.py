@@ -40,7 +40,7 @@ class ActiveSet:
         return np.asarray((self.weights @ self._vertices).reshape(self._shape))
 
     def vertex(self, index: int) -> Floats:
-        """Return the vertex with an index."""
+        """Return the vertex with the given index."""
         return np.asarray(self._vertices[index].reshape(self._shape))
 
     def argmax_and_argmin_product(self, g: Any) -> tuple[int, int]:

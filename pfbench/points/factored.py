@@ -164,7 +164,7 @@ class FactoredMatrix:
 
     @property
     def is_finite(self) -> bool:
-        """Whether the recorded step, or without one all observed entries, are finite.
+        """Whether the entries of the recorded step or, without a step, of the point are finite.
 
         Only a step can make a sequence non-finite, and a NaN affects a whole singular vector.
         """
@@ -229,7 +229,7 @@ class FactoredMatrix:
         return FactoredMatrix(trail, trail.current)
 
     def view(self) -> "FactoredMatrix":
-        """Return a view of the point, which becomes a copy before it moves.
+        """Return a view of the point, which is converted to a copy before a step changes it.
 
         It can be read as long as the point itself.
         """

@@ -96,7 +96,7 @@ def keep(x: Any) -> Any:
 
 
 def view(x: Any) -> Any:
-    """Return a view of x, which is copied only before it moves; copy an array at once."""
+    """Return a view of x that is copied before a step changes it; an array is copied at once."""
     return x.view() if isinstance(x, FactoredMatrix) else x.copy()
 
 

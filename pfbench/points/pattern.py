@@ -121,7 +121,7 @@ class Pattern:
         inside = pointers[top - 1 : end + 1].astype(np.int64).clip(first, last)
         return np.repeat(np.arange(top - 1, top - 2 + inside.size), np.diff(inside))
 
-    def parts(self) -> Iterator[slice]:
+    def slices(self) -> Iterator[slice]:
         """Return slices that cover all positions, for processing in parts; see `chunk_slices`."""
         return chunk_slices(self.n)
 

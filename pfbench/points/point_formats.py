@@ -72,8 +72,8 @@ class DensePointFormat:
             return v.pattern is None and (v.u.size, v.v.size) == self.shape
         return self.is_point(v)
 
-    def present(self, backend: Any) -> Any:
-        """Return the backend unchanged, since its answers are arrays already."""
+    def wrap_backend(self, backend: Any) -> Any:
+        """Return the backend unchanged, since its oracles return arrays already."""
         return backend
 
 
@@ -107,8 +107,8 @@ class FactoredPointFormat:
         """Return whether v is a rank-one matrix of the problem's shape."""
         return isinstance(v, RankOne) and (v.u.size, v.v.size) == self.shape
 
-    def present(self, backend: Any) -> Any:
-        """Return the backend unchanged, since its answers have this format already."""
+    def wrap_backend(self, backend: Any) -> Any:
+        """Return the backend unchanged, since its oracles return this format already."""
         return backend
 
 
@@ -129,8 +129,8 @@ class LayeredPointFormat(DensePointFormat):
 
         self.is_point = self.is_gradient = is_point
 
-    def present(self, backend: Any) -> "LayeredBackend":
-        """Return a backend that wraps the given one, and whose answers have layers."""
+    def wrap_backend(self, backend: Any) -> "LayeredBackend":
+        """Return a backend that converts the answers of the given backend to named layers."""
         return LayeredBackend(backend, self.layers)
 
 

@@ -107,7 +107,7 @@ class AdditiveNoiseQuadratic(ConstantHessians):
     @property
     @abstractmethod
     def hessian_matrix(self) -> Floats:
-        """Hessian as a matrix that acts on the rows of a point, shape (m, m)."""
+        """Matrix G of the Hessian, which maps a direction U to the product G U, shape (m, m)."""
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x."""
@@ -222,7 +222,10 @@ class SeparableQuadratic(AdditiveNoiseQuadratic):
         return np.sort(self.weights)
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the smoothness in `norm` with its derivation; in l-infinity it is sum_j h_j."""
+        """Return the smoothness of f in `norm`, with its derivation.
+
+        For l-infinity it is sum_j h_j.
+        """
         if norm.name == "linf":
             return float(self.weights.sum()), "the sum of the h_j, at every vertex: exact"
         return super().smoothness_in_norm(norm)
@@ -232,7 +235,7 @@ class SeparableQuadratic(AdditiveNoiseQuadratic):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MatrixLeastSquares(AdditiveNoiseQuadratic):
-    """f(W) = |A W - B|_F^2/2 over matrices.
+    """Least-squares function f(W) = |A W - B|_F^2/2 of a matrix W, with additive component noise.
 
     Parameters
     ----------
@@ -273,7 +276,7 @@ class MatrixLeastSquares(AdditiveNoiseQuadratic):
 
     @cached_property
     def hessian_matrix(self) -> Floats:
-        """Hessian A'A, which acts on the rows of a point."""
+        """Matrix A'A of the Hessian, which maps a direction U to A'A U."""
         return np.asarray(self.A.T @ self.A)
 
     @cached_property

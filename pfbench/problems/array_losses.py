@@ -198,7 +198,7 @@ class ArrayLoss(ABC):
             return array[numbers, ...]
         return self.xp.take(array, self.library.integers(numbers), axis=0)
 
-    def parts(self, numbers: Integers | None, weights: Floats | None) -> Iterator[ComponentBlock]:
+    def blocks(self, numbers: Integers | None, weights: Floats | None) -> Iterator[ComponentBlock]:
         """Yield all components, or those of a sample, in blocks of bounded memory."""
         k = self.n if numbers is None else numbers.size
         step = max(1, _BLOCK_ENTRIES // max(self.d, self.width))
@@ -216,7 +216,11 @@ class ArrayLoss(ABC):
 
 
 class SigmoidLoss(ArrayLoss):
-    """Loss s^2 of `MultitaskSigmoid`, s = 1/(1 + exp(-c (z + b))); rows are ordered by task."""
+    """Loss s^2 of `MultitaskSigmoid`, with s = 1/(1 + exp(-c (z + b))).
+
+    Here z is the product of a row and its task's column of X. The sign c is 1 for the label 1, else
+    -1, and b is the offset of the task. Rows are ordered by task.
+    """
 
     def __init__(self, library: ArrayLibrary, problem: MultitaskSigmoid) -> None:
         data = problem._data
@@ -225,7 +229,7 @@ class SigmoidLoss(ArrayLoss):
         self._signs = library.as_floats(data.signs[:, None])
         self._offsets = library.as_floats(data.offsets[data.task][:, None])
 
-    def parts(self, numbers: Integers | None, weights: Floats | None) -> Iterator[ComponentBlock]:
+    def blocks(self, numbers: Integers | None, weights: Floats | None) -> Iterator[ComponentBlock]:
         """Yield all components, or those of a sample, as one block for each task."""
         bounds, order = self._bounds, None
         if numbers is not None:
@@ -257,7 +261,7 @@ class SigmoidLoss(ArrayLoss):
 
 
 class SoftmaxLoss(ArrayLoss):
-    """Softmax loss log sum_c exp(z_c) - z_y for a row with label y; see `MulticlassLogistic`."""
+    """Softmax loss log sum_c exp(z_c) - z_y of a row with label y and class scores z."""
 
     def __init__(self, library: ArrayLibrary, problem: MulticlassLogistic) -> None:
         rows, labels = problem._data
@@ -293,7 +297,7 @@ class SoftmaxLoss(ArrayLoss):
 
 
 class SquareLoss(ArrayLoss):
-    """Square loss (z - y)^2/2 with z = <Z_i, X>, of `MatrixRegression`.
+    """Square loss (z - y)^2/2 of `MatrixRegression`, where z = <Z_i, X> for the sensing matrix Z_i.
 
     The matrix X is flattened to one column.
     """

@@ -86,7 +86,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
     def value(self, x: Floats) -> float:
         """Return f(x)."""
         loss, recorded, total = self.loss, self.as_component_matrix(x), 0.0
-        for part in loss.parts(None, None):
+        for part in loss.blocks(None, None):
             z = loss.take(loss.rows, part.components) @ recorded[:, part.columns]
             total += float(loss.xp.sum(loss.values(z, part)))
         return total / self.inner.n - 0.5 * loss.ridge * float(np.vdot(x, x))
@@ -130,7 +130,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         loss, xp = self.loss, self.loss.xp
         numbers, weights = (None, None) if sample is None else index_weights(sample, self.n)
         sums: dict[int, Any] = {}
-        for part in loss.parts(numbers, weights):
+        for part in loss.blocks(numbers, weights):
             rows, start = loss.take(loss.rows, part.components), part.columns.start
             g = xp.matrix_transpose(rows) @ (part.weights * slope_function(rows, part))
             sums[start] = sums[start] + g if start in sums else g
@@ -156,10 +156,9 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> Table:
-        """Return a SAGA table of the component gradients at x.
+        """Return a SAGA table of the component gradients at x, whose slopes are in host memory.
 
-        It is on the library's device, or, for loss (8), that of the problem `inner` in NumPy
-        arrays.
+        For li2019's loss (8), it is the table of the problem `inner`.
         """
         return self.inner.table(x) if self.loss.ridge else HostSlopeTable(self, x)
 
@@ -173,7 +172,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         """
         loss, point = self.loss, self.as_component_matrix(x)
         numpies = np.empty((self.n, loss.width))
-        for part in loss.parts(None, None):
+        for part in loss.blocks(None, None):
             z = loss.take(loss.rows, part.components) @ point[:, part.columns]
             numpies[part.components] = self.library.as_numpy(function(z, part))
         return numpies

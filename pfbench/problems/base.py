@@ -291,13 +291,13 @@ class FiniteSum(IndexSampling, ABC):
         return self.set.lo(g)
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return certified (lower, upper) bounds of the minimum of <g, v> computed by `lo`."""
+        """Return certified lower and upper bounds of the minimum of <g, v> over the set of `lo`."""
         if self.norm is not None and not self.is_bounded:
             return self.norm.minimum(g)
         return self.set.minimum(g)
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return the projection of x - lam g onto the set, or its proximal map for lam h."""
+        """Return the projection of x - lam g or, with a penalty h, its proximal map for lam h."""
         y = x - lam * g
         return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
 
@@ -370,7 +370,7 @@ class ConstantHessians(FiniteSum):
 
     @abstractmethod
     def apply_mean_hessian(self, sample: Indices | None, u: Any) -> Gradient:
-        """Return the mean Hessian of a sample, times u; None stands for all components."""
+        """Return u times the mean Hessian of the sampled components (None: of all)."""
 
     def difference(self, sample: Indices, x: Any, y: Any) -> Gradient:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample.
@@ -433,7 +433,7 @@ MOST_ENTRIES = 10**8
 """Maximum number of entries of a point, or of a matrix that a problem draws: 800 MB."""
 
 
-def check_length(subject: str, entries: int) -> None:
+def check_entry_count(subject: str, entries: int) -> None:
     """Raise InputError if an array would have more than `MOST_ENTRIES` entries."""
     if entries > MOST_ENTRIES:
         raise InputError(

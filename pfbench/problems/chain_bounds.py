@@ -158,7 +158,7 @@ FUNCTIONS: Mapping[str, DecayingFunction] = MappingProxyType(
 
 @dataclass(frozen=True)
 class ChainBounds:
-    """Certified upper bounds of the chain's functions Psi and Phi and of their derivatives.
+    """Certified bounds of the functions Psi and Phi of the chain H_T, and of their derivatives.
 
     Attributes
     ----------
@@ -179,7 +179,7 @@ class ChainBounds:
 
     @property
     def smoothness_bound(self) -> float:
-        """Upper bound of the spectral norm of the Hessian of H_T, for every T: about 151.27."""
+        """Upper bound of the spectral norm of the Hessian of the chain H_T, for every length T."""
         return self._add_and_round_up(
             (1.0, self.psi_curvature, self.phi),
             (1.0, self.psi, self.phi_curvature),
@@ -188,7 +188,7 @@ class ChainBounds:
 
     @property
     def hessian_smoothness_bound(self) -> float:
-        """Upper bound of the Lipschitz constant of the Hessian of H_T, for every T.
+        """Upper bound of the Lipschitz constant of the Hessian of the chain H_T, for every T.
 
         For unit vectors, |sum_i t_i u_i v_i w_i| <= max |t_i|, even if any of u, v and w are
         shifted by one index. The third derivatives of the terms in consecutive coordinates a, b
@@ -203,7 +203,7 @@ class ChainBounds:
 
     @property
     def gradient_entry_bound(self) -> float:
-        """Upper bound of the absolute value of every entry of the gradient of H_T, for every T.
+        """Upper bound of the absolute entries of the gradient of the chain H_T, for every length T.
 
         The bound in shen2019 lemma 7.1 is 23.
         """
@@ -211,10 +211,10 @@ class ChainBounds:
             (1.0, self.psi, self.phi_slope), (1.0, self.psi_slope, self.phi)
         )
 
-    def depth_bound(self, T: int) -> float:
-        """Return an upper bound of -inf H_T, from those of the functions Psi and Phi.
+    def minus_inf_bound(self, T: int) -> float:
+        """Return an upper bound of -inf H_T, where H_T is the chain of length T.
 
-        It is Psi(1) sup Phi + (T - 1) sup Psi sup Phi.
+        It is Psi(1) sup Phi + (T - 1) sup Psi sup Phi, with the bounds of the suprema.
         """
         return self._add_and_round_up((1.0, 1.0, self.phi), (T - 1.0, self.psi, self.phi))
 
@@ -228,7 +228,7 @@ class ChainBounds:
 
 @cache
 def chain_bounds() -> ChainBounds:
-    """Return the certified bounds of the chain's functions, computed on the first call."""
+    """Return the certified bounds of the functions Psi and Phi, computed on the first call."""
     # Phi increases to sqrt(2 pi e); math.pi and math.e are within a unit in the last place.
     pi, e = (_round_outwards(np.array(number), np.array(number)) for number in (math.pi, math.e))
     phi = float((RoundedInterval.from_float(2.0) * pi * e).sqrt().upper)

@@ -25,10 +25,10 @@ class LabelledRows(NamedTuple):
 
 
 class TaskRows(NamedTuple):
-    """Data rows of several binary classification tasks.
+    """Data rows of several binary classification tasks, with the label and the task of each row.
 
     `features` has shape (n, d). `labels` (0 or 1) and `tasks`, the task of each row, have shape
-    (n,). `offsets` are the b_t of the m tasks, shape (m,).
+    (n,). `offsets`, shape (m,), has the constant b_t that each of the m tasks adds to <a_i, x_t>.
     """
 
     features: Floats
@@ -91,12 +91,12 @@ class SyntheticClasses(CheckedParameters):
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticTasks(CheckedParameters):
-    """Tasks of qu2018 section 6.1.2, whose m, K, n, d are `kinds`, `copies`, `rows`, `columns`.
+    """Synthetic tasks of qu2018 section 6.1.2, a low-rank multitask classification.
 
-    Task (i, k) has rows a from N(0, U_i (D_i + D_ik) U_i'). U_i is standard normal; the diagonal of
-    D_i is uniform in (1, 2), and that of D_ik in (0, 0.1). The label of a row is 1 with probability
-    1/(1 + exp(<a, theta_i> + b_i)). The entries of theta_i and b_i are -1 or 1 with equal
-    probability.
+    The m, K, n and d of the paper are `kinds`, `copies`, `rows` and `columns`. Task (i, k) has rows
+    a from N(0, U_i (D_i + D_ik) U_i'). U_i is standard normal; the diagonal of D_i is uniform in
+    (1, 2), and that of D_ik in (0, 0.1). The label of a row is 1 with probability 1/(1 + exp(<a,
+    theta_i> + b_i)). The entries of theta_i and b_i are -1 or 1 with equal probability.
     """
 
     seed: int = integer(0, "seed of the problem's data", minimum=0)

@@ -25,9 +25,9 @@ from pfbench.problems.matrix_models import (
     contiguous_transpose,
 )
 from pfbench.problems.moments import (
-    certificate_note,
+    eigenvalue_upper_bound,
+    failure_note,
     max_quadratic_form,
-    moment_upper_bound,
     second_moment,
 )
 from pfbench.sets.norms import NormBall
@@ -95,7 +95,7 @@ class MulticlassLogistic(MatrixModel):
     def value(self, x: Floats) -> float:
         """Return f(x)."""
         view, total = self.transpose_point(x), 0.0
-        for part in self.parts(self.n):
+        for part in self.cache_sized_slices(self.n):
             rows, labels = self.take(part)
             z = rows @ view.T
             top = z.max(axis=1)
@@ -124,7 +124,10 @@ class MulticlassLogistic(MatrixModel):
     def apply_class_curvatures(
         self, rows: tuple[Floats, Integers], curvatures: Floats, u_transposed: Floats
     ) -> Floats:
-        """Return (diag(p) - pp') U'a_i for a direction U, shape (k, classes)."""
+        """Return (diag(p) - pp') U'a for each row a and a direction U, shape (k, classes).
+
+        The p of a row are its class probabilities.
+        """
         z = curvatures * (rows[0] @ u_transposed.T)
         return np.asarray(z - curvatures * z.sum(axis=1)[:, None])
 
@@ -133,16 +136,16 @@ class MulticlassLogistic(MatrixModel):
         g += slopes.T @ rows[0]
 
     @cached_property
-    def _max_moment_eigenvalues(self) -> list[float]:
-        """Upper bounds of lambda_max(E |a|^(2 k) a a') for k = 0, 1, 2, over the data rows a."""
+    def _max_moment_eigenvalue_bounds(self) -> list[float]:
+        """Upper bounds of lambda_max(E |a|^(2 k) a a') over the data rows a, for k = 0, 1, 2."""
         squares = self._row_norms_squared
-        return [moment_upper_bound(self._data[0], squares**k / self.n) for k in range(3)]
+        return [eigenvalue_upper_bound(self._data[0], squares**k / self.n) for k in range(3)]
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return half the maximum of <X, E a a' X> over the norm's unit ball, with its derivation.
+        """Return an upper bound of the smoothness of f in `norm`, with its derivation.
 
-        It bounds the smoothness, since diag(p) - pp' <= 1/2. If the maximum is not known, an upper
-        bound of it is used.
+        It is half the maximum of <X, E a a' X> over the norm's unit ball, or half an upper bound of
+        that maximum, since the Hessian diag(p) - pp' of the softmax loss is at most 1/2.
         """
         result = max_quadratic_form(norm, second_moment(self._data[0]), self.slope_width)
         return result and (0.5 * result[0], f"half of {result[1]}, with G = E a a'")
@@ -153,8 +156,8 @@ class MulticlassLogistic(MatrixModel):
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
-        top, squares = self._max_moment_eigenvalues, self._row_norms_squared
-        certified = certificate_note(self._data[0])
+        top, squares = self._max_moment_eigenvalue_bounds, self._row_norms_squared
+        certified = failure_note(self._data[0])
         return self._with_set_constants(
             n=(self.n, "number of rows"),
             L_f=(
@@ -307,25 +310,25 @@ class MultitaskSigmoid(MatrixModel):
         return contiguous_transpose(g)
 
     def take(self, numbers: Numbers) -> Integers:
-        """Return the component numbers as an array, with which compiled loops read the rows."""
+        """Return the component numbers as an array, which compiled loops use to read rows."""
         if isinstance(numbers, slice):
             return np.arange(numbers.start, numbers.stop)
         return numbers
 
     def component_slopes(self, rows: Integers, x_transposed: Floats) -> Floats:
-        """Return the slopes psi'(z_i) of the given components, shape (k, 1)."""
+        """Return the first derivatives of the losses of the given rows, shape (k, 1)."""
         return self._apply_loop(multitask_kernels.write_slopes, rows, x_transposed)
 
     def component_curvatures(self, rows: Integers, x_transposed: Floats) -> Floats:
-        """Return the second derivatives psi''(z_i) of the given components, shape (k, 1)."""
+        """Return the second derivatives of the losses of the given rows, shape (k, 1)."""
         return self._apply_loop(multitask_kernels.write_curvatures, rows, x_transposed)
 
     def apply_class_curvatures(
         self, rows: Integers, curvatures: Floats, u_transposed: Floats
     ) -> Floats:
-        """Return psi''(z_i) <a_i, u_t> for a direction U, shape (k, 1).
+        """Return the curvature of row i's loss times <a_i, u_t>, shape (k, 1).
 
-        Here u_t is the column of the task t of row i.
+        Here u_t is the column of the direction U for the task t of row i.
         """
         return curvatures * self._apply_loop(multitask_kernels.write_products, rows, u_transposed)
 
@@ -339,10 +342,10 @@ class MultitaskSigmoid(MatrixModel):
         return out[:, None]
 
     @cached_property
-    def _max_moment_eigenvalues(self) -> list[float]:
-        """Largest eigenvalue of (1/n) sum_i |a_i|^(2 k) a_i a_i' over the tasks, for k = 0, 1, 2.
+    def _max_moment_eigenvalue_bounds(self) -> list[float]:
+        """Upper bounds, for all tasks, of lambda_max((1/n) sum_i |a_i|^(2 k) a_i a_i').
 
-        The sum is over the rows of one task. Each number is an upper bound.
+        The sum is over the rows a_i of the task; the list has a bound for k = 0, 1, 2.
         """
         top, bounds = [0.0, 0.0, 0.0], self._data.bounds.tolist()
         for first, last in pairwise(bounds):
@@ -351,7 +354,7 @@ class MultitaskSigmoid(MatrixModel):
                 # Under the trace of what is known, the norm need not be computed.
                 weights = squares**k / self.n
                 if float(weights @ squares) > top[k]:
-                    top[k] = max(top[k], moment_upper_bound(rows, weights))
+                    top[k] = max(top[k], eigenvalue_upper_bound(rows, weights))
         return top
 
     def component_smoothness(self) -> Floats:
@@ -360,9 +363,9 @@ class MultitaskSigmoid(MatrixModel):
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
-        top, squares = self._max_moment_eigenvalues, self._row_norms_squared
+        top, squares = self._max_moment_eigenvalue_bounds, self._row_norms_squared
         longest = int(np.diff(self._data.bounds).max())
-        certified = certificate_note(self._data.values[:longest])
+        certified = failure_note(self._data.values[:longest])
         if certified:
             certified += " for each task"
         return self._with_set_constants(

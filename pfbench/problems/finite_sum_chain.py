@@ -26,7 +26,7 @@ from pfbench.problems.base import (
     ComponentHessiansAtPoint,
     FiniteSum,
     check_dense_point,
-    check_length,
+    check_entry_count,
     content_digest,
     format_rounded_down,
 )
@@ -36,7 +36,7 @@ from pfbench.sets.whole_space import WholeSpace
 
 @dataclass(frozen=True, eq=False)
 class FiniteSumChain(FiniteSum):
-    """Sum of n chains with K links each; chain i depends on block i of a point in R^(n K).
+    """Hard finite-sum instance: n zero chains of K links, each on a separate block of a point.
 
     Attributes
     ----------
@@ -72,13 +72,13 @@ class FiniteSumChain(FiniteSum):
                 f"epsilon={self.epsilon:g} is too large for n={self.n} chains of at least one link "
                 f"each: choose epsilon at most {format_rounded_down(math.sqrt(self._length_times_squared_epsilon))}, or a smaller n."  # noqa: E501
             )
-        check_length("a point", self.d)
+        check_entry_count("a point", self.d)
 
     @property
     def _length_times_squared_epsilon(self) -> float:
-        """Factor Delta L/(24 l sqrt n), which determines the length K; l is a chain's smoothness.
+        """Number Delta L/(24 l sqrt n), where l is the smoothness of a chain.
 
-        K is this factor divided by epsilon^2, rounded down.
+        Divided by epsilon^2 and rounded down, it is the length K.
         """
         link = 24.0 * chain_bounds().smoothness_bound * math.sqrt(self.n)
         return self.delta * self.smoothness / link
@@ -213,7 +213,7 @@ class FiniteSumChain(FiniteSum):
                 f"{bounds.gradient_entry_bound:.6g} of an entry of the gradient of H_K; on the whole space",  # noqa: E501
             ),
             delta=(
-                self.value(start) + self.value_factor * bounds.depth_bound(self.length),
+                self.value(start) + self.value_factor * bounds.minus_inf_bound(self.length),
                 "f(start) - inf, inf f >= -lambda (1 + (K - 1) sup Psi) sup Phi; from 0 at most "
                 "12 K lambda <= Delta",
             ),

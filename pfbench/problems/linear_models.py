@@ -23,7 +23,7 @@ from pfbench.kernels import linear
 from pfbench.problems.base import ComponentHessiansAtPoint, FiniteSum, content_digest
 from pfbench.problems.least_known import LEAST_KNOWN
 from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST, SQUARE, Loss
-from pfbench.problems.moments import certificate_note, moment_lower_bound, moment_upper_bound
+from pfbench.problems.moments import eigenvalue_lower_bound, eigenvalue_upper_bound, failure_note
 from pfbench.problems.row_data import as_csr
 from pfbench.problems.shared_terms import Drawn, SlopeTable
 from pfbench.sets.body import ConvexBody
@@ -37,7 +37,7 @@ SUP_REGULARISER_THIRD = 4.6685593
 
 @dataclass(frozen=True, eq=False)
 class LinearModel(FiniteSum):
-    """Finite sum of losses of linear functions on the given data rows.
+    """Finite sum over data rows a_i, with labels b_i, of losses phi(<a_i, x>; b_i).
 
     Parameters
     ----------
@@ -202,11 +202,9 @@ class LinearModel(FiniteSum):
         return g
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return the component Hessians at s, stored as second derivatives of loss and regulariser.
+        """Return the component Hessians at s, as second derivatives of losses and regulariser.
 
-        They are phi'' of each row and r'' of each entry.
-
-        They take 8 (n + d) bytes.
+        They are phi'' of each row and r'' of each entry, and take 8 (n + d) bytes.
         """
         curvature, everyone, q = np.empty(self.n), np.arange(self.n), 1.0 + s * s
         linear.write_curvatures(self.loss.kind, self.data, s, curvature)
@@ -241,12 +239,12 @@ class LinearModel(FiniteSum):
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
         a, top, squares, loss = (
             self.alpha,
-            self._max_moment_eigenvalues,
+            self._max_moment_eigenvalue_bounds,
             self._row_norms_squared,
             self.loss,
         )
         h = 0.0 if self.penalty is None else self.penalty.value(start)
-        certified = certificate_note(self._csr)
+        certified = failure_note(self._csr)
         D, exact = self.set.diameter, "exact" if self.set.diameter_is_exact else "an upper bound"
         return Constants.from_derivations(
             n=(self.n, "number of rows"),
@@ -271,7 +269,7 @@ class LinearModel(FiniteSum):
                 f"sup|r'''| = 4.66856{certified}",
             ),
             sigma2=(
-                self._bound_second_moment(start, D),
+                self._gradient_second_moment_bound(start, D),
                 "E sup|phi'|^2 |a|^2; the regulariser has no variance (where phi' is not bounded: "
                 "its largest values over the set, |<a, start> - b| + |a| D)",
             ),
@@ -291,11 +289,12 @@ class LinearModel(FiniteSum):
             ),
         )
 
-    def _bound_second_moment(self, start: Floats, D: float) -> float:
-        """Return an upper bound of E |phi'|^2 |a|^2 over the set, for the losses phi and rows a.
+    def _gradient_second_moment_bound(self, start: Floats, D: float) -> float:
+        """Return an upper bound of the second moment E |phi'|^2 |a|^2 of component gradients.
 
-        The slope phi' of the square loss is the residual. In each row, |<a, start> - b| + |a| D
-        bounds it over the set of diameter D.
+        Here phi' is the slope of the loss of row a, at any point of the set. For the square loss it
+        is the residual. In each row, |<a, start> - b| + |a| D bounds the residual over the set of
+        diameter D.
         """
         squares = self._row_norms_squared
         if math.isfinite(self.loss.slope):
@@ -310,15 +309,15 @@ class LinearModel(FiniteSum):
         return np.asarray(self._csr.multiply(self._csr).sum(axis=1)).ravel()
 
     @cached_property
-    def _max_moment_eigenvalues(self) -> list[float]:
-        """Upper bounds of lambda_max(E |a|^(2 k) a a') for k = 0, 1, 2, over the data rows a."""
+    def _max_moment_eigenvalue_bounds(self) -> list[float]:
+        """Upper bounds of lambda_max(E |a|^(2 k) a a') over the data rows a, for k = 0, 1, 2."""
         return [
-            moment_upper_bound(self._csr, self._row_norms_squared**k / self.n) for k in range(3)
+            eigenvalue_upper_bound(self._csr, self._row_norms_squared**k / self.n) for k in range(3)
         ]
 
 
 class LinearTable(SlopeTable):
-    """SAGA table of the slope phi' of each row and of the regulariser gradient at its last update.
+    """SAGA table with the slope phi' and the regulariser gradient of each row's last update.
 
     All rows replaced in one call share one regulariser gradient. The memory is 16 n bytes, plus 8
     d for each call whose rows are still in the table. Without a regulariser, the second part is 0.
@@ -328,17 +327,17 @@ class LinearTable(SlopeTable):
         self._problem = problem
         slopes = np.empty(problem.n)
         linear.write_slopes(problem.loss.kind, problem.data, np.arange(problem.n), x, slopes)
-        super().__init__(problem, slopes, self._term_in_common(x) if problem.alpha > 0.0 else None)
+        super().__init__(problem, slopes, self._common_part(x) if problem.alpha > 0.0 else None)
         self.mean = problem.gradient(x)
 
-    def _term_in_common(self, x: Floats) -> Floats:
+    def _common_part(self, x: Floats) -> Floats:
         return self._problem._regulariser_slope(x)
 
-    def _add_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
+    def _add_mean_slope_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
         kind, data = self._problem.loss.kind, self._problem.data
         linear.add_changes_from_stored_slopes(kind, data, *weights, self._slopes, x, g)
 
-    def _replace_numbers(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
+    def _replace_slopes(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
         kind, data = self._problem.loss.kind, self._problem.data
         linear.replace_slopes(kind, data, *weights, self._slopes, x, g, mean)
 
@@ -386,4 +385,4 @@ class LeastSquares(LinearModel):
         """Lower bound of lambda_min(A'A/n); 0 unless it is known to be positive."""
         if self.alpha > 0.0:
             return 0.0
-        return moment_lower_bound(self._csr, np.full(self.n, 1.0 / self.n))
+        return eigenvalue_lower_bound(self._csr, np.full(self.n, 1.0 / self.n))

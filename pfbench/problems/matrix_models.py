@@ -86,7 +86,7 @@ class MatrixProblem(FiniteSum):
 
 @dataclass(frozen=True, eq=False)
 class MatrixModel(MatrixProblem):
-    """Base class of problems whose components read a matrix through one data row.
+    """Base class of problems whose component i depends on row a_i times the matrix variable X.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class MatrixModel(MatrixProblem):
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
         """Return the component Hessians at s, stored as phi'' of every row (8 n width bytes)."""
         view, curvatures = self.transpose_point(s), np.empty((self.n, self.slope_width))
-        for part in self.parts(self.n):
+        for part in self.cache_sized_slices(self.n):
             curvatures[part] = self.component_curvatures(self.take(part), view)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
@@ -201,11 +201,11 @@ class MatrixModel(MatrixProblem):
 
     @abstractmethod
     def component_curvatures(self, rows: Any, x_transposed: Floats) -> Floats:
-        """Return the data with which `apply_class_curvatures` computes phi_i'' u."""
+        """Return the data that `apply_class_curvatures` needs of k rows at a point."""
 
     @abstractmethod
     def apply_class_curvatures(self, rows: Any, curvatures: Floats, u_transposed: Floats) -> Floats:
-        """Return phi_i'' times the input z_i of a direction U, for k rows, shape (k, width).
+        """Return phi_i'' times the product of row i and a direction, shape (k, width).
 
         The direction is passed as its transpose.
         """
@@ -214,7 +214,7 @@ class MatrixModel(MatrixProblem):
     def add_gradients(self, rows: Any, slopes: Floats, g: Floats) -> None:
         """Add the sum of the transposed gradients with these slopes to g, shape (m, d)."""
 
-    def parts(self, k: int) -> list[slice]:
+    def cache_sized_slices(self, k: int) -> list[slice]:
         """Return slices that divide 0, ..., k - 1 into blocks that fit into the CPU cache."""
         size = max(1, _BLOCK_ENTRIES // max(self.d, self.slope_width))
         return [slice(first, min(first + size, k)) for first in range(0, k, size)]
@@ -250,7 +250,7 @@ class MatrixModel(MatrixProblem):
     ) -> Floats:
         """Return the weighted sum of component gradients from a slope function, shape (d, m)."""
         g = np.zeros(self.shape[::-1])
-        for part in self.parts(weights.size):
+        for part in self.cache_sized_slices(weights.size):
             numbers = part if indices is None else indices[part]
             rows = self.take(numbers)
             self.add_gradients(rows, weights[part, None] * slope_function(rows, numbers), g)
@@ -259,7 +259,7 @@ class MatrixModel(MatrixProblem):
     def sum_gradients_of_slopes(self, indices: Integers, weights: Floats, slopes: Floats) -> Floats:
         """Return the weighted sum of component gradients from an array of slopes, shape (d, m)."""
         g = np.zeros(self.shape[::-1])
-        for part in self.parts(weights.size):
+        for part in self.cache_sized_slices(weights.size):
             self.add_gradients(self.take(indices[part]), weights[part, None] * slopes[part], g)
         return contiguous_transpose(g)
 
@@ -288,7 +288,7 @@ class MatrixTable:
         self._problem = problem
         view = problem.transpose_point(x)
         self._slopes = np.empty((problem.n, problem.slope_width))
-        for part in problem.parts(problem.n):
+        for part in problem.cache_sized_slices(problem.n):
             self._slopes[part] = problem.component_slopes(problem.take(part), view)
         self.mean = problem.mean_gradient(None, lambda rows, numbers: self._slopes[numbers])
 
@@ -304,7 +304,7 @@ class MatrixTable:
         problem, view = self._problem, self._problem.transpose_point(x)
         indices, weights = index_weights(sample, problem.n)
         fresh = np.empty((indices.size, problem.slope_width))
-        for part in problem.parts(indices.size):
+        for part in problem.cache_sized_slices(indices.size):
             fresh[part] = problem.component_slopes(problem.take(indices[part]), view)
         moved = fresh - self._slopes[indices]
         change = problem.sum_gradients_of_slopes(indices, weights, moved)

@@ -171,7 +171,7 @@ class RobustMatrixRecovery(FiniteSum):
         """
         data = self.observations
         if isinstance(data, OrderedObservations):
-            yield (data.pattern.row_numbers(part) for part in data.pattern.parts())
+            yield (data.pattern.row_numbers(part) for part in data.pattern.slices())
             yield iterate_chunks(data.pattern.rows.indices, np.int64)
         else:
             yield iterate_chunks(data.rows, np.int64)
@@ -204,8 +204,8 @@ class RobustMatrixRecovery(FiniteSum):
     def _matches_observations(self, factors: Factors) -> bool:
         """Return whether a matrix in factored form equals the observed entries, up to rounding."""
         pattern, targets = self.pattern, self.targets
-        upper = 1e-12 * max(float(np.abs(targets[part]).max()) for part in pattern.parts())
-        for part in pattern.parts():
+        upper = 1e-12 * max(float(np.abs(targets[part]).max()) for part in pattern.slices())
+        for part in pattern.slices():
             columns = pattern.rows.indices[part]
             own = matrix_entries(factors, pattern.row_numbers(part), columns)
             if np.abs(own - targets[part]).max() > upper:

@@ -98,7 +98,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
     def properties(self) -> frozenset[str]:
         """Names of the known properties of f: "convex", "restricted strong convexity".
 
-        Only loss (7) is convex. Restricted strong convexity requires a positive sigma_hat.
+        Only li2019's loss (7) is convex. Restricted strong convexity requires a positive sigma_hat.
         """
         existing = {
             "convex": self.sensing_variance == 0.0,
@@ -139,7 +139,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         return g - self.sensing_variance * x
 
     def apply_mean_hessian(self, sample: Indices | None, u: Floats) -> Floats:
-        """Return the mean Hessian z z' - w I of the sampled components, times u; z is vec(Z_i)."""
+        """Return u times the sample mean of z z' - w I, where z = vec(Z_i) for component i."""
         indices, weights = weight_indices(self.data.all if sample is None else sample)
         g = self.data.sum_weighted_residuals(indices, weights, np.zeros(indices.size), u)
         return g - self.sensing_variance * u
@@ -209,7 +209,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         """Mean-squared smoothness L_ms, the square root of lambda_max(E (z z' - w I)^2)."""
         w = self.sensing_variance
         return math.sqrt(
-            self.data.max_weighted_eigenvalue(self.data.norms_squared - 2.0 * w) + w * w
+            self.data.max_weighted_eigenvalue_bound(self.data.norms_squared - 2.0 * w) + w * w
         )
 
     @cached_property
@@ -220,7 +220,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
             self._gradient_of_squared_loss(np.zeros(self.shape)),
         )
         at_zero = float((self.data.y**2 * squares).mean()) - float(np.vdot(mean, mean))
-        top = self.data.max_weighted_eigenvalue(squares, centred=True)
+        top = self.data.max_weighted_eigenvalue_bound(squares, centred=True)
         return math.sqrt(max(0.0, at_zero)) + self.set.max_norm * math.sqrt(max(0.0, top))
 
     def component_smoothness(self) -> Floats:
@@ -293,21 +293,21 @@ class RegressionTable(SlopeTable):
         self._problem = problem
         products = problem.data.products(problem.data.all, x)
         super().__init__(
-            problem, products, self._term_in_common(x) if problem.sensing_variance > 0.0 else None
+            problem, products, self._common_part(x) if problem.sensing_variance > 0.0 else None
         )
         self.mean = problem.gradient(x)
 
-    def _term_in_common(self, x: Floats) -> Floats:
+    def _common_part(self, x: Floats) -> Floats:
         return -self._problem.sensing_variance * x
 
-    def _add_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
+    def _add_mean_slope_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
         indices, counts, size = weights
         data = self._problem.data
         changes = data.products(indices, x) - self._slopes[indices]
         changes *= counts / size if counts.size else 1.0 / size
         loops.add_rows(data.rows, indices, changes, g.reshape(-1))
 
-    def _replace_numbers(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
+    def _replace_slopes(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
         indices, counts, size = weights
         data = self._problem.data
         slopes = data.products(indices, x)

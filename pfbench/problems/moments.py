@@ -47,7 +47,7 @@ _SHARPNESS = 1e-6
 """Relative distance of the certified bound from an attained value."""
 
 
-def moment_upper_bound(rows: Any, weights: Floats) -> float:
+def eigenvalue_upper_bound(rows: Any, weights: Floats) -> float:
     """Return an upper bound of the largest eigenvalue of sum_i weights_i a_i a_i'.
 
     Parameters
@@ -82,13 +82,13 @@ def moment_upper_bound(rows: Any, weights: Floats) -> float:
     return _kth_smallest_eigenvalue(gram, gram.shape[0] - 1) * (1.0 + 1e-12)
 
 
-def moment_lower_bound(rows: Any, weights: Floats) -> float:
+def eigenvalue_lower_bound(rows: Any, weights: Floats) -> float:
     """Return a lower bound of the smallest eigenvalue of sum_i weights_i a_i a_i'.
 
     Parameters
     ----------
     rows, weights
-        See `moment_upper_bound`.
+        See `eigenvalue_upper_bound`.
 
     Returns
     -------
@@ -105,8 +105,8 @@ def moment_lower_bound(rows: Any, weights: Floats) -> float:
     return max(0.0, _kth_smallest_eigenvalue(gram, 0) - rounding)
 
 
-def certificate_note(rows: Any) -> str:
-    """Return a note for a constant's derivation if `moment_upper_bound` may fail, else ""."""
+def failure_note(rows: Any) -> str:
+    """Return a note on the failure probability of `eigenvalue_upper_bound`, or ""."""
     if min(rows.shape) <= DENSE:
         return ""
     return f"; the eigenvalue by a Lanczos bound that fails with probability at most {FAILURE:g}"
@@ -194,33 +194,35 @@ def dual_norm(problem: Any, state: State) -> float:
     return float(problem.norm.dual_norm(problem.gradient(view(state.x))))
 
 
-def lmo_lower(problem: Any, state: State) -> float | None:
-    """Return <M, O>/|M|_* for the estimate M and its approximate linear minimiser -rho O.
+def lmo_decrease_ratio(problem: Any, state: State) -> float | None:
+    """Return <M, O>/|M|_* for the gradient estimate M and its linear minimiser -rho O.
 
-    It is 1 for an exact linear minimisation, and None without an estimate.
+    It is 1 for an exact linear minimisation over the ball of radius rho. Return None without an
+    estimate.
     """
     return None if state.estimate is None else float(problem.norm.lmo_quality(state.estimate).lower)
 
 
-def lmo_upper(problem: Any, state: State) -> float | None:
-    """Return |O| for the approximate linear minimiser -rho O at the gradient estimate.
+def lmo_norm_ratio(problem: Any, state: State) -> float | None:
+    """Return |O|, where -rho O is the linear minimiser returned for the gradient estimate.
 
-    It is 1 for an exact linear minimisation, and None without an estimate.
+    It is 1 for an exact linear minimisation over the ball of radius rho. Return None without an
+    estimate.
     """
     return None if state.estimate is None else float(problem.norm.lmo_quality(state.estimate).upper)
 
 
-def lmo_products(problem: Any, state: State) -> float:
-    """Return the number of matrix products in each linear minimisation over the norm's ball."""
+def lmo_matrix_products(problem: Any, state: State) -> float:
+    """Return the number of matrix products of each linear minimisation over the norm's ball."""
     return float(problem.norm.matrix_products_per_lmo)
 
 
 OF_NORMS: Mapping[str, Measure] = MappingProxyType(
     {
         "dual_norm": dual_norm,
-        "lmo_lower": lmo_lower,
-        "lmo_upper": lmo_upper,
-        "lmo_products": lmo_products,
+        "lmo_lower": lmo_decrease_ratio,
+        "lmo_upper": lmo_norm_ratio,
+        "lmo_products": lmo_matrix_products,
     }
 )
 """Measures of every problem with a norm."""

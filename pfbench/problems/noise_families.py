@@ -13,7 +13,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.parameters import integer, parameter, positive
 from pfbench.problems.additive_noise import NOISES as COMPONENT_NOISES
 from pfbench.problems.additive_noise import MatrixLeastSquares, SeparableQuadratic, make_noise
-from pfbench.problems.base import FiniteSum, check_length
+from pfbench.problems.base import FiniteSum, check_entry_count
 from pfbench.problems.family import AnySetFamily
 from pfbench.problems.noisy_gradients import (
     NOISES,
@@ -67,7 +67,7 @@ class SeparableFamily(NoisyFamily):
     def build(self) -> FiniteSum:
         """Build the problem from the values of this family's parameters."""
         d, rng = self.columns, np.random.default_rng(self.seed)
-        check_length("a point", d)
+        check_entry_count("a point", d)
         weights = np.ones(d)
         weights[0] = d if self.condition is None else self.condition
         feasible = self._build_feasible_set((d,))
@@ -97,9 +97,9 @@ class MatrixLeastSquaresFamily(NoisyFamily):
     def build(self) -> FiniteSum:
         """Build the problem from the values of this family's parameters."""
         p, m, n = self.rows, self.columns, self.outputs
-        check_length("A", p * m)
-        check_length("B", p * n)
-        check_length("a point", m * n)
+        check_entry_count("A", p * m)
+        check_entry_count("B", p * n)
+        check_entry_count("a point", m * n)
         rng = np.random.default_rng(self.seed)
         A, B = rng.standard_normal((p, m)), rng.standard_normal((p, n))
         feasible = self._build_feasible_set((m, n))
@@ -141,8 +141,8 @@ class TwoLayerFamily(AnySetFamily):
     def build(self) -> FiniteSum:
         """Build the problem from the values of this family's parameters."""
         n, m, h, k = self.rows, self.columns, self.hidden, self.outputs
-        check_length("the features", n * max(m, h, k))
-        check_length("a point", h * (m + k))
+        check_entry_count("the features", n * max(m, h, k))
+        check_entry_count("a point", h * (m + k))
         rng = np.random.default_rng(self.seed)
         features = rng.standard_normal((n, m)) / np.sqrt(m)
         hidden = np.tanh(features @ rng.standard_normal((m, h)))
@@ -161,14 +161,14 @@ class TwoLayerFamily(AnySetFamily):
             hidden=h,
             set=feasible,
             begin=start if feasible.contains(start) else feasible.project(start),
-            domain=self._check_domain(feasible),
+            domain=self._domain_radius_or_raise(feasible),
         )
         if self.norm is None:
             return network
         return NormedProblem(network, layer_norm_ball(self.norm, blocks))
 
-    def _check_domain(self, feasible: ConvexBody) -> float:
-        """Return the domain's radius (default: infinite); raise if the set is bounded too."""
+    def _domain_radius_or_raise(self, feasible: ConvexBody) -> float:
+        """Return the domain's radius, infinite by default; raise if the set is bounded, too."""
         if self.domain is None:
             return math.inf
         if math.isfinite(feasible.diameter):
@@ -209,15 +209,15 @@ class NoisyVectorFamily(NoiseFamily):
     def build(self) -> FiniteSum:
         """Build the sampler from the values of this family's parameters."""
         d = self.columns
-        check_length("a point", d)
+        check_entry_count("a point", d)
         feasible = self._build_feasible_set((d,))
         begin = np.full(d, check_real("begin", self.begin))
         start = begin if feasible.contains(begin) else feasible.start()
-        function = self._build_function(feasible, start)
+        function = self._build_noiseless_function(feasible, start)
         return self._add_norm(self._add_noise(function, self._make_noise()))
 
     @abstractmethod
-    def _build_function(self, feasible: ConvexBody, start: Floats) -> FiniteSum:
+    def _build_noiseless_function(self, feasible: ConvexBody, start: Floats) -> FiniteSum:
         """Return the function f without noise."""
 
     def _add_noise(self, function: FiniteSum, noise: NoiseDistribution) -> FiniteSum:
@@ -238,7 +238,7 @@ class AdditiveFamily(NoisyVectorFamily):
 
     condition: float = positive(1.0, "kappa")
 
-    def _build_function(self, feasible: ConvexBody, start: Floats) -> FiniteSum:
+    def _build_noiseless_function(self, feasible: ConvexBody, start: Floats) -> FiniteSum:
         weights = np.ones(len(start))
         weights[0] = self.condition
         return SeparableQuadratic(
@@ -260,7 +260,7 @@ class MultiplicativeFamily(AdditiveFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class MatrixAdditiveFamily(NoiseFamily):
-    """Family of squared distances to a normal random matrix with additive noise.
+    """Family of the functions |W - B|_F^2/2 with a normal random matrix B, and additive noise.
 
     The noise is along a partial isometry.
     """
@@ -281,7 +281,7 @@ class MatrixAdditiveFamily(NoiseFamily):
             raise InputError(
                 f"rank={r} must be at most {min(m, k)}, as points are {m} x {k} matrices."
             )
-        check_length("a point", m * k)
+        check_entry_count("a point", m * k)
         rng = np.random.default_rng(self.seed)
         feasible = self._build_feasible_set((m, k))
         function = MatrixLeastSquares(
@@ -306,7 +306,7 @@ class CubicFamily(NoisyVectorFamily):
 
     rho: float = positive(1.0, "Lipschitz constant of the Hessian")
 
-    def _build_function(self, feasible: ConvexBody, start: Floats) -> FiniteSum:
+    def _build_noiseless_function(self, feasible: ConvexBody, start: Floats) -> FiniteSum:
         return CubedNorm(rho=self.rho, set=feasible, start_point=start)
 
 
@@ -331,7 +331,7 @@ class RandomRowsFamily(AnySetFamily):
     def build(self) -> FiniteSum:
         """Build the sampler from the values of this family's parameters."""
         K, d = self.rows, self.columns
-        check_length("the features", K * d)
+        check_entry_count("the features", K * d)
         rng = np.random.default_rng(self.seed)
         features, targets = rng.standard_normal((K, d)), rng.standard_normal(K)
         weights = 0.5 + rng.random(K)

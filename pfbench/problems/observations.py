@@ -82,7 +82,7 @@ class OrderedObservations:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Shape of a point: (M, N)."""
+        """Shape (M, N) of the matrix."""
         return self.pattern.shape
 
     @property
@@ -160,7 +160,7 @@ def _evaluate_entries(factors: Factors, pattern: Pattern) -> Floats:
     """Return the entries of a matrix in factored form on a sparsity pattern, shape (n,)."""
     weights, left, right = factors
     values = np.empty(pattern.n)
-    for part in pattern.parts():
+    for part in pattern.slices():
         rows = left[:, pattern.row_numbers(part)] * weights[:, None]
         values[part] = np.einsum("kj,kj->j", rows, right[:, pattern.rows.indices[part]])
     return values

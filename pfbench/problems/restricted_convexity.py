@@ -48,7 +48,7 @@ class RestrictedConvexity:
 
     @property
     def has_positive_sigma_hat(self) -> bool:
-        """Whether sigma_hat is positive, so that the theorems apply."""
+        """Whether sigma_hat is positive, so that the theorems of li2019 apply."""
         return self.sigma_hat > 0.0
 
 
@@ -140,12 +140,15 @@ def find_worst_direction(
             else _maximise_over_rank(data, alpha, rank, rng)
         )
         V /= float(scipy.linalg.svdvals(V).sum())
-        directions.append(WorstDirection(max(0.0, _excess(data, alpha, V)), V))
+        directions.append(WorstDirection(max(0.0, _min_tau_times_squared_norm(data, alpha, V)), V))
     return max(directions, key=lambda worst: worst.tau)
 
 
-def _excess(data: SensingData, alpha: float, V: Floats) -> float:
-    """Return alpha |V|_F^2 - q(V)/2, the least admissible tau |V|_*^2; q is f's quadratic form."""
+def _min_tau_times_squared_norm(data: SensingData, alpha: float, V: Floats) -> float:
+    """Return alpha |V|_F^2 - q(V)/2, the least value of tau |V|_*^2 that V allows.
+
+    Here q(V)/2 is the second-order part of f.
+    """
     products = data.products(data.all, V)
     square = float(np.vdot(V, V))
     q = float(products @ products) / data.n - data.sensing_variance * square
@@ -161,16 +164,19 @@ def _minimise_rank_one(data: SensingData, rng: np.random.Generator, limit: int =
     u /= np.linalg.norm(u)
     before = math.inf
     for _ in range(limit):
-        _, v = _smallest_eigenpair(_contract_side(data, u, side=0))
-        lower, u = _smallest_eigenpair(_contract_side(data, v, side=1))
+        _, v = _smallest_eigenpair(_contraction_gram(data, u, side=0))
+        lower, u = _smallest_eigenpair(_contraction_gram(data, v, side=1))
         if lower >= before * (1.0 - 1e-9):
             break
         before = lower
     return np.outer(u, v)
 
 
-def _contract_side(data: SensingData, vector: Floats, side: int) -> Floats:
-    """Return E (Z'u)(Z'u)' if `side` is 0, E (Z u)(Z u)' if it is 1, for u = `vector`."""
+def _contraction_gram(data: SensingData, vector: Floats, side: int) -> Floats:
+    """Return the mean of (Z'u)(Z'u)' over the sensing matrices Z, where u is `vector`.
+
+    For `side` 1, return the mean of (Z u)(Z u)'.
+    """
     M, N = data.shape
     gram = np.zeros((M, M) if side else (N, N))
     for block in row_blocks(*data.rows.shape):
@@ -183,9 +189,9 @@ def _contract_side(data: SensingData, vector: Floats, side: int) -> Floats:
 def _maximise_over_rank(
     data: SensingData, alpha: float, rank: int, rng: np.random.Generator
 ) -> Floats:
-    """Return V = A B' of a given rank with a locally maximal ratio of `_excess` to its size.
+    """Return V = A B' of a given rank that locally maximises the tau it requires.
 
-    The ratio is (alpha |V|_F^2 - q(V)/2)/((|A|_F^2 + |B|_F^2)/2)^2. Its denominator is at least
+    The tau is `_min_tau_times_squared_norm` divided by ((|A|_F^2 + |B|_F^2)/2)^2, which is at least
     |V|_*^2.
     """
     M, N = data.shape

@@ -99,7 +99,7 @@ class Sampler(FiniteSum):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SampledFunction(Sampler):
-    """Sampler of a function f whose exact value and gradient a finite-sum problem provides.
+    """Sampler of a function f, whose value and gradient come from a problem of one component.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class SampledFunction(Sampler):
         return self.function.gradient(x)
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the bound of the function's smoothness in a norm; see `FiniteSum`."""
+        """Return an upper bound of the smoothness of f in `norm` with its derivation, or None."""
         return self.function.smoothness_in_norm(norm)
 
     def function_constants(self, start: Any, *names: str, **further: Any) -> Constants:
@@ -234,7 +234,7 @@ class RandomRows(Sampler):
             L_f=(float(np.linalg.eigvalsh(self._second_moment)[-1]), "lambda_max(E a a')"),
             L_ms=(L_ms, "sqrt(lambda_max(E |a|^2 a a'))"),
             L_max=(float(squared.max()), "the largest |a|^2"),
-            delta=(self.value(start) - self.lower_value, "f(start) minus a lower bound of f"),
+            delta=(self.value(start) - self.value_lower_bound, "f(start) minus a lower bound of f"),
             M=(self.set.max_norm, f"largest norm in the set {self.set.name}"),
             ell=(0.0, "f is convex"),
             **self.variance_constants(L_ms),
@@ -242,7 +242,7 @@ class RandomRows(Sampler):
 
     @property
     @abstractmethod
-    def lower_value(self) -> float:
+    def value_lower_bound(self) -> float:
         """Lower bound of f on the whole space."""
 
     @abstractmethod
@@ -264,7 +264,7 @@ class RandomRegression(RandomRows):
         return r
 
     @cached_property
-    def lower_value(self) -> float:
+    def value_lower_bound(self) -> float:
         """Minimum of f, by weighted least squares."""
         root = np.sqrt(self.probabilities)
         x: Any = np.linalg.lstsq(self.features * root[:, None], self.targets * root, rcond=None)[0]
@@ -297,7 +297,7 @@ class RandomGLM(RandomRows):
         """Return the derivative tanh r of the loss at an array of residuals."""
         return np.asarray(np.tanh(r))
 
-    lower_value = 0.0
+    value_lower_bound = 0.0
 
     def variance_constants(self, L_ms: float) -> dict[str, tuple[float, str]]:
         """Return sigma2 = E|a|^2, and L2_ms from the bound 4/(3 sqrt 3) of |psi'''|."""

@@ -103,7 +103,7 @@ class SensingData:
         return int(self.matrices.shape[0])
 
     @property
-    def ball(self) -> NuclearBall:
+    def li2019_ball(self) -> NuclearBall:
         """Feasible set of li2019 section 4: the nuclear-norm ball of radius 50."""
         return NuclearBall(self.shape, NUCLEAR_NORM)
 
@@ -153,7 +153,7 @@ class SensingData:
         if len(parts) == 1:
             loops.add_weighted_residual_rows(0, indices.size, sampled, flat, parts[0])
             return np.asarray(parts[0].reshape(self.shape))
-        loops.write_residual_sums_parallel(bounds, sampled, flat, parts)
+        loops.add_residual_sums_parallel(bounds, sampled, flat, parts)
         return np.asarray(parts.sum(axis=0).reshape(self.shape))
 
     @cached_property
@@ -177,12 +177,11 @@ class SensingData:
         squares, basis = np.linalg.eigh(rows @ rows.T)
         return np.asarray(basis * np.sqrt(np.maximum(squares, 0.0)))
 
-    def max_weighted_eigenvalue(self, weights: Floats, *, centred: bool = False) -> float:
+    def max_weighted_eigenvalue_bound(self, weights: Floats, *, centred: bool = False) -> float:
         """Return an upper bound of the largest eigenvalue of the weighted mean of z_i z_i'.
 
-        The z_i are the rows, and E is the mean over them.
-
-        With `centred`, it is that of E weights z z' - (E z z')^2.
+        The z_i are the rows. With `centred`, the matrix is that mean minus the square of the
+        unweighted mean.
         """
         n, p = self.rows.shape
         core = self._rows_in_span_basis
@@ -216,12 +215,12 @@ class SensingData:
 
     @cached_property
     def largest_eigenvalue(self) -> float:
-        """Upper bound of the largest eigenvalue of E vec(Z) vec(Z)', equal up to rounding."""
-        return self.max_weighted_eigenvalue(np.ones(self.n))
+        """Upper bound of the largest eigenvalue of E vec(Z) vec(Z)', exact up to rounding."""
+        return self.max_weighted_eigenvalue_bound(np.ones(self.n))
 
     @cached_property
     def least_eigenvalue(self) -> float:
-        """Lower bound of the smallest eigenvalue of E vec(Z) vec(Z)'.
+        """Lower bound of the smallest eigenvalue of the mean of vec(Z) vec(Z)'.
 
         The bound is 0 if n < M N, and for M N above 2500.
         """

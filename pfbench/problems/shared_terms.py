@@ -85,35 +85,35 @@ class SlopeTable(ABC):
     mean: Floats
 
     @abstractmethod
-    def _term_in_common(self, x: Floats) -> Floats:
+    def _common_part(self, x: Floats) -> Floats:
         """Return the part of the component gradients at x that is the same for all components."""
 
     @abstractmethod
-    def _add_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
-        """Add to g the sample mean of the gradient changes that are due to the slopes at x."""
+    def _add_mean_slope_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
+        """Add to g the sample mean of the gradient changes from stored slopes to those at x."""
 
     @abstractmethod
-    def _replace_numbers(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
-        """Call `_add_changes`, store the slopes at x, and update the mean gradient `mean`."""
+    def _replace_slopes(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
+        """Call `_add_mean_slope_changes`, store the slopes at x, and update `mean`."""
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
         """Return the sample mean of grad f_i(x) minus the stored gradient of f_i."""
         indices = count_indices(sample)
         g = self._change_of_terms(indices, x)
-        self._add_changes(indices, x, g)
+        self._add_mean_slope_changes(indices, x, g)
         return g
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
         """Return `difference(sample, x)`, then store grad f_i(x) for each sampled component i."""
         indices = count_indices(sample)
         g, mean = self._change_of_terms(indices, x), self.mean.copy()
-        self._replace_numbers(indices, x, g, mean)
+        self._replace_slopes(indices, x, g, mean)
         if self._shared is not None:
-            mean += self._shared.replace(indices[0], self._term_in_common(x)) / self._n
+            mean += self._shared.replace(indices[0], self._common_part(x)) / self._n
         self.mean = mean
         return g
 
     def _change_of_terms(self, weights: Drawn, x: Floats) -> Floats:
         if self._shared is None:
             return np.zeros(x.shape)
-        return np.asarray(self._term_in_common(x) - self._shared.mean(*weights))
+        return np.asarray(self._common_part(x) - self._shared.mean(*weights))

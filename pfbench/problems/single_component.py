@@ -13,7 +13,7 @@ from pfbench.base.sample import Indices
 from pfbench.problems.base import (
     ComponentHessiansAtPoint,
     FiniteSum,
-    check_length,
+    check_entry_count,
     content_digest,
     index_weights,
 )
@@ -76,7 +76,7 @@ class SimplexNorm(SingleComponent):
     columns: int
 
     def __post_init__(self) -> None:
-        check_length("a point", check_integer("columns", self.columns, minimum=2))
+        check_entry_count("a point", check_integer("columns", self.columns, minimum=2))
 
     @cached_property
     def set(self) -> Simplex:

@@ -137,7 +137,7 @@ class TwoLayerNetwork(FiniteSum):
         return np.concatenate([(back.T @ a).ravel(), (r.T @ u).ravel()])
 
     @property
-    def max_second_layer(self) -> float:
+    def second_layer_norm_bound(self) -> float:
         """Upper bound R of the spectral norm of W_2 on the feasible set, or on the domain."""
         if isinstance(self.set, NormProduct):
             return max_spectral_norm(self.set.balls[1])
@@ -146,7 +146,7 @@ class TwoLayerNetwork(FiniteSum):
     def _row_norms_sq_and_max_residuals(self) -> tuple[Floats, Floats]:
         """Squared norms |a_i|^2 of the inputs, and bounds R sqrt h + |b_i| of the residuals."""
         squares = (self.targets * self.targets).sum(axis=1)
-        residual = self.max_second_layer * math.sqrt(self.hidden) + np.sqrt(squares)
+        residual = self.second_layer_norm_bound * math.sqrt(self.hidden) + np.sqrt(squares)
         return (self.features * self.features).sum(axis=1), residual
 
     def component_smoothness(self) -> Floats:
@@ -154,7 +154,7 @@ class TwoLayerNetwork(FiniteSum):
 
         It is infinite if there is neither a bounded set nor a domain.
         """
-        R, (a2, residual) = self.max_second_layer, self._row_norms_sq_and_max_residuals()
+        R, (a2, residual) = self.second_layer_norm_bound, self._row_norms_sq_and_max_residuals()
         return self.hidden + R * R * a2 + residual * (np.sqrt(a2) + _CURVED * R * a2)
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
@@ -163,7 +163,7 @@ class TwoLayerNetwork(FiniteSum):
         The bound rests on the spectral norms of the layers in the unit ball of `norm`. It is None
         if R is infinite, or if `norm` is not a norm of layers.
         """
-        R = self.max_second_layer
+        R = self.second_layer_norm_bound
         if not (math.isfinite(R) and isinstance(norm, NormProduct)):
             return None
         return self.smoothness_of_layers(norm, R), (
@@ -173,7 +173,7 @@ class TwoLayerNetwork(FiniteSum):
 
     @property
     def _location(self) -> str:
-        R, of_layer = self.max_second_layer, isinstance(self.set, NormProduct)
+        R, of_layer = self.second_layer_norm_bound, isinstance(self.set, NormProduct)
         return f"on {'|x|' if self.is_bounded and not of_layer else '|W2|'} <= {R:.6g}"
 
     def smoothness_of_layers(self, norm: NormProduct, R: float) -> float:
@@ -185,8 +185,8 @@ class TwoLayerNetwork(FiniteSum):
         return float(((rho_2 * root + R * rho_1 * a) ** 2 + (R * root + b) * curved).mean())
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants on the set or the domain; without both, only n and delta."""
-        R, h, location = self.max_second_layer, float(self.hidden), self._location
+        """Return the constants on the set or domain; without either, return only n and delta."""
+        R, h, location = self.second_layer_norm_bound, float(self.hidden), self._location
         (a2, residual), each = self._row_norms_sq_and_max_residuals(), self.component_smoothness()
         words = f"of L_i = h + R^2 |a|^2 + (R sqrt h + |b|)(|a| + c R |a|^2), {location}"
         return Constants.from_derivations(

@@ -21,7 +21,7 @@ from pfbench.base.errors import InputError
 from pfbench.kernels import chain
 from pfbench.problems.base import (
     check_dense_point,
-    check_length,
+    check_entry_count,
     content_digest,
     format_rounded_down,
 )
@@ -37,7 +37,10 @@ DEPTH = 12.0
 
 
 def chain_smoothness() -> float:
-    """Return the certified smoothness l of the chain f: that of H_T, plus 1/5 for a quadratic."""
+    """Return the certified smoothness constant l of the unscaled zero chain f.
+
+    It is the bound for the function H_T, plus 1/5 for a quadratic term.
+    """
     return math.nextafter(chain_bounds().smoothness_bound + 0.2, math.inf)
 
 
@@ -76,7 +79,7 @@ def random_directions(d: int, T: int, seed: int) -> Floats:
     InputError
         If the matrix has more than 10^8 entries.
     """
-    check_length("the matrix of directions", d * T)
+    check_entry_count("the matrix of directions", d * T)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     Q, R = np.linalg.qr(rng.standard_normal((d, T)))
     # QR fixes signs in its own way; those of R make the draw uniform.
@@ -85,7 +88,9 @@ def random_directions(d: int, T: int, seed: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ZeroChain(SingleComponent):
-    """Zero chain fbar(x) = (L mu^2/l) f(x/mu), f l-smooth, on the ball of radius 230 sqrt(T) mu.
+    """Zero chain fbar(x) = (L mu^2/l) f(x/mu) on a ball, where the unscaled chain f is l-smooth.
+
+    The radius of the ball is 230 sqrt(T) mu.
 
     Attributes
     ----------
@@ -122,7 +127,7 @@ class ZeroChain(SingleComponent):
                 f"columns={self.columns} is too small for {T} orthogonal directions: give at "
                 f"least {T}."
             )
-        check_length("a point", self.columns)
+        check_entry_count("a point", self.columns)
         check_real("mu", self.mu, above=0.0)
         if self.smoothness is not None:
             check_real("smoothness", self.smoothness, above=0.0)
@@ -186,7 +191,7 @@ class ZeroChain(SingleComponent):
     def hessian_operator(self, s: Floats) -> Operator:
         """Return the Hessian of fbar at s as a linear operator.
 
-        It is a scaled sum of 1/5 of the identity and V H V', where H is tridiagonal.
+        It is a multiple of V H V' plus 1/5 of the identity, where H is tridiagonal.
         """
         diagonal, deviation = np.empty(self.horizon), np.empty(self.horizon - 1)
         chain.write_chain_hessian(self.chain_coordinates(s), diagonal, deviation)
@@ -225,7 +230,7 @@ class ZeroChain(SingleComponent):
             ),
             sigma2=(0.0, "0, as n = 1"),
             delta=(
-                self.value(start) + height * bounds.depth_bound(self.horizon),
+                self.value(start) + height * bounds.minus_inf_bound(self.horizon),
                 "f(start) - inf, inf f >= -(L mu^2/l) (1 + (T - 1) sup Psi) sup Phi; from 0 at "
                 "most 12 T L mu^2/l (shen2019 lemma 7.1)",
             ),

@@ -20,8 +20,8 @@ from pfbench.sets.body import (
 from pfbench.sets.norms import NormBall
 
 
-def check_finite_winner(g: Floats, index: int) -> int:
-    """Return `index`, the index of the extreme entry of g; raise if that entry is not finite."""
+def check_extreme_entry_is_finite(g: Floats, index: int) -> int:
+    """Return `index`, that of the smallest or largest entry of g; raise if it is not finite."""
     if not np.isfinite(g[index]):
         raise DivergedError(
             "the gradient passed to the linear minimisation has NaN or infinite entries"
@@ -97,7 +97,7 @@ class Simplex(VectorSet):
         Ties are resolved to the lowest index.
         """
         g = as_possibly_nonfinite_gradient(g, self.shape)
-        return self._fill_vector(check_finite_winner(g, int(np.argmin(g))), self.radius)
+        return self._fill_vector(check_extreme_entry_is_finite(g, int(np.argmin(g))), self.radius)
 
     def minimum(self, g: Floats) -> tuple[float, float]:
         """Return (m, m), both bounds of the minimum m = radius min_i g_i of <g, v>."""
@@ -144,7 +144,7 @@ class L1Ball(VectorSet, NormBall):
     def lo(self, g: Floats) -> Floats:
         """Return -radius sign(g_i) e_i, where g_i is the entry of g of largest absolute value."""
         g = as_possibly_nonfinite_gradient(g, self.shape)
-        index = check_finite_winner(g, int(np.argmax(np.abs(g))))
+        index = check_extreme_entry_is_finite(g, int(np.argmax(np.abs(g))))
         return self._fill_vector(index, -math.copysign(self.radius, g[index]))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
@@ -239,7 +239,7 @@ class LinfBall(VectorSet, NormBall):
     def lo(self, g: Floats) -> Floats:
         """Return the vertex -radius sign(g), with radius in the entries where g is 0."""
         g = as_possibly_nonfinite_gradient(g, self.shape)
-        check_finite_winner(g, int(np.argmax(np.abs(g))))
+        check_extreme_entry_is_finite(g, int(np.argmax(np.abs(g))))
         return np.where(g > 0.0, -self.radius, self.radius)
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
@@ -252,7 +252,7 @@ class LinfBall(VectorSet, NormBall):
         return value, value
 
     def project(self, y: Floats) -> Floats:
-        """Return the projection of y, whose entries are clipped to [-radius, radius]."""
+        """Return the Euclidean projection of y: each entry is clipped to [-radius, radius]."""
         return np.clip(check_projectable(y, self.shape), -self.radius, self.radius)
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:

@@ -54,17 +54,17 @@ def as_float_array(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def check_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the gradient of a linear minimisation as a finite array of `shape`."""
+    """Return g, the gradient of a linear minimisation, as a finite array; raise if it is none."""
     return as_finite_array(_GRADIENT, g, shape)
 
 
 def as_possibly_nonfinite_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the gradient of a linear minimisation as an array that may not be finite."""
+    """Return g, the gradient of a linear minimisation, as an array that may have NaN entries."""
     return as_float_array(_GRADIENT, g, shape)
 
 
 def check_projectable(y: Any, shape: tuple[int, ...]) -> Floats:
-    """Return the point to project as a finite array of `shape`."""
+    """Return y, the point to project, as a finite array of `shape`; raise if it is none."""
     return as_finite_array("the point to project", y, shape)
 
 
@@ -241,7 +241,7 @@ class VectorConvexBody(ConvexBody):
 
 
 class GreedyPolytope(VectorConvexBody):
-    """Base class of polytopes whose vertices a greedy method builds from an order of entries."""
+    """Base class of polytopes for which the greedy algorithm turns an order into a vertex."""
 
     polytope: ClassVar[bool] = True
 
@@ -261,4 +261,4 @@ class GreedyPolytope(VectorConvexBody):
 
     @abstractmethod
     def _greedy_vertex(self, order: Integers) -> Floats:
-        """Return the greedy vertex for an order of the indices 0, ..., d - 1."""
+        """Return the vertex of the greedy algorithm for an order of 0, ..., d - 1."""

@@ -77,7 +77,7 @@ class Box(VectorConvexBody):
         return np.where(check_gradient(g, self.shape) > 0.0, self.lower, self.upper)
 
     def project(self, y: Any) -> Floats:
-        """Return the projection of y, whose entries are clipped to the bounds, in O(d)."""
+        """Return the Euclidean projection of y, which clips each entry to its bounds, in O(d)."""
         return np.clip(check_projectable(y, self.shape), self.lower, self.upper)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:

@@ -83,7 +83,7 @@ class UnitFlowPolytope(VectorConvexBody):
                 f"origin and destination are both {self.origin}: name two different nodes."
             )
         if self._order.size < self._node_count:
-            edge = self._edge_on_cycle()
+            edge = self._find_edge_on_cycle()
             tail, head = self.edges[edge]
             raise InputError(
                 f"edge {edge} ({tail} -> {head}) is on a cycle: give an acyclic graph."
@@ -130,7 +130,7 @@ class UnitFlowPolytope(VectorConvexBody):
         graphs.costs_to_go(self._order, self._graph, costs, self.destination, choice)
         return choice
 
-    def _edge_on_cycle(self) -> int:
+    def _find_edge_on_cycle(self) -> int:
         """Return an edge of a cycle of a graph that is not acyclic.
 
         It is found by walking back among the nodes without a topological position.

@@ -69,11 +69,10 @@ class SingularTriple:
 
 
 class GapResidualLimit(NamedTuple):
-    """Limit for the residual at which Lanczos steps stop, in proportion to a gap.
+    """Limit of the residual of a singular triple, proportional to a Frank-Wolfe gap.
 
-    It is ``share * (sigma + offset + weight * <G, x>)``.
-
-    Here sigma is the computed singular value of G.
+    It is ``share * (sigma + offset + weight * <G, x>)``. Here sigma is the computed singular value
+    of G.
 
     Attributes
     ----------
@@ -165,7 +164,7 @@ def leading_singular_triple(
                 most_steps=most_steps,
                 vectors=vectors,
             )
-            return _with_rescaling(operator, recomputed, warm)
+            return _retry_with_rescaling(operator, recomputed, warm)
     u, v = (np.empty(size if vectors else 0) for size in (M, N))
     if vectors:
         write_leading_singular_vectors(basis, steps, theta, shared, u, v)
@@ -224,7 +223,7 @@ def _extend_basis(
 def _allocate_basis(
     shape: tuple[int, int], room: int, left_vectors: int, most_steps: int
 ) -> LanczosBasis:
-    """Allocate a Lanczos basis for `room` steps and `left_vectors` stored rows of U."""
+    """Allocate a Lanczos basis for `room` steps, with memory for `left_vectors` left vectors."""
     M, N = shape
     right, before = np.empty((room + 1, N)), np.empty((left_vectors, M))
     before[0] = 0.0
@@ -238,10 +237,10 @@ def _copy_with_more_rows(array: Floats, rows: int) -> Floats:
     return taller
 
 
-def _with_rescaling(
+def _retry_with_rescaling(
     operator: LinearOperator, recompute: Callable[..., SingularTriple], warm: Floats | None
 ) -> SingularTriple:
-    """Return the singular triple of a zero matrix; for others, recompute it with a new start."""
+    """Recompute the singular triple of a rescaled matrix, or from a new start; of 0, return it."""
     M, N = operator.shape
     largest = operator.magnitude()
     if not math.isfinite(largest):

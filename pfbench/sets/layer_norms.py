@@ -35,7 +35,10 @@ class _WeightedLayers(NormProduct):
 
     @abstractmethod
     def _layer_weights(self, sizes: Floats) -> Floats:
-        """Return layer weights of norm 1 that maximise the inner product with `sizes`."""
+        """Return the layer weights w that maximise <w, sizes>.
+
+        The weights are nonnegative; their sum, or the root of their sum of squares, is 1.
+        """
 
     def _dual_layer_norms(self, g: Any) -> Floats:
         """Return the scaled dual norm rho_l |g_l|_* of each layer, shape (layers,)."""
@@ -49,7 +52,7 @@ class _WeightedLayers(NormProduct):
         )
 
     def _minimise(self, g: Any, minimiser: Callable[[NormBall, Floats], Any]) -> Floats:
-        """Return the minimiser of each layer times its weight; layers of weight 0 are 0."""
+        """Return the minimiser of each layer times the weight of the layer, concatenated."""
         weights = self._layer_weights(self._dual_layer_norms(g))
         pairs = zip(weights.tolist(), self.balls, self.split(g), strict=True)
         return self._concatenate_blocks(
@@ -73,7 +76,7 @@ class _WeightedLayers(NormProduct):
 
     @property
     def zeta(self) -> float:
-        """Exact constant zeta of the norm: the largest radius times constant of a layer.
+        """Exact maximum zeta of |x|_*/|x|_2, which is the largest rho_l zeta_l over the layers l.
 
         It is the largest rho_l zeta_l over the layers l.
         """
@@ -102,7 +105,7 @@ class NormSum(_WeightedLayers):
 
     @property
     def omega(self) -> float:
-        """Exact constant omega of the norm, from the omega_l and radii rho_l of the layers.
+        """Exact maximum omega of |x|/|x|_2: the root of the sum of (omega_l/rho_l)^2 over layers.
 
         It is the root of the sum of (omega_l/rho_l)^2.
         """

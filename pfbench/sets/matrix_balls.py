@@ -134,7 +134,7 @@ class SpectralBall(MatrixBall, NormBall):
         return value, value
 
     def project(self, y: Any) -> Floats:
-        """Return the Euclidean projection of y, whose singular values are clipped at radius."""
+        """Return the Euclidean projection of y, which clips the singular values at radius."""
         y = check_projectable(y, self.shape)
         scaled, exponent = scale_to_unit(y)
         u, s, vt = _compact_svd(scaled)
@@ -186,7 +186,7 @@ class RowBall(MatrixBall):
         return self._flat_ball.minimum(self._flatten_rows(check_gradient(g, self.shape)))
 
     def project(self, y: Any) -> Floats:
-        """Return the Euclidean projection of y, whose vector of row norms is projected."""
+        """Return the Euclidean projection of y, which projects the vector of row norms."""
         return self._unflatten_rows(
             self._flat_ball.project(self._flatten_rows(check_projectable(y, self.shape)))
         )
@@ -263,7 +263,7 @@ class MaxRowBall(MatrixBall, NormBall):
         return value, value
 
     def project(self, y: Any) -> Floats:
-        """Return the Euclidean projection of y, whose rows are shortened to a norm <= radius."""
+        """Return the Euclidean projection of y, which shortens rows longer than radius to it."""
         y = check_projectable(y, self.shape)
         units, lengths = self._unit_rows(y)
         return np.where(lengths > self.radius, self.radius * units, y)

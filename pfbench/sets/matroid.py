@@ -81,7 +81,7 @@ class UniformMatroid(Matroid):
         return order[: self.k]
 
     def max_basis_exchange(self) -> int:
-        """Return min(k, d - k), the exact maximum number of elements in which bases differ."""
+        """Return min(k, d - k), the exact maximum number of elements that another basis lacks."""
         return min(self.k, self.d - self.k)
 
 
@@ -139,7 +139,7 @@ class PartitionMatroid(Matroid):
         return order[location < self.capacities[labels]]
 
     def max_basis_exchange(self) -> int:
-        """Return the exact maximum, the sum over classes of min(capacity, size - capacity)."""
+        """Return the exact maximum, the sum over the classes of min(capacity, size - capacity)."""
         sizes = np.bincount(self.labels, minlength=self.capacities.size)
         minimum = np.minimum(self.capacities, sizes)
         return int(np.minimum(minimum, sizes - minimum).sum())
@@ -253,7 +253,7 @@ class _BasisPolytope(GreedyPolytope):
 
     @cached_property
     def diameter(self) -> float:
-        """Upper bound of the diameter, from the largest number of elements in which bases differ.
+        """Upper bound of the diameter, from how many elements a basis has that another lacks.
 
         Two bases of rank r differ in at most twice min(r, d - r) elements, where d does not count
         elements that are in no basis. The bound is exact for uniform and partition matroids.
@@ -279,9 +279,9 @@ class _BasisPolytope(GreedyPolytope):
     def _greedy_vertex(self, order: Integers) -> Floats:
         """Return the incidence vector of the greedy basis for an order of the elements.
 
-        For the order of increasing g, it has minimum weight g. The result is exact in floating
-        point, because only entries of g are compared. It takes d independence tests; for a graph
-        it takes O(d log d) in total.
+        In the order of increasing g, the basis has the least sum of g. The result is exact in
+        floating point, because only entries of g are compared. It takes d independence tests; for a
+        graph it takes O(d log d) in total.
         """
         return self._fill_vector(self._matroid.greedy_basis(order), 1.0)
 

@@ -24,9 +24,9 @@ from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_
 
 
 class LmoQuality(NamedTuple):
-    """Accuracy of O = -lmo(g)/rho, where <g, O> = lower |g|_* and |O| = upper.
+    """Accuracy of an approximate minimiser -rho O of <g, v> over a norm ball of radius rho.
 
-    An exact linear minimisation has lower = upper = 1.
+    The fields are lower = <g, O>/|g|_* and upper = |O|. Both are 1 for an exact minimiser.
     """
 
     lower: float
@@ -227,7 +227,7 @@ class NormProduct(NormBall):
 
     @property
     def zeta(self) -> float:
-        """Exact constant zeta of the norm, from the zeta_l and radii rho_l of the blocks.
+        """Exact maximum zeta of |x|_*/|x|_2: the root of the sum of (rho_l zeta_l)^2 over blocks.
 
         It is the root of the sum of (rho_l zeta_l)^2.
         """
@@ -235,12 +235,12 @@ class NormProduct(NormBall):
 
     @property
     def omega(self) -> float:
-        """Exact constant omega of the norm: the largest omega_l over radius of a block l."""
+        """Exact maximum omega of |x|/|x|_2: the largest omega_l/rho_l over the blocks l."""
         return max(ball.omega / ball.radius for ball in self.balls)
 
     @property
     def max_norm(self) -> float:
-        """Exact largest Euclidean norm of a point, which is zeta."""
+        """Exact largest Euclidean norm of a point of the ball, which equals zeta."""
         return self.zeta
 
     @property
@@ -283,7 +283,7 @@ class NormProduct(NormBall):
         return math.fsum(low for low, _ in minimums), math.fsum(high for _, high in minimums)
 
     def project(self, y: Any) -> Floats:
-        """Return the Euclidean projection of y, which projects each block."""
+        """Return the Euclidean projection of y: each block is projected onto its ball."""
         pairs = self._balls_and_blocks(check_projectable(y, self.shape))
         return self._concatenate_blocks(ball.project(block) for ball, block in pairs)
 

@@ -74,7 +74,7 @@ class SubmodularBasePolytope(GreedyPolytope):
         return value
 
     def _spot_check_submodular(self) -> None:
-        """Raise if f violates submodularity at one of some random choices of S, i and j."""
+        """Raise if f violates submodularity for one of 64 random sets with two more elements."""
         rng = np.random.default_rng(0)
         for _ in range(_SPOT_CHECKS if self.d > 1 else 0):
             order = rng.permutation(self.d)

@@ -35,7 +35,7 @@ def test_blocks_of_any_length_give_the_same_answers(make, entries, monkeypatch):
     reference = reference_of(problem)
     s, x, y = (reference.random(rng) for _ in range(3))
     monkeypatch.setattr(matrix_models, "_BLOCK_ENTRIES", entries)
-    assert len(problem.parts(11)) == math.ceil(11 / (entries // 4))
+    assert len(problem.cache_sized_slices(11)) == math.ceil(11 / (entries // 4))
     backend = problem.open(rng)
     S = np.array([10, 3, 3, 0, 7, 7, 7, 1])
     at_s, at_x, at_y = (reference.component_gradients(z) for z in (s, x, y))
@@ -213,7 +213,7 @@ def test_the_moment_norm_is_that_of_dense_and_sparse_rows(shape):
     A, weights = rng.standard_normal(shape), rng.random(shape[0])
     exact = np.linalg.eigvalsh((A.T * weights) @ A)[-1]
     for rows in (A, scipy.sparse.csr_array(A)):
-        found = moments.moment_upper_bound(rows, weights)
+        found = moments.eigenvalue_upper_bound(rows, weights)
         assert exact * (1.0 - 1e-14) <= found <= exact * (1.0 + 1e-11)
 
 

@@ -243,7 +243,7 @@ def test_a_curvature_below_that_of_f_needs_no_tau():
 def test_lemma_1_as_printed_needs_a_constant_that_grows(ratio, printed, corrected):
     """c in tau = c xi d/n on the worst rank-one direction (li2019 lemma 1), d = 20."""
     data = draw_synthetic_sensing(rows=20, columns=20, rank=1, n=20 * ratio, spike=1.0)
-    problem = MatrixRegression(data, data.ball)
+    problem = MatrixRegression(data, data.li2019_ball)
     assert data.variances == (1.0, 1.0)
     assert_allclose(ratio * find_worst_direction(problem.data, 0.5).tau, printed, rtol=0.15)
     assert_allclose(ratio * find_worst_direction(problem.data, 0.25).tau, corrected, atol=0.35)
@@ -323,18 +323,18 @@ def test_at_the_papers_sample_size_sigma_hat_is_not_positive_and_says_why():
 def test_sigma_of_lemma_1_with_the_corrected_constants(w):
     """sigma/2 = lambda_min(Sigma_x)/4 for loss (7), /8 for loss (8)."""
     data = draw_synthetic_sensing(rows=20, columns=20, rank=1, n=390, spike=9.0, sensing_variance=w)
-    known = MatrixRegression(data, data.ball).convexity_constants
+    known = MatrixRegression(data, data.li2019_ball).convexity_constants
     assert known.sigma / 2.0 == (0.25 if w == 0.0 else 0.125)
     assert known.sigma_hat == known.sigma - 32.0 * known.tau
     # li2019's lemma on rank one alone would need less.
-    problem = MatrixRegression(data, data.ball)
+    problem = MatrixRegression(data, data.li2019_ball)
     assert find_worst_direction(problem.data, known.sigma / 2.0, rank=1).tau < known.tau
 
 
 def test_why_sigma_hat_is_not_known():
     assert "neither rank nor covariance" in tiny_sensing().convexity_constants.derivation
     data = draw_synthetic_sensing(rows=5, columns=4, rank=1, n=15, sensing_variance=0.3)
-    known = MatrixRegression(data, data.ball).convexity_constants
+    known = MatrixRegression(data, data.li2019_ball).convexity_constants
     assert "needs w <= lambda_min(Sigma_x)/4, which is 0.25" in known.derivation
     assert not known.has_positive_sigma_hat
     assert math.isnan(known.sigma_hat)

@@ -6,7 +6,7 @@ import scipy.sparse
 
 from pfbench.problems import moments
 from pfbench.problems.linear_models import LeastSquares, LogCosh
-from pfbench.problems.moments import certificate_note, moment_lower_bound, moment_upper_bound
+from pfbench.problems.moments import eigenvalue_lower_bound, eigenvalue_upper_bound, failure_note
 from pfbench.sets import WholeSpace
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array], ids=["dense", "csr"])
@@ -28,7 +28,7 @@ def test_the_norm_is_the_largest_eigenvalue_rounded_up(form, n, d):
     rows, weights = data(1, n, d)
     rows[0, 0] = 1.0
     top = exact(rows, weights)[-1]
-    assert top * (1 - 1e-13) <= moment_upper_bound(form(rows), weights) <= top * (1 + 1e-11)
+    assert top * (1 - 1e-13) <= eigenvalue_upper_bound(form(rows), weights) <= top * (1 + 1e-11)
 
 
 @FORMS
@@ -37,16 +37,16 @@ def test_the_least_moment_is_the_smallest_eigenvalue_rounded_down(form, n, d):
     rows, weights = data(2, n, d)
     least = exact(rows, weights)[0]
     assert least > 1e-5
-    assert least * (1 - 1e-7) <= moment_lower_bound(form(rows), weights) <= least
+    assert least * (1 - 1e-7) <= eigenvalue_lower_bound(form(rows), weights) <= least
 
 
 @FORMS
 def test_the_least_moment_is_zero_where_it_is_not_known_to_be_positive(form):
     rows, weights = data(3, 9, 4)
-    assert moment_lower_bound(form(rows[:3]), weights[:3]) == 0.0
+    assert eigenvalue_lower_bound(form(rows[:3]), weights[:3]) == 0.0
     rows[:, 3] = rows[:, :3] @ [1.0, 2.0, -3.0]
-    assert moment_lower_bound(form(rows), weights) == 0.0
-    assert moment_lower_bound(form(0.0 * rows), weights) == 0.0
+    assert eigenvalue_lower_bound(form(rows), weights) == 0.0
+    assert eigenvalue_lower_bound(form(0.0 * rows), weights) == 0.0
 
 
 @FORMS
@@ -63,10 +63,10 @@ def test_the_certified_bound_is_above_and_close(monkeypatch, form, seed):
     if seed % 4 == 3:
         rows = rows * 1e-150  # its squares are near the smallest float
     top = exact(rows, weights)[-1]
-    found = moment_upper_bound(form(rows), weights)
+    found = eigenvalue_upper_bound(form(rows), weights)
     # Certified: by more than 1e-9 above what is attained, which the Ritz value is to rounding.
     assert top * (1 + 1e-9) <= found <= top * (1 + 1e-5)
-    assert found == moment_upper_bound(form(rows), weights), "not the same twice"
+    assert found == eigenvalue_upper_bound(form(rows), weights), "not the same twice"
 
 
 def test_above_the_side_no_gram_matrix_is_formed():
@@ -76,17 +76,17 @@ def test_above_the_side_no_gram_matrix_is_formed():
     )
     weights = np.full(1700, 1 / 1700)
     top = float(np.linalg.norm(matrix.toarray(), 2)) ** 2 / 1700
-    assert top <= moment_upper_bound(matrix, weights) <= top * (1 + 1e-5)
-    assert "fails with probability at most 1e-09" in certificate_note(matrix)
-    assert certificate_note(matrix[:1500]) == ""
-    assert moment_lower_bound(matrix, weights) == 0.0
+    assert top <= eigenvalue_upper_bound(matrix, weights) <= top * (1 + 1e-5)
+    assert "fails with probability at most 1e-09" in failure_note(matrix)
+    assert failure_note(matrix[:1500]) == ""
+    assert eigenvalue_lower_bound(matrix, weights) == 0.0
 
 
 @FORMS
 def test_zero_features_have_norm_zero(form):
-    assert moment_upper_bound(form(np.zeros((4, 3))), np.ones(4)) == 0.0
-    assert moment_upper_bound(form(np.zeros((1600, 1501))), np.ones(1600)) == 0.0
-    assert moment_upper_bound(form(np.eye(1600)), np.zeros(1600)) == 0.0
+    assert eigenvalue_upper_bound(form(np.zeros((4, 3))), np.ones(4)) == 0.0
+    assert eigenvalue_upper_bound(form(np.zeros((1600, 1501))), np.ones(1600)) == 0.0
+    assert eigenvalue_upper_bound(form(np.eye(1600)), np.zeros(1600)) == 0.0
 
 
 def test_constants_state_that_they_hold_in_probability():
@@ -112,5 +112,5 @@ def test_sparse_rows_are_those_of_a_dense_matrix_however_full(shape, density):
     dense = rng.standard_normal(shape) * (rng.random(shape) < density)
     weights = rng.random(shape[0])
     exact = np.linalg.norm(np.sqrt(weights)[:, None] * dense, 2) ** 2
-    found = moment_upper_bound(scipy.sparse.csr_array(dense), weights)
+    found = eigenvalue_upper_bound(scipy.sparse.csr_array(dense), weights)
     assert exact * (1.0 - 1e-13) <= found <= exact * (1.0 + 1e-10)

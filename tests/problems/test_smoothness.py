@@ -77,7 +77,7 @@ def test_psi_is_taken_in_the_right_variable():
 def test_what_the_bounds_make_of_the_chain():
     assert 151.2605 < BOUND.smoothness_bound < 151.2607
     assert BOUND.gradient_entry_bound < 23.0  # shen2019 lemma 7.1
-    assert all(BOUND.depth_bound(T) <= 12.0 * T for T in (1, 2, 50, 10**6))
+    assert all(BOUND.minus_inf_bound(T) <= 12.0 * T for T in (1, 2, 50, 10**6))
     assert PAPER_SMOOTHNESS == 3**15
     assert 9.4e4 < PAPER_SMOOTHNESS / BOUND.smoothness_bound < 9.5e4
 

@@ -55,7 +55,7 @@ def test_they_have_the_digest_of_the_same_entries_in_any_form(in_parts):
 def test_row_numbers_of_a_range(in_parts):
     pattern = DRAWN.draw().pattern
     rows = pattern.row_numbers()
-    assert_array_equal(np.concatenate([rows[part] for part in pattern.parts()]), rows)
+    assert_array_equal(np.concatenate([rows[part] for part in pattern.slices()]), rows)
     for part in (slice(0, 1), slice(5, 5), slice(13, 200), slice(pattern.n - 1, None)):
         assert_array_equal(pattern.row_numbers(part), rows[part])
 

@@ -47,7 +47,7 @@ def make_isotropic_regression(
         spike=1.0,
         sensing_variance=sensing_variance,
     )
-    return MatrixRegression(data, data.ball)
+    return MatrixRegression(data, data.li2019_ball)
 
 
 _LOSSES = {

@@ -83,7 +83,7 @@ def matrix_regression(seed: int = 0) -> MatrixRegression:
     minimisation.
     """
     data = draw_synthetic_sensing(seed=seed, rows=8, columns=8, rank=2, n=160, spike=1.0)
-    return MatrixRegression(data, data.ball, tolerance=1e-10)
+    return MatrixRegression(data, data.li2019_ball, tolerance=1e-10)
 
 
 SINGULAR = make_instance(quadratics.make_restricted_quadratic, d=256, support=3, blind=4)

@@ -46,8 +46,8 @@ def cache_folder() -> Path:
     return Path(pooch.os_cache("pfbench"))
 
 
-def require_data_file(record: DataSet) -> DataFile:
-    """Return the file record of a data set; raise for a set that comes with scikit-learn.
+def get_file_record_or_raise(record: DataSet) -> DataFile:
+    """Return the `file` of a data set's record; raise for a set that comes with scikit-learn.
 
     Raises
     ------
@@ -61,12 +61,12 @@ def require_data_file(record: DataSet) -> DataFile:
     return record.file
 
 
-def list_paths(record: DataSet, folder: Path) -> tuple[Path, ...]:
+def file_paths(record: DataSet, folder: Path) -> tuple[Path, ...]:
     """Return the possible paths of a data set's file, in the order in which they are tried.
 
     The order is: the downloaded file, the unpacked file, the ``.bz2`` and the ``.gz`` version.
     """
-    file = require_data_file(record)
+    file = get_file_record_or_raise(record)
     names = (file.filename, file.member, f"{file.member}.bz2", f"{file.member}.gz")
     return tuple(folder / file.folder / name for name in dict.fromkeys(names))
 
@@ -80,7 +80,7 @@ def find_file(record: DataSet, folder: Path) -> Path | None:
         If the folder may not be searched.
     """
     try:
-        return next((path for path in list_paths(record, folder) if path.is_file()), None)
+        return next((path for path in file_paths(record, folder) if path.is_file()), None)
     except PermissionError as error:
         raise DataError(f"the data folder {folder} cannot be read ({error.strerror}).") from error
 

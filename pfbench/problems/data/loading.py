@@ -25,9 +25,9 @@ from pfbench.problems.data.cache import (
     cache_folder,
     checksum_path,
     file_digest,
+    file_paths,
     find_file,
-    list_paths,
-    require_data_file,
+    get_file_record_or_raise,
 )
 from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, DataSet, data_set
 from pfbench.problems.data.file_formats import (
@@ -279,8 +279,8 @@ def _parse_and_hash(
     record: DataSet, path: Path, form: str, read: Callable[..., Content]
 ) -> tuple[Content, bool]:
     """Parse a file with `read`; return the parsed content and whether a checksum matched."""
-    file = require_data_file(record)
-    verified = _check_bytes(record, path, form)
+    file = get_file_record_or_raise(record)
+    verified = _check_file_checksum(record, path, form)
     digest = hashlib.sha256()
     with open_unpacked(path, form, (file.member,)) as stream:
         hashed = io.BufferedReader(HashedStream(stream, digest))
@@ -347,7 +347,7 @@ def _open_cached_path(record: DataSet, folder: Path | None) -> Iterator[Path]:
         raise DataError(
             f"the data set {record.name} is not in the data folder {folder}: run "
             f"`pfbench data fetch {record.name}`, or put its file there as "
-            f"{' or '.join(str(path) for path in list_paths(record, folder)[:2])}."
+            f"{' or '.join(str(path) for path in file_paths(record, folder)[:2])}."
         )
     try:
         yield path
@@ -359,7 +359,7 @@ def _open_cached_path(record: DataSet, folder: Path | None) -> Iterator[Path]:
         ) from fault
 
 
-def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
+def _check_file_checksum(record: DataSet, path: Path, form: str) -> bool:
     """Check the unmodified file against the checksum of the archive or of the first download.
 
     Returns
@@ -367,7 +367,7 @@ def _check_bytes(record: DataSet, path: Path, form: str) -> bool:
     bool
         Whether a recorded checksum of the archive matched, which makes the set verified.
     """
-    file = require_data_file(record)
+    file = get_file_record_or_raise(record)
     first = checksum_path(path.with_name(form))
     try:
         if file.sha256_archive is not None and form == file.filename:

@@ -159,7 +159,7 @@ def fetch(
             return check(record, folder=folder)
         except DataError:
             damaged = cache.find_file(record, folder)
-    file = cache.require_data_file(record)
+    file = cache.get_file_record_or_raise(record)
     home = folder / file.folder
     check_writable(
         home,

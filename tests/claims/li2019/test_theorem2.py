@@ -54,7 +54,7 @@ def test_figure_1s_smoothness_is_not_that_of_every_component():
     """It sets L = lambda_max(Sigma_x), where STORC needs every f_i to be L-smooth."""
     spike = 1000.0
     data = draw_synthetic_sensing(seed=0, rows=20, columns=20, spike=spike)
-    problem = MatrixRegression(data, data.ball)
+    problem = MatrixRegression(data, data.li2019_ball)
     c = problem.constants(problem.start())
     assert c.L_max > 5.0 * spike
     assert c.L_f < c.L_ms < c.L_max

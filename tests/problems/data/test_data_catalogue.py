@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pfbench.base.errors import DataError, InputError
-from pfbench.problems.data.cache import cache_folder, find_file, list_paths
+from pfbench.problems.data.cache import cache_folder, file_paths, find_file
 from pfbench.problems.data.catalogue import DATA_SETS, EDITIONS, data_set
 
 
@@ -31,7 +31,7 @@ def test_two_sets_never_share_a_file():
         path
         for record in DATA_SETS.values()
         if record.file is not None
-        for path in list_paths(record, Path("cache"))
+        for path in file_paths(record, Path("cache"))
     ]
     assert len(found) == len(set(found))
 
