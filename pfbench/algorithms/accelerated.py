@@ -186,10 +186,10 @@ class ProxRSAG(AcceleratedMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch n, step 1/(2L), convex momentum and the least N for epsilon.
+        """Return the method with batch n, step 1/(2L) and the N that ensures accuracy epsilon.
 
-        Convex momentum is lambda_k = k beta/2. With exact proximal maps, the method is ncgs with
-        option 2. So qu2018 theorem 1 II applies: N is the least with
+        The momentum is the convex one, lambda_k = k beta/2. With exact proximal maps, the method is
+        ncgs with option 2. So qu2018 theorem 1 II applies: N is the least number of iterations with
         min |G|^2 <= 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N <= epsilon.
         """
         L, ell, D, M, n = cls.schedule_constants(constants, "L", "ell", "D", "M", "n")
@@ -231,9 +231,10 @@ class RSAG(ProxRSAG):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch n, step 1/(2L) and the least N: 6 L h0/N <= epsilon.
+        """Return the method with batch n, step 1/(2L) and the N that ensures accuracy epsilon.
 
-        The squared norm of the smallest gradient is at most 6 L h0/N.
+        N is the least number of iterations with 6 L h0/N <= epsilon, where h0 is at least f(x_0) - min f.
+        The left side bounds the smallest squared norm of a gradient.
         """
         L, h0, n = cls.schedule_constants(constants, "L", "delta", "n")
         return cls.from_schedule(

@@ -67,11 +67,11 @@ _ROUNDING = 1e-12
 """Relative error of a function value that backtracking allows for."""
 
 
-def line_search(value: Callable[[float], float], upper: float, *rest: float) -> float:
+def line_search(value: Callable[[float], float], upper: float, *candidates: float) -> float:
     """Return the step size in [0, upper] with the smallest `value` among several candidates.
 
     The candidates are the result of SciPy's bounded minimiser of `value`, both ends of [0, upper],
-    and `rest`.
+    and the `candidates`.
     """
 
     def try_step(gamma: float) -> float:
@@ -85,7 +85,7 @@ def line_search(value: Callable[[float], float], upper: float, *rest: float) -> 
             options={"xatol": _LINE_SEARCH_TOLERANCE},
         )
     results = [(float(brent.fun), float(brent.x))]
-    results += [(try_step(gamma), gamma) for gamma in sorted({0.0, upper, *rest})]
+    results += [(try_step(gamma), gamma) for gamma in sorted({0.0, upper, *candidates})]
     return min(results)[1]
 
 
@@ -173,11 +173,12 @@ class FrankWolfe(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with the least T for which max{2 h0, C}/sqrt(T+1) <= epsilon.
+        """Return the method with the least number T of iterations that ensures a gap of epsilon.
 
-        The left side is the bound (6) of lacoste2016 on the smallest gap. With backtracking C =
-        max(2 L_f, M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1}). With the short step C
-        = L D^2, as that step decreases f at least as much as the step g/C.
+        T is the least with max{2 h0, C}/sqrt(T+1) <= epsilon, where h0 is at least f(x_0) - min f. The left
+        side is the bound (6) of lacoste2016 on the smallest gap. With backtracking C = max(2 L_f,
+        M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1}). With the short step C = L D^2, as
+        that step decreases f at least as much as the step g/C.
 
         Raises
         ------
@@ -315,7 +316,7 @@ class BacktrackingState:
         return cls(M, value)
 
     def find_step_size(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
-        """Return the step size from x toward v that the search finds; it updates this state.
+        """Find a step size from x toward v by backtracking; return it and update this state.
 
         If v is no descent direction, return 0 without any query.
         """

@@ -25,7 +25,7 @@ from pfbench.points import combine, keep
 
 @dataclass(frozen=True, kw_only=True)
 class ConvexCGS(Algorithm):
-    """Conditional gradient sliding for convex f, the form from which `cgs` and `ncgs` derive.
+    """Conditional gradient sliding for convex f, from which `cgs` and `ncgs` are derived.
 
     y = x = x_0
     for k = 1 .. N:  gamma = 3/(k+2), beta = 3L/(k+1), eta = L D^2/(k(k+1))
@@ -64,10 +64,11 @@ class ConvexCGS(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with the least N for which 15 L D^2/(2(N+1)(N+2)) <= epsilon.
+        """Return the method with the least number N of iterations that ensures accuracy epsilon.
 
-        Let Gamma_k = 6/(k(k+1)(k+2)). As beta gamma/Gamma increases with k, f(y_k) - min f is at
-        most beta_k gamma_k D^2/2 + Gamma_k sum of eta_i gamma_i/Gamma_i (Lan 2020, section 7.2).
+        N is the least with 15 L D^2/(2(N+1)(N+2)) <= epsilon. Let Gamma_k = 6/(k(k+1)(k+2)). As
+        beta gamma/Gamma increases with k, f(y_k) - min f is at most beta_k gamma_k D^2/2 + Gamma_k
+        sum of eta_i gamma_i/Gamma_i (Lan 2020, section 7.2).
         """
         L, D = cls.schedule_constants(constants, "L_f", "D")
         size = 7.5 * L * D * D

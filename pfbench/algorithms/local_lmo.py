@@ -48,7 +48,11 @@ class LocalLMO(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with R = D and the least T for which 2 L R^2/(T+2) <= epsilon."""
+        """Return the method with R = D and the least T that ensures accuracy epsilon.
+
+        R is the radius parameter and D the diameter of the set; T is the least with 2 L R^2/(T+2)
+        <= epsilon.
+        """
         L, D = cls.schedule_constants(constants, "L_f", "D")
         R = overrides.get("diameter") or D
         T = max(1, round_up(2.0 * L * R**2 / epsilon) - 2)

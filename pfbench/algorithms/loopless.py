@@ -47,9 +47,10 @@ def page_parameters(n: int) -> dict[str, Any]:
 
 
 def page_error_constant(batch: int, refresh: float) -> float:
-    """Return (1-p)/(pb), the constant in the bound of PAGE's squared errors; p is `refresh`.
+    """Return (1-p)/(pb), the constant in the bound of the squared errors of PAGE estimates.
 
-    The batch b is `batch`. The module docstring calls the constant c^2.
+    The batch b is `batch`, and the probability p is `refresh`. The module docstring calls the
+    constant c^2.
     """
     return (1.0 - refresh) / (refresh * batch)
 
@@ -79,10 +80,10 @@ def zerosarah_error_constant(n: int, batch: int, lam: float) -> float:
 
 
 def max_step_schedule(error_constant: float, L: float, h0: float, epsilon: float) -> dict[str, Any]:
-    """Return the largest step that `error_constant` allows, and the iterations for epsilon.
+    """Return the largest step that an error constant allows, and enough iterations for epsilon.
 
-    T is the least with 2 h0/(eta T) <= epsilon^2. `error_constant` is the constant c^2 of the
-    module's bound.
+    `error_constant` is the constant c^2 of the module's bound. The number T of iterations is the
+    least with 2 h0/(eta T) <= epsilon^2 for the step eta.
     """
     step = 2.0 / (L * (1.0 + math.sqrt(1.0 + 4.0 * error_constant)))
     return {"step": step, "iterations": max(1, round_up(2.0 * h0 / (step * epsilon**2)))}
@@ -117,9 +118,9 @@ class PAGEMethod(LooplessMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = sqrt n, p = b/(n + b), step 0.618/L and the T for epsilon.
+        """Return PAGE with batch b = sqrt n, p = b/(n + b), step 0.618/L, and T for epsilon.
 
-        Then c = 1, and T is the least with 2 h0/(eta T) <= epsilon^2.
+        Then c = 1, and the number T of iterations is the least with 2 h0/(eta T) <= epsilon^2.
         """
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         sizes = page_parameters(constants.n)
@@ -141,12 +142,12 @@ class ProxPAGE(LooplessMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = sqrt n, p = b/(n + b), step 1/(4L) and 16 L h0/T <= epsilon^2.
+        """Return the method with batch b = sqrt n, p = b/(n + b), step 1/(4L) and T for epsilon.
 
-        The bound is on E|G_eta|^2. Apply the three-point inequality twice: at x_{t+1} against the
-        exact step, and at the exact step against x_t. Then F decreases at least by (1/(2 eta) - L)
-        eta^2 |G|^2 + (1/(2 eta) - L/2) |x_{t+1} - x_t|^2 - eta |e_t|^2/2. This needs c^2 <= 12, and
-        here c = 1.
+        T is the least with 16 L h0/T <= epsilon^2. The left side bounds E|G_eta|^2. Apply the
+        three-point inequality twice: at x_{t+1} against the exact step, and at the exact step
+        against x_t. Then F decreases at least by (1/(2 eta) - L) eta^2 |G|^2 + (1/(2 eta) - L/2)
+        |x_{t+1} - x_t|^2 - eta |e_t|^2/2. This needs c^2 <= 12, and here c = 1.
         """
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         return cls.from_schedule(
@@ -218,11 +219,10 @@ class ZeroSARAHMethod(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch sqrt n, weight q/2 and T; entries change with chance q.
+        """Return the method with batch b = sqrt n, table weight q/2, and the step and T of PAGE.
 
-        Here q = 1 - (1 - 1/n)^b.
-
-        With these, c is about 2. The step and T follow as for PAGE.
+        Here q = 1 - (1 - 1/n)^b is the probability that a batch replaces a given table entry. With
+        these parameters, c is about 2.
 
         Raises
         ------

@@ -119,9 +119,9 @@ class PAGEFW(LooplessFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch b = sqrt n, chance b/(n + b), T and step as for spider-fw.
+        """Return the method with b = sqrt n, probability b/(n + b), and step and T for epsilon.
 
-        Then c = 1.
+        The batch is b. Then c = 1, as for spider-fw.
         """
         L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         return cls.from_schedule(
@@ -181,11 +181,10 @@ class ZeroSARAHFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch sqrt n, weight q/2 and T; entries change with chance q.
+        """Return the method with batch b = sqrt n, table weight q/2, and step and T for epsilon.
 
-        Here q = 1 - (1 - 1/n)^b.
-
-        The constant is c^2 = 4/(ab), where a = lambda (2 - lambda).
+        Here q = 1 - (1 - 1/n)^b is the probability that a batch replaces a given table entry. The
+        constant is c^2 = 4/(ab), where a = lambda (2 - lambda) and lambda is the weight.
         """
         L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         b = round_up(math.sqrt(constants.n))

@@ -47,7 +47,10 @@ class HeavyBallFrankWolfe(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with the least T for which c L D^2/(T+1) <= epsilon."""
+        """Return the method with the least number T of iterations that ensures accuracy epsilon.
+
+        T is the least with c L D^2/(T+1) <= epsilon, where c is `bound_constant`.
+        """
         L, D = cls.schedule_constants(constants, "L_f", "D")
         T = max(1, round_up(cls.bound_constant * L * D**2 / epsilon) - 1)
         return cls.from_schedule(overrides, iterations=T)

@@ -87,9 +87,10 @@ class ProxGD(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with step 1/L and the least T with sqrt(2 L h0/(T+1)) <= epsilon.
+        """Return the method with step 1/L and the least number T of iterations for epsilon.
 
-        The left side bounds the least |G_{1/L}(x_k)| over k <= T.
+        T is the least with sqrt(2 L h0/(T+1)) <= epsilon, where h0 is at least F(x_0) - min F. The left side
+        bounds the least |G_{1/L}(x_k)| over k <= T.
         """
         L, h0 = cls.schedule_constants(constants, "L_f", "delta")
         iterations = max(1, round_up(2.0 * L * h0 / epsilon**2) - 1)
@@ -127,12 +128,11 @@ class ProxSGD(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with step 1/(2L), and T and b whose error terms are epsilon/2 each.
+        """Return the method with step 1/(2L), and the iterations T and batch b for epsilon.
 
-        The terms are 8 L h0/T and 6 sigma^2/b.
-
-        So E|G|^2 <= 8 L h0/T + 6 sigma^2/b <= epsilon. The bound follows from the source's descent
-        with alpha gamma - L gamma^2 = 1/(4L), and from |G|^2 <= 2|G~|^2 + 2|G~-G|^2.
+        They make both terms of the bound E|G|^2 <= 8 L h0/T + 6 sigma^2/b at most epsilon/2. The
+        bound follows from the source's descent with alpha gamma - L gamma^2 = 1/(4L), and from
+        |G|^2 <= 2|G~|^2 + 2|G~-G|^2.
         """
         L, h0, sigma2 = cls.schedule_constants(constants, "L", "delta", "sigma2")
         return cls.from_schedule(

@@ -64,10 +64,10 @@ class SARAH(RecursiveMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch sqrt n, and one outer loop of the least length for epsilon.
+        """Return the method with batch sqrt n and one outer loop, of the least length for epsilon.
 
-        Then E|grad f|^2 <= 2 h0/(eta p) <= epsilon.
-        eta = 2/(L (1 + sqrt(1 + 4m/b))) with m = p - 1; p is the least that satisfies the bound.
+        The length p is the least with E|grad f|^2 <= 2 h0/(eta p) <= epsilon, for the step eta =
+        2/(L (1 + sqrt(1 + 4m/b))) with m = p - 1.
         """
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         b = check_integer(
@@ -129,9 +129,10 @@ class Spider(RecursiveMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with period and batch sqrt n, step length epsilon/L, and K for epsilon.
+        """Return the method with period and batch sqrt n, step epsilon/L, and K for epsilon.
 
-        K is floor(4 L Delta/epsilon^2) + 1. With n0 = 1, E|grad f| <= 5 epsilon.
+        The number of iterations is K = floor(4 L Delta/epsilon^2) + 1. With n0 = 1, E|grad f| <= 5
+        epsilon.
         """
         L, delta = cls.schedule_constants(constants, "L", "delta")
         root = round_up(math.sqrt(constants.n))

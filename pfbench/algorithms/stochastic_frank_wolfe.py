@@ -38,10 +38,11 @@ class StochasticFrankWolfe(EstimatorAlgorithm):
 def constant_step_schedule(
     error_constant: float, L: float, D: float, h0: float, epsilon: float
 ) -> dict[str, Any]:
-    """Return T and gamma with h0/(T gamma) + a L D^2 gamma <= epsilon, where a is `error_constant`.
+    """Return a constant step gamma and the number T of iterations for accuracy epsilon.
 
-    a is `error_constant`. The best gamma is sqrt(h0/(a T L D^2)), for which the left side is 2
-    sqrt(a L D^2 h0/T). T is increased if gamma would exceed 1.
+    They satisfy h0/(T gamma) + a L D^2 gamma <= epsilon, where a is `error_constant`. The best
+    gamma is sqrt(h0/(a T L D^2)), for which the left side is 2 sqrt(a L D^2 h0/T). T is increased
+    if gamma would exceed 1.
     """
     curvature = error_constant * L * D * D
     iterations = max(1, round_up(4.0 * curvature * h0 / epsilon**2), round_up(h0 / curvature))

@@ -62,10 +62,10 @@ class FunctionMethod(metaclass=_FunctionMethodType):
         hyper = {self.names.get(name, name): value for name, value in hyper.items()}
         if not self.arguments:
             return islice(type(self).function(ask, x, rng, **hyper), iterations)
-        return islice(self._call_back(ask, x, rng, hyper), iterations)
+        return islice(self._iterate_solver(ask, x, rng, hyper), iterations)
 
-    def _call_back(self, ask: Any, x: Any, rng: Any, hyper: Any) -> Iterator[State]:
-        """Yield a state for each iterate of a solver.
+    def _iterate_solver(self, ask: Any, x: Any, rng: Any, hyper: Any) -> Iterator[State]:
+        """Yield a state for each iterate of a solver that is a plain function.
 
         An iterate is a point that the solver passes to `callback`, yields, or queries.
         """
@@ -112,8 +112,8 @@ class FunctionMethod(metaclass=_FunctionMethodType):
         return iterate_callback(work)
 
 
-def is_method(function: Any) -> bool:
-    """Return whether a function has the arguments (ask, x, rng), or a gradient and x0."""
+def is_method_function(function: Any) -> bool:
+    """Return whether a function can be a method: it takes (ask, x, rng), or a gradient and x0."""
     if not inspect.isfunction(function):
         return False
     is_generator = tuple(inspect.signature(function).parameters)[:3] == _GENERATOR
@@ -242,7 +242,7 @@ _PATIENCE = 5.0
 
 
 class ConsumerClosed(BaseException):
-    """Exception raised in the function at its next callback after the generator is closed."""
+    """Exception raised in a function at its next callback, after its items' generator is closed."""
 
 
 class _CallbackChannel(Generic[Item]):

@@ -91,7 +91,7 @@ def one_of_values(default: Any, description: str, allowed: tuple[Any, ...]) -> A
 
 
 def check_field_values(obj: Any) -> None:
-    """Raise for the first invalid field of a dataclass instance, by its parameters' checks.
+    """Raise for the first field of a dataclass instance whose value fails its parameter's check.
 
     A field whose default is None may be None.
     """
@@ -146,7 +146,7 @@ def check_parameter_names(kind: str, names: Iterable[str], existing: Collection[
 def check_string_parameter_values(
     parameters: Mapping[str, Any], existing: Mapping[str, Parameter]
 ) -> None:
-    """Raise for a parameter that must be a string if its value is no string or number."""
+    """Raise if a parameter that must be a string has a value that is not a string or number."""
     for name, value in parameters.items():
         if existing[name].text and value is not None and not isinstance(value, (str, int, float)):
             check_text(name, value)

@@ -144,7 +144,7 @@ def count_indices(sample: Indices) -> tuple[Integers, Integers, int]:
 
 
 def weight_indices(sample: Indices) -> tuple[Integers, Floats]:
-    """Return indices (k,) and weights (k,): the sample mean is the sum with these weights.
+    """Return indices (k,) and weights (k,) whose weighted sum of components is the sample mean.
 
     Raises
     ------

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pfbench.base.errors import InputError, PfbenchError, add_location, locate_error
-from pfbench.base.function_methods import is_method, method_class
+from pfbench.base.function_methods import is_method_function, method_class
 from pfbench.base.names import unknown_name_error
 from pfbench.base.parameters import check_parameter_names
 from pfbench.base.protocols import Algorithm
@@ -81,7 +81,7 @@ def load_user_object(name: str) -> Any:
             raise InputError(f"{location} has no {attribute}, as it defines no public name.")
         raise unknown_name_error(f"name in {location}", attribute, public)
     named = getattr(result, attribute)
-    return method_class(named) if is_method(named) else named
+    return method_class(named) if is_method_function(named) else named
 
 
 class _ImportTimeout(BaseException):
@@ -183,7 +183,7 @@ def instantiate_class(
             f"{selector.name} is an optimiser of torch: write "
             f"pfbench.adapters:TorchOptimizer[optimizer={selector.name},iterations=100,step=0.1]."
         )
-    arguments = _check_arguments(obj, selector, defaults, remedy)
+    arguments = _bind_arguments(obj, selector, defaults, remedy)
     with blame_user_code(str(selector)):
         return obj(**arguments)
 
@@ -215,10 +215,10 @@ def blame_user_code(subject: str, remedy: str = "") -> Iterator[None]:
         raise InputError(f"{subject} raised {error_text}") from error
 
 
-def _check_arguments(
+def _bind_arguments(
     function: Any, selector: Selector, defaults: Mapping[str, Any], remedy: str
 ) -> dict[str, Any]:
-    """Return the named arguments with which to call a class or function; see `instantiate_class`.
+    """Return the named arguments with which to call a class or function for a selector.
 
     Raises
     ------

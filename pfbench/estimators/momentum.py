@@ -62,7 +62,11 @@ class AveragingEstimator(Estimator):
 
 
 class HeavyBall(AveragingEstimator):
-    """Heavy ball: ``g_t = (1 - alpha_t) g_{t-1} + alpha_t mean over S of grad f_i(x_t)``."""
+    """Heavy ball: average of batch gradients in which the newest has the weight alpha_t.
+
+    The estimate is ``g_t = (1 - alpha_t) g_{t-1} + alpha_t mean over S of grad f_i(x_t)`` for a
+    batch S.
+    """
 
     name = "heavy-ball"
     source = "Mokhtari, Hassani, Karbasi 2020"
@@ -87,9 +91,10 @@ class HeavyBall(AveragingEstimator):
 
 
 class STORM(AveragingEstimator):
-    """STORM: ``g_t = grad f_S(x_t) + (1 - alpha_t) [g_{t-1} - grad f_S(x_{t-1})]`` for a batch S.
+    """STORM: average of batch gradients, where the old average is moved from x_{t-1} to x_t.
 
-    grad f_S is the mean of grad f_i over the batch S, which is the same at both points.
+    The estimate is ``g_t = grad f_S(x_t) + (1 - alpha_t) [g_{t-1} - grad f_S(x_{t-1})]``. grad f_S
+    is the mean of grad f_i over a batch S, which is the same at both points.
     """
 
     name = "storm"
@@ -117,10 +122,11 @@ class STORM(AveragingEstimator):
 
 @dataclass(frozen=True)
 class MARS(AveragingEstimator):
-    """MARS: ``g_t = (1 - alpha_t) (g_{t-1} + gamma D_t) + alpha_t grad f_S(x_t)`` for a batch S.
+    """MARS: average of batch gradients with a scaled correction between heavy ball and STORM.
 
-    D_t = grad f_S(x_t) - grad f_S(x_{t-1}), and grad f_S is the mean over the batch S. With gamma =
-    0 it is the heavy ball, with gamma = 1 STORM.
+    The estimate is ``g_t = (1 - alpha_t) (g_{t-1} + gamma D_t) + alpha_t grad f_S(x_t)``, where
+    ``D_t = grad f_S(x_t) - grad f_S(x_{t-1})``, and grad f_S is the mean over a batch S. With gamma
+    = 0 it is the heavy ball, with gamma = 1 STORM.
     """
 
     name = "mars"
@@ -134,7 +140,7 @@ class MARS(AveragingEstimator):
         check_real("gamma", self.gamma, minimum=0.0)
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
         t = 0
         previous: Point = None
         g: Gradient
@@ -167,7 +173,7 @@ class Transport(AveragingEstimator):
     unbiased = False
 
     def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
-        """Return the function that computes the gradient estimates of one run."""
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
         t = 0
         previous: Point = None
         g: Gradient

@@ -91,14 +91,14 @@ class Oracles:
         return rng.integers(self.n, size=size)
 
     def gradient(self, x: Point) -> Gradient:
-        """Return the full gradient at x, counted as 1 FO and n SFO."""
+        """Return the full gradient at x, counted as 1 FO and as n component gradients (SFO)."""
         checks = self._checks
         checks.check_points("gradient", x)
         g = self._ledger.charge(((SFO, self.n), (FO, 1)), self._backend.gradient, x)
         return checks.check_gradient_answer("gradient", g)
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
-        """Return the mean of the sampled component gradients at x, counted as len(sample) SFO."""
+        """Return the mean of the sampled component gradients at x; count each draw as one (SFO)."""
         if sample.__class__ is not _ARRAY or sample.dtype is not _INDEX or sample.ndim != 1:
             sample = as_indices(sample)
         checks = self._checks
@@ -109,13 +109,11 @@ class Oracles:
         if total <= self._untimed_calls[SFO]:
             self._charge[SFO] = total
             return self._backend.batch(sample, x)
-        g = self._ledger.charge_and_extend_untimed_calls(
-            SFO, amount, self._backend.batch, sample, x
-        )
+        g = self._ledger.charge_and_allow_untimed_calls(SFO, amount, self._backend.batch, sample, x)
         return checks.check_gradient_answer("batch", g)
 
     def difference(self, sample: Indices, x: Point, y: Point) -> Gradient:
-        """Return the mean of grad f_i(x) - grad f_i(y) over a sample, counted as 2 SFO a draw."""
+        """Return the sample mean of grad f_i(x) - grad f_i(y); count 2 SFO for each draw."""
         if sample.__class__ is not _ARRAY or sample.dtype is not _INDEX or sample.ndim != 1:
             sample = as_indices(sample)
         checks = self._checks
@@ -126,13 +124,13 @@ class Oracles:
         if total <= self._untimed_calls[SFO]:
             self._charge[SFO] = total
             return self._backend.difference(sample, x, y)
-        g = self._ledger.charge_and_extend_untimed_calls(
+        g = self._ledger.charge_and_allow_untimed_calls(
             SFO, amount, self._backend.difference, sample, x, y
         )
         return checks.check_gradient_answer("difference", g)
 
     def lo(self, g: Any) -> Point:
-        """Return a vertex v that minimises <g, v> over the set, counted as 1 LO."""
+        """Return a vertex v of the set that minimises <g, v>; count 1 linear minimisation (LO)."""
         checks = self._checks
         if not checks.is_gradient(g):
             checks.refuse_gradient("lo", g)
@@ -141,11 +139,11 @@ class Oracles:
             self._charge[LO] = total
             return self._backend.lo(g)
         return checks.check_vertex_answer(
-            "lo", self._ledger.charge_and_extend_untimed_calls(LO, 1, self._backend.lo, g)
+            "lo", self._ledger.charge_and_allow_untimed_calls(LO, 1, self._backend.lo, g)
         )
 
     def value(self, x: Point) -> float:
-        """Return f(x), counted as n FV."""
+        """Return f(x), counted as n component values (FV)."""
         self._checks.check_points("value", x)
         number: float = unwrap_scalar(
             "value(x)", self._ledger.charge(((FV, self.n),), self._backend.value, x)
@@ -153,7 +151,7 @@ class Oracles:
         return number
 
     def prox(self, x: Point, g: Any, lam: float) -> Point:
-        """Return the proximal map (for a set, the projection) of x - lam g, counted as 1 PO.
+        """Return the projection of x - lam g, or its proximal map; count 1 of these (PO).
 
         Without a set and a penalty, the result is x - lam g and no call is counted.
         """
@@ -170,13 +168,13 @@ class Oracles:
             return self._backend.prox(x, g, lam)
         return checks.check_point_answer(
             "prox",
-            self._ledger.charge_and_extend_untimed_calls(PO, 1, self._backend.prox, x, g, lam),
+            self._ledger.charge_and_allow_untimed_calls(PO, 1, self._backend.prox, x, g, lam),
         )
 
     def local_lo(self, x: Point, g: Any, radius: float) -> Point:
-        """Return a point z with |z - x| <= radius that minimises <g, z> over the set, as 1 LLO.
+        """Return a point z of the set with |z - x| <= radius that minimises <g, z>.
 
-        The norm is the Euclidean one.
+        The norm is the Euclidean one. The call is counted as 1 local linear minimisation (LLO).
         """
         checks = self._checks
         checks.check_points("local_lo", x)
@@ -187,7 +185,7 @@ class Oracles:
         )
 
     def hessian(self, s: Point) -> "CountedHessian":
-        """Return all component Hessians at s as linear operators, counted as n SSO."""
+        """Return all n component Hessians at s as linear operators, and count them (SSO)."""
         self._checks.check_points("hessian", s)
         hessian = self._ledger.charge(((SSO, self.n),), self._backend.hessian, s)
         return CountedHessian(hessian, self._ledger, self.n, self._checks)
@@ -229,13 +227,13 @@ class CountedHessian:
         self._checks = checks
 
     def product(self, x: Point, y: Point) -> Gradient:
-        """Return the mean of all component Hessians, times x - y, counted as n HVP."""
+        """Return the mean of all component Hessians, times x - y; count n products (HVP)."""
         self._checks.check_points("hessian product", x, y)
         g = self._ledger.charge(((HVP, self._n),), self._hessian.product, x, y)
         return self._checks.check_gradient_answer("hessian product", g)
 
     def batch(self, sample: Indices, x: Point, y: Point) -> Gradient:
-        """Return the mean of sampled component Hessians times x - y, counted as len(sample) HVP."""
+        """Return the mean of sampled component Hessians, times x - y; count an HVP each draw."""
         sample = as_indices(sample)
         self._checks.check_points("hessian batch", x, y)
         g = self._ledger.charge(((HVP, len(sample)),), self._hessian.batch, sample, x, y)
@@ -258,11 +256,11 @@ class CountedTable:
         return self._table.mean
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
-        """Return the mean over the sample of grad f_i(x) - a_i, counted as len(sample) SFO."""
+        """Return the sample mean of grad f_i(x) minus the stored a_i; count an SFO each draw."""
         return self._count_and_query("table difference", self._table.difference, sample, x)
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
-        """Return the `difference`, then store grad f_i(x) as a_i; counted as len(sample) SFO."""
+        """Return the `difference`, then store grad f_i(x) as a_i; count an SFO each draw."""
         return self._count_and_query("table replacement", self._table.replace, sample, x)
 
     def _count_and_query(
@@ -276,7 +274,7 @@ class CountedTable:
             ledger.counts_array[SFO] = total
             return self._checks.check_gradient_answer(verb, call(sample, x))
         return self._checks.check_gradient_answer(
-            verb, ledger.charge_and_extend_untimed_calls(SFO, amount, call, sample, x)
+            verb, ledger.charge_and_allow_untimed_calls(SFO, amount, call, sample, x)
         )
 
 

@@ -109,10 +109,10 @@ class Ledger:
         self.seconds += perf_counter() - started
         return answer
 
-    def charge_and_extend_untimed_calls(
+    def charge_and_allow_untimed_calls(
         self, kind: int, amount: int, call: Callable[..., Answer], *a: Any
     ) -> Answer:
-        """Count an oracle call as `charge` does, and let some of the next calls be untimed."""
+        """Count an oracle call as `charge` does, and let some of the next calls go untimed."""
         before = self.seconds
         untimed = self.counts_array[kind] - self._timed_calls[kind]
         answer = self.charge(((kind, amount),), call, *a)

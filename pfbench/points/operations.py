@@ -121,7 +121,7 @@ def tilt(g: Any, x: Any, u: Any, c: float) -> Any:
 
 
 def inner(g: Any, x: Any) -> float:
-    """Return <g, x> for a gradient or tilted gradient g and a point or vertex x.
+    """Return <g, x> for a gradient g, possibly plus c (x - u), and a point or vertex x.
 
     Raises
     ------

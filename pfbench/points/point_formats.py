@@ -98,7 +98,7 @@ class FactoredPointFormat:
         return x.__class__ is FactoredMatrix and self.pattern.equals(x.pattern)
 
     def is_gradient(self, g: Any) -> bool:
-        """Return whether g is a gradient, possibly tilted by points of this pattern."""
+        """Return whether g is a gradient, possibly plus c (x - u) for points of this pattern."""
         if g.__class__ is np.ndarray:
             return bool(g.shape == (self.pattern.n,) and g.dtype == _FLOAT)
         return isinstance(g, TiltedOperator | SparseOperator) and self.pattern.equals(g.pattern)

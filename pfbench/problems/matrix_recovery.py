@@ -247,7 +247,7 @@ class RobustMatrixRecovery(FiniteSum):
         return g
 
     def as_operator(self, g: Any) -> LinearOperator:
-        """Return a gradient of shape (n,), or a tilted gradient, as an M x N linear operator."""
+        """Return a gradient of shape (n,), possibly plus c (x - u), as an M x N linear operator."""
         if isinstance(g, np.ndarray):
             return SparseOperator(self.pattern, check_dense_point(g, (self.n,)))
         operator: LinearOperator = g
@@ -285,7 +285,7 @@ class RobustMatrixRecovery(FiniteSum):
     def lo(self, g: Any) -> RankOne:
         """Return a vertex that minimises <g, v>, computed from the leading singular pair of g.
 
-        g is a gradient on the observed entries or a tilted gradient.
+        Here g is a gradient on the observed entries, possibly plus c (x - u) for two points.
         """
         return self.set.lo(self.as_operator(g))
 

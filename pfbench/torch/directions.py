@@ -97,15 +97,15 @@ class ProductNorm:
 
     def length(self, layers: Sequence[Any]) -> float:
         """Return the norm of a step, which is a list of layers."""
-        values = [self.layer(a) for a in layers]
+        values = [self.layer_norm(a) for a in layers]
         return max(values) if self.name == "spectral" else float(np.linalg.norm(values))
 
-    def dual(self, layers: Sequence[Any]) -> float:
+    def dual_norm(self, layers: Sequence[Any]) -> float:
         """Return the dual norm of a gradient, which is a list of layers."""
-        values = [self.layer(a, "nuc") for a in layers]
+        values = [self.layer_norm(a, "nuc") for a in layers]
         return sum(values) if self.name == "spectral" else float(np.linalg.norm(values))
 
-    def layer(self, a: Any, order: Any = 2) -> float:
+    def layer_norm(self, a: Any, order: Any = 2) -> float:
         """Return the norm of one layer, or its dual norm if `order` is "nuc"."""
         if self.name == "spectral" and a.ndim > 1:
             return float(torch.linalg.matrix_norm(a.reshape(len(a), -1), ord=order))

@@ -30,8 +30,8 @@ from pfbench.torch.replicas import (
     RIGHT,
     Replicas,
     Settings,
-    find_name,
-    find_value,
+    find_setting_key,
+    find_setting_value,
     follow_adam,
     follow_muon,
     values_under_setting_names,
@@ -113,7 +113,7 @@ def examine(
     findings: list[Finding] = []
     try:
         findings += _dead_parameters(replicas, group, shape, dtype)
-        findings += _layers(replicas.stepper(group, [shape, shape]))
+        findings += _layers(replicas.make_stepper(group, [shape, shape]))
         if method == "muon":
             orthogonaliser, lines = identify_orthogonaliser(replicas, group, specification)
             findings += lines
@@ -131,17 +131,17 @@ def _dead_parameters(
 ) -> Iterator[Finding]:
     settings = replicas.settings(group)
     flags: dict[str, Any] = {}
-    if find_value(settings, "momentum") and isinstance(settings.get("nesterov"), bool):
+    if find_setting_value(settings, "momentum") and isinstance(settings.get("nesterov"), bool):
         flags = {"nesterov": [settings["nesterov"], not settings["nesterov"]]}
-    for name in filter(None, (find_name(settings, n) for n in _NUMBERS)):
+    for name in filter(None, (find_setting_key(settings, n) for n in _NUMBERS)):
         value = settings[name]
         if not value or not isinstance(value, int | float | tuple) or isinstance(value, bool):
             continue
         # Of a small constant as eps nothing follows if rounding takes it: of weight decay, it does.
-        is_decay = name == find_name(settings, "weight_decay")
-        make = replicas.stepper(group, [shape], dtype if is_decay else "float64")
+        is_decay = name == find_setting_key(settings, "weight_decay")
+        make = replicas.make_stepper(group, [shape], dtype if is_decay else "float64")
         try:
-            varied = flags if name == find_name(settings, "momentum") else {}
+            varied = flags if name == find_setting_key(settings, "momentum") else {}
             no_dead_parameter(make, **{**varied, name: value})
         except AssertionError as error:
             yield Finding(str(error).partition("\n")[0].removesuffix(" ()"))
@@ -171,16 +171,16 @@ def _compare_entrywise(
     loud = values_under_setting_names(settings, {"lr": 0.1, "weight_decay": 0.5, "eps": 1.0})
     merged = {**settings, **loud}
     names = ("lr", "weight_decay", "momentum", "dampening", "nesterov")
-    values = {name: find_value(merged, name) for name in names}
-    make = replicas.stepper(group, [shape, shape])
+    values = {name: find_setting_value(merged, name) for name in names}
+    make = replicas.make_stepper(group, [shape, shape])
     if method == "sgd":  # of which there are several right forms
-        lines = _name_steps(make, loud, "SGD", {}, lambda x0, g, bug: sgd(x0, g, **values))
+        lines = _identify_steps(make, loud, "SGD", {}, lambda x0, g, bug: sgd(x0, g, **values))
         return [Finding(line.text, is_bug=False) for line in lines]
-    values["eps"] = find_value(merged, "eps", 1e-8)
+    values["eps"] = find_setting_value(merged, "eps", 1e-8)
     values["betas"] = merged.get("betas") or (merged["beta1"], merged["beta2"])
-    lines = _name_steps(make, loud, "AdamW", ADAM_BUGS, partial(follow_adam, values, False))
+    lines = _identify_steps(make, loud, "AdamW", ADAM_BUGS, partial(follow_adam, values, False))
     if method == "adam" and any(line.is_bug for line in lines):
-        return _name_steps(make, loud, "Adam", ADAM_BUGS, partial(follow_adam, values, True))
+        return _identify_steps(make, loud, "Adam", ADAM_BUGS, partial(follow_adam, values, True))
     return lines
 
 
@@ -201,17 +201,17 @@ def _compare_muon(
     ):
         values = {"lr": 0.1, "weight_decay": 0.5, "momentum": 0.9, "nesterov": nesterov}
         loud = values_under_setting_names(settings, values)
-        values_by_name = {name: find_value({**settings, **loud}, name) for name in values}
+        values_by_name = {name: find_setting_value({**settings, **loud}, name) for name in values}
         follow = partial(follow_muon, {**values_by_name, "nesterov": nesterov}, orthogonalise)
-        make = replicas.stepper(group, shape, precision)
+        make = replicas.make_stepper(group, shape, precision)
         condition = "" if flag in (None, nesterov) else f"with nesterov={nesterov}: "
         condition += "" if precision == "float64" else f"in {precision}: "
-        for line in _name_steps(make, loud, "Muon", MUON_BUGS, follow):
+        for line in _identify_steps(make, loud, "Muon", MUON_BUGS, follow):
             if line.is_bug or not condition:
                 yield Finding(f"{condition}{line.text}", line.is_bug)
 
 
-def _name_steps(
+def _identify_steps(
     make: Stepper,
     overrides: Settings,
     name: str,
@@ -255,7 +255,7 @@ def identify_orthogonaliser(
     shapes: list[tuple[int, ...]] = [(6, 4), (4, 6), (5, 5), (8, 2), (2, 8)]
     if any(p.ndim == 4 for p in group["params"]):
         shapes.append((32, 2, 2, 2))
-    x0, grads = (make := replicas.stepper(group, shapes)).draw(1)
+    x0, grads = (make := replicas.make_stepper(group, shapes)).draw(1)
     before, after = make.follow(
         x0, grads, values_under_setting_names(settings, {"lr": 0.1, "weight_decay": 0.0})
     )

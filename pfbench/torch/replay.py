@@ -62,12 +62,15 @@ class BatchReplay:
             values["sigma2"] = sum(self.variances) / len(self.variances)
         return {name: value for name, value in values.items() if not math.isnan(value)}
 
-    def remember(self) -> None:
+    def copy_parameters(self) -> None:
         """Store a copy of the parameters before a step."""
         self._before = [p.detach().clone() for p in self._parameters]
 
-    def receive(self, batch: Any, counts: Any) -> None:
-        """Store a new batch; from a random sample in it, estimate L_ms of the preceding step."""
+    def store_batch(self, batch: Any, counts: Any) -> None:
+        """Store a new batch, and estimate L_ms of the preceding step from one of its samples.
+
+        The sample is drawn uniformly.
+        """
         self._batch = batch
         if self._fresh is None:
             return
@@ -84,7 +87,7 @@ class BatchReplay:
                 (self._dual_distance_above_rounding(second[1], first[1]) / length) ** 2
             )
 
-    def evaluate(self, counts: Any) -> dict[str, float]:
+    def estimate_constants(self, counts: Any) -> dict[str, float]:
         """Return estimates of constants of the loss from the batch of the last step, by name.
 
         The names are "L", "rho", "sigma2", and "c" for the smallest L with which the descent
@@ -126,7 +129,7 @@ class BatchReplay:
             values["rho"] = excess / length**2
             self.rho = max(values["rho"], 0.0 if math.isnan(self.rho) else self.rho)
         if len(halves) == 2 and None not in halves:
-            values |= self._variance(f, size, halves)
+            values |= self._estimate_variance(f, size, halves)
         self._fresh = before, after
         return values
 
@@ -146,7 +149,7 @@ class BatchReplay:
         self.curvatures.append(excess / length**2)
         return self.curvatures[-1]
 
-    def _variance(self, f: float, size: int, halves: list[Any]) -> dict[str, float]:
+    def _estimate_variance(self, f: float, size: int, halves: list[Any]) -> dict[str, float]:
         """Return an estimate of the variance of one sample's gradient, as {"sigma2": value}.
 
         Return {} if the loss of the batch is not the mean of the losses of its halves.
@@ -164,8 +167,8 @@ class BatchReplay:
 
     def _dual_distance_above_rounding(self, a: Layers, b: Layers, rounding: float = 0.0) -> float:
         """Return the dual norm of a - b, or 0 if rounding errors can explain the difference."""
-        value = self.norm.dual(_difference(a, b))
-        rounding += self._unit * (self.norm.dual(a) + self.norm.dual(b))
+        value = self.norm.dual_norm(_difference(a, b))
+        rounding += self._unit * (self.norm.dual_norm(a) + self.norm.dual_norm(b))
         return 0.0 if value <= _ROUNDING * rounding else value
 
     @property

@@ -65,7 +65,7 @@ class Replicas:
             for name, value in {**attributes, **entries}.items()
         }
 
-    def build(self, parameters: list[Any], settings: Settings) -> Any:
+    def build_copy(self, parameters: list[Any], settings: Settings) -> Any:
         """Return a copy of the optimiser that updates the given parameters.
 
         Raises
@@ -95,17 +95,17 @@ class Replicas:
             group.update(settings)
         return optimizer
 
-    def stepper(
+    def make_stepper(
         self, group: Settings, shape: Sequence[tuple[int, ...]], dtype: str = "float64"
     ) -> Stepper:
-        """Return a stepper that runs a copy of the optimiser on layers of the given shapes.
+        """Return a function that runs a copy of the optimiser on layers of the given shapes.
 
         The copy has the settings of `group`.
         """
         settings = self.settings(group)
 
         def construct(parameters: list[Any], **changed: Any) -> Any:
-            return self.build(parameters, {**settings, **changed})
+            return self.build_copy(parameters, {**settings, **changed})
 
         construct.__name__ = self._class.__name__
         return stepper(construct, shape=list(shape), kind="torch", dtype=dtype)
@@ -118,7 +118,7 @@ class Replicas:
         points after one step without and with weight decay.
         """
         shape = tuple(min(k, 4) for k in group["params"][0].shape) or (1,)
-        make = self.stepper(group, [shape])
+        make = self.make_stepper(group, [shape])
         x0, grads = make.draw(1)
         x, after = (p[0] for p in make.follow(x0, [[np.zeros(shape)]], {}))
         ratio = 1.0 - after / x
@@ -136,7 +136,7 @@ class Replicas:
         return [p.name for p in parameters if p.kind in kinds]
 
 
-def find_name(settings: Settings, name: str) -> str | None:
+def find_setting_key(settings: Settings, name: str) -> str | None:
     """Return the key of `settings` for a hyperparameter, or None if there is no such key.
 
     The key may be the usual name or a synonym.
@@ -144,9 +144,9 @@ def find_name(settings: Settings, name: str) -> str | None:
     return next((n for n in _SYNONYMS.get(name, (name,)) if n in settings), None)
 
 
-def find_value(settings: Settings, name: str, default: Any = 0.0) -> Any:
+def find_setting_value(settings: Settings, name: str, default: Any = 0.0) -> Any:
     """Return the value of a hyperparameter in `settings`, or `default`; synonyms are allowed."""
-    key = find_name(settings, name)
+    key = find_setting_key(settings, name)
     return default if key is None else settings[key]
 
 
@@ -156,7 +156,9 @@ def values_under_setting_names(settings: Settings, values: Settings) -> dict[str
     Names without a key in `settings` are left out.
     """
     return {
-        key: value for n, value in values.items() if (key := find_name(settings, n)) is not None
+        key: value
+        for n, value in values.items()
+        if (key := find_setting_key(settings, n)) is not None
     }
 
 

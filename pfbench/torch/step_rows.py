@@ -17,7 +17,7 @@ from pfbench.torch.examination import (
     identify_orthogonaliser,
     resolve_method,
 )
-from pfbench.torch.replicas import Replicas, find_value
+from pfbench.torch.replicas import Replicas, find_setting_value
 
 torch: Any = import_module("torch")
 _dispatch: Any = import_module("torch.utils._python_dispatch")
@@ -65,8 +65,8 @@ class ProductCounter:
         self.count += mode.count
         return int(mode.count)
 
-    def pausing(self, closure: Callable[[], Any]) -> Callable[[], Any]:
-        """Return a closure that runs `closure` without counting its matrix products."""
+    def pause_during(self, closure: Callable[[], Any]) -> Callable[[], Any]:
+        """Return a closure that runs `closure` while the matrix products are not counted."""
 
         def pause_hooks() -> Any:
             mode = self._mode
@@ -90,7 +90,7 @@ class StepReader:
         The user's optimiser.
     names
         The names of the model's parameters.
-    stated
+    specification
         What the user claims; see `Watch`.
     largest
         Largest smaller side of a matrix that gets spectral measurements.
@@ -133,7 +133,7 @@ class StepReader:
         missing = layers = present = 0
         groups = zip(self._optimizer.param_groups, self._group_methods(), strict=True)
         for i, (group, method) in enumerate(groups):
-            self._rates[i] = max(self._rates.get(i, 0.0), _rate(group))
+            self._rates[i] = max(self._rates.get(i, 0.0), _learning_rate(group))
             for p in group["params"]:
                 if p.grad is None:
                     missing += 1
@@ -142,15 +142,15 @@ class StepReader:
                 layers += method == "muon" and p.ndim > 1
         return missing, layers, present > 0
 
-    def remember(self, *, has_closure: bool = False) -> None:
+    def copy_state(self, *, has_closure: bool = False) -> None:
         """Copy the parameters before a step, and the gradients and momentum of spectral layers."""
         self._before = {p: p.detach().clone() for _, p in self._pairs()}
         self._missing = {p for p in self._before if p.grad is None} if not has_closure else set()
         spectral = [p for i, p in self._pairs() if self._has_direction(i, p) and not has_closure]
         self._gradients = {p: p.grad.detach().clone() for p in spectral if p.grad is not None}
-        self._buffers = {p: _clone(self._buffer(p)) for p in self._gradients}
+        self._buffers = {p: _clone(self._momentum_buffer(p)) for p in self._gradients}
 
-    def rows(self, norm: ProductNorm) -> tuple[list[dict[str, Any]], list[Finding]]:
+    def measurement_rows(self, norm: ProductNorm) -> tuple[list[dict[str, Any]], list[Finding]]:
         """Return rows of measurements, one for each layer and one for all, and the findings."""
         rows, findings, totals = [], [], np.zeros(3)
         for i, p in self._pairs():
@@ -169,7 +169,7 @@ class StepReader:
                 {"layer": name, **self._sizes(i, p, d, norm), **_relative_step_columns(*sizes)}
             )
             if p in self._gradients:
-                direction = self._direction(i, p, before, rows[-1]["decay"])
+                direction = self._step_direction(i, p, before, rows[-1]["decay"])
                 if isinstance(direction, Direction):
                     rows[-1] |= {"lo": direction.lower, "hi": direction.upper}
                     rows[-1] |= {
@@ -210,15 +210,15 @@ class StepReader:
 
     def _sizes(self, i: int, p: Any, d: Any, norm: ProductNorm) -> dict[str, Any]:
         group = self._optimizer.param_groups[i]
-        lr = _rate(group)
+        lr = _learning_rate(group)
         is_measured = norm.name == "l2" or p.ndim < 2 or self._is_small(p)
-        length = norm.layer(d) if is_measured else math.nan
+        length = norm.layer_norm(d) if is_measured else math.nan
         over = {"step_over_lr": length / lr if lr else math.nan, "decay": self._decay(i, lr)}
         return {"lr": lr, "step_norm": length, **over}
 
     def _decay(self, i: int, lr: float) -> float | None:
         group = self._optimizer.param_groups[i]
-        key = i, lr, find_value(group, "weight_decay")
+        key = i, lr, find_setting_value(group, "weight_decay")
         if key not in self._decays:
             try:
                 self._decays[key] = self._replicas.measure_decay(group)
@@ -226,27 +226,27 @@ class StepReader:
                 self._decays[key] = None
         return self._decays[key]
 
-    def _direction(self, i: int, p: Any, before: Any, decay: float | None) -> Direction | str:
+    def _step_direction(self, i: int, p: Any, before: Any, decay: float | None) -> Direction | str:
         """Return the direction of a layer's last step, or the reason why it is unknown as text."""
         orthogonaliser = self._orthogonaliser(i)
         settings = self._replicas.settings(self._optimizer.param_groups[i])
-        momentum = float(find_value(settings, "momentum"))
-        g = _matrix(self._gradients[p])
+        momentum = float(find_setting_value(settings, "momentum"))
+        g = _as_matrix(self._gradients[p])
         scale = 1.0 if orthogonaliser is None else orthogonaliser.scale(*g.shape)
-        x, y = _matrix(before), _matrix(p)
-        size = float(find_value(settings, "lr")) * scale
+        x, y = _as_matrix(before), _as_matrix(p)
+        size = float(find_setting_value(settings, "lr")) * scale
         if decay is None:
             return "its weight decay is not a multiple of the layer"
         step = (1 - decay) * x - y
         unit = float(torch.finfo(p.dtype).eps)
         if not size or unit * np.abs(x).max() > _MARGIN * np.abs(step).max():
             return "directions are below rounding"
-        buffer = self._buffer(p)
+        buffer = self._momentum_buffer(p)
         if buffer is None:
             return "no momentum buffer of the layer's shape" if momentum else ""
-        after = _matrix(buffer)
+        after = _as_matrix(buffer)
         previous = self._buffers[p]
-        earlier = 0.0 * after if previous is None else _matrix(previous)
+        earlier = 0.0 * after if previous is None else _as_matrix(previous)
         forms = {1.0: momentum * earlier + g, 1 - momentum: momentum * earlier + (1 - momentum) * g}
         errors = {w: float(np.abs(form - after).max()) for w, form in forms.items()}
         weight = min(errors, key=errors.__getitem__)
@@ -292,7 +292,7 @@ class StepReader:
     def _is_small(self, p: Any) -> bool:
         return bool(min(len(p), p.numel() // len(p)) <= self._largest)
 
-    def _buffer(self, p: Any) -> Any:
+    def _momentum_buffer(self, p: Any) -> Any:
         """Return the momentum buffer of a parameter, found by name or shape; None if ambiguous."""
         state = self._optimizer.state.get(p, {})
         tensors = {k: v for k, v in state.items() if torch.is_tensor(v) and v.shape == p.shape}
@@ -300,7 +300,7 @@ class StepReader:
         return named[0] if len(named) == 1 else None
 
 
-def _rate(group: Mapping[str, Any]) -> float:
+def _learning_rate(group: Mapping[str, Any]) -> float:
     """Return the learning rate of a parameter group, or 0 if it has none."""
     lr: Any = group.get("lr")
     return float(lr) if isinstance(lr, int | float) or torch.is_tensor(lr) else 0.0
@@ -333,7 +333,7 @@ def _clone(tensor: Any) -> Any:
     return None if tensor is None else tensor.detach().clone()
 
 
-def _matrix(tensor: Any) -> Floats:
+def _as_matrix(tensor: Any) -> Floats:
     """Return a tensor as a double-precision matrix of its first axis by all other axes."""
     array: Floats = tensor.detach().double().cpu().numpy()
     return array.reshape(len(array), -1)

@@ -138,7 +138,7 @@ class Watch:
         self._is_measured = False
         self._spent, self._began, self._ended, self._busy = 0.0, math.nan, math.nan, False
         self._replay = BatchReplay(replay, model, self.norm, self._names) if replay else None
-        self._handles = list(self._register())
+        self._handles = list(self._register_hooks())
 
     def __repr__(self) -> str:
         steps = f"{self.counts.steps} steps, {self.measurement_count} measured"
@@ -203,7 +203,7 @@ class Watch:
         for batch in loader:
             if self._replay:
                 with self._time_overhead(), self._note_failures():
-                    self._replay.receive(batch, self.counts)
+                    self._replay.store_batch(batch, self.counts)
             yield batch
 
     def close(self) -> None:
@@ -214,7 +214,7 @@ class Watch:
 
     # --- hooks ------------------------------------------------------------------------------------
 
-    def _register(self) -> Iterator[Any]:
+    def _register_hooks(self) -> Iterator[Any]:
         """Register all hooks and yield their handles.
 
         Raise if no parameter of the model requires a gradient.
@@ -248,7 +248,7 @@ class Watch:
             if not self._busy:
                 self._pending[call] = size
 
-        for tensor in _tensors(output):
+        for tensor in _iterate_tensors(output):
             if tensor.requires_grad:
                 tensor.register_hook(announce)
 
@@ -264,14 +264,14 @@ class Watch:
             closure = kwargs.get("closure") or (args[1] if len(args) > 1 else None)
             if self._is_measured:
                 with self._note_failures():
-                    self._reader.remember(has_closure=closure is not None)
+                    self._reader.copy_state(has_closure=closure is not None)
                     if self._replay:
-                        self._replay.remember()
+                        self._replay.copy_parameters()
             if self._products.count or self._is_measured or step <= _FIRST:
                 self._products.start()
             if closure is None:
                 return None
-            paused = self._products.pausing(closure)
+            paused = self._products.pause_during(closure)
             if "closure" in kwargs:
                 return args, {**kwargs, "closure": paused}
             return (args[0], paused, *args[2:]), kwargs
@@ -304,10 +304,10 @@ class Watch:
     def _measure(self) -> Iterator[dict[str, Any]]:
         step, rows, together = self.counts.steps, list[dict[str, Any]](), dict[str, float]()
         with self._note_failures(), torch.random.fork_rng(devices=[]):
-            rows, findings = self._reader.rows(self.norm)
+            rows, findings = self._reader.measurement_rows(self.norm)
             self._note(findings)
         with self._note_failures():
-            together = self._replay.evaluate(self.counts) if self._replay else {}
+            together = self._replay.estimate_constants(self.counts) if self._replay else {}
         for row in rows:
             yield {"step": step, **row, **(together if row["layer"] == "all" else {})}
 
@@ -345,24 +345,24 @@ class Watch:
 
 
 def _first_axis(*args: Any, **kwargs: Any) -> int:
-    tensor = next(_tensors((args, kwargs)), None)
+    tensor = next(_iterate_tensors((args, kwargs)), None)
     if tensor is None or tensor.ndim == 0:
         raise InputError("the model's arguments have no batch axis: pass batch_size= to Watch.")
     return len(tensor)
 
 
-def _tensors(nested: Any) -> Iterator[Any]:
+def _iterate_tensors(nested: Any) -> Iterator[Any]:
     """Yield all tensors in nested tuples, lists, mappings and objects with fields."""
     if torch.is_tensor(nested):
         yield nested
     elif isinstance(nested, Mapping):
         for item in nested.values():
-            yield from _tensors(item)
+            yield from _iterate_tensors(item)
     elif isinstance(nested, tuple | list):
         for item in nested:
-            yield from _tensors(item)
+            yield from _iterate_tensors(item)
     elif hasattr(nested, "__dataclass_fields__"):
-        yield from _tensors(vars(nested))
+        yield from _iterate_tensors(vars(nested))
 
 
 def _loader_notes(loader: Any) -> Iterator[Finding]:
