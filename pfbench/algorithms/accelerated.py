@@ -233,8 +233,8 @@ class RSAG(ProxRSAG):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Return the method with batch n, step 1/(2L) and the N that ensures accuracy epsilon.
 
-        N is the least number of iterations with 6 L h0/N <= epsilon, where h0 is at least f(x_0) - min f.
-        The left side bounds the smallest squared norm of a gradient.
+        N is the least number of iterations with 6 L h0/N <= epsilon, where h0 is at least
+        f(x_0) - min f. The left side bounds the smallest squared norm of a gradient.
         """
         L, h0, n = cls.schedule_constants(constants, "L", "delta", "n")
         return cls.from_schedule(

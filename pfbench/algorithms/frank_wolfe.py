@@ -175,10 +175,10 @@ class FrankWolfe(Algorithm):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Return the method with the least number T of iterations that ensures a gap of epsilon.
 
-        T is the least with max{2 h0, C}/sqrt(T+1) <= epsilon, where h0 is at least f(x_0) - min f. The left
-        side is the bound (6) of lacoste2016 on the smallest gap. With backtracking C = max(2 L_f,
-        M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1}). With the short step C = L D^2, as
-        that step decreases f at least as much as the step g/C.
+        T is the least with max{2 h0, C}/sqrt(T+1) <= epsilon, where h0 is at least f(x_0) - min f.
+        The left side is the bound (6) of lacoste2016 on the smallest gap. With backtracking C =
+        max(2 L_f, M_{-1}) D^2, since no estimate exceeds max(2 L_f, M_{-1}). With the short step C
+        = L D^2, as that step decreases f at least as much as the step g/C.
 
         Raises
         ------

@@ -89,8 +89,8 @@ class ProxGD(ProximalMethod):
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
         """Return the method with step 1/L and the least number T of iterations for epsilon.
 
-        T is the least with sqrt(2 L h0/(T+1)) <= epsilon, where h0 is at least F(x_0) - min F. The left side
-        bounds the least |G_{1/L}(x_k)| over k <= T.
+        T is the least with sqrt(2 L h0/(T+1)) <= epsilon, where h0 is at least F(x_0) -
+        min F. The left side bounds the least |G_{1/L}(x_k)| over k <= T.
         """
         L, h0 = cls.schedule_constants(constants, "L_f", "delta")
         iterations = max(1, round_up(2.0 * L * h0 / epsilon**2) - 1)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 from pfbench.base.status import Verdict
 from pfbench.runs.storage.archive import BADGE, PAGE, SCRIPT
 from pfbench.verification.coverage import sizes_in_words
@@ -16,7 +16,7 @@ _SIGNS = str.maketrans({"|": "\\|", "<": "&lt;", "`": "'", "@": "&#64;"})
 
 def escape_html(text: str) -> str:
     """Return a text in which control characters and HTML markup are escaped."""
-    return html.escape(escape_text(text))
+    return html.escape(escape_hidden(text))
 
 
 def find_worst_verdict(fields: Mapping[str, Any]) -> Verdict:
@@ -182,7 +182,7 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 def _escape_markdown(text: str) -> str:
     """Return a text with its markup escaped, so that it has no link, image or mention."""
-    return escape_text(text).translate(_SIGNS).replace("](", "]\\(")
+    return escape_hidden(text).translate(_SIGNS).replace("](", "]\\(")
 
 
 def _badge(words: Sequence[str], colour: str) -> bytes:

@@ -142,9 +142,9 @@ def is_constant_formula(value: Any) -> bool:
 
 
 def evaluate_formulas(
-    constants: Constants, parameters: Mapping[str, Any], texts: Collection[str], owner: str
+    constants: Constants, parameters: Mapping[str, Any], string_names: Collection[str], owner: str
 ) -> dict[str, Any]:
-    """Return parameters with formulas evaluated; parameters in `texts` remain strings.
+    """Return parameters with formulas evaluated; parameters in `string_names` remain strings.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def evaluate_formulas(
     """
     return {
         name: _parse_number(name, value, constants, owner)
-        if name not in texts and is_constant_formula(value)
+        if name not in string_names and is_constant_formula(value)
         else value
         for name, value in parameters.items()
     }

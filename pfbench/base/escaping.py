@@ -8,7 +8,7 @@ from typing import Any
 _FORMULA = frozenset("=+-@\t\r")
 
 
-def escape_text(text: str, keep: str = "") -> str:
+def escape_hidden(text: str, keep: str = "") -> str:
     r"""Return a text with every control or invisible character in Python's escaped form.
 
     The escaped characters are: control characters (C0 with newlines and tabs, C1), characters that
@@ -33,9 +33,9 @@ def escape_text(text: str, keep: str = "") -> str:
 def escape_spreadsheet(text: str) -> str:
     """Return a text that no spreadsheet reads as a formula.
 
-    An initial character that starts a formula is quoted. `escape_text` is applied as well.
+    An initial character that starts a formula is quoted. `escape_hidden` is applied as well.
     """
-    return ("'" if text[:1] in _FORMULA else "") + escape_text(text)
+    return ("'" if text[:1] in _FORMULA else "") + escape_hidden(text)
 
 
 _LEFT = ' style="text-align: left"'
@@ -57,7 +57,7 @@ def html_fields(values: Mapping[str, Any], caption: str = "") -> str:
 
 def html_text(text: str) -> str:
     """Return a text with the special characters of HTML escaped."""
-    return escape(escape_text(text))
+    return escape(escape_hidden(text))
 
 
 def _format_cell(value: Any) -> str:

@@ -66,10 +66,10 @@ class Selector:
             )
         return _parse_cached(text)
 
-    def parameter_values(self, texts: Collection[str]) -> dict[str, Any]:
-        """Return the parameters by name; those named in `texts` are strings as first written."""
+    def parameter_values(self, string_names: Collection[str]) -> dict[str, Any]:
+        """Return the parameters by name; those in `string_names` are strings as first written."""
         return {
-            key: self.texts.get(key, value) if key in texts else value
+            key: self.texts.get(key, value) if key in string_names else value
             for key, value in self.parameters.items()
         }
 
@@ -128,16 +128,16 @@ def selector_or_name_equals(selector: str, requested: str) -> bool:
     return requested in (selector, selector.partition("[")[0])
 
 
-def is_user_defined(name: str, kinds: Collection[str] = ()) -> bool:
+def is_user_defined(name: str, builtin_kinds: Collection[str] = ()) -> bool:
     """Return whether a name refers to user code: FILE.py, FILE.py:NAME or MODULE:NAME.
 
     Parameters
     ----------
-    kinds
+    builtin_kinds
         Words KIND in KIND:NAME that refer to built-in components.
     """
     before, colon, _ = name.partition(":")
-    return before not in kinds if colon else name.endswith(FILE)
+    return before not in builtin_kinds if colon else name.endswith(FILE)
 
 
 def module_name(name: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import BudgetExhausted, PfbenchError, format_error
-from pfbench.base.escaping import escape_text, html_table
+from pfbench.base.escaping import escape_hidden, html_table
 from pfbench.points import FactoredMatrix, RankOne
 from pfbench.verification.subject import NotTestable
 
@@ -192,7 +192,7 @@ class CheckReport:
             for result in self.findings
         ]
         text = [*lines, *(result.sentence for result in self.failures)]
-        return "\n".join(map(escape_text, text))
+        return "\n".join(map(escape_hidden, text))
 
 
 class CheckRunner:

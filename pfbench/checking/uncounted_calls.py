@@ -30,7 +30,7 @@ def _codes(*classes: type) -> frozenset[CodeType]:
     )
 
 
-_BUNDLE = _codes(Oracles, bundle.CountedHessian, bundle.CountedTable)
+_BUNDLE = _codes(Oracles, bundle.CountedHessian, bundle.CountedSagaTable)
 
 
 class UncountedCallDetector:

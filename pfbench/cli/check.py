@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 from pfbench.cli import terminal
 from pfbench.cli.formatting import format_duration, format_plural
 from pfbench.cli.options import AS_JSON, argument, option
@@ -74,9 +74,9 @@ def render_report(report: "CheckReport") -> RenderableType:
         rows.append((result.check, Text(result.status, _COLOURS[result.status]), observed))
     table = make_table(("check", "result", "what was seen"), rows)
     sentences = [
-        part for failure in report.failures for part in ("", Text(escape_text(failure.sentence)))
+        part for failure in report.failures for part in ("", Text(escape_hidden(failure.sentence)))
     ]
     number = len(report.findings) - sum(finding.status == "skipped" for finding in report.findings)
     end = f"{format_plural(number, 'check')}, {len(report.failures)} failed, in {format_duration(report.seconds)}"  # noqa: E501
-    title = Text(escape_text(f"{report.kind} {report.name}{on}"))
+    title = Text(escape_hidden(f"{report.kind} {report.name}{on}"))
     return Group(title, table, *sentences, "", Text(end))

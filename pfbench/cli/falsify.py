@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.base.errors import InputError, StorageError
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 from pfbench.base.files import check_writable
 from pfbench.cli import options, terminal
 from pfbench.cli.options import argument, flag, option
@@ -70,7 +70,7 @@ def falsify(
     if as_json is not None:
         terminal.write_json({"claims": [report.as_json() for report in reports]}, as_json)
     for line in (line for report in reports for line in report.lines() if not is_quiet):
-        print(escape_text(line))
+        print(escape_hidden(line))
     terminal.exit_if(any(reports))
     for report in reports:
         if report.verdict == "refused":
@@ -106,5 +106,5 @@ def _replay_and_exit_if_confirmed(claims: list[Any], path: Path, is_quiet: bool)
         if isinstance(result, Counterexample):
             ratio = result.ratio_exact or round(result.ratio, 6)
             text = f"confirmed: ratio {ratio} ({result.arithmetic})"
-        print(escape_text(f"{result.claim}: {text}"))
+        print(escape_hidden(f"{result.claim}: {text}"))
     terminal.exit_if(any(results))

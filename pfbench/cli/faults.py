@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from pfbench.base.errors import InputError
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 from pfbench.cli import options, terminal
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.terminal import READABLE, make_table, multiline_cell, section_with_title
@@ -218,10 +218,10 @@ def _render_study(studied: "Sequence[StudiedFault]") -> RenderableType:
 
 
 def _mutant_row(outcome: "MutantOutcome") -> tuple[str, Text]:
-    names = escape_text(", ".join(verdict.claim.name for verdict in outcome.catching_verdicts))
+    names = escape_hidden(", ".join(verdict.claim.name for verdict in outcome.catching_verdicts))
     why = "" if names else f"not caught: {_explain_why_fault_was_missed(outcome)}"
     caught = Text(f"[{names or why}]", "" if names else "bold red")
-    description = escape_text(outcome.mutant.description, "\n")
+    description = escape_hidden(outcome.mutant.description, "\n")
     return outcome.mutant.name, Text.assemble(description, "\n", caught)
 
 
@@ -237,4 +237,4 @@ def _explain_why_fault_was_missed(outcome: "MutantOutcome") -> str:
     kinds = {row.claim.kind for row in outcome.verdicts}
     finer = [kind for kind in ("count", "law", "identity") if kind not in kinds]
     hint = f"; a claim of kind {' or '.join(finer)} would be exact" if finer else ""
-    return escape_text("; ".join(why) + hint)
+    return escape_hidden("; ".join(why) + hint)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rich.progress import BarColumn, Progress, TextColumn
 
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 from pfbench.cli.formatting import format_bytes, format_duration, format_plural
 from pfbench.cli.terminal import FAILURES, console
 
@@ -50,7 +50,7 @@ class StepProgress:
         slots: int = 1,
         hidden: bool = False,
     ) -> None:
-        self._title, self._total, self._unit = escape_text(title), total, unit
+        self._title, self._total, self._unit = escape_hidden(title), total, unit
         self._slots, self._is_quiet = slots, quiet or hidden
         self.done_count = self.run_count = self.failure_count = self._cached = 0
         self._console = console(error=True)
@@ -131,7 +131,7 @@ class StepProgress:
     def write_line(self, line: str) -> None:
         """Print a line, above the progress bar if there is one."""
         if not self._is_quiet:
-            self._console.print(escape_text(line))
+            self._console.print(escape_hidden(line))
 
     def advance(self) -> None:
         """Count one more finished step."""

@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from pfbench.base.errors import InputError
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 from pfbench.cli import options
 from pfbench.cli.catalogue import PAPER, report_spec_paths
 from pfbench.cli.formatting import format_count, format_plural
@@ -237,9 +237,9 @@ def render_table(table: "Table") -> RenderableType:
     parts: list[RenderableType] = []
     for name, rows in table.groups():
         parts += [""] if parts else []
-        parts += [Text(escape_text(name), style="italic")] if name else []
+        parts += [Text(escape_hidden(name), style="italic")] if name else []
         parts.append(fold_table(table.head[1:], [*map(_row_texts, rows)], right=numeric))
-    note = [Text(escape_text(table.note), style="dim")] if table.note else []
+    note = [Text(escape_hidden(table.note), style="dim")] if table.note else []
     return section_with_title(table.caption, *parts, *note)
 
 
@@ -247,7 +247,7 @@ def _row_texts(row: "TableRow") -> list[str | Text]:
     """Return the cells of a table row as texts, with the best values in bold."""
     from pfbench.reporting.tables import format_cell
 
-    texts = [escape_text(format_cell(cell)) for cell in row.cells]
+    texts = [escape_hidden(format_cell(cell)) for cell in row.cells]
     return [
         row.name,
         *(Text(text, "bold" if k in row.best else "") for k, text in enumerate(texts)),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 
 from pfbench.base.errors import InputError, PfbenchError, StorageError
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 from pfbench.base.status import Status
 from pfbench.cli import options
 from pfbench.cli.catalogue import report_spec_paths, resolve_spec_path
@@ -112,7 +112,7 @@ def _open_log(path: Path | None) -> Iterator[Log]:
 
         def line(text: str) -> None:
             now = datetime.now().astimezone().isoformat(timespec="seconds")
-            print(now, *map(escape_text, text.split()), file=file, flush=True)
+            print(now, *map(escape_hidden, text.split()), file=file, flush=True)
 
         yield line
 

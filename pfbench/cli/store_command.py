@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pfbench.base.errors import InputError, end_sentence
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 from pfbench.base.selectors import selector_or_name_equals
 from pfbench.base.status import VERDICT_NAMES
 from pfbench.cli.formatting import format_bytes, format_plural
@@ -312,14 +312,14 @@ def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
         seconds = None if row.seconds is None else f"{row.seconds:.3g}"
         cells = (row.kind, row.status, row.seed, row.iterations, seconds, row.key[:12], "")
         line = _LINE % tuple(["" if cell is None else cell for cell in cells])
-        print(_wrap(escape_text(line), _subject(row.claim, row.algorithm, row.problem), width))
+        print(_wrap(escape_hidden(line), _subject(row.claim, row.algorithm, row.problem), width))
     rest = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{rest} stored")
 
 
 @lru_cache(maxsize=4096)
 def _subject(*names: str | None) -> str:
-    return escape_text(" on ".join(filter(None, names)))
+    return escape_hidden(" on ".join(filter(None, names)))
 
 
 _INDENT = 4

@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pfbench.base.errors import StorageError, end_sentence
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 from pfbench.base.status import Status
 from pfbench.cli.formatting import format_count, format_number, format_plural
 
@@ -60,12 +60,12 @@ def console(*, error: bool = False) -> Console:
 
 def print_error(message: str) -> None:
     """Print one sentence on the standard error."""
-    print(f"pfbench: {escape_text(' '.join(message.split()))}", file=sys.stderr, flush=True)
+    print(f"pfbench: {escape_hidden(' '.join(message.split()))}", file=sys.stderr, flush=True)
 
 
 def print_note(line: str) -> None:
     """Print a line of information on the standard error."""
-    console(error=True).print(escape_text(line))
+    console(error=True).print(escape_hidden(line))
 
 
 def current_command_line() -> str:
@@ -222,7 +222,7 @@ def print_parts(*parts: RenderableType | None, max_width: int | None = None) -> 
     if max_width is not None:
         target.width = min(target.width, max_width)
     escape_texts = [
-        escape_text(part, "\n") if isinstance(part, str) else part
+        escape_hidden(part, "\n") if isinstance(part, str) else part
         for part in parts
         if part is not None
     ]
@@ -236,14 +236,14 @@ def print_parts(*parts: RenderableType | None, max_width: int | None = None) -> 
 
 def section_with_title(title: str, *parts: RenderableType) -> RenderableType:
     """Return an empty line, a title, and the indented parts below the title."""
-    content = (escape_text(part, "\n") if isinstance(part, str) else part for part in parts)
-    title = escape_text(title)
+    content = (escape_hidden(part, "\n") if isinstance(part, str) else part for part in parts)
+    title = escape_hidden(title)
     return Group("", Text(title, style="bold"), *(Padding(part, (0, 0, 0, 2)) for part in content))
 
 
 def multiline_cell(*texts: str) -> Text:
     """Return a table cell with one line for each given text; newlines inside a text are escaped."""
-    return Text("\n".join(map(escape_text, texts)))
+    return Text("\n".join(map(escape_hidden, texts)))
 
 
 @dataclass(frozen=True)
@@ -311,7 +311,7 @@ def make_table(
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for index, name in enumerate(names):
         table.add_column(
-            escape_text(name),
+            escape_hidden(name),
             no_wrap=not wrap or index == 0 or name in right,
             justify="right" if name in right else "left",
             overflow="fold",
@@ -355,7 +355,7 @@ def field_table(lines: Iterable[Line]) -> Table:
     table.add_column(overflow="fold")
     for name, text in lines:
         if cell := _render_cell(text):
-            table.add_row(escape_text(name), cell)
+            table.add_row(escape_hidden(name), cell)
     return table
 
 
@@ -363,7 +363,7 @@ def _render_cell(cell: Cell) -> str | Text:
     if isinstance(cell, Text):
         return cell
     if isinstance(cell, str):
-        return escape_text(cell)
+        return escape_hidden(cell)
     if cell is None:
         return ""
     return format_number(cell) if isinstance(cell, float) else format_count(cell)

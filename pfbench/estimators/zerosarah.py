@@ -42,7 +42,7 @@ class ZeroSARAH(Estimator):
         def estimate(x: Point) -> Gradient:
             nonlocal table, previous, g
             if table is None:
-                table = ask.table(x) if self.filled else ZeroTable(ask)
+                table = ask.table(x) if self.filled else ZeroSarahTable(ask)
                 g = table.mean if self.filled else table.replace(self.draw(ask, rng), x)
             else:
                 S, mean = self.draw(ask, rng), table.mean
@@ -55,7 +55,7 @@ class ZeroSARAH(Estimator):
 
 
 @dataclass
-class ZeroTable:
+class ZeroSarahTable:
     """Table of component gradients that starts with zeros, so that no full gradient is queried.
 
     It queries the gradients of single components, and stores them.

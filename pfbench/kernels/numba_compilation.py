@@ -43,7 +43,7 @@ def _compile_lazily(function: Function, **options: Any) -> Function:
 
     @cache
     def dispatcher() -> Callable[..., Any]:
-        return _dispatcher(cast(FunctionType, function), options)
+        return _make_dispatcher(cast(FunctionType, function), options)
 
     created: Callable[..., Any] | None = None
 
@@ -58,7 +58,7 @@ def _compile_lazily(function: Function, **options: Any) -> Function:
     return cast(Function, call)
 
 
-def _dispatcher(function: FunctionType, options: dict[str, Any]) -> Callable[..., Any]:
+def _make_dispatcher(function: FunctionType, options: dict[str, Any]) -> Callable[..., Any]:
     """Return numba's dispatcher of a loop, which compiles it for each new type of its arguments.
 
     Inside the loop, called loops are replaced by their dispatchers.

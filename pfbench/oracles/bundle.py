@@ -190,11 +190,11 @@ class Oracles:
         hessian = self._ledger.charge(((SSO, self.n),), self._backend.hessian, s)
         return CountedHessian(hessian, self._ledger, self.n, self._checks)
 
-    def table(self, x: Point) -> "CountedTable":
+    def table(self, x: Point) -> "CountedSagaTable":
         """Return a table that stores every component gradient at x, counted as n SFO."""
         self._checks.check_points("table", x)
         table = self._ledger.charge(((SFO, self.n),), self._backend.table, x)
-        return CountedTable(table, self._ledger, self._checks)
+        return CountedSagaTable(table, self._ledger, self._checks)
 
     def component_smoothness(self) -> Floats:
         """Return a copy of the components' smoothness constants L_i, shape (n,), uncounted.
@@ -240,7 +240,7 @@ class CountedHessian:
         return self._checks.check_gradient_answer("hessian batch", g)
 
 
-class CountedTable:
+class CountedSagaTable:
     """Table of one stored gradient a_i for each component, as in SAGA; calls are counted."""
 
     __slots__ = ("_checks", "_ledger", "_table")

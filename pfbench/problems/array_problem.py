@@ -160,7 +160,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
 
         For li2019's loss (8), it is the table of the problem `inner`.
         """
-        return self.inner.table(x) if self.loss.ridge else HostSlopeTable(self, x)
+        return self.inner.table(x) if self.loss.ridge else HostSagaTable(self, x)
 
     def apply_to_component_products(self, x: Floats, function: Reads) -> Floats:
         """Return `function(z, block)` of the inputs z of all components at x, shape (n, width).
@@ -188,7 +188,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return BackendWithStatefulLmo(self, lambda g: minimiser.lo(ArrayOperator(self.library, g)))
 
 
-class HostSlopeTable:
+class HostSagaTable:
     """SAGA table of the slopes phi' of all rows, in host memory (8 n width bytes)."""
 
     def __init__(self, problem: ArrayProblem, x: Floats) -> None:

@@ -270,7 +270,7 @@ class FiniteSum(IndexSampling, ABC):
 
     def table(self, x: Any) -> Table:
         """Return a SAGA table that stores the gradient of every component at x."""
-        return GradientTable(self, x)
+        return GradientSagaTable(self, x)
 
     def component_smoothness(self) -> Floats:
         """Return the smoothness L_i of each component, shape (n,); the default raises.
@@ -404,7 +404,7 @@ class BackendWithStatefulLmo:
         self.lo = lo
 
 
-class GradientTable:
+class GradientSagaTable:
     """SAGA table of full gradients: one array of a point's shape for each component."""
 
     def __init__(self, problem: FiniteSum, x: Any) -> None:

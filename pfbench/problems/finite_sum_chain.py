@@ -179,9 +179,9 @@ class FiniteSumChain(FiniteSum):
 
         return ComponentHessiansAtPoint(apply_hessian)
 
-    def table(self, x: Floats) -> "ChainTable":
+    def table(self, x: Floats) -> "ChainSagaTable":
         """Return a SAGA table that stores the gradient of every component at x."""
-        return ChainTable(self, x)
+        return ChainSagaTable(self, x)
 
     # --- constants ----------------------------------------------------------------------------
 
@@ -221,7 +221,7 @@ class FiniteSumChain(FiniteSum):
         )
 
 
-class ChainTable:
+class ChainSagaTable:
     """SAGA table of the gradients of all blocks, which takes 8 n K bytes."""
 
     def __init__(self, problem: FiniteSumChain, x: Floats) -> None:

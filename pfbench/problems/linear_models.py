@@ -25,7 +25,7 @@ from pfbench.problems.least_known import LEAST_KNOWN
 from pfbench.problems.linear_losses import LOG_COSH, LOGISTIC, ROBUST, SQUARE, Loss
 from pfbench.problems.moments import eigenvalue_lower_bound, eigenvalue_upper_bound, failure_note
 from pfbench.problems.row_data import as_csr
-from pfbench.problems.shared_terms import Drawn, SlopeTable
+from pfbench.problems.shared_terms import Drawn, SlopeSagaTable
 from pfbench.sets.body import ConvexBody
 
 _LEAST_SQUARES = 2e9
@@ -218,9 +218,9 @@ class LinearModel(FiniteSum):
 
         return ComponentHessiansAtPoint(apply_hessian)
 
-    def table(self, x: Floats) -> "LinearTable":
+    def table(self, x: Floats) -> "LinearSagaTable":
         """Return a SAGA table that stores the gradient of every component at x."""
-        return LinearTable(self, x)
+        return LinearSagaTable(self, x)
 
     def component_smoothness(self) -> Floats:
         """Return the smoothness L_i of each component, shape (n,).
@@ -316,7 +316,7 @@ class LinearModel(FiniteSum):
         ]
 
 
-class LinearTable(SlopeTable):
+class LinearSagaTable(SlopeSagaTable):
     """SAGA table with the slope phi' and the regulariser gradient of each row's last update.
 
     All rows replaced in one call share one regulariser gradient. The memory is 16 n bytes, plus 8

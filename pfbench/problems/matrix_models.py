@@ -177,9 +177,9 @@ class MatrixModel(MatrixProblem):
 
         return ComponentHessiansAtPoint(apply_hessian)
 
-    def table(self, x: Floats) -> "MatrixTable":
+    def table(self, x: Floats) -> "MatrixSagaTable":
         """Return a SAGA table that stores the gradient of every component at x."""
-        return MatrixTable(self, x)
+        return MatrixSagaTable(self, x)
 
     # --- components -------------------------------------------------------------------------------
 
@@ -277,7 +277,7 @@ def as_immutable_array(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return array
 
 
-class MatrixTable:
+class MatrixSagaTable:
     """SAGA table of the slope of each data row, which takes 8 n width bytes.
 
     The width is the number of classes, or 1 for separate tasks. For 108 000 rows of 1000 classes

@@ -310,9 +310,9 @@ class RobustMatrixRecovery(FiniteSum):
         """Return all component Hessians at s; each one is one number."""
         return RecoveryHessian(self, s)
 
-    def table(self, x: FactoredMatrix) -> "RecoveryTable":
+    def table(self, x: FactoredMatrix) -> "RecoverySagaTable":
         """Return a SAGA table of all component gradients at x; each one is one number."""
-        return RecoveryTable(self, x)
+        return RecoverySagaTable(self, x)
 
     # --- constants ----------------------------------------------------------------------------
 
@@ -420,7 +420,7 @@ class RecoveryHessian:
         return g
 
 
-class RecoveryTable:
+class RecoverySagaTable:
     """SAGA table of the slope psi' of every residual, which takes 16 n bytes."""
 
     def __init__(self, problem: RobustMatrixRecovery, x: FactoredMatrix) -> None:

@@ -27,7 +27,7 @@ from pfbench.problems.base import ConstantHessians, content_digest
 from pfbench.problems.matrix_models import MatrixProblem
 from pfbench.problems.restricted_convexity import RestrictedConvexity, compute_restricted_convexity
 from pfbench.problems.sensing import SensingData, as_dense_matrix
-from pfbench.problems.shared_terms import Drawn, SlopeTable
+from pfbench.problems.shared_terms import Drawn, SlopeSagaTable
 from pfbench.sets.body import ConvexBody
 
 _SMALL_ENTRIES = 1 << 20
@@ -144,9 +144,9 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         g = self.data.sum_weighted_residuals(indices, weights, np.zeros(indices.size), u)
         return g - self.sensing_variance * u
 
-    def table(self, x: Floats) -> "RegressionTable":
+    def table(self, x: Floats) -> "RegressionSagaTable":
         """Return a SAGA table that stores the gradient of every component at x."""
-        return RegressionTable(self, x)
+        return RegressionSagaTable(self, x)
 
     # --- restricted strong convexity ----------------------------------------------------------
 
@@ -282,7 +282,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         return float(np.linalg.norm(state.x - self.truth)) / math.sqrt(math.prod(self.shape))
 
 
-class RegressionTable(SlopeTable):
+class RegressionSagaTable(SlopeSagaTable):
     """SAGA table of the numbers <Z_i, x> and, for li2019's loss (8), also of the points x.
 
     All components replaced in one call share their x. So the memory is 16 n bytes. For loss (8),

@@ -63,7 +63,7 @@ class SharedTerms:
         return int(np.count_nonzero(self._users))
 
 
-class SlopeTable(ABC):
+class SlopeSagaTable(ABC):
     """SAGA table of one slope for each component, and of vectors that components share.
 
     Components that are stored in one call share one vector.

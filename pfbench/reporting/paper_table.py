@@ -8,7 +8,7 @@ from functools import partial
 from textwrap import wrap
 from typing import NamedTuple
 
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 from pfbench.reporting.candidate_front import CandidateAgainstRivals
 from pfbench.reporting.comparison import Comparison, ScoredAlgorithm
 from pfbench.reporting.significance import SeedSample, significant_leaders
@@ -251,7 +251,7 @@ def escape_latex(text: str) -> str:
 
     Characters that some LaTeX engines lack are replaced by their code points.
     """
-    escaped = escape_text(text).translate(LATEX)
+    escaped = escape_hidden(text).translate(LATEX)
     escaped = _POWER.sub(
         lambda match: rf"\textsuperscript{{{match[0].translate(_PLAIN)}}}", escaped
     )

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any, Protocol
 
 from pfbench.base.errors import InputError
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 from pfbench.base.status import Status
 from pfbench.reporting.ranking import table
 from pfbench.reporting.results import StudyResults, group_results
@@ -140,7 +140,7 @@ _PARAGRAPHS = frozenset({"introduction", "text"})
 def _escape_displayed(value: Any, allowed: str = "") -> Any:
     """Return a spec, or a part of it, with displayed texts escaped and selectors unchanged."""
     if isinstance(value, str):
-        return escape_text(value, allowed)
+        return escape_hidden(value, allowed)
     if isinstance(value, tuple):
         return tuple(map(_escape_displayed, value))
     if isinstance(value, Mapping):

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 
-from pfbench.base.escaping import escape_text, html_text
+from pfbench.base.escaping import escape_hidden, html_text
 from pfbench.reporting import ordering_text, ranking, tested_orderings, tuning_effects
 from pfbench.reporting.answers import answer_sentences, truncation_and_decrease_sentences
 from pfbench.reporting.candidate_front import CandidateAgainstRivals, make_candidate_front
@@ -229,7 +229,7 @@ def make_contents(
         spec=report.spec,
         parts=tuple(parts),
         environments=report.environments,
-        command=escape_text(command),
+        command=escape_hidden(command),
         commit=commit or "unknown (not a git checkout)",
         version=version,
         created=created,

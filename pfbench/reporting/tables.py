@@ -10,7 +10,7 @@ from itertools import chain, groupby
 from operator import attrgetter
 
 from pfbench.base.counts import COUNTED, MEANING
-from pfbench.base.escaping import escape_text, html_table
+from pfbench.base.escaping import escape_hidden, html_table
 from pfbench.base.status import Status
 from pfbench.reporting.comparison import ExpectedCalls
 from pfbench.reporting.results import StudyResults
@@ -350,7 +350,7 @@ def markdown_section(table: Table) -> str:
 
 def markdown_text(text: str) -> str:
     """Return text escaped for Markdown."""
-    return escape_text(text, "\n").translate(_MARKDOWN)
+    return escape_hidden(text, "\n").translate(_MARKDOWN)
 
 
 _MARKDOWN = str.maketrans(

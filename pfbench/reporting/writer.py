@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.base.errors import InputError, StorageError
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 from pfbench.base.files import check_writable
 from pfbench.reporting import ordering_text, page_data, svg, tables, tuning_effects
 from pfbench.reporting.panels import line_style
@@ -87,7 +87,7 @@ def html_page(report: ReportContents) -> str:
 def _escape_plain_text(value: Any) -> Any:
     """Return a plain string escaped for the page, and other values unchanged."""
     plain = isinstance(value, str) and not hasattr(value, "__html__")
-    return escape_text(value, "\n\t") if plain else value
+    return escape_hidden(value, "\n\t") if plain else value
 
 
 def _table_bodies(table: tables.Table) -> Any:
@@ -135,7 +135,7 @@ def _html_cell(value: tables.Cell, is_best: bool, is_counted: bool) -> str:
 
 
 def _html(text: str) -> str:
-    return escape_text(text, "\n\t").translate(_ENTITIES)
+    return escape_hidden(text, "\n\t").translate(_ENTITIES)
 
 
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", "'": "&#39;"})

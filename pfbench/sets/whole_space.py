@@ -1,7 +1,7 @@
 """The whole space of vectors or of matrices, for unconstrained problems."""
 
 import math
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Never
 
 import numpy as np
 
@@ -23,11 +23,11 @@ class _WholeSpaceBase(ConvexBody):
         """Infinite, as the whole space is unbounded."""
         return math.inf
 
-    def lo(self, g: Floats) -> Floats:
+    def lo(self, g: Floats) -> Never:
         """Raise RefusedError: a linear function has no minimum on the whole space."""
         raise RefusedError("linear minimisation needs a feasible set: choose one, as in set=l1.")
 
-    def minimum(self, g: Floats) -> tuple[float, float]:
+    def minimum(self, g: Floats) -> Never:
         """Raise RefusedError: a linear function has no minimum on the whole space."""
         raise RefusedError("a linear function has no minimum without a feasible set.")
 
@@ -39,7 +39,7 @@ class _WholeSpaceBase(ConvexBody):
         """Return whether x is a finite array of the set's shape."""
         return is_point(x, self.shape)
 
-    def random_vertex(self, rng: np.random.Generator) -> Floats:
+    def random_vertex(self, rng: np.random.Generator) -> Never:
         """Raise RefusedError: the whole space has no vertex."""
         raise RefusedError("the whole space has no vertex.")
 

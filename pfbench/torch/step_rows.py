@@ -124,7 +124,7 @@ class StepReader:
         """Whether a parameter group claims to run a spectral method."""
         return "muon" in self.methods
 
-    def count_gradients(self) -> tuple[int, int, bool]:
+    def count_missing_and_spectral_gradients(self) -> tuple[int, int, bool]:
         """Count the parameters without a gradient and the spectral layers with a gradient.
 
         Return both numbers, and whether any parameter has a gradient. The largest learning rate of

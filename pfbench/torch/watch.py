@@ -290,7 +290,7 @@ class Watch:
         if product_count and counts.products is not None:
             late = counts.products == 0 and counts.steps > _FIRST
             counts.products = None if late else counts.products + product_count
-        missing, layers, moved = self._reader.count_gradients()
+        missing, layers, moved = self._reader.count_missing_and_spectral_gradients()
         counts.without_gradient += missing
         counts.skipped += not moved
         counts.lo += layers > 0

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 from pfbench.base.status import Verdict as VerdictName
 from pfbench.verification.coverage import sizes_in_words
 from pfbench.verification.criteria import CRITERIA
@@ -74,7 +74,8 @@ def verdict_table(
     if doubtful:
         lines += ["## What does not simply hold", ""]
         lines += [
-            f"* `{row.claim.name}` is {row.verdict}: {escape_text(row.reason)}" for row in doubtful
+            f"* `{row.claim.name}` is {row.verdict}: {escape_hidden(row.reason)}"
+            for row in doubtful
         ]
         lines += [""]
     if findings:
@@ -201,7 +202,7 @@ def _number(value: float) -> str:
 
 def escape_markdown(text: str) -> str:
     """Return a text in which the special characters of a Markdown table cell are escaped."""
-    return escape_text(text).replace("|", "\\|").replace("*", "\\*")
+    return escape_hidden(text).replace("|", "\\|").replace("*", "\\*")
 
 
 def power_table(searches: Mapping[str, Sequence[PowerSearch]], command: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pfbench.base.escaping import escape_spreadsheet, escape_text
+from pfbench.base.escaping import escape_hidden, escape_spreadsheet
 
 
 @pytest.mark.parametrize(
@@ -25,25 +25,25 @@ from pfbench.base.escaping import escape_spreadsheet, escape_text
     ],
 )
 def test_what_would_act_is_shown(text, shown):
-    assert escape_text(text) == (text if shown is None else shown)
+    assert escape_hidden(text) == (text if shown is None else shown)
 
 
 def test_what_is_kept_stays():
-    assert escape_text("a\n\tb\x1b", "\n\t") == "a\n\tb\\x1b"
+    assert escape_hidden("a\n\tb\x1b", "\n\t") == "a\n\tb\\x1b"
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=())))
 def test_nothing_is_left_that_acts(text):
-    shown = escape_text(text)
+    shown = escape_hidden(text)
     assert not {unicodedata.category(one) for one in shown} & {"Cc", "Cf", "Cs", "Zl", "Zp"}
     assert "".join(shown.split()) == shown or " " in shown or not shown.isascii()
-    assert escape_text(shown) == shown
+    assert escape_hidden(shown) == shown
     shown.encode()
 
 
 @pytest.mark.parametrize("text", ["=1", "+1", "-1", "@x", "\t=1", "\r=1"])
 def test_a_formula_is_a_text(text):
-    assert escape_spreadsheet(text) == f"'{escape_text(text)}"
+    assert escape_spreadsheet(text) == f"'{escape_hidden(text)}"
 
 
 @pytest.mark.parametrize("text", ["", "a=1", "1-1", " x"])

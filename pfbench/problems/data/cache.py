@@ -128,7 +128,7 @@ _TIMEOUT = 30.0
 """Seconds to wait for the connection, and for the next bytes."""
 
 
-class _ProgressBar:
+class _PoochProgress:
     """Progress bar in pooch's interface that calls a function with the received bytes."""
 
     def __init__(self, report: Progress) -> None:
@@ -179,7 +179,7 @@ def download(
         raise DataError(f"downloading needs pooch, which is not installed: {EXTRA}.") from None
     pooch.get_logger().setLevel(logging.WARNING)
     downloader = pooch.HTTPDownloader(
-        progressbar=False if progress is None else _ProgressBar(progress),
+        progressbar=False if progress is None else _PoochProgress(progress),
         headers={"Accept-Encoding": "identity"},
         timeout=_TIMEOUT,
     )

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 from pfbench.base.files import atomic_write
 from pfbench.runs.storage.damage import DamagedFileError, check_size, open_file
 from pfbench.runs.storage.field_types import (
@@ -242,7 +242,7 @@ class Archive:
         except (MemoryError, InputError):
             raise
         except _DAMAGES as error:
-            subject = escape_text(
+            subject = escape_hidden(
                 str(error).splitlines()[0] if str(error) else type(error).__name__
             )
             raise InputError(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pfbench.base.errors import StorageError
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 
 DAMAGES: Mapping[str, str] = {
     "not a file": "a folder, a link, a pipe or a device is in its place",
@@ -41,7 +41,7 @@ class DamagedFileError(StorageError):
     """
 
     def __init__(self, subject: str, detail: str) -> None:
-        detail = escape_text(detail)
+        detail = escape_hidden(detail)
         detail = detail if len(detail) <= _LONGEST else f"{detail[:_LONGEST]}..."
         super().__init__(f"{subject} ({detail})")
         self.reason, self.detail = subject, detail

@@ -11,7 +11,7 @@ from math import nan
 from typing import Any, NamedTuple
 
 from pfbench.base.counts import COUNTED
-from pfbench.base.escaping import escape_text
+from pfbench.base.escaping import escape_hidden
 from pfbench.runs.loop.run import STATUSES
 from pfbench.runs.storage.damage import DAMAGES, KEY, KIND_ORDER, KINDS, DamagedFileError
 from pfbench.runs.storage.serialization import LISTED, SHOWN, encode_for_checksum
@@ -83,7 +83,7 @@ def check_and_list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
                 continue
             reason = "incomplete"
         damage = DamagedFileError(reason, DAMAGES[reason])
-        kind, key = (escape_text(str(name)) for name in columns[:2])
+        kind, key = (escape_hidden(str(name)) for name in columns[:2])
         listing.damaged.append((kind, key, damage))
     listing.rows.sort(key=_sort_key)
     return listing
