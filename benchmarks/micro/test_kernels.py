@@ -77,7 +77,7 @@ def test_dense_moves(benchmark, rng):
 
     def step():
         dense.write_tilt(l, x, u, 2.0, out)
-        dense.inner_products_and_distance(out, x, v)
+        dense.inner_and_squared_distance(out, x, v)
         dense.write_combination(x, v, 0.1, out)
 
     benchmark(step)
@@ -95,7 +95,7 @@ def test_observed_normal_step(benchmark, recovery, rng):
     operator = SparseOperator(x.pattern, recovery.gradient(x))
     height, width = operator.shape
     v, previous, u, y = (rng.standard_normal(size) for size in (width, height, height, width))
-    benchmark(operator.golub_kahan_step, v, previous, 0.5, u, y)
+    benchmark(operator.write_golub_kahan_products, v, previous, 0.5, u, y)
 
 
 def test_observed_copy(benchmark, recovery):

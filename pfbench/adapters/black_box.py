@@ -71,11 +71,11 @@ class FlatOracles:
         return list(point.layers.values()) if isinstance(point, Layers) else [point]
 
     def value(self, z: Any) -> float:
-        """Return f(z); counts n FV."""
+        """Return f(z); the values of n components are counted."""
         return float(self._query(self._ask.value, self.point(z)))
 
     def gradient(self, z: Any) -> Floats:
-        """Return the gradient of f at z, shape (d,); counts 1 FO and n SFO."""
+        """Return the gradient of f at z, shape (d,); count it and its n component gradients."""
         return self._query_and_flatten(self._ask.gradient, self.point(z))
 
     def sample(self, rng: np.random.Generator, size: int) -> Any:
@@ -83,18 +83,19 @@ class FlatOracles:
         return self._ask.sample(rng, size)
 
     def batch(self, sample: Indices, z: Any) -> Floats:
-        """Return the mean of the sampled component gradients at z; counts len(sample) SFO."""
+        """Return the mean of the sampled component gradients at z; count one for each draw."""
         return self._query_and_flatten(self._ask.batch, sample, self.point(z))
 
     def value_and_gradient(self, z: Any) -> "tuple[LazyValue, Floats]":
         """Return the value of f at z and its gradient.
 
-        The value is lazy: it is computed, and counted as n FV, only if the solver reads it.
+        The value is lazy: it is computed, and its n component values are counted, only if the
+        solver reads it.
         """
         return LazyValue(self.value, self.point(z)), self.gradient(z)
 
     def lo(self, g: Any) -> Floats:
-        """Return a vertex v that minimises <g, v>, shape (d,); counts 1 LO."""
+        """Return a vertex v that minimises <g, v>, shape (d,); count one linear minimisation."""
         v = self._query(self._ask.lo, self.point(g))
         return np.asarray(v if isinstance(v, np.ndarray) else v.matrix()).ravel()
 
@@ -106,14 +107,14 @@ class FlatOracles:
         return self.lo(-np.asarray(u)) - z, None, None, 1.0
 
     def prox(self, z: Any, lam: float) -> Floats:
-        """Return the proximal map of z, or for a set the projection, shape (d,); counts 1 PO."""
+        """Return the proximal map of z, or for a set the projection, shape (d,); count one call."""
         y = self.point(z)
         return self._query_and_flatten(self._ask.prox, y, np.zeros_like(y), float(lam))
 
     def hessian_product(self) -> Callable[[Any, Any], Floats]:
         """Return a function (z, p) that returns the Hessian of f at z times p.
 
-        Each call counts n HVP, and n SSO if z is new.
+        Each call counts n Hessian-vector products, and n component Hessians if z is new.
         """
         last: list[Any] = [None, None]
 

@@ -85,7 +85,10 @@ class ActiveSetMethod(Algorithm):
 
     @abstractmethod
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Make a step from x: change the weights in S, the active set, in place; w is LO(g)."""
+        """Make a step from x by changing the weights of the active set S in place.
+
+        Here g is the gradient at x, and w the vertex that minimises <g, w>.
+        """
 
     def step_size(
         self,

@@ -39,7 +39,7 @@ def round_up(number: float) -> int:
     return math.ceil(number * (1.0 - 1e-12))
 
 
-def round_down(number: float) -> int:
+def floor_or_one(number: float) -> int:
     """Return a real number rounded down to an integer of at least 1.
 
     Rounding errors are tolerated.

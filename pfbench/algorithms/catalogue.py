@@ -154,7 +154,7 @@ _OF_SCHEDULES: Mapping[str, Parameter] = MappingProxyType(
 
 
 def select_algorithm(selector: Selector) -> AlgorithmChoice:
-    """Return the algorithm choice for a parsed selector; values that are strings stay strings.
+    """Return the algorithm choice for a parsed selector; values of text parameters stay texts.
 
     See `algorithm`.
     """

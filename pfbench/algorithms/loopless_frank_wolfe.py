@@ -18,7 +18,7 @@ import math
 from dataclasses import MISSING, dataclass
 from typing import Any, ClassVar, Self
 
-from pfbench.algorithms.base import SamplingAlgorithm, round_down, round_up, smallest_integer
+from pfbench.algorithms.base import SamplingAlgorithm, floor_or_one, round_up, smallest_integer
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import Guarantee, gap_guarantee
 from pfbench.algorithms.loopless import page_parameters, table_entry_refresh_probability
@@ -82,7 +82,7 @@ class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
         L = cls.schedule_smoothness(constants, overrides)
         D, h0 = cls.schedule_constants(constants, "D", "delta")
         root = math.sqrt(constants.n)
-        sizes = {"batch": round_up(root), "period": round_down(root)}
+        sizes = {"batch": round_up(root), "period": floor_or_one(root)}
         return cls.from_schedule(
             overrides, **sizes, **constant_step_schedule(1.5, L, D, h0, epsilon)
         )

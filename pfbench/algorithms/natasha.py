@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm, round_down, round_up
+from pfbench.algorithms.base import Algorithm, floor_or_one, round_up
 from pfbench.algorithms.proximal import COMPOSITE
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.constants import Constants
@@ -85,7 +85,7 @@ class Natasha15(Algorithm):
             overrides.get("snapshot", min(n, max(1, round_up(V / epsilon**2)))),
             minimum=1,
         )
-        p = min(B, round_down((sigma**2 * B / L**2) ** (1 / 3)))
+        p = min(B, floor_or_one((sigma**2 * B / L**2) ** (1 / 3)))
         return cls.from_schedule(
             overrides,
             snapshot=B,

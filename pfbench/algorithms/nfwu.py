@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import round_down, round_up
+from pfbench.algorithms.base import floor_or_one, round_up
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import gap_guarantee
 from pfbench.base.constants import Constants
@@ -189,7 +189,7 @@ class NFWUSVRG(EpochNFWU):
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
         """Return the batch S = 4 n^(2/3) and the period p = n^(1/3)."""
         n = constants.n
-        return {"batch": round_up(4.0 * n ** (2 / 3)), "period": round_down(n ** (1 / 3))}
+        return {"batch": round_up(4.0 * n ** (2 / 3)), "period": floor_or_one(n ** (1 / 3))}
 
 
 class NFWUSPIDERG(EpochNFWU):
@@ -205,7 +205,7 @@ class NFWUSPIDERG(EpochNFWU):
     def estimator_parameters(cls, epsilon: float, L: float, constants: Constants) -> dict[str, int]:
         """Return the batch S = 4 sqrt n and the period p = sqrt n."""
         root = math.sqrt(constants.n)
-        return {"batch": round_up(4.0 * root), "period": round_down(root)}
+        return {"batch": round_up(4.0 * root), "period": floor_or_one(root)}
 
 
 class CurvatureNFWU(EpochNFWU):
@@ -235,8 +235,8 @@ class NFWUCASVRG(CurvatureNFWU):
         """
         n, L2 = constants.n, cls.schedule_constants(constants, "L2_ms")[0]
         if epsilon <= L**2 / (L2 * n**2):
-            return {"batch": 1, "period": round_down(L / math.sqrt(L2 * epsilon))}
-        p = round_down(L**0.8 * L2**-0.4 * n**0.2 * epsilon**-0.4)
+            return {"batch": 1, "period": floor_or_one(L / math.sqrt(L2 * epsilon))}
+        p = floor_or_one(L**0.8 * L2**-0.4 * n**0.2 * epsilon**-0.4)
         return {"batch": round_up(n / p), "period": p}
 
 
@@ -257,9 +257,9 @@ class NFWUCASPIDERG(CurvatureNFWU):
         """
         n, L2 = constants.n, cls.schedule_constants(constants, "L2_ms")[0]
         if epsilon <= L**2 / (L2 * n**1.5):
-            p = round_down((L**2 / (L2 * epsilon)) ** (2 / 3))
+            p = floor_or_one((L**2 / (L2 * epsilon)) ** (2 / 3))
             return {"batch": round_up(4 / 3), "period": p}
-        p = round_down(L * L2**-0.5 * n**0.25 * epsilon**-0.5)
+        p = floor_or_one(L * L2**-0.5 * n**0.25 * epsilon**-0.5)
         return {"batch": round_up(4 * n / (3 * p)), "period": p}
 
 

@@ -18,7 +18,7 @@ import math
 from dataclasses import MISSING, dataclass
 from typing import Any, ClassVar, Self
 
-from pfbench.algorithms.base import round_down, round_up
+from pfbench.algorithms.base import floor_or_one, round_up
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import (
     Guarantee,
@@ -181,7 +181,7 @@ class ProxSVRG(ProximalMethod):
             iterations=max(1, round_up(18.0 * L * h0 / epsilon)),
             step=1.0 / (3.0 * L),
             batch=round_up(n ** (2 / 3)),
-            period=round_down(n ** (1 / 3)),
+            period=floor_or_one(n ** (1 / 3)),
         )
 
 
@@ -269,7 +269,7 @@ class ProxSVRGPlus(ProxSVRG):
             iterations=max(1, round_up(36.0 * L * h0 / epsilon)),
             step=1.0 / (6.0 * L),
             batch=batch,
-            period=round_down(math.sqrt(batch)),
+            period=floor_or_one(math.sqrt(batch)),
             snapshot=snapshot,
         )
 
@@ -433,7 +433,7 @@ class ProxSpiderBoost(ProximalMethod):
             iterations=max(1, round_up(cls.bound_constant() * L * delta / epsilon**2)),
             step=1.0 / (2.0 * L),
             batch=round_up(root),
-            period=round_down(root),
+            period=floor_or_one(root),
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm, round_down, round_up, smallest_integer
+from pfbench.algorithms.base import Algorithm, floor_or_one, round_up, smallest_integer
 from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import Guarantee, mapping_guarantee
 from pfbench.base.checks import check_real
@@ -370,7 +370,7 @@ class STORC(CGS):
 
         The m of the theorem is far above n.
         """
-        batch = round_down(constants.n ** (2 / 3))
+        batch = floor_or_one(constants.n ** (2 / 3))
         return super().theory(epsilon, constants, **{"batch": batch} | overrides)
 
     def snapshot_gradient(self, ask: AlgorithmOracles, y0: Point) -> Any:

@@ -56,9 +56,9 @@ class StorageError(PfbenchError):
 
 
 class StalePoint(PfbenchError):
-    """Error for access to a point whose sequence has moved on by more than one step.
+    """Error for access to an old iterate, whose storage later steps have overwritten.
 
-    A copy by `keep` stays accessible.
+    The point before the newest one can still be read. A copy by `keep` stays accessible.
     """
 
 

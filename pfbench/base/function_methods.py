@@ -242,7 +242,7 @@ _PATIENCE = 5.0
 
 
 class ConsumerClosed(BaseException):
-    """Exception raised in a function at its next callback, after its items' generator is closed."""
+    """Exception that stops a function at its next callback, after the generator is closed."""
 
 
 class _CallbackChannel(Generic[Item]):

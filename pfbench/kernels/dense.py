@@ -31,7 +31,7 @@ def write_tilt(g: Floats, x: Floats, u: Floats, c: float, out: Floats) -> None:
 
 
 @compile_vectorised
-def inner_products_and_distance(g: Floats, x: Floats, v: Floats) -> Numbers:
+def inner_and_squared_distance(g: Floats, x: Floats, v: Floats) -> Numbers:
     """Return <g, x>, <g, v> and |x - v|^2; the summation order is unspecified."""
     at_x, at_v, square = 0.0, 0.0, 0.0
     for k in range(x.size):
@@ -42,7 +42,7 @@ def inner_products_and_distance(g: Floats, x: Floats, v: Floats) -> Numbers:
 
 
 @compile_vectorised
-def inner_products_and_distance_rank_one(
+def inner_and_squared_distance_rank_one(
     g: Floats, x: Floats, u: Floats, v: Floats, scale: float
 ) -> Numbers:
     """Return <g, x>, <g, v> and |x - v|^2 for ``v = scale u v'``, shape (M, N)."""

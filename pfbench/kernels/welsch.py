@@ -78,9 +78,10 @@ def curvature(z: float, sigma: float) -> float:
 def step_and_write_gradient_rows(
     first: int, last: int, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """Apply the pending step of `x` to x.values, and write slopes of the new residuals to g.
+    """Apply the pending Frank-Wolfe step of `x` to x.values, and write the new gradient to g.
 
-    The rows are `first` to `last`; the slopes are ``scale * psi'`` of the residuals.
+    The rows are `first` to `last`; the entries of the gradient are ``scale * psi'`` of the
+    residuals.
     """
     indptr, indices, targets, sigma = entries
     inverse = 1.0 / sigma

@@ -91,14 +91,14 @@ class Oracles:
         return rng.integers(self.n, size=size)
 
     def gradient(self, x: Point) -> Gradient:
-        """Return the full gradient at x, counted as 1 FO and as n component gradients (SFO)."""
+        """Return the full gradient at x; count it and its n component gradients."""
         checks = self._checks
         checks.check_points("gradient", x)
         g = self._ledger.charge(((SFO, self.n), (FO, 1)), self._backend.gradient, x)
         return checks.check_gradient_answer("gradient", g)
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
-        """Return the mean of the sampled component gradients at x; count each draw as one (SFO)."""
+        """Return the mean of the sampled component gradients at x; count one for each draw."""
         if sample.__class__ is not _ARRAY or sample.dtype is not _INDEX or sample.ndim != 1:
             sample = as_indices(sample)
         checks = self._checks
@@ -113,7 +113,7 @@ class Oracles:
         return checks.check_gradient_answer("batch", g)
 
     def difference(self, sample: Indices, x: Point, y: Point) -> Gradient:
-        """Return the sample mean of grad f_i(x) - grad f_i(y); count 2 SFO for each draw."""
+        """Return the sample mean of grad f_i(x) - grad f_i(y); count two gradients a draw."""
         if sample.__class__ is not _ARRAY or sample.dtype is not _INDEX or sample.ndim != 1:
             sample = as_indices(sample)
         checks = self._checks
@@ -130,7 +130,7 @@ class Oracles:
         return checks.check_gradient_answer("difference", g)
 
     def lo(self, g: Any) -> Point:
-        """Return a vertex v of the set that minimises <g, v>; count 1 linear minimisation (LO)."""
+        """Return a vertex v of the set that minimises <g, v>; count one linear minimisation."""
         checks = self._checks
         if not checks.is_gradient(g):
             checks.refuse_gradient("lo", g)
@@ -143,7 +143,7 @@ class Oracles:
         )
 
     def value(self, x: Point) -> float:
-        """Return f(x), counted as n component values (FV)."""
+        """Return f(x); count the values of n components."""
         self._checks.check_points("value", x)
         number: float = unwrap_scalar(
             "value(x)", self._ledger.charge(((FV, self.n),), self._backend.value, x)
@@ -151,7 +151,7 @@ class Oracles:
         return number
 
     def prox(self, x: Point, g: Any, lam: float) -> Point:
-        """Return the projection of x - lam g, or its proximal map; count 1 of these (PO).
+        """Return the projection of x - lam g, or its proximal map; count one such call.
 
         Without a set and a penalty, the result is x - lam g and no call is counted.
         """
@@ -174,7 +174,7 @@ class Oracles:
     def local_lo(self, x: Point, g: Any, radius: float) -> Point:
         """Return a point z of the set with |z - x| <= radius that minimises <g, z>.
 
-        The norm is the Euclidean one. The call is counted as 1 local linear minimisation (LLO).
+        The norm is the Euclidean one. One local linear minimisation is counted.
         """
         checks = self._checks
         checks.check_points("local_lo", x)
@@ -185,13 +185,13 @@ class Oracles:
         )
 
     def hessian(self, s: Point) -> "CountedHessian":
-        """Return all n component Hessians at s as linear operators, and count them (SSO)."""
+        """Return the Hessians of all n components at s as linear operators; count n Hessians."""
         self._checks.check_points("hessian", s)
         hessian = self._ledger.charge(((SSO, self.n),), self._backend.hessian, s)
         return CountedHessian(hessian, self._ledger, self.n, self._checks)
 
     def table(self, x: Point) -> "CountedSagaTable":
-        """Return a table that stores every component gradient at x, counted as n SFO."""
+        """Return a table that stores every component gradient at x; count n gradients."""
         self._checks.check_points("table", x)
         table = self._ledger.charge(((SFO, self.n),), self._backend.table, x)
         return CountedSagaTable(table, self._ledger, self._checks)
@@ -227,13 +227,13 @@ class CountedHessian:
         self._checks = checks
 
     def product(self, x: Point, y: Point) -> Gradient:
-        """Return the mean of all component Hessians, times x - y; count n products (HVP)."""
+        """Return the mean of all component Hessians, times x - y; count n products."""
         self._checks.check_points("hessian product", x, y)
         g = self._ledger.charge(((HVP, self._n),), self._hessian.product, x, y)
         return self._checks.check_gradient_answer("hessian product", g)
 
     def batch(self, sample: Indices, x: Point, y: Point) -> Gradient:
-        """Return the mean of sampled component Hessians, times x - y; count an HVP each draw."""
+        """Return the mean of sampled component Hessians, times x - y; count one product a draw."""
         sample = as_indices(sample)
         self._checks.check_points("hessian batch", x, y)
         g = self._ledger.charge(((HVP, len(sample)),), self._hessian.batch, sample, x, y)
@@ -256,11 +256,11 @@ class CountedSagaTable:
         return self._table.mean
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
-        """Return the sample mean of grad f_i(x) minus the stored a_i; count an SFO each draw."""
+        """Return the sample mean of grad f_i(x) minus the stored a_i; count a gradient a draw."""
         return self._count_and_query("table difference", self._table.difference, sample, x)
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
-        """Return the `difference`, then store grad f_i(x) as a_i; count an SFO each draw."""
+        """Return the `difference`, then store grad f_i(x) as a_i; count a gradient a draw."""
         return self._count_and_query("table replacement", self._table.replace, sample, x)
 
     def _count_and_query(

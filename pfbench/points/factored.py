@@ -38,7 +38,7 @@ _GONE = "this point is older than the newest two of its sequence: call keep(x) b
 
 
 class IterateStorage:
-    """Storage that the points of one sequence share: values, atoms, and the current position."""
+    """Storage that consecutive iterates share: values, atoms, and which iterate is the newest."""
 
     def __init__(self, pattern: Pattern, values: Floats, atoms: Atoms, weights: Floats) -> None:
         self.pattern = pattern
@@ -195,7 +195,7 @@ class FactoredMatrix:
         return FactoredMatrix(trail, object(), trail.current, vertex, float(w), slot)
 
     def apply_recorded_step(self) -> None:
-        """Apply the recorded step of this point, if there is one, to the storage."""
+        """Apply the Frank-Wolfe step that this point records, if there is one, to the storage."""
         if self._token is not self._trail.current:
             self.apply_step_in_loop(
                 lambda reading: _write_entries(self.pattern, reading, reading.values)

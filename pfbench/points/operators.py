@@ -20,6 +20,8 @@ from pfbench.points.vertices import RankOne
 _NEAR = 1e-4
 """Relative size below which a squared distance would cancel if computed as a sum."""
 
+SquaredNorm = float  # the squared Euclidean norm of a vector
+
 
 class LinearOperator(Protocol):
     """Interface of an M x N matrix G with the operations of Golub-Kahan-Lanczos."""
@@ -28,9 +30,9 @@ class LinearOperator(Protocol):
     def shape(self) -> tuple[int, int]:
         """Shape (M, N) of G."""
 
-    def golub_kahan_step(
+    def write_golub_kahan_products(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
-    ) -> float:
+    ) -> SquaredNorm:
         """Write ``u = G v - beta * previous`` and ``y = G' u``; return |u|^2."""
 
     def inner(self, vertex: RankOne) -> float:
@@ -53,9 +55,9 @@ class DenseOperator:
         self.array = array
         self.shape: tuple[int, int] = (array.shape[0], array.shape[1])
 
-    def golub_kahan_step(
+    def write_golub_kahan_products(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
-    ) -> float:
+    ) -> SquaredNorm:
         """Write ``u = G v - beta * previous`` and ``y = G' u``; return |u|^2."""
         np.matmul(self.array, v, out=u)
         u -= beta * previous
@@ -87,9 +89,9 @@ class SparseOperator:
         self.g = g
         self.shape: tuple[int, int] = pattern.shape
 
-    def golub_kahan_step(
+    def write_golub_kahan_products(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
-    ) -> float:
+    ) -> SquaredNorm:
         """Write ``u = G v - beta * previous`` and ``y = G' u``; return |u|^2."""
         y[:] = 0.0
         value = self.pattern.rows, self.g, v, previous, beta, u, y
@@ -179,15 +181,15 @@ class TiltedOperator:
         at_x = float(self.sparse.g @ x.values()) + low_at_x
         return at_x - (self.sparse.inner(vertex) + low_at_vertex), math.sqrt(square)
 
-    def golub_kahan_step(
+    def write_golub_kahan_products(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
-    ) -> float:
+    ) -> SquaredNorm:
         """Write ``u = A v - beta * previous`` and ``y = A' u`` for this matrix A; return |u|^2."""
         weights, left, right = self.factors
         # The sparse sweep scatters G'(G v - beta p); the low-rank part of u is added after it.
         low = (weights * (right @ v)) @ left
         shifted = previous - low / beta if beta else -low
-        self.sparse.golub_kahan_step(v, shifted, beta if beta else 1.0, u, y)
+        self.sparse.write_golub_kahan_products(v, shifted, beta if beta else 1.0, u, y)
         y += (weights * (left @ u)) @ right
         return float(u @ u)
 

@@ -20,7 +20,7 @@ from pfbench.base.arrays import Floats, Integers
 from pfbench.base.checks import check_text
 from pfbench.base.errors import InputError
 from pfbench.base.names import find_entry
-from pfbench.points.operators import DenseOperator
+from pfbench.points.operators import DenseOperator, SquaredNorm
 from pfbench.problems.class_models import MulticlassLogistic, MultitaskSigmoid
 from pfbench.problems.matrix_regression import MatrixRegression
 
@@ -109,9 +109,9 @@ class ArrayOperator(DenseOperator):
         super().__init__(array)
         self._library, self._array = library, library.as_floats(array)
 
-    def golub_kahan_step(
+    def write_golub_kahan_products(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
-    ) -> float:
+    ) -> SquaredNorm:
         """Write ``u = G v - beta * previous`` and ``y = G' u``; return the squared norm of u."""
         library = self._library
         product = self._array @ library.as_floats(v)

@@ -163,7 +163,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return self.inner.table(x) if self.loss.ridge else HostSagaTable(self, x)
 
     def apply_to_component_products(self, x: Floats, function: Reads) -> Floats:
-        """Return `function(z, block)` of the inputs z of all components at x, shape (n, width).
+        """Return `function(z, block)` for the products z of all data rows with x, shape (n, width).
 
         Parameters
         ----------

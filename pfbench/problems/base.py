@@ -127,7 +127,7 @@ class FiniteSum(IndexSampling, ABC):
         return f"<{type(self).__name__} {Selector(self.name, self.parameters)}, {size}>"
 
     def with_selector(self, name: str, parameters: Mapping[str, Any]) -> Self:
-        """Return a copy of this problem that stores the selector which builds it."""
+        """Return a copy of this problem that stores the name and parameters that build it."""
         twin = copy(self)
         vars(twin).update(name=name, parameters=MappingProxyType(dict(parameters)))
         return twin

@@ -32,7 +32,7 @@ _FEW = 3
 
 @dataclass(frozen=True)
 class ProblemEntry:
-    """Catalogue entry of a family of problems, with which selectors build problems."""
+    """Catalogue entry of a family of problems, which builds problems from parameter values."""
 
     family: type[ProblemFamily]
 
@@ -192,7 +192,7 @@ PROBLEMS: Mapping[str, ProblemEntry] = MappingProxyType(
 
 
 def build_problem(selector: Selector) -> FiniteSum:
-    """Build the problem that a selector describes; see `problem`.
+    """Build the problem that a selector describes by its name and parameters; see `problem`.
 
     Values of parameters of type string are not converted to numbers.
     """

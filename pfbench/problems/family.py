@@ -27,7 +27,7 @@ _NONE: Classes = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemFamily(CheckedParameters, ABC):
-    """Base class of families of problems; its `parameter` fields are the selector's parameters.
+    """Base class of families of problems; fields declared with `parameter` are parameters.
 
     Attributes
     ----------

@@ -194,7 +194,7 @@ class MatrixModel(MatrixProblem):
 
     @abstractmethod
     def component_slopes(self, rows: Any, x_transposed: Floats) -> Floats:
-        """Return the slopes phi_i'(z_i) of k rows at a point, shape (k, width).
+        """Return the loss derivatives phi_i'(z_i) of k rows at a point, shape (k, width).
 
         The point is passed as its transpose.
         """

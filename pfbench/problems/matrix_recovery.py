@@ -117,7 +117,7 @@ class RobustMatrixRecovery(FiniteSum):
 
     @property
     def pattern(self) -> Pattern:
-        """Positions of the observed entries in row order, in which gradients are stored, too."""
+        """Positions of the observed entries in row order, which is also the order of gradients."""
         return self._observations_by_entry[0]
 
     @property

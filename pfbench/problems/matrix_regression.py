@@ -283,10 +283,10 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
 
 class RegressionSagaTable(SlopeSagaTable):
-    """SAGA table of the numbers <Z_i, x> and, for li2019's loss (8), also of the points x.
+    """SAGA table of the products <Z_i, x> and, for li2019's loss (8), also of the points x.
 
-    All components replaced in one call share their x. So the memory is 16 n bytes. For loss (8),
-    it is 8 M N bytes more for each call of which some component is still in the table.
+    All components replaced in one call share their x. So the memory is 16 n bytes. For loss (8), it
+    is 8 M N bytes more for each call of which some component is still in the table.
     """
 
     def __init__(self, problem: MatrixRegression, x: Floats) -> None:

@@ -168,7 +168,7 @@ class TwoLayerFamily(AnySetFamily):
         return NormedProblem(network, layer_norm_ball(self.norm, blocks))
 
     def _domain_radius_or_raise(self, feasible: ConvexBody) -> float:
-        """Return the domain's radius, infinite by default; raise if the set is bounded, too."""
+        """Return the parameter `domain`, by default infinity; raise if a set bounds W2 already."""
         if self.domain is None:
             return math.inf
         if math.isfinite(feasible.diameter):

@@ -141,7 +141,7 @@ class ConvexBody(ArrayDataclass, ABC):
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
-        """Return the parameters of the set's selector, by name."""
+        """Return the parameters that a text such as ``l1[radius=2]`` can set, by name."""
         return collect_declared_parameters(cls)
 
     @classmethod

@@ -212,7 +212,7 @@ def _extend_basis(
         beta = float(basis.betas[before]) if k else 0.0
         v, previous, u = basis.right[k], basis.left[before % locations], basis.left[k % locations]
         with np.errstate(over="ignore", invalid="ignore"):
-            square = operator.golub_kahan_step(v, previous, beta, u, basis.right[k + 1])
+            square = operator.write_golub_kahan_products(v, previous, beta, u, basis.right[k + 1])
         if k == 0 and not is_safely_scaled(square):
             return UNORDINARY, done, theta
         done, theta = extend_lanczos_basis(k, square, basis, goal, theta)

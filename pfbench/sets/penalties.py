@@ -50,7 +50,7 @@ class NormPenalty(ABC):
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
-        """Return the parameters of the penalty's selector, by name."""
+        """Return the parameters that a text such as ``l1[weight=2]`` can set, by name."""
         return collect_declared_parameters(cls)
 
     @classmethod

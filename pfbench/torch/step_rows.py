@@ -121,14 +121,14 @@ class StepReader:
 
     @property
     def has_spectral_group(self) -> bool:
-        """Whether a parameter group claims to run a spectral method."""
+        """Whether a parameter group claims to run a spectral method such as Muon."""
         return "muon" in self.methods
 
     def count_missing_and_spectral_gradients(self) -> tuple[int, int, bool]:
-        """Count the parameters without a gradient and the spectral layers with a gradient.
+        """Count the parameters without a gradient, and the layers of spectral methods with one.
 
-        Return both numbers, and whether any parameter has a gradient. The largest learning rate of
-        each group is recorded.
+        Spectral methods are those such as Muon. Return both numbers, and whether any parameter has
+        a gradient. The largest learning rate of each group is recorded.
         """
         missing = layers = present = 0
         groups = zip(self._optimizer.param_groups, self._group_methods(), strict=True)

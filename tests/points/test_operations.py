@@ -181,7 +181,7 @@ def test_operators_multiply_like_their_dense_matrix(seed, c, first):
     ):
         for G in (operator, operator.scale(0.25)):
             dense, left, y = G.dense(), np.empty(M), np.full(N, np.nan)
-            square = G.golub_kahan_step(v, previous, beta, left, y)
+            square = G.write_golub_kahan_products(v, previous, beta, left, y)
             expected = dense @ v - beta * previous
             assert_allclose(left, expected, atol=1e-11)
             assert_allclose(y, dense.T @ expected, atol=1e-10)
