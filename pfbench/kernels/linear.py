@@ -215,7 +215,7 @@ def add_gradient_sum(kind: int, data: RowData, x: Floats, scale: float, g: Float
 
 @compile_serial
 def write_curvatures(kind: int, data: RowData, x: Floats, out: Floats) -> None:
-    """Write phi''(<a_i, x>) for every row i to out."""
+    """Write the second derivative of the loss of every row at x to out."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     for i in range(data.labels.size):
@@ -233,7 +233,7 @@ def sample_weight(counts: Integers, s: int, size: int) -> float:
 
 @compile_serial
 def write_slopes(kind: int, data: RowData, indices: Integers, x: Floats, out: Floats) -> None:
-    """Write phi'(<a_i, x>) for the rows with the given indices to out."""
+    """Write the loss derivatives at x of the rows with the given indices to out."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     for s in range(indices.size):
@@ -309,7 +309,7 @@ def add_changes_from_stored_slopes(
     x: Floats,
     g: Floats,
 ) -> None:
-    """Add the mean over the sample of a_i (phi'(<a_i, x>) - stored_i) to g."""
+    """Add the sample mean of (loss derivative of row i at x - stored_i) a_i to g."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     check_size(g, data.columns)

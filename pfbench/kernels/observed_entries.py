@@ -217,7 +217,7 @@ def lanczos_sweep_parallel(
 def first_lanczos_sweep_rows(
     first: int, last: int, rows: ObservedRows, g: Floats, x: Floats, v: Floats, u: Floats, y: Floats
 ) -> tuple[float, float]:
-    """Perform `lanczos_sweep_rows` without a previous u; return <g, x>, too."""
+    """Perform `lanczos_sweep_rows` without a previous u; return |u|^2 and <g, x>."""
     indptr, indices = rows
     square = inner = 0.0
     for i in range(first, last):

@@ -61,13 +61,13 @@ def exp_of_negative(a: float) -> float:
 
 @compile_serial
 def slope(z: float, sigma: float) -> float:
-    """Return psi'(z) = z/sigma exp(-z^2/(2 sigma))."""
+    """Return the derivative z/sigma exp(-z^2/(2 sigma)) of the Welsch loss at z."""
     return z / sigma * exp_of_negative(z * z / (2.0 * sigma))
 
 
 @compile_serial
 def curvature(z: float, sigma: float) -> float:
-    """Return psi''(z) = (1 - z^2/sigma)/sigma exp(-z^2/(2 sigma))."""
+    """Return the second derivative (1 - z^2/sigma)/sigma exp(-z^2/(2 sigma)) of the Welsch loss."""
     return (1.0 - z * z / sigma) / sigma * exp_of_negative(z * z / (2.0 * sigma))
 
 
@@ -113,7 +113,7 @@ def step_and_write_gradient_parallel(
 def write_slope_rows(
     first: int, last: int, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """Write ``scale * psi'`` of the residuals of rows `first` to `last` to g; keep `x` as is."""
+    """Write `scale` times the loss derivatives of rows `first` to `last` to g; keep `x` as is."""
     indptr, indices, targets, sigma = entries
     inverse = 1.0 / sigma
     i = first
@@ -133,7 +133,7 @@ def write_slope_rows(
 def write_slopes_parallel(
     bounds: Integers, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """Write ``scale * psi'`` for all rows, with a thread for each pair of `bounds`."""
+    """Write `scale` times the loss derivatives of all rows to g, with a thread for each chunk."""
     for t in prange(bounds.size - 1):
         write_slope_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
 
@@ -163,7 +163,7 @@ def sum_loss_parallel(bounds: Integers, entries: WelschEntries, x: EntryView) ->
 
 @compile_vectorised
 def write_curvatures(residuals: Floats, sigma: float, out: Floats) -> None:
-    """Write psi'' of each residual to out."""
+    """Write the second derivative of the loss at each residual to out."""
     inverse = 1.0 / sigma
     for k in range(residuals.size):
         square = residuals[k] * residuals[k] * inverse
@@ -177,7 +177,7 @@ def write_curvatures(residuals: Floats, sigma: float, out: Floats) -> None:
 def add_slopes(
     indices: Integers, weights: Floats, entries: WelschEntries, x: EntryView, g: Floats
 ) -> None:
-    """Add ``weights * psi'`` of the residuals at the sampled positions to g."""
+    """Add the weighted loss derivatives at the sampled positions to g."""
     rows = ObservedRows(entries.indptr, entries.indices)
     for s in range(indices.size):
         k = check_index(indices[s], g.size)
@@ -195,7 +195,7 @@ def add_slope_differences(
     y: EntryView,
     g: Floats,
 ) -> None:
-    """Add ``weights * (psi' at x - psi' at y)`` at the sampled positions to g."""
+    """Add the weighted differences of loss derivatives at x and y at sampled positions to g."""
     rows = ObservedRows(entries.indptr, entries.indices)
     for s in range(indices.size):
         k = check_index(indices[s], g.size)
@@ -214,7 +214,7 @@ def add_hessian_vector_products(
     second_derivatives: Floats,
     g: Floats,
 ) -> None:
-    """Add ``weights * psi'' * (x - y)`` at the sampled positions to g."""
+    """Add weights times second derivatives times (x - y) at the sampled positions to g."""
     for s in range(indices.size):
         k = check_index(indices[s], g.size)
         g[k] += (

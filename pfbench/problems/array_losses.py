@@ -57,7 +57,7 @@ class ArrayLibrary:
         value = np.array(array, dtype=np.float64, order="C")
         return self.xp.asarray(value, device=self.device)
 
-    def integers(self, array: npt.ArrayLike) -> Any:
+    def as_integers(self, array: npt.ArrayLike) -> Any:
         """Copy integers to a new int64 array of the library, on its device."""
         return self.xp.asarray(np.array(array, dtype=np.int64), device=self.device)
 
@@ -186,17 +186,17 @@ class ArrayLoss(ABC):
 
     @abstractmethod
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the data with which `apply_class_curvatures` computes phi''(z) u."""
+        """Return the data with which `apply_class_curvatures` computes second derivatives at z."""
 
     def apply_class_curvatures(self, curvatures: Any, u: Any) -> Any:
-        """Return the second derivative phi'' times u for each component, shape (k, width)."""
+        """Return the second derivative of each component's loss times u, shape (k, width)."""
         return curvatures * u
 
     def take(self, array: Any, numbers: slice | Integers) -> Any:
         """Return the rows (or entries) of `array` that have the given component numbers."""
         if isinstance(numbers, slice):
             return array[numbers, ...]
-        return self.xp.take(array, self.library.integers(numbers), axis=0)
+        return self.xp.take(array, self.library.as_integers(numbers), axis=0)
 
     def blocks(self, numbers: Integers | None, weights: Floats | None) -> Iterator[ComponentBlock]:
         """Yield all components, or those of a sample, in blocks of bounded memory."""
@@ -266,8 +266,8 @@ class SoftmaxLoss(ArrayLoss):
     def __init__(self, library: ArrayLibrary, problem: MulticlassLogistic) -> None:
         rows, labels = problem._data
         super().__init__(library, rows, problem.slope_width, problem.slope_width)
-        self._labels = library.integers(labels[:, None])
-        self._classes = library.integers(np.arange(problem.slope_width)[None, :])
+        self._labels = library.as_integers(labels[:, None])
+        self._classes = library.as_integers(np.arange(problem.slope_width)[None, :])
 
     def _one_hot(self, part: ComponentBlock) -> Any:
         """Return the unit vector e_y of each component's label y, shape (k, classes)."""

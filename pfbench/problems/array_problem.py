@@ -74,7 +74,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
 
     @cached_property
     def loss(self) -> ArrayLoss:
-        """Loss phi, with the data on the device of the array library."""
+        """Loss function of the components, with the data on the device of the array library."""
         return make_array_loss(self.library, self.inner)
 
     def as_component_matrix(self, x: Floats) -> Any:
@@ -120,7 +120,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return g - loss.ridge * (x if y is None else x - y) if loss.ridge else g
 
     def mean_gradient(self, sample: Indices | None, slope_function: Any) -> Floats:
-        """Return the mean gradient of a sample (None: all components) from given slopes phi'.
+        """Return the mean gradient of a sample (None: of all components) from loss derivatives.
 
         Parameters
         ----------
@@ -140,7 +140,10 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return self.library.as_numpy(xp.concat(columns, axis=1)).reshape(self.shape)
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return the component Hessians at s, stored as phi'' in host memory (8 n width bytes)."""
+        """Return the component Hessians at s, stored as second derivatives of the losses.
+
+        They take 8 n width bytes of host memory.
+        """
         loss, curvatures = self.loss, self.apply_to_component_products(s, self.loss.curvatures)
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
@@ -189,7 +192,10 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
 
 
 class HostSagaTable:
-    """SAGA table of the slopes phi' of all rows, in host memory (8 n width bytes)."""
+    """SAGA table of the loss derivatives of all rows, in host memory.
+
+    It takes 8 n width bytes.
+    """
 
     def __init__(self, problem: ArrayProblem, x: Floats) -> None:
         self._problem, self._loss = problem, problem.loss

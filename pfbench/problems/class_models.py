@@ -79,7 +79,7 @@ class MulticlassLogistic(MatrixModel):
 
     @cached_property
     def slope_width(self) -> int:
-        """Number of classes, which is the number of slopes of one component."""
+        """Number of classes, which is the number of loss derivatives of one component."""
         return int(self._data[1].max()) + 1 if self.classes is None else int(self.classes)
 
     @property
@@ -132,7 +132,7 @@ class MulticlassLogistic(MatrixModel):
         return np.asarray(z - curvatures * z.sum(axis=1)[:, None])
 
     def add_gradients(self, rows: tuple[Floats, Integers], slopes: Floats, g: Floats) -> None:
-        """Add the sum of the transposed gradients with these slopes to g, shape (classes, d)."""
+        """Add the sum of the rows' gradients, transposed to shape (classes, d), to g."""
         g += slopes.T @ rows[0]
 
     @cached_property
@@ -264,7 +264,7 @@ class MultitaskSigmoid(MatrixModel):
 
     @property
     def slope_width(self) -> int:
-        """Number of slopes of one component, which is one."""
+        """Number of loss derivatives of one component, which is one."""
         return 1
 
     @cached_property
@@ -333,7 +333,7 @@ class MultitaskSigmoid(MatrixModel):
         return curvatures * self._apply_loop(multitask_kernels.write_products, rows, u_transposed)
 
     def add_gradients(self, rows: Integers, slopes: Floats, g: Floats) -> None:
-        """Add the sum of the transposed gradients with these slopes to g, shape (m, d)."""
+        """Add the sum of the rows' gradients, transposed to shape (m, d), to g."""
         multitask_kernels.add_rows(self._data, rows, slopes[:, 0], g)
 
     def _apply_loop(self, loop: Callable[..., None], rows: Integers, view: Floats) -> Floats:
@@ -358,7 +358,7 @@ class MultitaskSigmoid(MatrixModel):
         return top
 
     def component_smoothness(self) -> Floats:
-        """Return the smoothness L_i = sup|psi''| |a_i|^2 of each component, shape (n,)."""
+        """Return |a_i|^2 times the largest absolute curvature of the loss, for each row a_i."""
         return SIGMOID_CURVATURE * self._row_norms_squared
 
     def constants(self, start: Floats) -> Constants:

@@ -163,7 +163,10 @@ class MatrixModel(MatrixProblem):
         return self.mean_gradient(sample, lambda *source: at_x(*source) - at_y(*source))
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return the component Hessians at s, stored as phi'' of every row (8 n width bytes)."""
+        """Return the component Hessians at s, stored as second derivatives of the losses.
+
+        They take 8 n width bytes.
+        """
         view, curvatures = self.transpose_point(s), np.empty((self.n, self.slope_width))
         for part in self.cache_sized_slices(self.n):
             curvatures[part] = self.component_curvatures(self.take(part), view)
@@ -212,7 +215,10 @@ class MatrixModel(MatrixProblem):
 
     @abstractmethod
     def add_gradients(self, rows: Any, slopes: Floats, g: Floats) -> None:
-        """Add the sum of the transposed gradients with these slopes to g, shape (m, d)."""
+        """Add the sum of the rows' gradients, transposed to shape (m, d), to g.
+
+        The loss derivatives of the rows are passed as `slopes`.
+        """
 
     def cache_sized_slices(self, k: int) -> list[slice]:
         """Return slices that divide 0, ..., k - 1 into blocks that fit into the CPU cache."""
@@ -227,12 +233,12 @@ class MatrixModel(MatrixProblem):
         return contiguous_transpose(check_dense_point(x, self.shape))
 
     def slope_function(self, x: Floats) -> Slopes:
-        """Return a function that computes the slopes at x of the rows passed to it."""
+        """Return a function that computes the loss derivatives at x of the rows passed to it."""
         view = self.transpose_point(x)
         return lambda rows, _: self.component_slopes(rows, view)
 
     def mean_gradient(self, sample: Indices | None, slope_function: Slopes) -> Floats:
-        """Return the mean gradient of a sample (None: all components) from given slopes, (d, m).
+        """Return the mean gradient of a sample from a function that computes loss derivatives.
 
         Parameters
         ----------
@@ -257,7 +263,7 @@ class MatrixModel(MatrixProblem):
         return contiguous_transpose(g)
 
     def sum_gradients_of_slopes(self, indices: Integers, weights: Floats, slopes: Floats) -> Floats:
-        """Return the weighted sum of component gradients from an array of slopes, shape (d, m)."""
+        """Return the weighted sum of component gradients from their loss derivatives, (d, m)."""
         g = np.zeros(self.shape[::-1])
         for part in self.cache_sized_slices(weights.size):
             self.add_gradients(self.take(indices[part]), weights[part, None] * slopes[part], g)
@@ -278,10 +284,11 @@ def as_immutable_array(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 class MatrixSagaTable:
-    """SAGA table of the slope of each data row, which takes 8 n width bytes.
+    """SAGA table of the loss derivatives of each data row.
 
-    The width is the number of classes, or 1 for separate tasks. For 108 000 rows of 1000 classes
-    the table takes 0.9 GB. The full gradients would take d m numbers for each row.
+    It takes 8 n width bytes, where the width is the number of classes, or 1 for separate tasks. For
+    108 000 rows of 1000 classes the table takes 0.9 GB. The full gradients would take d m numbers
+    for each row.
     """
 
     def __init__(self, problem: MatrixModel, x: Floats) -> None:

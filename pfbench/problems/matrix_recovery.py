@@ -179,12 +179,12 @@ class RobustMatrixRecovery(FiniteSum):
 
     @property
     def scale(self) -> float:
-        """Factor of each loss psi in f: 1/n, or 1 for scaling="sum"."""
+        """Factor of the loss of each entry in f: 1/n, or 1 for scaling="sum"."""
         return 1.0 / self.n if self.scaling == "mean" else 1.0
 
     @property
     def component_scale(self) -> float:
-        """Factor of psi in one component f_i: n times `scale`."""
+        """Factor of the loss in one component f_i, which is n times `scale`."""
         return self.scale * self.n
 
     @cached_property
@@ -394,7 +394,7 @@ def _rms(errors: Floats) -> float:
 
 
 class RecoveryHessian:
-    """Component Hessians at a point s, stored as psi'' of every residual (8 n bytes)."""
+    """Component Hessians at a point s, stored as second derivatives of the loss (8 n bytes)."""
 
     def __init__(self, problem: RobustMatrixRecovery, s: FactoredMatrix) -> None:
         self._problem = problem
@@ -421,7 +421,7 @@ class RecoveryHessian:
 
 
 class RecoverySagaTable:
-    """SAGA table of the slope psi' of every residual, which takes 16 n bytes."""
+    """SAGA table of the loss derivative at every residual, which takes 16 n bytes."""
 
     def __init__(self, problem: RobustMatrixRecovery, x: FactoredMatrix) -> None:
         self._problem = problem

@@ -183,9 +183,9 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @cached_property
     def best_known(self) -> tuple[float, str] | None:
-        """Value of f at `theta_hat` and its origin as text; None unless f is convex and small.
+        """Value of f at its computed minimiser, and its origin as text; None if it is not computed.
 
-        It is computed on first use.
+        It is computed on first use, if f is convex and the data are small; see `theta_hat`.
         """
         convex = self.data.least_eigenvalue >= self.sensing_variance
         if not convex or self.data.rows.size > _SMALL_ENTRIES:

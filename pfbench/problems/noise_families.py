@@ -168,7 +168,7 @@ class TwoLayerFamily(AnySetFamily):
         return NormedProblem(network, layer_norm_ball(self.norm, blocks))
 
     def _domain_radius_or_raise(self, feasible: ConvexBody) -> float:
-        """Return the parameter `domain`, by default infinity; raise if a set bounds W2 already."""
+        """Return `domain`, by default infinity; raise if it is set although the set is bounded."""
         if self.domain is None:
             return math.inf
         if math.isfinite(feasible.diameter):

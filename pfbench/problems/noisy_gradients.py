@@ -71,7 +71,7 @@ class NoiseDistribution:
         return None
 
     def moment(self, order: float) -> float:
-        """Return E|xi|^order, which may be infinite."""
+        """Return the moment E|xi|^order of the noise xi, which may be infinite."""
         if self.atoms is None:
             finite = order < self.tail
             return self.sigma**order * self.tail / (self.tail - order) if finite else math.inf
@@ -79,7 +79,7 @@ class NoiseDistribution:
         return float(probabilities @ np.abs(values) ** order)
 
     def draw(self, rng: np.random.Generator, size: int) -> Floats:
-        """Return `size` independent draws of xi, shape (size,)."""
+        """Return `size` independent draws of the noise xi, shape (size,)."""
         if self.atoms is None:
             signs = 2.0 * rng.integers(2, size=size) - 1.0
             return np.asarray(self.sigma * signs * (1.0 - rng.random(size)) ** (-1.0 / self.tail))
@@ -101,7 +101,7 @@ class NoisyGradient(SampledFunction):
 
     @property
     def atoms(self) -> Atoms | None:  # type: ignore[override]
-        """Values and probabilities of xi; None if xi has no finite distribution."""
+        """Values and probabilities of the noise xi; None if xi has infinitely many values."""
         return self.noise.atoms
 
     @property
@@ -110,7 +110,7 @@ class NoisyGradient(SampledFunction):
         return content_digest((type(self).__name__, self.function.digest, self.noise))
 
     def draw(self, rng: np.random.Generator, size: int) -> Floats:
-        """Return `size` independent draws of xi, shape (size,)."""
+        """Return `size` independent draws of the noise xi, shape (size,)."""
         return self.noise.draw(rng, size)
 
     def constants(self, start: Any) -> Constants:

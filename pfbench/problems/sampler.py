@@ -30,7 +30,7 @@ _REASON = "it is a sampler: f is an expectation, of which samples alone can be q
 
 
 class Atoms(NamedTuple):
-    """Values and probabilities of a finite distribution of xi.
+    """Values and probabilities of a random variable with finitely many values.
 
     `values` has the form that `draw` returns.
     """
@@ -40,7 +40,7 @@ class Atoms(NamedTuple):
 
 
 class Sampler(FiniteSum):
-    """Problem f(x) = E f(x, xi) without a finite number of components.
+    """Problem f(x) = E f(x, xi), with a random variable xi instead of finitely many components.
 
     A subclass defines `draw`, `mean_gradient`, `value`, `gradient`, `set` and `constants`. The
     value and the gradient are exact; only measures use them.
@@ -56,7 +56,7 @@ class Sampler(FiniteSum):
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, size: int) -> Any:
-        """Return `size` independent draws of xi, which depend on `rng` only.
+        """Return `size` independent draws of the random variable xi, which depend on `rng` only.
 
         The type of the draws is that which `mean_gradient` accepts.
         """
@@ -69,7 +69,7 @@ class Sampler(FiniteSum):
         """
 
     def sample(self, rng: np.random.Generator, size: int) -> Draws:
-        """Return `size` independent draws of xi, without counting oracle calls."""
+        """Return `size` independent draws of the random variable xi; no oracle call is counted."""
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise InputError(f"size={brief_repr(size)} of ask.sample must be a positive integer.")
         return Draws(self.draw(rng, int(size)), int(size))
@@ -225,7 +225,7 @@ class RandomRows(Sampler):
         return max_quadratic_form(norm, self._second_moment, 1)
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants that follow from |psi''| <= 1, with their derivations."""
+        """Return the constants that follow from a loss curvature of at most 1, with derivations."""
         squared = self._row_norms_squared
         weighted = (self.features.T * (self.probabilities * squared)) @ self.features
         L_ms = math.sqrt(float(np.linalg.eigvalsh(weighted)[-1]))

@@ -48,7 +48,7 @@ _LEAST_SIDE = 2500
 
 @dataclass(frozen=True, eq=False)
 class SensingData:
-    """Sensing matrices and the observed targets.
+    """Sensing matrices Z_i and observed targets y_i of a matrix regression.
 
     Attributes
     ----------
@@ -235,7 +235,7 @@ class SensingData:
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticSensing(CheckedParameters):
-    """Synthetic data of li2019 section 4.
+    """Parameters of random matrix-regression data, which are drawn as in li2019 section 4.
 
     Theta* has equal singular values with sum 50, and uniform singular vectors. The entries of X_i
     are independent and normal with variance 1, except for the first one, whose variance is

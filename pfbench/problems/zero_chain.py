@@ -145,7 +145,7 @@ class ZeroChain(SingleComponent):
 
     @property
     def L(self) -> float:
-        """Smoothness constant of fbar."""
+        """Smoothness constant L of the scaled chain."""
         return chain_smoothness() if self.smoothness is None else self.smoothness
 
     @cached_property
@@ -159,7 +159,7 @@ class ZeroChain(SingleComponent):
 
     @cached_property
     def _value_factor(self) -> float:
-        """Factor L mu^2/l that scales f to fbar."""
+        """Factor L mu^2/l by which the values of the unscaled chain are multiplied."""
         return self.L * self.mu**2 / chain_smoothness()
 
     def chain_coordinates(self, x: Floats) -> Floats:
@@ -176,7 +176,7 @@ class ZeroChain(SingleComponent):
         return x
 
     def value(self, x: Floats) -> float:
-        """Return fbar(x)."""
+        """Return the value of the scaled chain at x."""
         scaled = x / self.mu
         return self._value_factor * (
             0.1 * float(scaled @ scaled) + chain.chain_value(self.chain_coordinates(x))
@@ -189,7 +189,7 @@ class ZeroChain(SingleComponent):
         return (self._value_factor / self.mu) * (0.2 / self.mu * x + self._embed(slopes))
 
     def hessian_operator(self, s: Floats) -> Operator:
-        """Return the Hessian of fbar at s as a linear operator.
+        """Return the Hessian of the scaled chain at s as a linear operator.
 
         It is a multiple of V H V' plus 1/5 of the identity, where H is tridiagonal.
         """

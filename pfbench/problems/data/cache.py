@@ -129,7 +129,7 @@ _TIMEOUT = 30.0
 
 
 class _PoochProgress:
-    """Progress bar in pooch's interface that calls a function with the received bytes."""
+    """Object with the interface of pooch's progress bars that reports the received bytes."""
 
     def __init__(self, report: Progress) -> None:
         self.total, self._done, self._report = 0, 0, report
