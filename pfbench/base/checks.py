@@ -4,7 +4,7 @@ import math
 import numbers
 import re
 from collections.abc import Collection
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -38,9 +38,9 @@ def check_real(
     value = unwrap_scalar(name, value)
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InputError(f"{name}={brief_repr(value)} must be a number.")
-    is_exact = hasattr(value, "as_float")
+    to_float = getattr(value, "as_float", None)
     try:
-        number = value.as_float() if is_exact else float(value)
+        number = to_float() if to_float else float(value)
     except OverflowError:
         raise InputError(f"{name} must be a smaller number: it is too large for a float.") from None
     if not math.isfinite(number):
@@ -51,7 +51,7 @@ def check_real(
         raise InputError(f"{name}={value} must be at least {minimum:g}.")
     if number > upper:
         raise InputError(f"{name}={value} must be at most {upper:g}.")
-    return value if is_exact else number
+    return cast(float, value) if to_float else number
 
 
 def unwrap_scalar(name: str, value: Any) -> Any:

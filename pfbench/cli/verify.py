@@ -248,8 +248,8 @@ def _render_verdicts(done: "Verification") -> RenderableType:
         sizes, time = sizes_in_words(row.measured), format_duration(row.seconds)
         name = row.claim.name.partition("[")[0]  # without the case, which the reason names
         rows.append((name, verdict, numbers, sizes, time))
-        shown = WORDS, NO_EVIDENCE, LEFT_OUT, NOT_COMPARED
-        is_telling = any(words in row.reason for words in shown)
+        phrases = WORDS, NO_EVIDENCE, LEFT_OUT, NOT_COMPARED
+        is_telling = any(words in row.reason for words in phrases)
         if is_telling or not row.verdict.keeps_bound:
             needed = _describe_evidence_needed_to_decide(row)
             reasons.append(f"{name}: {row.reason}{needed}")

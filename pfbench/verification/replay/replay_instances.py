@@ -300,6 +300,7 @@ def _iterate_problem_and_method_extremes(
         yield {}, {"batch": 12}
     yield {"shape": (300,)}, {}
     yield {"shape": MATRIX[::-1]}, {}  # more rows than columns
+    yield {"shape": (3, 3)}, {}
     for by in SCALES:
         yield {"scale": by}, scale_parameters_with_objective(method, first, by) | {"iterations": 40}
     yield (
