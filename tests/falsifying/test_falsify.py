@@ -265,6 +265,7 @@ def test_a_claim_about_a_method_of_the_catalogue_falls_in_rationals():
     found = search(edge("RADIUS"), seconds=6)
     assert (found.verdict, found.arithmetic) == ("violated", "rational")
     assert found.ratio > 2
+    assert found.script
 
 
 def test_a_method_that_raises_is_refused_with_the_reason():

@@ -22,6 +22,8 @@ from pfbench.verification.falsify.statement import SearchedStatement, prepare_ru
 
 MAX_LINES, _WIDTH, _SECONDS = 60, 120, 20.0
 
+_POINT_FUNCTIONS = ("keep", "inner", "combine", "distance", "tilt")
+
 _BODY = r"""(?mx)^((\ *)(?:def|for|while|if|elif|else)\b.*:)\n
     \2\ {4}(?!\ |(?:def|for|while|if|with|try)\b)(.*[^:(,\n])\n(?!\2\ {4})"""
 """A header whose body is one simple statement, which may follow on its line."""
@@ -60,9 +62,11 @@ def compose_and_run_script(
 
 def _compose_script(statement: SearchedStatement, counterexample: Counterexample) -> str:
     """Return the text of a script, put together from the template and the claim's module."""
-    sources, imports = collect_sources_and_imports(statement)
     problem = build_problem(parse_genome(dict(counterexample.instance)))
     case = prepare_run(statement, problem, counterexample.horizon)
+    parameters = vars(case.algorithm).items()
+    fixed = {name: value for name, value in parameters if value is None or isinstance(value, str)}
+    sources, imports = collect_sources_and_imports(statement, fixed)
     setup = _compose_parameters(counterexample, case, sources)
     blocks = _select_blocks(sources, _list_tags(counterexample, case))
     head = "\n".join(dict.fromkeys([*blocks[0].splitlines(), *imports]))
@@ -198,8 +202,30 @@ def _compose_parameters(counterexample: Counterexample, case: Any, sources: str)
 # --- the source of a claim ---
 
 
-class _DocstringAndAnnotationStripper(ast.NodeTransformer):
-    """Transformer that removes docstrings, annotations and decorators; field defaults stay."""
+class _Simplifier(ast.NodeTransformer):
+    """Transformer that removes docstrings, annotations, decorators and branches never taken.
+
+    `fixed` has the values of attributes of `self` that decide branches. Field defaults stay.
+    """
+
+    def __init__(self, fixed: Mapping[str, Any]) -> None:
+        self.fixed = fixed
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        is_own = isinstance(node.value, ast.Name) and node.value.id == "self"
+        is_fixed = is_own and node.attr in self.fixed and isinstance(node.ctx, ast.Load)
+        return ast.Constant(self.fixed[node.attr]) if is_fixed else self.generic_visit(node)
+
+    def visit_If(self, node: Any) -> Any:
+        self.generic_visit(node)
+        test = ast.fix_missing_locations(ast.Expression(node.test))
+        try:
+            is_true = eval(compile(test, "<test>", "eval"), {"__builtins__": {}})
+        except NameError:  # the test depends on the run
+            return node
+        return (node.body if is_true else node.orelse) or ast.Pass()
+
+    visit_IfExp = visit_If
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
@@ -228,16 +254,19 @@ def _target_name(node: ast.AST) -> str:
     return str(getattr(node, "name", "") or getattr(target, "id", ""))
 
 
-def collect_sources_and_imports(statement: SearchedStatement) -> tuple[str, list[str]]:
+def collect_sources_and_imports(
+    statement: SearchedStatement, fixed: Mapping[str, Any]
+) -> tuple[str, list[str]]:
     """Return the source code of method, measure and bound, and the import statements.
 
-    The code contains all definitions of the claim's module that they use.
+    The code contains all definitions of the claim's module that they use. `fixed` has values of the
+    method's attributes, by which branches are left out.
     """
     method = statement.method_class
     modules = dict.fromkeys([sys.modules[method.__module__], statement.module])
     tree = ast.Module([node for m in modules for node in ast.parse(inspect.getsource(m)).body], [])
     definitions: dict[str, Any] = {_target_name(node): node for node in tree.body}
-    definitions[method.__name__] = _flatten_class(method, definitions)
+    definitions[method.__name__] = _flatten_class(method, definitions, fixed)
     check = vars(statement.check)
     functions = {"limit": statement.bound or check["square"], "measure": check.get("quantity")}
     functions["mean_of_error"] = check.get("mean")
@@ -252,7 +281,7 @@ def collect_sources_and_imports(statement: SearchedStatement) -> tuple[str, list
     while needed:
         name = needed.pop()
         if name and name in definitions and name not in used:
-            used[name] = _DocstringAndAnnotationStripper().visit(definitions[name])
+            used[name] = _Simplifier({}).visit(definitions[name])
             needed += _names_read_but_not_set(used[name])
     nodes = (ast.fix_missing_locations(used[name]) for name in definitions if name in used)
     text, imports = "\n".join([*map(ast.unparse, nodes), *lines]), list[str]()
@@ -262,10 +291,16 @@ def collect_sources_and_imports(statement: SearchedStatement) -> tuple[str, list
         for alias in node.names:
             if alias.name == "pfbench":
                 text = re.sub(rf"\b{alias.asname or alias.name}\.", "pf.", text)
+    for node in (node for node in tree.body if isinstance(node, ast.ImportFrom)):
+        for alias in node.names:
+            if (node.module, alias.name) == ("itertools", "count") and "count(" in text:
+                imports.append("from itertools import count")
+            elif alias.name in _POINT_FUNCTIONS:
+                text = re.sub(rf"(?<![\w.]){alias.name}\(", f"pf.{alias.name}(", text)
     return text, imports
 
 
-def _flatten_class(method: type, definitions: dict[str, Any]) -> Any:
+def _flatten_class(method: type, definitions: dict[str, Any], fixed: Mapping[str, Any]) -> Any:
     """Return a method's class definition without bases, with the members that `run` uses."""
     members: dict[str, Any] = {}
     for base in method.__mro__:
@@ -276,8 +311,8 @@ def _flatten_class(method: type, definitions: dict[str, Any]) -> Any:
     while needed:
         name = needed.pop()
         if name in members and name not in (*used, *fields):
-            used[name] = members[name]
-            nodes = ast.walk(members[name])
+            used[name] = _Simplifier(fixed).visit(members[name])
+            nodes = ast.walk(used[name])
             needed += [node.attr for node in nodes if isinstance(node, ast.Attribute)]
     flat: Any = ast.parse(f"class {method.__name__}: pass").body[0]
     flat.body = [*used.values()]
