@@ -82,7 +82,7 @@ def complexity(method: str, criterion: str, **orders: tuple[float, float] | floa
 
 @dataclass(frozen=True)
 class WinnerByCriterion:
-    """Comparison of two methods in a paper whose winner depends on the stationarity criterion.
+    """Published comparison of two methods whose winner depends on the stationarity criterion.
 
     Attributes
     ----------

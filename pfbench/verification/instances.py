@@ -152,7 +152,7 @@ class CatalogueFamily:
 
 @dataclass(frozen=True, eq=False)
 class FixedProblem:
-    """Builder that returns one problem, which exists already."""
+    """Builder of an instance that always returns the same, existing problem."""
 
     problem: Any
 

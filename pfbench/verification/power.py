@@ -190,7 +190,7 @@ class PowerSearch:
         return f"{lower} ({self.lost_trials} {'trial' if self.lost_trials == 1 else 'trials'} without a verdict)"  # noqa: E501
 
     @property
-    def next_position(self) -> int:
+    def next_factor_index(self) -> int:
         """Index in `FACTORS` of the factor to try next, at first the largest one."""
         last = len(FACTORS) - 1
         return last if self.high > last else (self.low + self.high) // 2
@@ -202,21 +202,21 @@ class PowerSearch:
 
     def next_mutant(self) -> Mutant:
         """Return the mutant with the error that is to be tried next."""
-        factor = FACTORS[self.next_position]
+        factor = FACTORS[self.next_factor_index]
         name = f"{self.claim.method} {self.parameter} {factor:g}"
         error = PlantedError(self.method, parameter=self.parameter, factor=factor)
         return Mutant(name=name, subject=error, expected_claims=(self.claim,))
 
     def skip_larger_errors(self, lower_effort_search: "PowerSearch") -> None:
-        """Search only errors smaller than those detected by the same search with less effort."""
+        """Try only errors smaller than the smallest that the search of lower effort detects."""
         self.high = lower_effort_search.high
 
     def record_result(self, is_found: bool) -> None:
         """Record whether the check detects the error that was tried last."""
         if is_found:
-            self.high = self.next_position
+            self.high = self.next_factor_index
         else:
-            self.low = self.next_position
+            self.low = self.next_factor_index
 
 
 def list_searches(claims: Iterable[Claim]) -> list[PowerSearch]:

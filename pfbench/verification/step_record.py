@@ -22,7 +22,7 @@ Conditional gradient sliding needs at most the 150 000 of its theorem in any che
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """Record of one step of an algorithm: the yielded state, and the inputs of `lo`.
+    """Record of one step of an algorithm: its state, and the inputs of linear minimisations.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ def has_direction(g: Floats, source: Any) -> bool:
 
 
 class StepRecorder(ComponentTally):
-    """Tally of oracle calls that also stores the inputs of `lo` in the current step.
+    """Tally of oracle calls that also stores the inputs of linear minimisations in a step.
 
     It raises `MethodFailed` if a step makes so many calls of `lo` or `value` that it seems endless.
     """

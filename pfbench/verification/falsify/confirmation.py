@@ -40,7 +40,7 @@ Confirmation = tuple[str, dict[str, Any]]
 
 
 def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> SearchedStatement:
-    """Return a statement whose functions and method compute with numbers of the type `number`."""
+    """Return a copy of a statement whose code computes with exact numbers of the type `number`."""
     name, module = statement.claim.name, statement.module
     twin = load_exact_module(module, number)
     claim = next((c for c in collect_paper(vars(twin).values()).claims if c.name == name), None)

@@ -100,7 +100,7 @@ def _make_ratio(value: Any, bound: Any, t: int, work: int) -> Ratio:
     return Ratio(ratio, value, bound, t, 0.0, work)
 
 
-def _quantity(case: MethodOnSearchedInstance) -> Callable[[Any], Any]:
+def _quantity_function(case: MethodOnSearchedInstance) -> Callable[[Any], Any]:
     """Return the measured quantity of a statement as a function of a point."""
     quantity, problem = case.statement.check.quantity, case.problem
     if not isinstance(quantity, str):
@@ -117,7 +117,7 @@ def _quantity(case: MethodOnSearchedInstance) -> Callable[[Any], Any]:
 
 def _evaluate_each_step(case: MethodOnSearchedInstance, seed: int) -> Ratio:
     statistic, problem = case.statement.statistic, case.problem
-    quantity, measure = case.statement.check.quantity, _quantity(case)
+    quantity, measure = case.statement.check.quantity, _quantity_function(case)
     is_step, is_every = statistic == "step", statistic == "every"
     first = None if is_step else measure(problem.start())
     lower, results = None, list[Ratio]()
@@ -141,7 +141,7 @@ def _evaluate_each_step(case: MethodOnSearchedInstance, seed: int) -> Ratio:
 
 def measure_run(case: MethodOnSearchedInstance, rng: Any) -> Any:
     """Return the measured quantity of one run, for a bound in expectation."""
-    statistic, measure = case.statement.statistic, _quantity(case)
+    statistic, measure = case.statement.statistic, _quantity_function(case)
     points, last = list[Any](), cast(Any, None)
     for x, last in case.run(rng):
         points.append(x if last.at is None else np.array(last.at))

@@ -60,7 +60,7 @@ class InstanceClass:
 
 
 def list_hard_genomes(cls: InstanceClass, T: int) -> Iterator[Genome]:
-    """Yield genomes of problems on which bounds for runs of T steps are (nearly) attained.
+    """Yield descriptions (genomes) of problems on which bounds for T steps are nearly attained.
 
     They are those of `hard_genomes.toml` that the class admits.
     """
@@ -74,7 +74,7 @@ def list_hard_genomes(cls: InstanceClass, T: int) -> Iterator[Genome]:
 
 
 def draw_genome(rng: np.random.Generator, cls: InstanceClass, T: int) -> Genome:
-    """Return a random genome of a problem for runs of T steps."""
+    """Return the description (genome) of a random problem of the class, for runs of T steps."""
     kind = str(rng.choice(cls.sets))
     n = _draw_size(rng, _COUNTS, cls.counts)
     is_large = cls.large and T <= 1024 and rng.random() < 0.15
@@ -156,7 +156,7 @@ def _draw_numbers(rng: np.random.Generator, count: int, simple: float = 0.5) -> 
 
 
 def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
-    """Change a genome in place so that its instance meets the assumptions, and return it."""
+    """Change a problem's genome in place so that the problem is in the class, and return it."""
     for row in (genome, *genome.get("profiles", ())):
         del row.get("offsets", [])[genome["n"] - 1 :]
     for row in genome.get("profiles", ()):
@@ -226,7 +226,7 @@ def _cost(value: Any) -> float:
 
 
 def genome_complexity(genome: Genome) -> float:
-    """Return a measure of a genome's complexity, which shrinking reduces.
+    """Return a measure of the complexity of a problem, from its genome; shrinking reduces it.
 
     The measure increases with the number of components, the dimension, and the length of the
     numbers.

@@ -227,7 +227,7 @@ def _run(
 
 @lru_cache(maxsize=8)
 def _parameter_choices(reference: Any) -> tuple[Mapping[str, Any], ...]:
-    """Return the choices of parameters with which the methods are run."""
+    """Return the combinations of parameters with which a method and its mutant are compared."""
     if not inspect.isclass(reference):
         return ({},)
     parameters = inspect.signature(reference).parameters

@@ -266,7 +266,7 @@ def minimum_on_simplex(A: Floats, b: Floats) -> float:
 
 
 def random_on_simplex(rng: np.random.Generator, d: int, slope: float) -> IndefiniteQuadratic:
-    """Return a quadratic with normal entries on the simplex; its linear part has size `slope`.
+    """Return a random quadratic on the simplex, with Gaussian A and linear part of size `slope`.
 
     The start is the vertex with the largest f. `minimum_value` is exact for d <= 10, and a lower
     bound for larger d.

@@ -21,7 +21,7 @@ from pfbench.verification.instruments.gradient_table import StoredGradients
 
 @dataclass(frozen=True)
 class RotatingBowl(FiniteSum):
-    """Finite sum over R^d whose components turn gradients by permutations of coordinates.
+    """Finite sum on R^d whose component gradients contain x with permuted coordinates.
 
     f_i(x) = mu |x|^2/2 + s_i (tau <x, R_k x>/2 + sigma x_k), with alternating signs s_i = +1, -1,
     k running through 1 .. d-1, and R_k the symmetric permutation that maps coordinate j to j xor k.

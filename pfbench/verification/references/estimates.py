@@ -13,7 +13,7 @@ EstimateGenerator = Generator[Any, Any, None]
 
 
 def estimate_function(estimate: EstimateGenerator) -> Callable[[Any], Any]:
-    """Return an estimator as a function that maps x_t to g_t, from its generator."""
+    """Return a function that sends x_t to a generator of estimates and returns its g_t."""
     next(estimate)
     return estimate.send
 

@@ -621,7 +621,7 @@ class ReplayTable:
         replay._resolve_draw(sample, pieces, point)
 
     def _resolve_table_draw(self, sample: Any, pieces: Any, x: Floats) -> None:
-        """Infer the first of two batches at x from the first or the last recorded components.
+        """Infer a batch drawn at x as the first or the last of the components recorded there.
 
         Which of the two is tried depends on the current decision.
         """

@@ -234,9 +234,9 @@ def record_run(
     return transcript
 
 
-def _describe_count_difference(counted: list[int], created: list[int]) -> str:
-    """Return a text on the first oracle kind whose counted calls are not the recorded queries."""
-    pairs = zip(COUNTED, counted, created, strict=True)
+def _describe_count_difference(counted: list[int], recorded: list[int]) -> str:
+    """Return a text on the first oracle kind whose counted and recorded calls differ in number."""
+    pairs = zip(COUNTED, counted, recorded, strict=True)
     kind, number, true = next(three for three in pairs if three[1] != three[2])
     return (
         f"the ledger differs from the method's oracle calls: {true} {kind.upper()} were made, "

@@ -46,7 +46,7 @@ _SIZES: Mapping[str, tuple[int, ...]] = MappingProxyType(
 
 
 def restrict_to_case(claim: Claim, values: Values) -> Claim:
-    """Return a claim that compares runs with a reference, for one case only.
+    """Return the claim that runs agree with a reference, restricted to the test case `values`.
 
     Raises
     ------

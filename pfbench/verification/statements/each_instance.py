@@ -29,7 +29,7 @@ def check_each_instance(
     [Callable[Concatenate[Trial, Instance, Any, Options], Parts]],
     Callable[Concatenate[Trial, Options], Evidence],
 ]:
-    """Return a decorator that makes a check of a function which decides one instance.
+    """Return a decorator that turns a function that decides one instance into a claim's check.
 
     The function gets the trial, an instance of the claim, its problem, and the options of a check.
 

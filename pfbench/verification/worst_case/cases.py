@@ -18,7 +18,7 @@ from pfbench.verification.worst_case.methods import DELTA, DELTA_SLIDING, ETA, t
 
 @dataclass(frozen=True)
 class WorstCase:
-    """Check of a bound on N steps of a method: it must be at least the computed worst case.
+    """Check that a bound on N steps of a method is at least the computed worst case.
 
     Attributes
     ----------

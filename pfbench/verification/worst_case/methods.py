@@ -131,7 +131,7 @@ class InexactNCGS(NCGS):
 
     @staticmethod
     def condg(ask: Any, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
-        """Return an unknown point of the set at which the Frank-Wolfe gap is at most eta."""
+        """Return a symbolic point of the set at which the Frank-Wolfe gap is at most eta."""
         return ask.approximate_prox(u, l, lam, eta)
 
 
