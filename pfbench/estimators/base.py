@@ -14,8 +14,10 @@ from pfbench.base.checks import check_integer
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point
 
-Estimate = Callable[[Point], Gradient]
+EstimateFunction = Callable[[Point], Gradient]
 """Function x_t -> g_t; called once in each iteration, in order."""
+
+Estimate = EstimateFunction  # the name in users' estimators
 
 
 class CoinEstimateFunction:
@@ -48,7 +50,7 @@ class CoinEstimateFunction:
         return self._estimate(x, self.coin is None or self.coin)
 
 
-def latest_coin(estimate_function: Estimate) -> bool | None:
+def latest_coin(estimate_function: EstimateFunction) -> bool | None:
     """Return whether an estimate function's latest coin was heads; None if it flipped no coin."""
     return getattr(estimate_function, "coin", None)
 
@@ -81,7 +83,7 @@ class Estimator(ABC):
         check_integer("batch", self.batch, minimum=1)
 
     @abstractmethod
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
 
     def draw(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from pfbench.base.checks import check_real
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point
-from pfbench.estimators.base import CoinEstimateFunction, Estimate, Estimator
+from pfbench.estimators.base import CoinEstimateFunction, EstimateFunction, Estimator
 from pfbench.points import keep
 
 
@@ -37,7 +37,7 @@ class PAGE(LooplessEstimator):
     name = "page"
     source = "Li, Bao, Zhang, Richtarik 2021, PAGE"
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         previous: Point = None
         g: Gradient
@@ -60,7 +60,7 @@ class LSVRG(LooplessEstimator):
     name = "lsvrg"
     source = "Kovalev, Horvath, Richtarik 2020, L-SVRG"
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         w: Point = None
         mean: Gradient

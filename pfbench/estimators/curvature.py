@@ -11,7 +11,7 @@ import numpy as np
 
 from pfbench.base.protocols import AlgorithmOracles, Gradient, Hessian
 from pfbench.base.state import Point
-from pfbench.estimators.base import EpochEstimator, Estimate
+from pfbench.estimators.base import EpochEstimator, EstimateFunction
 from pfbench.points import keep
 
 
@@ -24,7 +24,7 @@ class CASVRG(EpochEstimator):
     name = "casvrg"
     source = "shen2019 GE 4"
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         iterations = count()
         s: Point = None
@@ -53,7 +53,7 @@ class CASPIDERG(EpochEstimator):
     name = "caspiderg"
     source = "shen2019 GE 5"
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         iterations = count()
         previous: Point = None

@@ -8,7 +8,7 @@ import numpy as np
 from pfbench.base.checks import check_integer, check_real
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point
-from pfbench.estimators.base import Estimate, Estimator
+from pfbench.estimators.base import EstimateFunction, Estimator
 from pfbench.points import combine
 
 
@@ -72,7 +72,7 @@ class HeavyBall(AveragingEstimator):
     source = "Mokhtari, Hassani, Karbasi 2020"
     unbiased = False
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         t = 0
         g: Gradient
@@ -100,7 +100,7 @@ class STORM(AveragingEstimator):
     name = "storm"
     source = "Cutkosky, Orabona 2019, STORM"
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         t = 0
         previous: Point = None
@@ -139,7 +139,7 @@ class MARS(AveragingEstimator):
         super().__post_init__()
         check_real("gamma", self.gamma, minimum=0.0)
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         t = 0
         previous: Point = None
@@ -172,7 +172,7 @@ class Transport(AveragingEstimator):
     source = "Cutkosky, Mehta 2020, NIGT"
     unbiased = False
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         t = 0
         previous: Point = None

@@ -4,7 +4,7 @@ import numpy as np
 
 from pfbench.base.protocols import AlgorithmOracles, Gradient, Table
 from pfbench.base.state import Point
-from pfbench.estimators.base import Estimate, Estimator
+from pfbench.estimators.base import EstimateFunction, Estimator
 from pfbench.points import keep
 
 
@@ -20,7 +20,7 @@ class SAGA(Estimator):
     name = "saga"
     source = "Reddi, Sra, Poczos, Smola 2016 (NIPS), ProxSAGA (algorithm 2)"
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         table: Table | None = None
 
@@ -48,7 +48,7 @@ class SAG(Estimator):
     source = "Schmidt et al. 2017, algorithm 1"
     unbiased = False
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         table: Table | None = None
 

@@ -10,7 +10,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_choice
 from pfbench.base.protocols import AlgorithmOracles, Gradient
 from pfbench.base.state import Point
-from pfbench.estimators.base import EpochEstimator, Estimate, Estimator
+from pfbench.estimators.base import EpochEstimator, EstimateFunction, Estimator
 from pfbench.points import keep
 
 SAMPLINGS = ("uniform", "importance")
@@ -26,7 +26,7 @@ class FullGradient(Estimator):
 
     batch: int = 1
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         return ask.gradient
 
@@ -37,7 +37,7 @@ class SG(Estimator):
     name = "sg"
     source = "shen2019 GE 1"
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         return lambda x: ask.batch(self.draw(ask, rng), x)
 
@@ -56,7 +56,7 @@ class SVRG(EpochEstimator):
 
     at_snapshot: bool = False
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         iterations = count()
         s: Point = None
@@ -86,7 +86,7 @@ class DoublingSPIDER(Estimator):
 
     batch: int = 1
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         numbers = count(1)
         previous: Point = None
@@ -123,7 +123,7 @@ class SPIDERG(EpochEstimator):
         super().__post_init__()
         check_choice("sampling", self.sampling, SAMPLINGS)
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         change = partial(self._mean_difference, ask, rng)
         if self.sampling == "importance":

@@ -8,7 +8,7 @@ from pfbench.base.checks import check_real
 from pfbench.base.protocols import AlgorithmOracles, Gradient, Table
 from pfbench.base.sample import Indices
 from pfbench.base.state import Point
-from pfbench.estimators.base import Estimate, Estimator
+from pfbench.estimators.base import EstimateFunction, Estimator
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ZeroSARAH(Estimator):
         super().__post_init__()
         check_real("lam", self.lam, above=0.0, upper=1.0)
 
-    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> Estimate:
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
         """Start a run: return the function that maps each iterate x to a gradient estimate."""
         table: Table | None = None
         previous: Point = None
