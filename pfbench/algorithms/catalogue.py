@@ -63,7 +63,7 @@ ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class AlgorithmChoice:
-    """Algorithm's name with the given parameters; `resolve` creates the algorithm for a problem."""
+    """Name of an algorithm with explicit parameters; `resolve` creates it for a problem."""
 
     name: str
     parameters: Mapping[str, Any]
@@ -75,7 +75,7 @@ class AlgorithmChoice:
 
     @property
     def selector(self) -> str:
-        """Selector of the choice, in the form that the command line accepts."""
+        """Choice as a text NAME[key=value,...], which the command line accepts."""
         return str(Selector(self.name, self.parameters))
 
     @property

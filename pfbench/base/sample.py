@@ -144,7 +144,7 @@ def count_indices(sample: Indices) -> tuple[Integers, Integers, int]:
 
 
 def weight_indices(sample: Indices) -> tuple[Integers, Floats]:
-    """Return indices (k,) and weights (k,) whose weighted sum of components is the sample mean.
+    """Return the indices of a sample, and the weights that give the mean over the sample.
 
     Raises
     ------

@@ -76,7 +76,7 @@ class Verdict(StrEnum):
 
     @property
     def terminal_style(self) -> str:
-        """Style of the verdict in a terminal."""
+        """Style, such as a colour, in which a terminal shows the verdict."""
         return _COLOURS[self]
 
 

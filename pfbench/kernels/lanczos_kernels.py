@@ -126,7 +126,7 @@ def extend_lanczos_basis(
 
 @compile_serial
 def is_safely_scaled(squared_norm: float) -> bool:
-    """Return whether the first squared norm is far from overflow and from underflow."""
+    """Return whether a squared norm is far from overflow and from underflow."""
     return 1e-100 < squared_norm < 1e100
 
 

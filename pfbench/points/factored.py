@@ -202,7 +202,7 @@ class FactoredMatrix:
             )
 
     def apply_step_in_loop(self, loop: Callable[[EntryView], None]) -> None:
-        """Run a compiled loop that also applies the recorded step to the storage.
+        """Run a compiled loop that also applies this point's recorded step to the storage.
 
         Raises
         ------
@@ -237,7 +237,7 @@ class FactoredMatrix:
         return FactoredMatrix(self._trail, self._token, *step, is_borrowed=True)
 
     def _detach(self) -> None:
-        """Convert a view to an independent copy, so that the original sequence does not move."""
+        """Convert a view to an independent copy, so that a step does not change the original."""
         if self.is_borrowed:
             own = self.copy()
             self._trail, self._token, self._base, self._vertex = own._trail, own._token, None, None
@@ -262,7 +262,7 @@ class FactoredMatrix:
             trail.limit = max(trail.limit, 2 * trail.atoms.atom_count)
 
     def atoms_and_weights(self) -> tuple[Atoms, Floats]:
-        """Return the list of atoms that a sequence's points share, and this point's weights.
+        """Return the list of atoms that consecutive iterates share, and this point's weights.
 
         Weight k belongs to atom k; later atoms have no weight in this point.
         """

@@ -28,24 +28,24 @@ class LinearOperator(Protocol):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Shape (M, N) of G."""
+        """Shape (M, N) of the matrix."""
 
     def write_golub_kahan_products(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
     ) -> SquaredNorm:
-        """Write ``u = G v - beta * previous`` and ``y = G' u``; return |u|^2."""
+        """Write ``u = G v - beta * previous`` and ``y = G' u`` for this matrix G; return |u|^2."""
 
     def inner(self, vertex: RankOne) -> float:
-        """Return <G, vertex>."""
+        """Return the inner product of this matrix and a vertex."""
 
     def scale(self, factor: float) -> "LinearOperator":
-        """Return the operator factor * G."""
+        """Return this matrix times `factor`, as an operator."""
 
     def magnitude(self) -> float:
-        """Return a number of the order of G's largest entry; it is 0 only for G = 0."""
+        """Return a number of the order of the largest entry; it is 0 only for the zero matrix."""
 
     def dense(self) -> Floats:
-        """Return G as an array, shape (M, N)."""
+        """Return this matrix as an array, shape (M, N)."""
 
 
 class DenseOperator:
@@ -58,26 +58,26 @@ class DenseOperator:
     def write_golub_kahan_products(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
     ) -> SquaredNorm:
-        """Write ``u = G v - beta * previous`` and ``y = G' u``; return |u|^2."""
+        """Write ``u = G v - beta * previous`` and ``y = G' u`` for this matrix G; return |u|^2."""
         np.matmul(self.array, v, out=u)
         u -= beta * previous
         np.matmul(u, self.array, out=y)
         return float(u @ u)
 
     def inner(self, vertex: RankOne) -> float:
-        """Return <G, vertex>."""
+        """Return the inner product of this matrix and a vertex."""
         return vertex.scale * float(vertex.u @ (self.array @ vertex.v))
 
     def scale(self, factor: float) -> "DenseOperator":
-        """Return the operator factor * G."""
+        """Return this matrix times `factor`, as an operator."""
         return DenseOperator(factor * self.array)
 
     def magnitude(self) -> float:
-        """Return the largest absolute entry of G."""
+        """Return the largest absolute value of an entry."""
         return float(np.abs(self.array).max(initial=0.0))
 
     def dense(self) -> Floats:
-        """Return G as an array, shape (M, N)."""
+        """Return this matrix as an array, shape (M, N)."""
         return self.array
 
 
@@ -92,28 +92,28 @@ class SparseOperator:
     def write_golub_kahan_products(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
     ) -> SquaredNorm:
-        """Write ``u = G v - beta * previous`` and ``y = G' u``; return |u|^2."""
+        """Write ``u = G v - beta * previous`` and ``y = G' u`` for this matrix G; return |u|^2."""
         y[:] = 0.0
         value = self.pattern.rows, self.g, v, previous, beta, u, y
         return float(self.pattern.run_loop(lanczos_sweep_rows, lanczos_sweep_parallel, *value))
 
     def inner(self, vertex: RankOne) -> float:
-        """Return <G, vertex>."""
+        """Return the inner product of this matrix and a vertex."""
         value = self.pattern.rows, self.g, vertex.u, vertex.v
         return vertex.scale * float(
             self.pattern.run_loop(inner_with_rank_one_rows, inner_with_rank_one_parallel, *value)
         )
 
     def scale(self, factor: float) -> "SparseOperator":
-        """Return the operator factor * G."""
+        """Return this matrix times `factor`, as an operator."""
         return SparseOperator(self.pattern, factor * self.g)
 
     def magnitude(self) -> float:
-        """Return the largest absolute entry of G."""
+        """Return the largest absolute value of an entry."""
         return float(np.abs(self.g).max())
 
     def dense(self) -> Floats:
-        """Return G as an array, shape (M, N)."""
+        """Return this matrix as an array, shape (M, N)."""
         array = np.zeros(self.shape)
         array[self.pattern.row_numbers(), self.pattern.rows.indices] = self.g
         return array
@@ -142,7 +142,7 @@ class TiltedOperator:
     def from_points(
         cls, sparse: SparseOperator, x: FactoredMatrix, u: FactoredMatrix, c: float
     ) -> "TiltedOperator":
-        """Return the operator ``G + c (X - U)``."""
+        """Return ``G + c (X - U)`` for a sparse matrix G and the current points X and U."""
         shared = _match_atoms(x, u, c, -c)
         if shared is not None:
             return cls(sparse, nonzero_weight_factors(*shared), shared)
@@ -215,7 +215,7 @@ class TiltedOperator:
         return TiltedOperator(self.sparse.scale(factor), Factors(factor * weights, left, right))
 
     def magnitude(self) -> float:
-        """Return the larger of G's magnitude and the largest absolute weight of an atom."""
+        """Return the larger of the sparse part's magnitude and the largest absolute atom weight."""
         return max(self.sparse.magnitude(), float(np.abs(self.factors.weights).max(initial=0.0)))
 
     def dense(self) -> Floats:

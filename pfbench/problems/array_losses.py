@@ -112,7 +112,7 @@ class ArrayOperator(DenseOperator):
     def write_golub_kahan_products(
         self, v: Floats, previous: Floats, beta: float, u: Floats, y: Floats
     ) -> SquaredNorm:
-        """Write ``u = G v - beta * previous`` and ``y = G' u``; return the squared norm of u."""
+        """Write ``u = G v - beta * previous`` and ``y = G' u`` for this matrix G; return |u|^2."""
         library = self._library
         product = self._array @ library.as_floats(v)
         if beta:
@@ -122,7 +122,7 @@ class ArrayOperator(DenseOperator):
         return float(u @ u)
 
     def scale(self, factor: float) -> "ArrayOperator":
-        """Return the operator for the matrix `factor * G`."""
+        """Return this matrix times `factor`, as an operator."""
         return ArrayOperator(self._library, factor * self.array)
 
 
