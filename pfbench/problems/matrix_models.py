@@ -208,9 +208,9 @@ class MatrixModel(MatrixProblem):
 
     @abstractmethod
     def apply_class_curvatures(self, rows: Any, curvatures: Floats, u_transposed: Floats) -> Floats:
-        """Return phi_i'' times the product of row i and a direction, shape (k, width).
+        """Return the second derivatives of k losses times a direction's inputs, shape (k, width).
 
-        The direction is passed as its transpose.
+        The input of a row is its product with the direction, which is passed as its transpose.
         """
 
     @abstractmethod
