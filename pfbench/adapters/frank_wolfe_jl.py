@@ -150,7 +150,7 @@ def read_trajectory(
         raise InputError(f"columns={brief_repr(columns)} must be a list of column names.")
     if missing := [name for name in RECORDED if name not in columns]:
         raise InputError(
-            f"columns lacks {', '.join(missing)}: name all columns of the file in order."
+            f"columns lacks {', '.join(missing)}: name all the file's columns in order."
         )
     data = _read_bytes(Path(path))
     results = _parse_rows(Path(path), data, entry)

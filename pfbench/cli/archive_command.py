@@ -212,9 +212,7 @@ def check(
     theorem: str | None = option(
         "FILE.py", "Refuse an archive whose theorem is not this version of FILE.py."
     ),
-    salt: str | None = option(
-        "TEXT", "Text that decides what is repeated first (default: random)."
-    ),
+    salt: str | None = option("TEXT", "Text that orders the repeated runs (default: random)."),
     seconds: float = _SECONDS,
     files: Path | None = option("DIR", "Folder of the files that the archive names but lacks."),
     jobs: int | None = options.JOBS,

@@ -147,7 +147,7 @@ def make_case(method: Any, values: Mapping[str, Any]) -> ReplayCase:
         problem = make_instance(options, shape)
         problem()
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{dict(values)} describes no case of {method.name}: {error}.") from error
+        raise InputError(f"{dict(values)} is no test case of {method.name}: {error}.") from error
     parameters = {name: value for name, value in values.items() if name in names}
     return ReplayCase(problem, parameters, is_extreme=True, has_matrix_points=len(shape) > 1)
 

@@ -153,8 +153,8 @@ def compute_worst_case(
         "measure", measure or ("fw_gap" if constrained else "gradient_mapping_sq"), MEASURES
     )
     if (measure == "fw_gap") is not constrained and measure != "suboptimality":
-        case = "over a set: take fw_gap" if constrained else "without lo: take gradient_mapping_sq"
-        raise InputError(f"the measure {measure} is not defined for methods {case}.")
+        kind, other = ("with", "fw_gap") if constrained else ("without", "gradient_mapping_sq")
+        raise InputError(f"{measure} is not defined for methods {kind} lo: take {other}.")
     if measure == "suboptimality" and not function_class.convex:
         raise InputError("suboptimality needs a convex function class: set convex=true.")
     recording = record_method(method, function_class.n, steps)

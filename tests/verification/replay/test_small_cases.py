@@ -110,8 +110,8 @@ def test_a_mismatch_is_shown_on_a_case_for_pencil_and_paper():
     [
         ("methods-law-svfw[kind=ball,shape=1]", "takes no parameters"),
         ("methods-run-svfw[kind=bal,shape=1]", "did you mean 'ball'"),
-        ("methods-run-svfw[kind=ball]", "describes no case of svfw"),
-        ("methods-run-svfw[kind=ball,shape=1,m=2]", "describes no case of svfw"),
+        ("methods-run-svfw[kind=ball]", "is no test case of svfw"),
+        ("methods-run-svfw[kind=ball,shape=1,m=2]", "is no test case of svfw"),
     ],
 )
 def test_what_is_no_case_is_refused(name, words):
