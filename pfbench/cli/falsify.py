@@ -74,7 +74,7 @@ def falsify(
     terminal.exit_if(any(reports))
     for report in reports:
         if report.verdict == "refused":
-            raise InputError(f"{report.claim} cannot be searched: {report.reason.rstrip('.')}.")
+            raise InputError(f"no search can falsify {report.claim}: {report.reason.rstrip('.')}.")
 
 
 def _save_counterexample_script(report: Any, reference: str, folder: Path | None) -> Any:

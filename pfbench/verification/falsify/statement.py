@@ -126,15 +126,17 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
         return [SearchedStatement(claim, "", check.setting, None, allowed)]
     if not isinstance(check, Bound):
         raise InputError(
-            f"{claim.name} is a {claim.kind}, but only bounds and error laws can be searched."
+            f"{claim.name} is a {claim.kind}, but only bounds and error laws can be searched for "
+            "counterexamples."
         )
     if is_count(check.quantity):
         raise InputError(
-            f"{claim.name} bounds counts, which the schedule determines, so it cannot be searched."
+            f"{claim.name} bounds counts, which the schedule determines, so it cannot be searched "
+            "for counterexamples."
         )
     output = getattr(claim_method(claim), "output", "last")
     if output not in ("last", "uniform") and check.statistic == "output":
-        raise InputError(f"{claim.name} has a weighted output, which cannot be searched.")
+        raise InputError(f"{claim.name} has a weighted output, which no search can falsify.")
     return [
         SearchedStatement(claim, ", ".join(filter(None, (key, label))), setting, bound, allowed)
         for label, setting in check.settings.items()
