@@ -332,8 +332,8 @@ def _record_case(
     if isinstance(error, EndlessStepError):
         raise MethodFailed(f"{location}: {error} (repeat: {trial.command})") from error
     words = f"{location}: the run raised {format_error_with_notes(error)} (repeat: {trial.command})"
-    options = {k: value for k, value in case.parameters.items() if k != "iterations"}
-    refused = f"{MethodForm(options)} (refused)"
+    options = {k: value for k, value in case.parameters.items() if isinstance(value, str)}
+    refused = f"{MethodForm(options or case.parameters)} (refused)"
     is_refusal = isinstance(error, REFUSALS) and not transcript.states
     if case.is_factored:
         comparison.skipped.append(f"factored points ({type(error).__name__})")

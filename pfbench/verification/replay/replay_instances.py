@@ -29,6 +29,9 @@ SCALES = (1e3, 1e-3)
 _HEAVY = 300.0
 """Factor of the first component in one case, which detects clipping of long gradients."""
 
+_GROWTH = 60.0
+"""Factor of the first component in one case, in which usual steps make estimates grow."""
+
 _GROWS: Mapping[str, int] = MappingProxyType(
     {"smoothness": 1, "curvature": 1, "delta": 1, "sigma": 1, "tolerance": 1, "lam": -1}
 )
@@ -307,6 +310,7 @@ def _iterate_problem_and_method_extremes(
         {"heavy": _HEAVY},
         scale_parameters_with_objective(method, first, _HEAVY) | {"iterations": 60},
     )
+    yield {"heavy": _GROWTH}, {"iterations": 12}
     if first.get("step") == NEEDED_STEP and step_scale_exponent(method) == 0:
         yield {"at_vertex": True}, {"step": 1.0}
         corner = {"kind": "octahedron"} if "lo" in method.requires else {}
