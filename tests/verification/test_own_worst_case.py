@@ -21,7 +21,7 @@ pytest.importorskip("clarabel")
 
 N = 3
 FREE = FunctionClass(convex=True, delta=np.inf)
-GAP = NFWUSPIDERG(iterations=N, step=methods.constant_step(N), batch=1, period=1)
+GAP = NFWUSPIDERG(iterations=N, step=methods.best_constant_step(N), batch=1, period=1)
 OPEN = FrankWolfe(step="open-loop", iterations=1)
 SAGA = proximal.SmoothSAGA(iterations=2, step=methods.saga_step(2), batch=1)
 SPIDER = proximal.SpiderBoost(iterations=N, step=0.5, batch=1, period=2)

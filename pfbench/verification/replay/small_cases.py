@@ -81,7 +81,7 @@ def find_small_case(
     """
     method = ALGORITHMS[trial.claim.method]
     best, best_size, queries = None, math.inf, 0
-    waiting = sorted(_iterate_values(method, case), key=_case_size)[::-1]
+    waiting = sorted(_iterate_case_values(method, case), key=_case_size)[::-1]
     while waiting and queries < MAX_QUERIES:
         values = waiting.pop()
         T = values.get("iterations", 1)
@@ -113,7 +113,7 @@ def find_small_case(
     return best
 
 
-def _iterate_values(method: Any, case: ReplayCase) -> Iterator[Values]:
+def _iterate_case_values(method: Any, case: ReplayCase) -> Iterator[Values]:
     """Yield the values of small cases with the same kind of set; first those of quadratics.
 
     They have two or more components if the method draws some: batches of one component are then

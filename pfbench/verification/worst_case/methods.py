@@ -60,7 +60,7 @@ def _solve_worst_gap(N: int, step: float, L: float, over: str) -> float:
     return _solve(method, FunctionClass(L=L, delta=DELTA), over, "fw_gap", has_set=True)
 
 
-def constant_step(N: int) -> float:
+def best_constant_step(N: int) -> float:
     """Return the best constant step size for the Frank-Wolfe gaps of N steps.
 
     It is sqrt(2 h0/(C N)) if C = L D^2 = 1.
@@ -78,7 +78,7 @@ def theorem_accuracy(N: int) -> float:
 
 def frank_wolfe_gap(N: int, L: float = 1.0) -> float:
     """Return the worst case of the smallest gap in N Frank-Wolfe steps of constant size."""
-    return _solve_worst_gap(N, constant_step(N), L, "least")
+    return _solve_worst_gap(N, best_constant_step(N), L, "least")
 
 
 def nfwu_exact(N: int, L: float = 1.0) -> float:

@@ -173,7 +173,7 @@ class RecordingOptions:
     max_answers: int = 48
 
 
-class _UnknownOracles(IndexSampling):
+class _SymbolicOracles(IndexSampling):
     """Oracles of an unknown function, which answer each new query by a new symbolic vector.
 
     Parameters
@@ -297,7 +297,7 @@ class _UnknownOracles(IndexSampling):
 class _Table:
     """Table of the last stored gradient of each component, where gradients are symbolic vectors."""
 
-    def __init__(self, unknowns: _UnknownOracles, x: Any) -> None:
+    def __init__(self, unknowns: _SymbolicOracles, x: Any) -> None:
         self._unknowns = unknowns
         self._gradients = [unknowns.component(i, x) for i in range(unknowns.n)]
 
@@ -367,7 +367,7 @@ def _record(
 ) -> MethodRecording:
     recording = MethodRecording(n)
     asks = getattr(method, "asks", method.requires)
-    unknowns = _UnknownOracles(recording, basis, "lo" not in asks, options)
+    unknowns = _SymbolicOracles(recording, basis, "lo" not in asks, options)
 
     def follow(stream: Any) -> tuple[list[Floats], list[Floats]]:
         points, states = [unknowns.coefficients(unknowns.start(), 1.0)], list[State]()
