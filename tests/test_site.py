@@ -49,7 +49,7 @@ def test_a_page_of_theory_has_claims_with_verdicts_and_problems_with_constants()
     assert "### jaggi2013-thm1" in text
     bound = formulas.typeset("f convex: f(x_t) - min f <= 2 C_f/(t+2) for all t >= 1")
     assert f"### jaggi2013-thm1\n\n{bound}\n" in text
-    assert "suboptimality_bound(C, parameters, t)`: Return 2 C/(t+2)" in text
+    assert "exact_lo_suboptimality_bound(C, parameters, t)`: Return 2 C/(t+2)" in text
     assert "frank-wolfe-half-step (Takes 1/(t+2), half the step)" in text
     assert "[`frank-wolfe`](#method-frank-wolfe)" in text
     assert "[passed(slope=-0.01)](#problem-jaggi2013-2)" in text

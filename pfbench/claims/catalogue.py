@@ -283,7 +283,9 @@ def verify(
     check_integer("jobs", jobs, minimum=1)
     subject = Subject(algorithm=algorithm)
     subject.check_importable()
-    chosen = select_claims(() if names is None else _list_claim_names_or_raise(names), effort)
+    chosen = select_claims(
+        () if names is None else _list_names_refusing_single_string(names), effort
+    )
     if engine is not None:
         check_engine(engine)
     session = Session(
@@ -298,8 +300,8 @@ def verify(
     return done if algorithm is not None else search_counterexamples(session, done)
 
 
-def _list_claim_names_or_raise(names: Any) -> list[str]:
-    """Return the names of claims as a list; raise an error if `names` is a single string."""
+def _list_names_refusing_single_string(names: Any) -> list[str]:
+    """Return the claim names as a list; raise an error if `names` is a single string."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(
             f'names={brief_repr(names)} must be a list of claims, as in ["{next(iter(CLAIMS))}"].'

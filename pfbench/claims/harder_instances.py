@@ -123,7 +123,7 @@ class _TimeLimitedTrial(Trial):
     def follow_with_previous_point(
         self, problem: Any, algorithm: Any, seed: int = 0, **overrides: Any
     ) -> Iterator[Any]:
-        """Yield each iterate with the step that follows it; raise an error at the deadline."""
+        """Yield steps and their previous points; raise `_TrialTimeout` at the deadline."""
         for move in super().follow_with_previous_point(problem, algorithm, seed, **overrides):
             if process_time() > self.deadline:
                 raise _TrialTimeout
@@ -217,9 +217,9 @@ def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstan
 
 
 def _with_usual_runs_and_mean(claim: Claim) -> Claim:
-    """Return the claim with enough runs, and with the mean over iterates for a random output.
+    """Return the claim with at least the usual numbers of runs, and without a random output.
 
-    A claim on an output drawn uniformly becomes a claim on the mean over the iterates.
+    A claim on an output drawn uniformly from the iterates becomes a claim on the mean over them.
     """
     check: Bound = claim.check  # type: ignore[assignment]
     uniform = (
@@ -259,22 +259,22 @@ def instance_selector(item: Instance) -> str:
 def _iterate_fitting_instances(
     claim: Claim, among: Iterable[tuple[str, str, Instance]] | None = None
 ) -> Iterator[_Candidate]:
-    """Yield catalogue instances like a claim's own that meet all of its known assumptions.
+    """Yield the catalogue instances that resemble a claim's and meet its known assumptions.
 
     The features are those of the claim's own instances: set, penalty and norm. An assumption that
     names no word of `ASSUMPTIONS` counts as one that no catalogue instance satisfies.
     """
     own = [instance.example() for instance in claim.instances]
-    parts = {_problem_features(problem) for problem in own}
+    parts = {_has_set_penalty_norm_and_arrays(problem) for problem in own}
     statement = {*claim.assumptions, *getattr(claim_method(claim), "assumes", ())}
-    named = {text: _parse_assumptions(text) for text in statement}
+    named = {text: _assumptions_mentioned_in(text) for text in statement}
     assumed = {word for words in named.values() for word in words}
     rest = sorted(text for text, words in named.items() if not words)
     shared = frozenset.intersection(*map(_list_known_assumptions, own)) - assumed
     instances = set(map(instance_selector, claim.instances))
     for subject, selector, item in list_catalogue_instances() if among is None else among:
         problem: Any = None if selector in instances else item.example()
-        if not hasattr(problem, "set") or _problem_features(problem) not in parts:
+        if not hasattr(problem, "set") or _has_set_penalty_norm_and_arrays(problem) not in parts:
             continue
         known_assumptions, size = (
             _list_known_assumptions(problem),
@@ -297,12 +297,12 @@ def _list_known_assumptions(problem: Any) -> frozenset[str]:
     )
 
 
-def _parse_assumptions(text: str) -> list[str]:
+def _assumptions_mentioned_in(text: str) -> list[str]:
     """Return the names of those assumptions in `ASSUMPTIONS` that a text mentions."""
     return [word for word in ASSUMPTIONS if re.search(rf"(?<![\w-]){word}\b", text)]
 
 
-def _problem_features(problem: Any) -> tuple[bool, ...]:
+def _has_set_penalty_norm_and_arrays(problem: Any) -> tuple[bool, ...]:
     """Return whether a problem has a bounded set, a penalty, a norm, and arrays as points."""
     bounded = bool(np.isfinite(problem.set.diameter))
     norm = getattr(problem, "norm", None) is not None

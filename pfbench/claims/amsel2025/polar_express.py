@@ -62,7 +62,7 @@ def best_triple(low: float, high: float, q: int) -> tuple[float, float, float]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PolarExpressBall(OrthogonalisedBall):
-    """Spectral ball whose linear minimisation applies the odd polynomials that are closest to 1.
+    """Spectral ball whose linear minimisation replaces an SVD by the Polar Express polynomials.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class PolarExpressBall(OrthogonalisedBall):
 
 
 def make_polar_express(low: float, steps: int, q: int = 2, sigma_min: float = 0.0) -> NormedProblem:
-    """Return |W|^2/2 with the norm of a `PolarExpressBall`; the default of `sigma_min` is `low`."""
+    """Return |W|^2/2 in the spectral norm, minimised over its ball by Polar Express polynomials."""
     return make_half_square(
         PolarExpressBall(SHAPE, low=low, steps=steps, q=q, sigma_min=sigma_min or low)
     )
@@ -102,13 +102,16 @@ def make_polar_express(low: float, steps: int, q: int = 2, sigma_min: float = 0.
 # --- their error, and its bound -------------------------------------------------------------------
 
 
-def compute_bound(low: float, steps: int, q: int) -> float:
-    """Return (1 - low^2)^((q+1)^steps), the bound of the distance to the polar factor."""
+def polar_factor_distance_bound(low: float, steps: int, q: int) -> float:
+    """Return (1 - low^2)^((q+1)^T), the bound of |X_T - polar factor| after T polynomials.
+
+    T is `steps`.
+    """
     return float((1.0 - low**2) ** ((q + 1) ** steps))
 
 
-def max_error(trial: Trial, problem: NormedProblem) -> float:
-    """Return the largest error of orthogonalised matrices with the least singular value sigma_min.
+def max_orthogonalisation_error(trial: Trial, problem: NormedProblem) -> float:
+    """Return the largest orthogonalisation error of random matrices, for given singular values.
 
     The error is |X_T - polar factor| in the spectral norm, and the matrices are random.
     """
@@ -123,18 +126,20 @@ def max_error(trial: Trial, problem: NormedProblem) -> float:
     return max(errors)
 
 
-def ratio_to_least_error(trial: Trial, problem: NormedProblem) -> float:
-    """Return the ratio of the measured error to the least possible error, or its inverse if < 1."""
+def two_sided_ratio_to_least_error(trial: Trial, problem: NormedProblem) -> float:
+    """Return the ratio of the measured to the least possible error, or its inverse if below 1."""
     ball: Any = problem.norm
     low = map_singular_values(ball.coefficients, np.array(ball.low))
-    ratio = max_error(trial, problem) / float(1.0 - low)
+    ratio = max_orthogonalisation_error(trial, problem) / float(1.0 - low)
     return max(ratio, 1.0 / ratio)
 
 
-def ratio_to_rate(trial: Trial, problem: NormedProblem) -> float:
+def ratio_to_distance_bound(trial: Trial, problem: NormedProblem) -> float:
     """Return the measured error of the orthogonalisation, divided by its bound."""
     ball: Any = problem.norm
-    return max_error(trial, problem) / compute_bound(ball.sigma_min, ball.steps, ball.q)
+    return max_orthogonalisation_error(trial, problem) / polar_factor_distance_bound(
+        ball.sigma_min, ball.steps, ball.q
+    )
 
 
 # --- the lists in use -----------------------------------------------------------------------------
@@ -158,7 +163,7 @@ INTERVALS = {
 
 @check_each_instance({"off": 0.0}, combine_all)
 def check_intervals(trial: Trial, instance: Instance, problem: Any) -> Parts:
-    """Test that the polynomials in use map singular values into their intervals and fill them."""
+    """Test the intervals into which published polynomials map singular values, and their ends."""
     parts = Parts()
     name, rng = problem.norm.lmo, trial.rng(instance.stream_key)
     ask = trial.open_oracles(problem)
@@ -212,7 +217,7 @@ GREEDY = _claim(
         "odd polynomials p_t, each the closest to 1 on the image of [l, 1]: |X_T - polar factor| = "
         "1 - l_{T+1}, l_{t+1} = p_t(l_t), for each matrix whose least singular value is l"
     ),
-    check=partial(check_ratios, measure=ratio_to_least_error),
+    check=partial(check_ratios, measure=two_sided_ratio_to_least_error),
     instances=_INSTANCES,
 )
 
@@ -223,13 +228,13 @@ RATE = _claim(
         "the same polynomials: |X_T - polar factor| <= (1 - l^2)^((q+1)^T); where singular values "
         "are less than l, with the least of them in place of l"
     ),
-    check=partial(check_ratios, measure=ratio_to_rate),
+    check=partial(check_ratios, measure=ratio_to_distance_bound),
     instances=(
         *_INSTANCES,
         make_instance(make_polar_express, low=0.001, steps=1),
         *(make_instance(make_polar_express, low=0.1, steps=3, sigma_min=s) for s in (0.05, 0.001)),
     ),
-    formulas=(formula(compute_bound, NUMBER, {"low": 0.5, "steps": 2, "q": 2}),),
+    formulas=(formula(polar_factor_distance_bound, NUMBER, {"low": 0.5, "steps": 2, "q": 2}),),
 )
 
 INTERVAL = _claim(
@@ -255,48 +260,48 @@ CLAIMS = (GREEDY, RATE, INTERVAL)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class WrongList(OverriddenOracles):
-    """Base class of oracles whose linear minimisation uses wrong polynomial coefficients."""
+class FaultyCoefficients(OverriddenOracles):
+    """Base class of faulty oracles whose linear minimisation uses wrong polynomial coefficients."""
 
-    def change(self, triples: Coefficients) -> Coefficients:
+    def wrong_coefficients(self, triples: Coefficients) -> Coefficients:
         """Return the faulty list of coefficients (a, b, c), one triple per step."""
         raise NotImplementedError
 
     def lo(self, g: Gradient) -> Point:
         """Return the minimiser of <g, v> computed with the faulty coefficients."""
         ball = self._original.norm
-        triples = self.change(ball.coefficients)
+        triples = self.wrong_coefficients(ball.coefficients)
         return -ball.radius * quintic_iterations(g / np.linalg.norm(g), triples)
 
 
-class Reversed(WrongList):
+class FaultyReversedCoefficients(FaultyCoefficients):
     """Faulty linear minimisation that applies the polynomials in reverse order."""
 
-    def change(self, triples: Coefficients) -> Coefficients:
+    def wrong_coefficients(self, triples: Coefficients) -> Coefficients:
         """Return the coefficients in reverse order."""
         return triples[::-1]
 
 
-class ExchangedInThirdStep(WrongList):
+class FaultyThirdStepCoefficients(FaultyCoefficients):
     """Faulty linear minimisation that exchanges the coefficients b and c of the third step."""
 
-    def change(self, triples: Coefficients) -> Coefficients:
+    def wrong_coefficients(self, triples: Coefficients) -> Coefficients:
         """Return the coefficients, with b and c exchanged in the third triple."""
         return [(a, c, b) if t == 2 else (a, b, c) for t, (a, b, c) in enumerate(triples)]
 
 
-class JordansTriple(WrongList):
+class FaultyJordanCoefficients(FaultyCoefficients):
     """Faulty linear minimisation by Jordan's quintic polynomial in each step."""
 
-    def change(self, triples: Coefficients) -> Coefficients:
+    def wrong_coefficients(self, triples: Coefficients) -> Coefficients:
         """Return the coefficients of Jordan's quintic polynomial, repeated for each step."""
         return [QUINTIC] * len(triples)
 
 
-class OneStepLess(WrongList):
+class FaultyWithoutLastStep(FaultyCoefficients):
     """Faulty linear minimisation that leaves out the last polynomial."""
 
-    def change(self, triples: Coefficients) -> Coefficients:
+    def wrong_coefficients(self, triples: Coefficients) -> Coefficients:
         """Return the coefficients without the last step."""
         return triples[:-1]
 
@@ -304,9 +309,9 @@ class OneStepLess(WrongList):
 MUTANTS = tuple(
     Mutant.from_oracles(f"polar-express-{name}", oracles, GREEDY, RATE, INTERVAL)
     for name, oracles in (
-        ("reversed", Reversed),
-        ("exchanged", ExchangedInThirdStep),
-        ("jordans-triple", JordansTriple),
-        ("one-step-less", OneStepLess),
+        ("reversed", FaultyReversedCoefficients),
+        ("exchanged", FaultyThirdStepCoefficients),
+        ("jordans-triple", FaultyJordanCoefficients),
+        ("one-step-less", FaultyWithoutLastStep),
     )
 )

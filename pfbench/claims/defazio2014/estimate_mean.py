@@ -22,7 +22,7 @@ ROUNDING = 1e-12
 
 
 def make_four_rows(weight: float) -> WeightedRows:
-    """Return four quadratic rows with curvatures 1 to 4 and different centres, one row weighted.
+    """Return four quadratics on the line, with curvatures 1 to 4 and weights 1, 1, 1, `weight`.
 
     The last row has the weight `weight`.
     """
@@ -30,17 +30,20 @@ def make_four_rows(weight: float) -> WeightedRows:
     return WeightedRows(np.arange(1.0, 5.0), np.array([0.3, -1.2, 0.8, 1.9]), weights)
 
 
-def mean_error(trial: Trial, problem: WeightedRows, z: Floats) -> float:
-    """Return E g - grad F(x), the error of the mean of SAGA's estimate g, from a state z."""
+def estimate_bias(trial: Trial, problem: WeightedRows, z: Floats) -> float:
+    """Return E g - F'(x), the bias of SAGA's gradient estimate g over one draw of a row.
+
+    The first entry of `z` is x. The others are the points whose gradients are in SAGA's table.
+    """
     outcomes = list_step_outcomes(trial, problem, 0.1, z)
     mean = sum(chance * estimate for chance, (estimate, _) in outcomes)
     return float(mean - problem.gradient(z[:1])[0])
 
 
-def relative_error(trial: Trial, problem: WeightedRows) -> float:
-    """Return the error of the mean of SAGA's estimate from a random state, in units of rounding."""
+def saga_bias_in_rounding_units(trial: Trial, problem: WeightedRows) -> float:
+    """Return the bias of SAGA's estimate at a random x and table, over 1e-12 of the gradient."""
     z = trial.rng("state").standard_normal(problem.n + 1)
-    return abs(mean_error(trial, problem, z)) / float(abs(problem.gradient(z[:1])[0])) / ROUNDING
+    return abs(estimate_bias(trial, problem, z)) / float(abs(problem.gradient(z[:1])[0])) / ROUNDING
 
 
 UNBIASED = Claim(
@@ -48,7 +51,7 @@ UNBIASED = Claim(
     source="Defazio, Bach, Lacoste-Julien 2014, the method; with weights: pfbench",
     kind="law",
     statement="F = sum w_i f_i/W, uniform draws of n w_i f_i/W: E g = grad F(x) from every table",
-    check=partial(check_ratios, measure=relative_error),
+    check=partial(check_ratios, measure=saga_bias_in_rounding_units),
     instances=tuple(make_instance(make_four_rows, weight=weight) for weight in (1.0, 5.0)),
     algorithm="saga",
     schedule="none: a statement about one step",
@@ -61,7 +64,7 @@ CLAIMS = (UNBIASED,)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class WeightsTwice(OverriddenOracles):
+class FaultyTableWeightingTwice(OverriddenOracles):
     """Faulty table of SAGA that multiplies the change of a stored gradient by its weight twice."""
 
     def table(self, x: Floats) -> Any:
@@ -70,7 +73,7 @@ class WeightsTwice(OverriddenOracles):
         return replace(rows.table(x), rows=replace(rows, curvatures=rows.curvatures * rows.weights))
 
 
-class MeanWithoutWeights(OverriddenOracles):
+class FaultyTableWithUnweightedMean(OverriddenOracles):
     """Faulty table of SAGA whose mean ignores the weights of the rows."""
 
     def table(self, x: Floats) -> Any:
@@ -80,6 +83,6 @@ class MeanWithoutWeights(OverriddenOracles):
 
 
 MUTANTS = (
-    Mutant.from_oracles("saga-weights-twice", WeightsTwice, UNBIASED),
-    Mutant.from_oracles("saga-mean-without-weights", MeanWithoutWeights, UNBIASED),
+    Mutant.from_oracles("saga-weights-twice", FaultyTableWeightingTwice, UNBIASED),
+    Mutant.from_oracles("saga-mean-without-weights", FaultyTableWithUnweightedMean, UNBIASED),
 )

@@ -31,23 +31,23 @@ from pfbench.verification.units import formula
 
 
 def make_first_row(n: int, mu: float, weight: float = 1.0) -> WeightedRows:
-    """Return n quadratic rows: the first has curvature 1 and the weight `weight`, the others mu."""
+    """Return n quadratics on the line: one with curvature 1 and weight `weight`, the rest mu."""
     ones = np.ones(n - 1)
     return WeightedRows(np.append(1.0, mu * ones), np.zeros(n), np.append(weight, ones))
 
 
-def compute_step(n: int, L: float, mu: float) -> float:
+def saga_step_size(n: int, L: float, mu: float) -> float:
     """Return the step size 1/(2 (mu n + L)) of SAGA in theorem 1 of defazio2014."""
     return 1.0 / (2.0 * (mu * n + L))
 
 
-def energy_ratio(trial: Trial, problem: WeightedRows) -> float:
+def max_contraction_ratio_of_energy(trial: Trial, problem: WeightedRows) -> float:
     """Return the largest ratio E V^+/((1 - gamma mu) V) of a SAGA step, V the theorem's energy.
 
     Theorem 1 of defazio2014 bounds the ratio by 1.
     """
     h = problem.component_smoothness()
-    gamma = compute_step(problem.n, h.max(), h.min())
+    gamma = saga_step_size(problem.n, h.max(), h.min())
     rate = 1.0 - gamma * h.min()
     V = np.diag(np.append(1.0 / (gamma * rate), h) / (2.0 * problem.n))
     chances, maps = list_step_maps(trial, problem, gamma)
@@ -55,10 +55,11 @@ def energy_ratio(trial: Trial, problem: WeightedRows) -> float:
     return float(scipy.linalg.eigvalsh(mean, V)[-1] / rate)
 
 
-def mean_square_radius(trial: Trial, problem: WeightedRows) -> float:
-    """Return the spectral radius of the map of second moments in a SAGA step of 1/(2 max w_i L_i).
+def second_moment_spectral_radius(trial: Trial, problem: WeightedRows) -> float:
+    """Return the spectral radius of the linear map of second moments by a SAGA step.
 
-    It is that of E B (x) B, in the scale of F.
+    The step size is 1/(2 max w_i L_i), with the smoothness constants that the oracles under test
+    state.
     """
     ask = trial.open_oracles(problem)
     gamma = 1.0 / (2.0 * ask.component_smoothness().max())
@@ -73,7 +74,7 @@ THEOREM = Claim(
         "f_i L-smooth and mu-strongly convex, gamma = 1/(2 (mu n + L)): E V^+ <= (1 - gamma mu) V, "
         "V = mean D_i(phi_i, x*) + |x - x*|^2/(2 n gamma (1 - gamma mu)), D_i the Bregman distance"
     ),
-    check=partial(check_ratios, measure=energy_ratio),
+    check=partial(check_ratios, measure=max_contraction_ratio_of_energy),
     instances=(
         *(
             make_instance(make_first_row, n=n, mu=mu)
@@ -86,7 +87,7 @@ THEOREM = Claim(
     assumptions=("every f_i L-smooth and mu-strongly convex",),
     schedule="gamma = 1/(2 (mu n + L)), one component a step",
     expected_seconds=(0.7, 6.0),
-    formulas=(formula(compute_step, (-1, 2), mu=(1, -2)),),
+    formulas=(formula(saga_step_size, (-1, 2), mu=(1, -2)),),
 )
 
 HEAVY = Claim(
@@ -97,7 +98,7 @@ HEAVY = Claim(
         "F = mean of w_i f_i, n = 8 quadratics of curvature 1, one of weight w: the mean square of "
         "a step 1/(2 max w_i L_i) of SAGA has a radius below 1 for w = 1, 3, 5, 10 and 50"
     ),
-    check=partial(check_ratios, measure=mean_square_radius),
+    check=partial(check_ratios, measure=second_moment_spectral_radius),
     instances=tuple(
         make_instance(make_first_row, n=8, mu=1.0, weight=w) for w in (1.0, 3.0, 5.0, 10.0, 50.0)
     ),
@@ -112,7 +113,7 @@ CLAIMS = (THEOREM, HEAVY)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class SmoothnessWithoutWeights(OverriddenOracles):
+class FaultyUnweightedSmoothness(OverriddenOracles):
     """Faulty oracle that states the smoothness of each component without its weight."""
 
     def component_smoothness(self) -> Floats:
@@ -120,4 +121,4 @@ class SmoothnessWithoutWeights(OverriddenOracles):
         return np.asarray(self._original.curvatures / self._original.weights.mean())
 
 
-MUTANTS = (Mutant.from_oracles("saga-step-without-weights", SmoothnessWithoutWeights, HEAVY),)
+MUTANTS = (Mutant.from_oracles("saga-step-without-weights", FaultyUnweightedSmoothness, HEAVY),)

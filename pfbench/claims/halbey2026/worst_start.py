@@ -142,7 +142,7 @@ SHORT = (make_instance(make_worst_instance, end="0.1").with_title("T = 7"),)
 
 
 def check_lower_bound(trial: Trial, *, final_distances: tuple[str, ...]) -> Evidence:
-    """Test that f(x_T) - min f >= 9/(32 (T+2)^2) from the constructed starts.
+    """Test that f(x_T) - min f >= 9/(32 (T+2)^2) for Frank-Wolfe from starts made to be slow.
 
     The method under test makes the short run in floats. Longer runs are made in decimals, by
     Frank-Wolfe with exact line search.

@@ -33,7 +33,7 @@ from pfbench.verification.units import VALUE, formula
 # --- the oracle, and the instances ----------------------------------------------------------------
 
 
-class WorstAnswers(OverriddenOracles):
+class WorstInexactGradients(OverriddenOracles):
     """Oracles whose gradients have the largest allowed error, opposite to the exact gradient.
 
     The answer is g - (delta/D) g/|g|, which reverses small g.
@@ -68,13 +68,13 @@ class InexactQuadratic(ProblemWrapper):
     step: float
     name = "inexact-quadratic"
 
-    def open(self, rng: np.random.Generator) -> WorstAnswers:
+    def open(self, rng: np.random.Generator) -> WorstInexactGradients:
         """Return the oracles with inexact gradients for one run."""
-        return WorstAnswers(self)
+        return WorstInexactGradients(self)
 
 
 def make_slope(K: int, errors: float) -> InexactQuadratic:
-    """Return a linear function on [0, 1] whose slope is about `errors` times the gradient error.
+    """Return a linear function on [0, 1] with a slope of about `errors` times the gradients' error.
 
     Runs start at 1, with delta = 0.1 and gamma = 1/2. An error of `errors` delta keeps every
     iterate at 1, where V is the slope.
@@ -88,20 +88,22 @@ def make_square(K: int) -> InexactQuadratic:
     """Return x^2/2 on [-1, 1] from 1, with exact gradients."""
     ends = ConvexHull(np.array([[-1.0], [1.0]]))
     square = IndefiniteQuadratic(ends, np.eye(1), np.zeros(1), np.ones(1), 0.0, 1.0)
-    return InexactQuadratic(square, K, 0.0, best_step(K, 1.0, 2.0, 0.5))
+    return InexactQuadratic(square, K, 0.0, bound_minimising_step(K, 1.0, 2.0, 0.5))
 
 
 def make_saddle(K: int, error: float) -> InexactQuadratic:
     """Return (x^2 - y^2)/2 on the unit disc, from (0.96, 0.28)."""
     A, start = np.diag([1.0, -1.0]), np.array([0.96, 0.28])
     saddle = IndefiniteQuadratic(L2Ball(2, 1.0), A, np.zeros(2), start, -0.5, 1.0)
-    return InexactQuadratic(saddle, K, error, best_step(K, 1.0, 2.0, saddle.value(start) + 0.5))
+    return InexactQuadratic(
+        saddle, K, error, bound_minimising_step(K, 1.0, 2.0, saddle.value(start) + 0.5)
+    )
 
 
 # --- the bound, and its check ---------------------------------------------------------------------
 
 
-def best_step(K: int, L: float, D: float, delta: float) -> float:
+def bound_minimising_step(K: int, L: float, D: float, delta: float) -> float:
     """Return the step size sqrt(2 delta/(L D^2 K)), at most 1, which minimises the bound.
 
     Here `delta` is f(x_0) - min f.
@@ -109,8 +111,8 @@ def best_step(K: int, L: float, D: float, delta: float) -> float:
     return min(1.0, math.sqrt(2.0 * delta / (L * D**2 * K)))
 
 
-def compute_bound(K: int, L: float, D: float, delta: float, error: float, gamma: float) -> float:
-    """Return the bound of the mean Frank-Wolfe gap in a run of K steps with inexact gradients."""
+def mean_gap_bound(K: int, L: float, D: float, delta: float, error: float, gamma: float) -> float:
+    """Return the upper bound of the mean Frank-Wolfe gap over K steps with inexact gradients."""
     return error + delta / (gamma * K) + gamma * L * D**2 / 2.0
 
 
@@ -119,7 +121,7 @@ def mean_gap_ratio(trial: Trial, problem: InexactQuadratic) -> float:
     c, gamma = problem.constants(problem.start()), problem.step
     method = trial.make(iterations=problem.K, step=gamma, batch=1)
     gaps = [gap(problem, x) for x, _ in trial.follow_with_previous_point(problem, method)]
-    bound = compute_bound(problem.K, c.L_f, c.D, c.delta, problem.error, gamma)
+    bound = mean_gap_bound(problem.K, c.L_f, c.D, c.delta, problem.error, gamma)
     return float(np.mean(gaps)) / bound
 
 
@@ -142,7 +144,10 @@ INEXACT = Claim(
     assumptions=("grad f Lipschitz", "C compact"),
     schedule="explicit: a constant step",
     expected_seconds=(0.5, 0.5),
-    formulas=(formula(best_step, (0, 0)), formula(compute_bound, VALUE, error=VALUE, gamma=(0, 0))),
+    formulas=(
+        formula(bound_minimising_step, (0, 0)),
+        formula(mean_gap_bound, VALUE, error=VALUE, gamma=(0, 0)),
+    ),
 )
 
 CLAIMS = (INEXACT,)
@@ -151,24 +156,24 @@ CLAIMS = (INEXACT,)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class TwiceTheError(OverriddenOracles):
+class FaultyTwiceTheStatedError(OverriddenOracles):
     """Faulty oracle whose gradients have twice the stated error."""
 
     errors = 2.0
 
     def batch(self, sample: Any, x: Floats) -> Floats:
-        """Return the gradient with a multiple of the stated error."""
+        """Return the gradient with twice the stated error, or four times in a subclass."""
         g = np.asarray(self._original.gradient(x))
         return np.asarray(g + self.errors * (self._original.batch(sample, x) - g))
 
 
-class FourTimesTheError(TwiceTheError):
+class FaultyFourTimesTheStatedError(FaultyTwiceTheStatedError):
     """Faulty oracle whose gradients have four times the stated error."""
 
     errors = 4.0
 
 
 MUTANTS = (
-    Mutant.from_oracles("inexact-fw-twice-the-error", TwiceTheError, INEXACT),
-    Mutant.from_oracles("inexact-fw-four-times-the-error", FourTimesTheError, INEXACT),
+    Mutant.from_oracles("inexact-fw-twice-the-error", FaultyTwiceTheStatedError, INEXACT),
+    Mutant.from_oracles("inexact-fw-four-times-the-error", FaultyFourTimesTheStatedError, INEXACT),
 )

@@ -13,13 +13,13 @@ from pfbench.verification.statements.bound import bound
 from pfbench.verification.units import VALUE
 
 
-def suboptimality_bound(C: float, parameters: Any, t: int) -> float:
+def exact_lo_suboptimality_bound(C: float, parameters: Any, t: int) -> float:
     """Return 2 C/(t+2), the bound of f(x_t) - min f for t >= 1; C is the curvature constant."""
     return 2.0 * C / (t + 2.0)
 
 
-def curvature_constant(problem: Any) -> float:
-    """Return an upper bound of the curvature constant C_f; for a convex quadratic it is C_f."""
+def curvature_constant_upper_bound(problem: Any) -> float:
+    """Return an upper bound of the curvature constant C_f, exact if f is a convex quadratic."""
     return curvature_upper_bound(problem.set.vertices, problem.A)
 
 
@@ -28,12 +28,12 @@ PRIMAL = Claim(
     source="Jaggi 2013 theorem 1",
     statement="f convex: f(x_t) - min f <= 2 C_f/(t+2) for all t >= 1",
     check=bound(
-        suboptimality_bound,
+        exact_lo_suboptimality_bound,
         suboptimality,
         statistic="every",
         parameters={"step": "open-loop", "iterations": 40},
         full={"iterations": 80},
-        constants=curvature_constant,
+        constants=curvature_constant_upper_bound,
     ),
     instances=(
         make_instance(make_simplex_half_square, d=100),

@@ -92,7 +92,7 @@ class SeparableLogCosh(FiniteSum):
         return np.asarray(np.tanh(x) + weights @ self.noise[indices])
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the smoothness constant 1, for one variable or the l2 norm."""
+        """Return 1, the smoothness constant in the l2 norm, or in any norm of a single variable."""
         return 1.0, "log cosh has curvatures of at most 1"
 
     def constants(self, start: Floats) -> Constants:
@@ -109,7 +109,7 @@ class SeparableLogCosh(FiniteSum):
 
 
 class TransportProblem(NormedProblem):
-    """Problem with a norm, and a run: K steps, gamma = `step`, alpha = `weight`."""
+    """Normed problem, and a run on it: K steps of size gamma = `step`, with alpha = `weight`."""
 
     K: int
     step: float
@@ -119,7 +119,7 @@ class TransportProblem(NormedProblem):
     def create(
         cls, function: FiniteSum, norm: str, K: int, step: float, weight: float
     ) -> "TransportProblem":
-        """Return the problem of a function with a norm and the parameters of a run."""
+        """Create the problem from a function, the name of a norm, and the parameters of a run."""
         created = cls(function, norm_ball(norm, function.shape))
         created.K, created.step, created.weight = K, step, weight
         return created
@@ -132,7 +132,7 @@ def make_cube(norm: str, d: int) -> TransportProblem:
 
 
 def make_curved_path() -> TransportProblem:
-    """Return the sum of log cosh of three variables in the l2 norm, where the path is not straight.
+    """Return the sum of log cosh of three variables in the l2 norm, on which paths are curved.
 
     There is no noise.
     """
@@ -161,12 +161,12 @@ def make_noisy_log_cosh(
 
 
 def bias_bound(k: float, L2: float, s: float, alpha: float) -> float:
-    """Return the bound of |e_k|_*, e_k the bias of the gradient estimate in step k."""
+    """Return the bound of the dual norm |e_k|_* of the gradient estimate's bias in step k."""
     left = math.pow(1.0 - alpha, k - 1.0)
     return L2 * s**2 * (1.0 - alpha) / (2.0 * alpha**2) * (1.0 - left)
 
 
-def mean_bound(
+def mean_gradient_norm_bound(
     K: int,
     L: float,
     L2: float,
@@ -177,7 +177,7 @@ def mean_bound(
     step: float,
     alpha: float,
 ) -> float:
-    """Return the bound of the mean of E|grad f(x_k)|_* over k = 1 .. K."""
+    """Return the upper bound of the mean of E|grad f(x_k)|_* over the iterates k = 1, ..., K."""
     s, left = rho * step, (1.0 - alpha) ** np.arange(K)
     noise = zeta * sigma * np.sqrt((alpha + left**2 * (2.0 - 2.0 * alpha)) / (2.0 - alpha))
     bias = [bias_bound(k, L2, s, alpha) for k in range(1, K + 1)]
@@ -222,7 +222,7 @@ def check_mean(trial: Trial) -> Evidence:
         problem = instance()
         numbers = norm_constants(problem) | {"step": problem.step, "alpha": problem.weight}
         del numbers["L_f"]
-        upper = mean_bound(**numbers, L2=problem.constants(problem.start()).L2_ms)
+        upper = mean_gradient_norm_bound(**numbers, L2=problem.constants(problem.start()).L2_ms)
         method = _make_method(trial, problem)
 
         @cache
@@ -282,7 +282,14 @@ MEAN = Claim(
     schedule="explicit: constant gamma and alpha",
     expected_seconds=(4.0, 8.0),
     formulas=(
-        formula(mean_bound, GRADIENT, {"alpha": 0.3}, K=NUMBER, sigma=GRADIENT, step=NUMBER),
+        formula(
+            mean_gradient_norm_bound,
+            GRADIENT,
+            {"alpha": 0.3},
+            K=NUMBER,
+            sigma=GRADIENT,
+            step=NUMBER,
+        ),
     ),
 )
 

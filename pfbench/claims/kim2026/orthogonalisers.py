@@ -31,8 +31,8 @@ ROUNDING = 1e-9
 # --- Newton-Schulz --------------------------------------------------------------------------------
 
 
-def residual_bound(delta: float, degree: int, steps: int) -> float:
-    """Return the bound of the distance between the polar factor and `steps` Newton-Schulz steps.
+def polar_factor_distance_bound(delta: float, degree: int, steps: int) -> float:
+    """Return an upper bound of |X_q - polar factor| after q = `steps` Newton-Schulz steps.
 
     It is 1 - sqrt(1 - delta_0^((kappa+1)^q)), the bound of |X_q - polar factor|. kappa is `degree`,
     and q is `steps`.
@@ -40,7 +40,7 @@ def residual_bound(delta: float, degree: int, steps: int) -> float:
     return float(1.0 - np.sqrt(-np.expm1((degree + 1) ** steps * np.log(delta))))
 
 
-def deficit_bound(rank: int, degree: int, steps: int) -> float:
+def relative_nuclear_norm_deficit_bound(rank: int, degree: int, steps: int) -> float:
     """Return the bound of 1 - <M, X_q>/|M|_*, where X_q is M after q = `steps` Newton-Schulz steps.
 
     It is rank c_q.
@@ -49,11 +49,11 @@ def deficit_bound(rank: int, degree: int, steps: int) -> float:
     steps from the singular value s. The maximum is taken over a grid of 200 001 points, so it is
     not proved between them.
     """
-    _, lost = deficit_by_singular_value(degree, steps)
+    _, lost = inner_product_loss_by_singular_value(degree, steps)
     return rank * float(lost.max())
 
 
-def deficit_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
+def inner_product_loss_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
     """Return singular values s on a grid, and the loss s (1 - h_q(s)) of <M, X_q> at each.
 
     Here h_q(s) is the singular value after q Newton-Schulz steps from s.
@@ -67,7 +67,7 @@ def deficit_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
 
 @check_each_instance()
 def check_convergence(trial: Trial, instance: Instance, problem: Any) -> Parts:
-    """Test that Newton-Schulz takes random matrices near their polar factors, with norm <= 1."""
+    """Test that Newton-Schulz steps bring matrices near their polar factors, with norm <= 1."""
     parts = Parts()
     ask = trial.open_oracles(problem)
     degree, steps = problem.norm.degree, problem.norm.steps
@@ -75,7 +75,7 @@ def check_convergence(trial: Trial, instance: Instance, problem: Any) -> Parts:
     for s in spectra(rng, trial.choose_by_effort(40, 400), minimum=1e-3):
         M, polar = matrix_with_singular_values(s, rng)
         X = -np.asarray(ask.lo(M)) / problem.norm.radius
-        bound = residual_bound(1.0 - float(s.min()) ** 2, degree, steps)
+        bound = polar_factor_distance_bound(1.0 - float(s.min()) ** 2, degree, steps)
         norm = float(np.linalg.norm(X - polar, 2))
         ratios.append(norm / bound if bound > ROUNDING else norm)
         sizes.append(float(np.linalg.norm(X, 2)))
@@ -97,9 +97,12 @@ def check_deficit(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """
     ask = trial.open_oracles(problem)
     degree, steps = problem.norm.degree, problem.norm.steps
-    rng, bound = trial.rng(instance.stream_key), deficit_bound(SHAPE[0], degree, steps)
+    rng, bound = (
+        trial.rng(instance.stream_key),
+        relative_nuclear_norm_deficit_bound(SHAPE[0], degree, steps),
+    )
     ratios = []
-    grid, lost = deficit_by_singular_value(degree, steps)
+    grid, lost = inner_product_loss_by_singular_value(degree, steps)
     worst = min(float(grid[lost.argmax()]), 0.5)
     upper = np.array([np.sqrt(1.0 - 3.0 * worst**2), worst, worst, worst])
     for s in (upper, *spectra(rng, trial.choose_by_effort(40, 400))):
@@ -238,7 +241,9 @@ RESIDUAL = _claim(
     check_convergence,
     source="kim2026, on Newton-Schulz",
     instances=_SCHULZ,
-    formulas=(formula(residual_bound, NUMBER, {"delta": 0.9, "degree": 1, "steps": 3}),),
+    formulas=(
+        formula(polar_factor_distance_bound, NUMBER, {"delta": 0.9, "degree": 1, "steps": 3}),
+    ),
 )
 DEFICIT = _claim(
     "ns-deficit",
@@ -248,7 +253,9 @@ DEFICIT = _claim(
     check_deficit,
     source="on Newton-Schulz of kim2026; pfbench",
     instances=_SCHULZ,
-    formulas=(formula(deficit_bound, NUMBER, {"rank": 4, "degree": 1, "steps": 3}),),
+    formulas=(
+        formula(relative_nuclear_norm_deficit_bound, NUMBER, {"rank": 4, "degree": 1, "steps": 3}),
+    ),
 )
 INTERVAL = _claim(
     "quintic-interval",
@@ -281,11 +288,11 @@ CLAIMS = (RESIDUAL, DEFICIT, INTERVAL, CYCLES)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class WrongPolynomial(OverriddenOracles):
+class FaultyMatrixPolynomial(OverriddenOracles):
     """Base class of faulty oracles that minimise <g, v> with another matrix polynomial."""
 
     def polynomial(self, X: Floats) -> Floats:
-        """Return the matrix that replaces X's polar factor, by a faulty polynomial; |X|_F = 1."""
+        """Return the faulty approximation of the polar factor of X; X has Frobenius norm 1."""
         raise NotImplementedError
 
     def lo(self, g: Gradient) -> Point:
@@ -293,7 +300,7 @@ class WrongPolynomial(OverriddenOracles):
         return -self._original.norm.radius * self.polynomial(g / np.linalg.norm(g))
 
 
-class LowerDegree(WrongPolynomial):
+class FaultyLowerDegree(FaultyMatrixPolynomial):
     """Faulty linear minimisation by Newton-Schulz with a degree that is one too small."""
 
     def polynomial(self, X: Floats) -> Floats:
@@ -302,7 +309,7 @@ class LowerDegree(WrongPolynomial):
         return newton_schulz(X, ball.degree - 1, ball.steps)
 
 
-class DividesByHundredfoldNorm(OverriddenOracles):
+class FaultyDivisionByHundredfoldNorm(OverriddenOracles):
     """Faulty linear minimisation that first divides by a hundred times the Frobenius norm."""
 
     def lo(self, g: Gradient) -> Point:
@@ -311,7 +318,7 @@ class DividesByHundredfoldNorm(OverriddenOracles):
         return -ball.radius * newton_schulz(0.01 * g / np.linalg.norm(g), ball.degree, ball.steps)
 
 
-class NewtonSchulzForQuintic(WrongPolynomial):
+class FaultyNewtonSchulzForQuintic(FaultyMatrixPolynomial):
     """Faulty linear minimisation by Newton-Schulz, which converges, in place of the quintic."""
 
     def polynomial(self, X: Floats) -> Floats:
@@ -319,7 +326,7 @@ class NewtonSchulzForQuintic(WrongPolynomial):
         return newton_schulz(X, 2, self._original.norm.steps)
 
 
-class OneQuinticStep(WrongPolynomial):
+class FaultySingleQuinticStep(FaultyMatrixPolynomial):
     """Faulty linear minimisation by only one step of the quintic."""
 
     def polynomial(self, X: Floats) -> Floats:
@@ -327,7 +334,7 @@ class OneQuinticStep(WrongPolynomial):
         return quintic_iterations(X, [QUINTIC])
 
 
-class QuinticForNewtonSchulz(WrongPolynomial):
+class FaultyQuinticForNewtonSchulz(FaultyMatrixPolynomial):
     """Faulty linear minimisation by the quintic in place of Newton-Schulz."""
 
     def polynomial(self, X: Floats) -> Floats:
@@ -336,9 +343,9 @@ class QuinticForNewtonSchulz(WrongPolynomial):
 
 
 MUTANTS = (
-    Mutant.from_oracles("ns-degree-off-by-one", LowerDegree, RESIDUAL, DEFICIT),
-    Mutant.from_oracles("ns-unscaled", DividesByHundredfoldNorm, RESIDUAL, DEFICIT),
-    Mutant.from_oracles("ns-quintic-under-the-name", QuinticForNewtonSchulz, RESIDUAL),
-    Mutant.from_oracles("quintic-by-newton-schulz", NewtonSchulzForQuintic, CYCLES, INTERVAL),
-    Mutant.from_oracles("quintic-one-step", OneQuinticStep, CYCLES, INTERVAL),
+    Mutant.from_oracles("ns-degree-off-by-one", FaultyLowerDegree, RESIDUAL, DEFICIT),
+    Mutant.from_oracles("ns-unscaled", FaultyDivisionByHundredfoldNorm, RESIDUAL, DEFICIT),
+    Mutant.from_oracles("ns-quintic-under-the-name", FaultyQuinticForNewtonSchulz, RESIDUAL),
+    Mutant.from_oracles("quintic-by-newton-schulz", FaultyNewtonSchulzForQuintic, CYCLES, INTERVAL),
+    Mutant.from_oracles("quintic-one-step", FaultySingleQuinticStep, CYCLES, INTERVAL),
 )

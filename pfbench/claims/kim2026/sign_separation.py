@@ -26,10 +26,10 @@ STEPS = np.linspace(0.02, 1.5, 38)
 
 
 def make_stretched_quadratic(d: int) -> HorizonProblem:
-    """Return a quadratic with one steep coordinate, in the l-infinity norm: uSCG makes sign steps.
+    """Return a quadratic with one steep coordinate, in the l-infinity norm.
 
-    It is (d x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1). The horizon K of the problem is the
-    number of steps that uSCG needs.
+    It is (d x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1). In this norm uSCG makes sign steps.
+    The horizon K of the problem is the number of steps that uSCG needs.
     """
     problem = vector_quadratic("linf", weights=(float(d), *[1.0] * (d - 1)), begin=[1.0] * d)
     return HorizonProblem.from_problem(problem, sign_step_count(d))

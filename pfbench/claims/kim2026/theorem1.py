@@ -43,7 +43,7 @@ def beta_and_eta(K: float, r: float, L: float, sigma: float, delta: float) -> tu
 def compute_printed_bound(
     K: float, r: float, L: float, sigma: float, delta: float, lo: float
 ) -> float:
-    """Return kim2026's bound of Muon's mean |grad f|_*, as printed in the line before (8).
+    """Return kim2026's upper bound of Muon's mean |grad f|_*, as printed in the line before (8).
 
     The orthogonaliser has epsilon_q = 1 - lo.
     """

@@ -130,7 +130,7 @@ def check_local_gap_bound(trial: Trial) -> Evidence:
 
 
 def _decide_gap_bound(trial: Trial, problem: Any, inside: Callable[[Any], bool]) -> Decision:
-    """Decide whether f(x_t) is at most the gap at x_t, for each x_t of a run that is `inside`.
+    """Decide whether f(x_t) is at most the gap at all x_t of a run in a set where min f = 0.
 
     The minimum of f over this set M' is 0.
 

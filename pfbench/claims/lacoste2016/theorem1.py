@@ -39,15 +39,18 @@ def instance_constants(problem: IndefiniteQuadratic) -> CurvatureAndSuboptimalit
 
 
 def min_decrease(gap: float, C: float) -> float:
-    """Return the lower bound (9) of lacoste2016 on the decrease of f in a step with the given gap.
+    """Return the least decrease of f in a step, by (9) of lacoste2016, from the Frank-Wolfe gap.
 
-    It is min{g^2/(2C), g - (C/2) [g > C]}. g is `gap`.
+    It is min{g^2/(2C), g - (C/2) [g > C]}, where g is `gap`.
     """
     return min(gap * gap / (2.0 * C), gap - (C / 2.0 if gap > C else 0.0))
 
 
-def decrease_ratio_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
-    """Return 1, the bound of f's decrease promised by (9) of lacoste2016 over the actual one."""
+def unit_bound_of_decrease_ratio(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
+    """Return 1, the upper bound of the ratio of promised to actual decrease of f in a step.
+
+    The decrease is promised by (9) of lacoste2016.
+    """
     return 1.0
 
 
@@ -93,7 +96,7 @@ def rule_parameters(c: CurvatureAndSuboptimality, *, rule: str) -> dict[str, Any
 
 
 def ratio_of_promised_to_actual_decrease(problem: IndefiniteQuadratic, x: Any, y: Any) -> float:
-    """Return the decrease of f that (9) of lacoste2016 promises over that from x to y.
+    """Return the decrease of f that (9) of lacoste2016 promises at x, divided by f(x) - f(y).
 
     A rounding error of 1e-14 of the size of f is added to the actual decrease.
     """
@@ -127,7 +130,7 @@ DESCENT = _claim(
     source="lacoste2016 (9)",
     statement="every step: f(x+) <= f(x) - min{g^2/(2C), g - (C/2) [g > C]}",
     check=_on_quadratics(
-        decrease_ratio_bound, ratio_of_promised_to_actual_decrease, statistic="step"
+        unit_bound_of_decrease_ratio, ratio_of_promised_to_actual_decrease, statistic="step"
     ),
     formulas=(formula(min_decrease, VALUE, gap=VALUE),),
 )
@@ -151,7 +154,7 @@ CLAIMS = (DESCENT, THEOREM1)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class RoundedGradientLO(OverriddenOracles):
+class FaultyLOWithRoundedGradient(OverriddenOracles):
     """Faulty linear minimisation that uses a coarsely rounded gradient."""
 
     def lo(self, g: Gradient) -> Point:
@@ -161,4 +164,6 @@ class RoundedGradientLO(OverriddenOracles):
         return result
 
 
-MUTANTS = (Mutant.from_oracles("frank-wolfe-loose-minimisation", RoundedGradientLO, DESCENT),)
+MUTANTS = (
+    Mutant.from_oracles("frank-wolfe-loose-minimisation", FaultyLOWithRoundedGradient, DESCENT),
+)

@@ -101,7 +101,7 @@ def check_joint_smoothness(trial: Trial, instance: Instance, problem: Any) -> Pa
 
 
 @check_each_instance({"off": ROUNDING}, combine_all)
-def check_own_steps(trial: Trial, instance: Instance, problem: Any) -> Parts:
+def check_steps_by_own_layer_smoothness(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test that steps of all p layers, each by its own smoothness constant, scale f by (p - 1)^2.
 
     Layer l makes a step |grad_l f|/L_ll.
@@ -247,7 +247,7 @@ OWN_STEPS = Claim(
     statement=(
         "steps of |grad_l f|/L_ll in all layers at once multiply (x_1 + ... + x_p)^2/2 by (p - 1)^2"
     ),
-    check=check_own_steps,
+    check=check_steps_by_own_layer_smoothness,
     instances=SUMS,
     schedule="none: a statement about a step",
     expected_seconds=(0.1, 0.1),
@@ -288,7 +288,7 @@ CLAIMS = (JOINT, OWN_STEPS, COUPLED, NETWORK)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class OwnConstantsAlone(OverriddenOracles):
+class FaultySmoothnessWithoutPairs(OverriddenOracles):
     """Faulty smoothness that ignores the second derivatives of pairs of different layers."""
 
     def smoothness_in_norm(self, norm: Any) -> tuple[float, str]:
@@ -303,16 +303,18 @@ class OwnConstantsAlone(OverriddenOracles):
         return float((h + (R * a) ** 2 + curved).mean()), "the L_ll alone"
 
 
-class PairsOnce(OverriddenOracles):
+class FaultySmoothnessCountingPairsOnce(OverriddenOracles):
     """Faulty smoothness that counts each pair of different layers once, not twice."""
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str]:
         """Return the smoothness with each pair of different layers counted once."""
         total = self._original.smoothness_in_norm(norm)[0]
-        return (total + OwnConstantsAlone(self._original).smoothness_in_norm(norm)[0]) / 2.0, ""
+        return (
+            total + FaultySmoothnessWithoutPairs(self._original).smoothness_in_norm(norm)[0]
+        ) / 2.0, ""
 
 
-class FirstLayerAlone(OverriddenOracles):
+class FaultyLOMovingFirstLayerOnly(OverriddenOracles):
     """Faulty linear minimisation that moves only the first layer."""
 
     def lo(self, g: Gradient) -> Point:
@@ -322,7 +324,7 @@ class FirstLayerAlone(OverriddenOracles):
         return v
 
 
-class HalfAsFar(OverriddenOracles):
+class FaultyLOHalfAsFar(OverriddenOracles):
     """Faulty linear minimisation that moves each layer only half as far as its radius."""
 
     def lo(self, g: Gradient) -> Point:
@@ -330,7 +332,7 @@ class HalfAsFar(OverriddenOracles):
         return 0.5 * self._original.lo(g)
 
 
-class SecondLayerForgotten(OverriddenOracles):
+class FaultyGradientWithoutSecondLayer(OverriddenOracles):
     """Faulty gradient whose derivative in W_1 is computed as if W_2 were 1."""
 
     def gradient(self, x: Point) -> Gradient:
@@ -341,9 +343,9 @@ class SecondLayerForgotten(OverriddenOracles):
 
 
 MUTANTS = (
-    Mutant.from_oracles("layers-own-constants-alone", OwnConstantsAlone, JOINT, NETWORK),
-    Mutant.from_oracles("layers-pairs-once", PairsOnce, JOINT, NETWORK),
-    Mutant.from_oracles("layers-first-alone", FirstLayerAlone, OWN_STEPS),
-    Mutant.from_oracles("layers-half-as-far", HalfAsFar, OWN_STEPS),
-    Mutant.from_oracles("layers-second-forgotten", SecondLayerForgotten, COUPLED),
+    Mutant.from_oracles("layers-own-constants-alone", FaultySmoothnessWithoutPairs, JOINT, NETWORK),
+    Mutant.from_oracles("layers-pairs-once", FaultySmoothnessCountingPairsOnce, JOINT, NETWORK),
+    Mutant.from_oracles("layers-first-alone", FaultyLOMovingFirstLayerOnly, OWN_STEPS),
+    Mutant.from_oracles("layers-half-as-far", FaultyLOHalfAsFar, OWN_STEPS),
+    Mutant.from_oracles("layers-second-forgotten", FaultyGradientWithoutSecondLayer, COUPLED),
 )

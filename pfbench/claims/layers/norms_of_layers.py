@@ -87,7 +87,7 @@ def iterate_points(rng: np.random.Generator, count: int) -> Iterator[Floats]:
 
 @check_each_instance({"off": ROUNDING}, combine_all)
 def check_layer_norms(trial: Trial, instance: Instance, problem: Any) -> Parts:
-    """Test that a norm of several layers, its constants and minimisers meet their definitions."""
+    """Test a norm of several layers, its constants and its minimisers against their definitions."""
     ask = trial.open_oracles(problem)
     points = list(iterate_points(trial.rng(instance.stream_key), 40))
     kind, is_exact = instance.parameters["combination"], instance.parameters["lmo"] == "exact"
@@ -157,7 +157,7 @@ CLAIMS = (NORMS,)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class EveryLayerMoves(FaultyBallProblem):
+class FaultyLOMovingEveryLayer(FaultyBallProblem):
     """Faulty linear minimisation that moves every layer by its radius, whatever the norm.
 
     Such a step is right only for the norm that is the largest of the layers' norms.
@@ -168,23 +168,20 @@ class EveryLayerMoves(FaultyBallProblem):
         return NormProduct(self._original.norm.balls).lo_zero_if_undetermined(g)
 
 
-class EqualWeights(FaultyBallProblem):
+class FaultyLODividedBySqrtLayerCount(FaultyBallProblem):
     """Faulty linear minimisation that moves every layer by the same share of its radius."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> over the product of the layers' balls, over sqrt(m).
-
-        The number of layers is m.
-        """
+        """Return the minimiser of <g, v> over the product of the m layers' balls, over sqrt(m)."""
         balls = self._original.norm.balls
         return NormProduct(balls).lo_zero_if_undetermined(g) * len(balls) ** -0.5
 
 
-class WithoutRadii(FaultyBallProblem):
+class FaultyDualNormWithoutRadii(FaultyBallProblem):
     """Faulty dual norm that ignores the radii of the layers."""
 
     class Ball(FaultyBallProblem.Ball):
-        """Faulty ball whose dual norm is computed as if all radii of layers were 1."""
+        """Faulty ball whose dual norm is computed as if the radii of all layers were 1."""
 
         def dual_norm(self, g: Gradient) -> float:
             """Return the dual norm of g as if all radii of layers were 1."""
@@ -193,7 +190,7 @@ class WithoutRadii(FaultyBallProblem):
             return float(self._original.dual_norm(np.concatenate(parts)))
 
 
-class ZetaOfOneLayer(FaultyBallProblem):
+class FaultyZetaOfOneLayer(FaultyBallProblem):
     """Faulty constant zeta = max |g|_*/|g|_2, which ignores all layers but the largest one."""
 
     class Ball(FaultyBallProblem.Ball):
@@ -205,11 +202,11 @@ class ZetaOfOneLayer(FaultyBallProblem):
             return float(max(ball.radius * ball.zeta for ball in self._original.balls))
 
 
-class ProductsOfMovedLayer(FaultyBallProblem):
+class FaultyProductCountOfOneLayer(FaultyBallProblem):
     """Faulty count of matrix products, which omits the layers that do not move."""
 
     class Ball(FaultyBallProblem.Ball):
-        """Faulty ball that counts only the matrix products of its last layer."""
+        """Faulty ball whose count of matrix products is that of its last layer alone."""
 
         @property
         def matrix_products_per_lmo(self) -> int:
@@ -218,9 +215,9 @@ class ProductsOfMovedLayer(FaultyBallProblem):
 
 
 MUTANTS = (
-    Mutant.from_oracles("layers-every-layer-moves", EveryLayerMoves, NORMS),
-    Mutant.from_oracles("layers-equal-weights", EqualWeights, NORMS),
-    Mutant.from_oracles("layers-without-radii", WithoutRadii, NORMS),
-    Mutant.from_oracles("layers-zeta-of-one-layer", ZetaOfOneLayer, NORMS),
-    Mutant.from_oracles("layers-products-of-moved-layer", ProductsOfMovedLayer, NORMS),
+    Mutant.from_oracles("layers-every-layer-moves", FaultyLOMovingEveryLayer, NORMS),
+    Mutant.from_oracles("layers-equal-weights", FaultyLODividedBySqrtLayerCount, NORMS),
+    Mutant.from_oracles("layers-without-radii", FaultyDualNormWithoutRadii, NORMS),
+    Mutant.from_oracles("layers-zeta-of-one-layer", FaultyZetaOfOneLayer, NORMS),
+    Mutant.from_oracles("layers-products-of-moved-layer", FaultyProductCountOfOneLayer, NORMS),
 )

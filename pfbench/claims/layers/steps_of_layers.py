@@ -55,7 +55,7 @@ def make_network(norm: str) -> NormedProblem:
     return cast(NormedProblem, make_problem("two-layer-network", set="none", norm=norm))
 
 
-def smoothness(problem: NormedProblem) -> float:
+def smoothness_along_run(problem: NormedProblem) -> float:
     """Return a smoothness constant that holds along a run of `HORIZON` steps of length `STEP`."""
     if isinstance(problem.inner, LayeredQuadratic):
         bound = problem.inner.smoothness_in_norm(problem.norm)
@@ -67,11 +67,13 @@ def smoothness(problem: NormedProblem) -> float:
     return network.smoothness_of_layers(norm, R)
 
 
-def max_increase(L: float, eta: float, lower: float, upper: float, error: float) -> float:
+def descent_remainder_bound(
+    L: float, eta: float, lower: float, upper: float, error: float
+) -> float:
     """Return the bound of f(x^+) - f(x) + eta lo |grad f(x)|_* for a step of length eta to x^+.
 
-    It is eta (lo + hi) |e|_* + L eta^2 hi^2/2. The returned number bounds f(x^+) - f(x) + eta lo
-    |grad f(x)|_*. The arguments `lower`, `upper` and `error` are lo, hi and |e|_*.
+    It is eta (lo + hi) |e|_* + L eta^2 hi^2/2. The arguments `lower`, `upper` and `error` are lo,
+    hi and |e|_*.
     """
     return eta * (lower + upper) * error + L * (eta * upper) ** 2 / 2.0
 
@@ -80,17 +82,17 @@ def max_increase(L: float, eta: float, lower: float, upper: float, error: float)
 def check_descent(
     trial: Trial, instance: Instance, problem: Any, *, parameters: dict[str, Any]
 ) -> Parts:
-    """Test the bound on the decrease of f in each step of each run.
+    """Test in each step of a run that f decreases at least as much as the descent lemma says.
 
-    It bounds f(x^+) - f(x) + eta lo |grad f(x)|_*.
+    The lemma bounds f(x^+) - f(x) + eta lo |grad f(x)|_*.
     """
-    ball, L, ratios = problem.norm, smoothness(problem), []
+    ball, L, ratios = problem.norm, smoothness_along_run(problem), []
     batch = 1 if problem.n == 1 else 4
     algorithm = trial.make(iterations=HORIZON, step=STEP, batch=batch, **parameters)
     for x, step in trial.follow_with_previous_point(problem, algorithm):
         g, estimate = np.asarray(problem.gradient(x)), np.asarray(step.estimate)
         lower, upper = ball.lmo_quality(estimate)
-        bound = max_increase(L, STEP, lower, upper, ball.dual_norm(estimate - g))
+        bound = descent_remainder_bound(L, STEP, lower, upper, ball.dual_norm(estimate - g))
         change = problem.value(step.state.x) - problem.value(x)
         ratios.append((change + STEP * lower * ball.dual_norm(g)) / bound)
     return {instance.label: decide_inequality(ratios)}
@@ -116,7 +118,14 @@ def _claim(name: str, norms: tuple[str, ...], **parameters: Any) -> Claim:
         schedule="explicit",
         expected_seconds=(0.5, 0.5),
         formulas=(
-            formula(max_increase, VALUE, eta=(0, 1), lower=NUMBER, upper=NUMBER, error=(1, -1)),
+            formula(
+                descent_remainder_bound,
+                VALUE,
+                eta=(0, 1),
+                lower=NUMBER,
+                upper=NUMBER,
+                error=(1, -1),
+            ),
         ),
     )
 

@@ -16,13 +16,12 @@ from pfbench.verification.statistics import combine_instances, decide_inequality
 from pfbench.verification.units import VALUE, formula
 
 
-def inner_gap_bound(L: float, squared: float, k: int) -> float:
-    """Return 8 L squared/(k (k+1)), the bound of f(y_k) - min f in inner iteration k.
+def inner_gap_bound(L: float, squared_distance_bound: float, k: int) -> float:
+    """Return 8 L D_t^2/(k (k+1)), the bound of f(y_k) - min f in inner iteration k.
 
-    D_t bounds the distance of the start of outer iteration t to the minimiser, and D_t^2 is
-    `squared`.
+    D_t bounds the distance of the start of outer iteration t to the minimiser.
     """
-    return 8.0 * L * squared / (k * (k + 1.0))
+    return 8.0 * L * squared_distance_bound / (k * (k + 1.0))
 
 
 _SHAPES = shared_runs.quadratics_by_minimiser_location(d=64, kappa=100.0)
@@ -34,7 +33,7 @@ _STEEP = {
 _CHAIN = make_instance(quadratics.nesterov_chain, d=60)
 
 
-def check(trial: Trial) -> Evidence:
+def check_inner_gap_bound(trial: Trial) -> Evidence:
     """Test the bound of f(y_k) - min f in each inner iteration k, for several schedules.
 
     The bound is 8 L D_t^2/(k(k+1)), for several N and D_1.
@@ -80,12 +79,18 @@ def _inner_gap_to_bound_ratios(
     """
     start = problem.start()
     L, delta0 = problem.constants(start).L_f, problem.value(start)
-    squared = float(np.sum((start - problem.minimiser) ** 2))
+    squared_distance_bound = float(np.sum((start - problem.minimiser) ** 2))
     algorithm = trial.make(
-        restarts=1, period=N, smoothness=L, curvature=2.0 * delta0 / squared, delta=delta0
+        restarts=1,
+        period=N,
+        smoothness=L,
+        curvature=2.0 * delta0 / squared_distance_bound,
+        delta=delta0,
     )
     ratios = [
-        shared_runs.bound_ratio(problem.value(step.state.x), inner_gap_bound(L, squared, k))
+        shared_runs.bound_ratio(
+            problem.value(step.state.x), inner_gap_bound(L, squared_distance_bound, k)
+        )
         for k, step in enumerate(trial.follow(problem, algorithm), 1)
     ]
     if len(ratios) < N:
@@ -109,8 +114,8 @@ COR3 = Claim(
     ),
     schedule="theory; and one outer iteration of any N with D_1 = |theta_0 - theta_hat|",
     expected_seconds=(0.3, 8.0),
-    check=check,
-    formulas=(formula(inner_gap_bound, VALUE, squared=(0, 2)),),
+    check=check_inner_gap_bound,
+    formulas=(formula(inner_gap_bound, VALUE, squared_distance_bound=(0, 2)),),
 )
 
 # --- errata ---------------------------------------------------------------------------------------
@@ -120,8 +125,8 @@ def inner_gap_bound_by_30(
     k: int,
     L: float,
     N: int,
-    squared: float,
-    begin: float,
+    squared_distance_bound: float,
+    squared_start_distance: float,
     *,
     first: float = 1.0,
     weighted: bool = False,
@@ -129,17 +134,17 @@ def inner_gap_bound_by_30(
 ) -> float:
     """Return the bound (30) of li2019 with the parameters of corollary 3, as printed or corrected.
 
-    D_t^2 is `squared`, and |x_0 - theta_hat|^2 is `begin`. The factor of beta_1 is `first`, and
+    The first two distances are D_t^2 and |x_0 - theta_hat|^2. The factor of beta_1 is `first`, and
     the factor of the variances is `noise`. With `weighted`, gamma_i eta_i replaces eta_i.
     """
     total = 0.0
     for i in range(1, k + 1):
         gamma, product = 2.0 / (i + 1.0), 2.0 / (i * (i + 1.0))
-        eta, beta = 2.0 * L * squared / (N * i), 3.0 * L / i
-        variance = L**2 * squared / (N * (i + 1.0) ** 2)
+        eta, beta = 2.0 * L * squared_distance_bound / (N * i), 3.0 * L / i
+        variance = L**2 * squared_distance_bound / (N * (i + 1.0) ** 2)
         total += (gamma * eta if weighted else eta) / product
         total += noise * gamma * variance / (product * (beta - L * gamma))
-    return 2.0 / (k * (k + 1.0)) * (first * 3.0 * L * begin + total)
+    return 2.0 / (k * (k + 1.0)) * (first * 3.0 * L * squared_start_distance + total)
 
 
 _PRINTED: Mapping[str, Any] = {"first": 1.0, "weighted": False, "noise": 0.5}
@@ -167,19 +172,24 @@ def examine_weights_of_30(
     constants = problem.constants(problem.start())
     algorithm = CGS.theory(constants.delta / 2.0, constants, restarts=1)
     N, L = algorithm.period, algorithm.smoothness
-    squared = shared_runs.compute_squared_distance_bound(algorithm.delta, algorithm.curvature, 1)
-    begin = float(np.sum((problem.start() - problem.minimiser) ** 2))
+    squared_distance_bound = shared_runs.compute_squared_distance_bound(
+        algorithm.delta, algorithm.curvature, 1
+    )
+    squared_start_distance = float(np.sum((problem.start() - problem.minimiser) ** 2))
     run = steps(problem, algorithm, streams={"oracles": rng, "algorithm": rng})
     path = [
-        problem.value(state.x) / inner_gap_bound_by_30(k, L, N, squared, begin, **_CORRECTED)
+        problem.value(state.x)
+        / inner_gap_bound_by_30(
+            k, L, N, squared_distance_bound, squared_start_distance, **_CORRECTED
+        )
         for k, state in enumerate(run.states, start=1)
     ]
 
     def maximise(form: Mapping[str, Any]) -> float:
         """Return the largest ratio of the bound (30), in the given form, to the bound (32)."""
         return max(
-            inner_gap_bound_by_30(k, L, N, squared, squared, **form)
-            / inner_gap_bound(L, squared, k)
+            inner_gap_bound_by_30(k, L, N, squared_distance_bound, squared_distance_bound, **form)
+            / inner_gap_bound(L, squared_distance_bound, k)
             for k in range(1, N + 1)
         )
 
@@ -200,10 +210,18 @@ ERRATA = (
         "li2019-(30)",
         __file__,
         printed_formula=formula(
-            inner_gap_bound_by_30, VALUE, _PRINTED, squared=(0, 2), begin=(0, 2)
+            inner_gap_bound_by_30,
+            VALUE,
+            _PRINTED,
+            squared_distance_bound=(0, 2),
+            squared_start_distance=(0, 2),
         ),
         corrected_formula=formula(
-            inner_gap_bound_by_30, VALUE, _CORRECTED, squared=(0, 2), begin=(0, 2)
+            inner_gap_bound_by_30,
+            VALUE,
+            _CORRECTED,
+            squared_distance_bound=(0, 2),
+            squared_start_distance=(0, 2),
         ),
         examine=examine_weights_of_30,
         claim=COR3,

@@ -57,7 +57,7 @@ _LOSSES = {
 """For each loss: the curvature over lambda_min(Sigma_x), and the instance."""
 
 
-def check(trial: Trial) -> Evidence:
+def check_restricted_curvature(trial: Trial) -> Evidence:
     """Test that lemma 1 of li2019 holds with c <= 4 in the worst directions that a search finds.
 
     The curvature is lambda_min/4 for the loss (7), and lambda_min/8 for the loss (8). The verdict
@@ -119,14 +119,14 @@ LEMMA1 = Claim(
     instances=tuple(loss for _, loss in _LOSSES.values()),
     schedule="none",
     expected_seconds=(0.8, 5.0),
-    check=check,
+    check=check_restricted_curvature,
     formulas=(power_product(CURVATURE, {"xi": 1, "d": 1, "n": -1}, xi=CURVATURE, d=NUMBER),),
 )
 
 # --- planted fault --------------------------------------------------------------------------------
 
 
-class HalfGradient(OverriddenOracles):
+class FaultyHalfGradient(OverriddenOracles):
     """Faulty oracle that returns half of the gradient."""
 
     def gradient(self, x: Point) -> Any:
@@ -182,6 +182,6 @@ def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> 
 
 CLAIMS = (LEMMA1,)
 
-MUTANTS = (Mutant.from_oracles("li2019-half-gradient", HalfGradient, LEMMA1),)
+MUTANTS = (Mutant.from_oracles("li2019-half-gradient", FaultyHalfGradient, LEMMA1),)
 
 ERRATA = (read_erratum("li2019-lemma1", __file__, examine=examine_half_eigenvalue, claim=LEMMA1),)

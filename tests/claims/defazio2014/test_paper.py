@@ -49,7 +49,7 @@ def test_rows_have_the_sum_that_they_state():
 )
 def test_the_mean_error_of_an_estimate_with_a_weight_of_five(fault, error):
     test = faulty(estimate_mean.UNBIASED, fault) if fault else trial(estimate_mean.UNBIASED)
-    measured = estimate_mean.mean_error(test, *four_rows(np.random.default_rng(0), 5.0))
+    measured = estimate_mean.estimate_bias(test, *four_rows(np.random.default_rng(0), 5.0))
     if error is None:
         assert abs(measured) > 0.1
     else:
@@ -74,16 +74,20 @@ def source_step_maps(h, gamma):
 def test_theorem_1_is_the_same_for_one_draw_and_for_two(n, mu, ratio):
     problem = theorem1.make_first_row(n, mu)
     h = problem.component_smoothness()
-    gamma = theorem1.compute_step(n, 1.0, mu)
+    gamma = theorem1.saga_step_size(n, 1.0, mu)
     V = np.diag(np.append(1 / (2 * n * gamma * (1 - gamma * mu)), h / (2 * n)))
     mean = sum(B.T @ V @ B for B in source_step_maps(h, gamma)) / n
     worst = np.linalg.eigvals(np.linalg.solve(V, mean)).real.max() / (1 - gamma * mu)
     assert worst == pytest.approx(ratio, abs=1e-5)
-    assert theorem1.energy_ratio(trial(theorem1.THEOREM), problem) == pytest.approx(worst)
+    assert theorem1.max_contraction_ratio_of_energy(
+        trial(theorem1.THEOREM), problem
+    ) == pytest.approx(worst)
 
 
 def test_theorem_1_binds_at_twenty_rows():
-    measured = theorem1.energy_ratio(trial(theorem1.THEOREM), theorem1.make_first_row(20, 0.9))
+    measured = theorem1.max_contraction_ratio_of_energy(
+        trial(theorem1.THEOREM), theorem1.make_first_row(20, 0.9)
+    )
     assert measured == pytest.approx(0.99987, abs=1e-5)
 
 
@@ -91,7 +95,9 @@ def test_theorem_1_binds_at_twenty_rows():
 def test_faults_exceed_theorem_1(fault, least):
     test = trial(theorem1.THEOREM, planted(fault))
     for n, mu in ((2, 0.001), (5, 0.1), (5, 0.9)):
-        assert theorem1.energy_ratio(test, theorem1.make_first_row(n, mu)) > least
+        assert (
+            theorem1.max_contraction_ratio_of_energy(test, theorem1.make_first_row(n, mu)) > least
+        )
 
 
 class OneDraw(pf.Algorithm):
@@ -133,5 +139,5 @@ def test_radii_with_and_without_weights(method, weight):
         test = Trial(
             theorem1.HEAVY, type(MUTANTS["saga-step-without-weights"].subject)(method, wrap)
         )
-        radius = theorem1.mean_square_radius(test, problem)
+        radius = theorem1.second_moment_spectral_radius(test, problem)
         assert radius == pytest.approx(radii[method][weight], rel=1e-3)

@@ -25,13 +25,13 @@ def test_answers_have_the_error_delta_and_those_of_the_faults_more(problem):
         x = share * problem.start()
         if np.any(problem.gradient(x)):
             assert error_over_set(problem, answers, x) == pytest.approx(problem.error)
-            for kind in (paper.TwiceTheError, paper.FourTimesTheError):
+            for kind in (paper.FaultyTwiceTheStatedError, paper.FaultyFourTimesTheStatedError):
                 error = error_over_set(problem, kind(answers), x)
                 assert error == pytest.approx(kind.errors * problem.error)
 
 
 def test_half_of_an_answer_has_a_larger_error_but_changes_no_step():
-    class Half(paper.TwiceTheError):
+    class Half(paper.FaultyTwiceTheStatedError):
         def batch(self, sample, x):
             return 0.5 * self._original.batch(sample, x)
 
@@ -69,10 +69,10 @@ def test_ratios_by_instance_and_fault(fault, problem, ratio):
 
 def test_the_step_has_the_smallest_bound():
     numbers = {"K": 50, "L": 3.0, "D": 2.0, "delta": 1.5}
-    best = paper.best_step(**numbers)
+    best = paper.bound_minimising_step(**numbers)
 
     def bound(gamma):
-        return paper.compute_bound(**numbers, error=0.2, gamma=gamma)
+        return paper.mean_gap_bound(**numbers, error=0.2, gamma=gamma)
 
     assert bound(best) <= min(bound(1.01 * best), bound(0.99 * best))
     assert bound(best) == pytest.approx(0.2 + np.sqrt(2 * 3.0 * 2.0**2 * 1.5 / 50))

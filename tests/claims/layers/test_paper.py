@@ -23,12 +23,14 @@ def test_omega_of_the_sum_is_attained_at_rank_one():
 def test_the_joint_smoothness_of_the_positive_quadratic():
     problem = joint_smoothness.make_positive()
     assert problem.constants(problem.start()).L_norm == pytest.approx(85.25, abs=0.01)
-    own = joint_smoothness.OwnConstantsAlone(problem).smoothness_in_norm(problem.norm)[0]
+    own = joint_smoothness.FaultySmoothnessWithoutPairs(problem).smoothness_in_norm(problem.norm)[0]
     assert own == pytest.approx(68.20, abs=0.01)
 
 
 def test_own_steps_multiply_f():
-    evidence = joint_smoothness.check_own_steps(trial(joint_smoothness.OWN_STEPS))
+    evidence = joint_smoothness.check_steps_by_own_layer_smoothness(
+        trial(joint_smoothness.OWN_STEPS)
+    )
     assert [round(factor, 9) for factor in evidence.decision.measured.values()] == [1.0, 4.0, 16.0]
 
 
