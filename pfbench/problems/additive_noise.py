@@ -253,7 +253,7 @@ class MatrixLeastSquares(AdditiveNoiseQuadratic):
         super().__post_init__()
         (p, m), n = check_finite_array("A", self.A).shape, self.shape[1]
         if m != self.shape[0]:
-            raise InputError(f"A must have {self.shape[0]} columns, as many as W rows, not {m}.")
+            raise InputError(f"A has {m} columns, but W has {self.shape[0]} rows: make them equal.")
         check_finite_array("B", self.B, shape=(p, n))
 
     @cached_property
