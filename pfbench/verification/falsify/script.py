@@ -65,8 +65,8 @@ def _compose_script(statement: SearchedStatement, counterexample: Counterexample
     problem = build_problem(parse_genome(dict(counterexample.instance)))
     case = prepare_run(statement, problem, counterexample.horizon)
     parameters = vars(case.algorithm).items()
-    fixed = {name: value for name, value in parameters if value is None or isinstance(value, str)}
-    sources, imports = collect_sources_and_imports(statement, fixed)
+    options = {name: value for name, value in parameters if value is None or isinstance(value, str)}
+    sources, imports = collect_sources_and_imports(statement, options)
     setup = _compose_parameters(counterexample, case, sources)
     blocks = _select_blocks(sources, _list_tags(counterexample, case))
     head = "\n".join(dict.fromkeys([*blocks[0].splitlines(), *imports]))
