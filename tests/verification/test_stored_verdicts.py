@@ -232,7 +232,7 @@ def test_what_cannot_be_said_in_full_is_not_stored():
     ):
         assert describe(subject).content is None
         asked = Session(engine=SingleProcessEngine())._claim_request(CLAIMS[MEAN], subject, None)
-        assert asked.question.content is None
+        assert asked.cached_task.content is None
 
 
 def test_an_edited_instance_or_bound_is_another_verdict():
