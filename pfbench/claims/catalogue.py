@@ -283,9 +283,7 @@ def verify(
     check_integer("jobs", jobs, minimum=1)
     subject = Subject(algorithm=algorithm)
     subject.check_importable()
-    chosen = select_claims(
-        () if names is None else _list_names_refusing_single_string(names), effort
-    )
+    chosen = select_claims(() if names is None else _list_refusing_string(names), effort)
     if engine is not None:
         check_engine(engine)
     session = Session(
@@ -300,7 +298,7 @@ def verify(
     return done if algorithm is not None else search_counterexamples(session, done)
 
 
-def _list_names_refusing_single_string(names: Any) -> list[str]:
+def _list_refusing_string(names: Any) -> list[str]:
     """Return the claim names as a list; raise an error if `names` is a single string."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise InputError(

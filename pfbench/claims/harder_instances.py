@@ -267,7 +267,7 @@ def _iterate_fitting_instances(
     own = [instance.example() for instance in claim.instances]
     parts = {_has_set_penalty_norm_and_arrays(problem) for problem in own}
     statement = {*claim.assumptions, *getattr(claim_method(claim), "assumes", ())}
-    named = {text: _assumptions_mentioned_in(text) for text in statement}
+    named = {text: _find_mentioned_assumptions(text) for text in statement}
     assumed = {word for words in named.values() for word in words}
     rest = sorted(text for text, words in named.items() if not words)
     shared = frozenset.intersection(*map(_list_known_assumptions, own)) - assumed
@@ -297,7 +297,7 @@ def _list_known_assumptions(problem: Any) -> frozenset[str]:
     )
 
 
-def _assumptions_mentioned_in(text: str) -> list[str]:
+def _find_mentioned_assumptions(text: str) -> list[str]:
     """Return the names of those assumptions in `ASSUMPTIONS` that a text mentions."""
     return [word for word in ASSUMPTIONS if re.search(rf"(?<![\w-]){word}\b", text)]
 

@@ -81,7 +81,7 @@ def test_what_a_claim_assumes_binds_and_what_its_own_instances_are_is_told():
     ],
 )
 def test_assumptions_are_read_in_what_a_claim_says(text, named):
-    assert harder_instances._assumptions_mentioned_in(text) == named
+    assert harder_instances._find_mentioned_assumptions(text) == named
 
 
 def test_a_right_theorem_on_convex_functions_is_tried_on_convex_ones_alone(monkeypatch):

@@ -102,15 +102,12 @@ def make_polar_express(low: float, steps: int, q: int = 2, sigma_min: float = 0.
 # --- their error, and its bound -------------------------------------------------------------------
 
 
-def polar_factor_distance_bound(low: float, steps: int, q: int) -> float:
-    """Return (1 - low^2)^((q+1)^T), the bound of |X_T - polar factor| after T polynomials.
-
-    T is `steps`.
-    """
+def polar_distance_bound(low: float, steps: int, q: int) -> float:
+    """Return (1 - low^2)^((q+1)^steps), the bound of |X - polar factor| after all polynomials."""
     return float((1.0 - low**2) ** ((q + 1) ** steps))
 
 
-def max_orthogonalisation_error(trial: Trial, problem: NormedProblem) -> float:
+def max_polar_error(trial: Trial, problem: NormedProblem) -> float:
     """Return the largest orthogonalisation error of random matrices, for given singular values.
 
     The error is |X_T - polar factor| in the spectral norm, and the matrices are random.
@@ -130,14 +127,14 @@ def two_sided_ratio_to_least_error(trial: Trial, problem: NormedProblem) -> floa
     """Return the ratio of the measured to the least possible error, or its inverse if below 1."""
     ball: Any = problem.norm
     low = map_singular_values(ball.coefficients, np.array(ball.low))
-    ratio = max_orthogonalisation_error(trial, problem) / float(1.0 - low)
+    ratio = max_polar_error(trial, problem) / float(1.0 - low)
     return max(ratio, 1.0 / ratio)
 
 
 def ratio_to_distance_bound(trial: Trial, problem: NormedProblem) -> float:
     """Return the measured error of the orthogonalisation, divided by its bound."""
     ball: Any = problem.norm
-    return max_orthogonalisation_error(trial, problem) / polar_factor_distance_bound(
+    return max_polar_error(trial, problem) / polar_distance_bound(
         ball.sigma_min, ball.steps, ball.q
     )
 
@@ -234,7 +231,7 @@ RATE = _claim(
         make_instance(make_polar_express, low=0.001, steps=1),
         *(make_instance(make_polar_express, low=0.1, steps=3, sigma_min=s) for s in (0.05, 0.001)),
     ),
-    formulas=(formula(polar_factor_distance_bound, NUMBER, {"low": 0.5, "steps": 2, "q": 2}),),
+    formulas=(formula(polar_distance_bound, NUMBER, {"low": 0.5, "steps": 2, "q": 2}),),
 )
 
 INTERVAL = _claim(
@@ -263,21 +260,21 @@ CLAIMS = (GREEDY, RATE, INTERVAL)
 class FaultyCoefficients(OverriddenOracles):
     """Base class of faulty oracles whose linear minimisation uses wrong polynomial coefficients."""
 
-    def wrong_coefficients(self, triples: Coefficients) -> Coefficients:
+    def corrupt_coefficients(self, triples: Coefficients) -> Coefficients:
         """Return the faulty list of coefficients (a, b, c), one triple per step."""
         raise NotImplementedError
 
     def lo(self, g: Gradient) -> Point:
         """Return the minimiser of <g, v> computed with the faulty coefficients."""
         ball = self._original.norm
-        triples = self.wrong_coefficients(ball.coefficients)
+        triples = self.corrupt_coefficients(ball.coefficients)
         return -ball.radius * quintic_iterations(g / np.linalg.norm(g), triples)
 
 
 class FaultyReversedCoefficients(FaultyCoefficients):
     """Faulty linear minimisation that applies the polynomials in reverse order."""
 
-    def wrong_coefficients(self, triples: Coefficients) -> Coefficients:
+    def corrupt_coefficients(self, triples: Coefficients) -> Coefficients:
         """Return the coefficients in reverse order."""
         return triples[::-1]
 
@@ -285,7 +282,7 @@ class FaultyReversedCoefficients(FaultyCoefficients):
 class FaultyThirdStepCoefficients(FaultyCoefficients):
     """Faulty linear minimisation that exchanges the coefficients b and c of the third step."""
 
-    def wrong_coefficients(self, triples: Coefficients) -> Coefficients:
+    def corrupt_coefficients(self, triples: Coefficients) -> Coefficients:
         """Return the coefficients, with b and c exchanged in the third triple."""
         return [(a, c, b) if t == 2 else (a, b, c) for t, (a, b, c) in enumerate(triples)]
 
@@ -293,7 +290,7 @@ class FaultyThirdStepCoefficients(FaultyCoefficients):
 class FaultyJordanCoefficients(FaultyCoefficients):
     """Faulty linear minimisation by Jordan's quintic polynomial in each step."""
 
-    def wrong_coefficients(self, triples: Coefficients) -> Coefficients:
+    def corrupt_coefficients(self, triples: Coefficients) -> Coefficients:
         """Return the coefficients of Jordan's quintic polynomial, repeated for each step."""
         return [QUINTIC] * len(triples)
 
@@ -301,7 +298,7 @@ class FaultyJordanCoefficients(FaultyCoefficients):
 class FaultyWithoutLastStep(FaultyCoefficients):
     """Faulty linear minimisation that leaves out the last polynomial."""
 
-    def wrong_coefficients(self, triples: Coefficients) -> Coefficients:
+    def corrupt_coefficients(self, triples: Coefficients) -> Coefficients:
         """Return the coefficients without the last step."""
         return triples[:-1]
 

@@ -40,7 +40,7 @@ def estimate_bias(trial: Trial, problem: WeightedRows, z: Floats) -> float:
     return float(mean - problem.gradient(z[:1])[0])
 
 
-def saga_bias_in_rounding_units(trial: Trial, problem: WeightedRows) -> float:
+def bias_in_rounding_units(trial: Trial, problem: WeightedRows) -> float:
     """Return the bias of SAGA's estimate at a random x and table, over 1e-12 of the gradient."""
     z = trial.rng("state").standard_normal(problem.n + 1)
     return abs(estimate_bias(trial, problem, z)) / float(abs(problem.gradient(z[:1])[0])) / ROUNDING
@@ -51,7 +51,7 @@ UNBIASED = Claim(
     source="Defazio, Bach, Lacoste-Julien 2014, the method; with weights: pfbench",
     kind="law",
     statement="F = sum w_i f_i/W, uniform draws of n w_i f_i/W: E g = grad F(x) from every table",
-    check=partial(check_ratios, measure=saga_bias_in_rounding_units),
+    check=partial(check_ratios, measure=bias_in_rounding_units),
     instances=tuple(make_instance(make_four_rows, weight=weight) for weight in (1.0, 5.0)),
     algorithm="saga",
     schedule="none: a statement about one step",

@@ -41,7 +41,7 @@ def saga_step_size(n: int, L: float, mu: float) -> float:
     return 1.0 / (2.0 * (mu * n + L))
 
 
-def max_contraction_ratio_of_energy(trial: Trial, problem: WeightedRows) -> float:
+def max_energy_ratio(trial: Trial, problem: WeightedRows) -> float:
     """Return the largest ratio E V^+/((1 - gamma mu) V) of a SAGA step, V the theorem's energy.
 
     Theorem 1 of defazio2014 bounds the ratio by 1.
@@ -74,7 +74,7 @@ THEOREM = Claim(
         "f_i L-smooth and mu-strongly convex, gamma = 1/(2 (mu n + L)): E V^+ <= (1 - gamma mu) V, "
         "V = mean D_i(phi_i, x*) + |x - x*|^2/(2 n gamma (1 - gamma mu)), D_i the Bregman distance"
     ),
-    check=partial(check_ratios, measure=max_contraction_ratio_of_energy),
+    check=partial(check_ratios, measure=max_energy_ratio),
     instances=(
         *(
             make_instance(make_first_row, n=n, mu=mu)

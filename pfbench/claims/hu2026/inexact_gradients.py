@@ -88,22 +88,20 @@ def make_square(K: int) -> InexactQuadratic:
     """Return x^2/2 on [-1, 1] from 1, with exact gradients."""
     ends = ConvexHull(np.array([[-1.0], [1.0]]))
     square = IndefiniteQuadratic(ends, np.eye(1), np.zeros(1), np.ones(1), 0.0, 1.0)
-    return InexactQuadratic(square, K, 0.0, bound_minimising_step(K, 1.0, 2.0, 0.5))
+    return InexactQuadratic(square, K, 0.0, best_step(K, 1.0, 2.0, 0.5))
 
 
 def make_saddle(K: int, error: float) -> InexactQuadratic:
     """Return (x^2 - y^2)/2 on the unit disc, from (0.96, 0.28)."""
     A, start = np.diag([1.0, -1.0]), np.array([0.96, 0.28])
     saddle = IndefiniteQuadratic(L2Ball(2, 1.0), A, np.zeros(2), start, -0.5, 1.0)
-    return InexactQuadratic(
-        saddle, K, error, bound_minimising_step(K, 1.0, 2.0, saddle.value(start) + 0.5)
-    )
+    return InexactQuadratic(saddle, K, error, best_step(K, 1.0, 2.0, saddle.value(start) + 0.5))
 
 
 # --- the bound, and its check ---------------------------------------------------------------------
 
 
-def bound_minimising_step(K: int, L: float, D: float, delta: float) -> float:
+def best_step(K: int, L: float, D: float, delta: float) -> float:
     """Return the step size sqrt(2 delta/(L D^2 K)), at most 1, which minimises the bound.
 
     Here `delta` is f(x_0) - min f.
@@ -111,7 +109,7 @@ def bound_minimising_step(K: int, L: float, D: float, delta: float) -> float:
     return min(1.0, math.sqrt(2.0 * delta / (L * D**2 * K)))
 
 
-def mean_gap_bound(K: int, L: float, D: float, delta: float, error: float, gamma: float) -> float:
+def fw_gap_bound(K: int, L: float, D: float, delta: float, error: float, gamma: float) -> float:
     """Return the upper bound of the mean Frank-Wolfe gap over K steps with inexact gradients."""
     return error + delta / (gamma * K) + gamma * L * D**2 / 2.0
 
@@ -121,7 +119,7 @@ def mean_gap_ratio(trial: Trial, problem: InexactQuadratic) -> float:
     c, gamma = problem.constants(problem.start()), problem.step
     method = trial.make(iterations=problem.K, step=gamma, batch=1)
     gaps = [gap(problem, x) for x, _ in trial.follow_with_previous_point(problem, method)]
-    bound = mean_gap_bound(problem.K, c.L_f, c.D, c.delta, problem.error, gamma)
+    bound = fw_gap_bound(problem.K, c.L_f, c.D, c.delta, problem.error, gamma)
     return float(np.mean(gaps)) / bound
 
 
@@ -144,10 +142,7 @@ INEXACT = Claim(
     assumptions=("grad f Lipschitz", "C compact"),
     schedule="explicit: a constant step",
     expected_seconds=(0.5, 0.5),
-    formulas=(
-        formula(bound_minimising_step, (0, 0)),
-        formula(mean_gap_bound, VALUE, error=VALUE, gamma=(0, 0)),
-    ),
+    formulas=(formula(best_step, (0, 0)), formula(fw_gap_bound, VALUE, error=VALUE, gamma=(0, 0))),
 )
 
 CLAIMS = (INEXACT,)

@@ -166,7 +166,7 @@ def bias_bound(k: float, L2: float, s: float, alpha: float) -> float:
     return L2 * s**2 * (1.0 - alpha) / (2.0 * alpha**2) * (1.0 - left)
 
 
-def mean_gradient_norm_bound(
+def mean_norm_bound(
     K: int,
     L: float,
     L2: float,
@@ -222,7 +222,7 @@ def check_mean(trial: Trial) -> Evidence:
         problem = instance()
         numbers = norm_constants(problem) | {"step": problem.step, "alpha": problem.weight}
         del numbers["L_f"]
-        upper = mean_gradient_norm_bound(**numbers, L2=problem.constants(problem.start()).L2_ms)
+        upper = mean_norm_bound(**numbers, L2=problem.constants(problem.start()).L2_ms)
         method = _make_method(trial, problem)
 
         @cache
@@ -282,14 +282,7 @@ MEAN = Claim(
     schedule="explicit: constant gamma and alpha",
     expected_seconds=(4.0, 8.0),
     formulas=(
-        formula(
-            mean_gradient_norm_bound,
-            GRADIENT,
-            {"alpha": 0.3},
-            K=NUMBER,
-            sigma=GRADIENT,
-            step=NUMBER,
-        ),
+        formula(mean_norm_bound, GRADIENT, {"alpha": 0.3}, K=NUMBER, sigma=GRADIENT, step=NUMBER),
     ),
 )
 

@@ -40,7 +40,7 @@ def polar_factor_distance_bound(delta: float, degree: int, steps: int) -> float:
     return float(1.0 - np.sqrt(-np.expm1((degree + 1) ** steps * np.log(delta))))
 
 
-def relative_nuclear_norm_deficit_bound(rank: int, degree: int, steps: int) -> float:
+def relative_deficit_bound(rank: int, degree: int, steps: int) -> float:
     """Return the bound of 1 - <M, X_q>/|M|_*, where X_q is M after q = `steps` Newton-Schulz steps.
 
     It is rank c_q.
@@ -49,11 +49,11 @@ def relative_nuclear_norm_deficit_bound(rank: int, degree: int, steps: int) -> f
     steps from the singular value s. The maximum is taken over a grid of 200 001 points, so it is
     not proved between them.
     """
-    _, lost = inner_product_loss_by_singular_value(degree, steps)
+    _, lost = loss_by_singular_value(degree, steps)
     return rank * float(lost.max())
 
 
-def inner_product_loss_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
+def loss_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
     """Return singular values s on a grid, and the loss s (1 - h_q(s)) of <M, X_q> at each.
 
     Here h_q(s) is the singular value after q Newton-Schulz steps from s.
@@ -97,12 +97,9 @@ def check_deficit(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """
     ask = trial.open_oracles(problem)
     degree, steps = problem.norm.degree, problem.norm.steps
-    rng, bound = (
-        trial.rng(instance.stream_key),
-        relative_nuclear_norm_deficit_bound(SHAPE[0], degree, steps),
-    )
+    rng, bound = (trial.rng(instance.stream_key), relative_deficit_bound(SHAPE[0], degree, steps))
     ratios = []
-    grid, lost = inner_product_loss_by_singular_value(degree, steps)
+    grid, lost = loss_by_singular_value(degree, steps)
     worst = min(float(grid[lost.argmax()]), 0.5)
     upper = np.array([np.sqrt(1.0 - 3.0 * worst**2), worst, worst, worst])
     for s in (upper, *spectra(rng, trial.choose_by_effort(40, 400))):
@@ -253,9 +250,7 @@ DEFICIT = _claim(
     check_deficit,
     source="on Newton-Schulz of kim2026; pfbench",
     instances=_SCHULZ,
-    formulas=(
-        formula(relative_nuclear_norm_deficit_bound, NUMBER, {"rank": 4, "degree": 1, "steps": 3}),
-    ),
+    formulas=(formula(relative_deficit_bound, NUMBER, {"rank": 4, "degree": 1, "steps": 3}),),
 )
 INTERVAL = _claim(
     "quintic-interval",

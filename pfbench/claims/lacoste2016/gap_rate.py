@@ -73,9 +73,7 @@ def check_gap_rate(trial: Trial) -> Evidence:
         *trial.choose_by_effort((6, 4000), (20, 5000)),
     )
     full_list = {
-        rule: SeedRows(
-            partial(_lo_calls_to_gaps_over_curvature, trial, targets, max_count, rule), seeds
-        )
+        rule: SeedRows(partial(_lo_calls_to_scaled_gaps, trial, targets, max_count, rule), seeds)
         for rule in ("open-loop", "adaptive")
     }
 
@@ -108,9 +106,7 @@ def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, f
     return float(run.counts.lo), run.counts.sfo / problem.n
 
 
-def _lo_calls_to_gaps_over_curvature(
-    trial: Trial, targets: Any, limit: int, rule: str, seed: int
-) -> Any:
+def _lo_calls_to_scaled_gaps(trial: Trial, targets: Any, limit: int, rule: str, seed: int) -> Any:
     """Return the number of linear minimisations until the gap is at most each target times C.
 
     C is a bound of the curvature constant.

@@ -47,10 +47,7 @@ def min_decrease(gap: float, C: float) -> float:
 
 
 def unit_bound_of_decrease_ratio(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
-    """Return 1, the upper bound of the ratio of promised to actual decrease of f in a step.
-
-    The decrease is promised by (9) of lacoste2016.
-    """
+    """Return 1, the bound of the decrease that (9) of lacoste2016 promises over the actual one."""
     return 1.0
 
 
@@ -154,7 +151,7 @@ CLAIMS = (DESCENT, THEOREM1)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class FaultyLOWithRoundedGradient(OverriddenOracles):
+class FaultyRoundedLO(OverriddenOracles):
     """Faulty linear minimisation that uses a coarsely rounded gradient."""
 
     def lo(self, g: Gradient) -> Point:
@@ -164,6 +161,4 @@ class FaultyLOWithRoundedGradient(OverriddenOracles):
         return result
 
 
-MUTANTS = (
-    Mutant.from_oracles("frank-wolfe-loose-minimisation", FaultyLOWithRoundedGradient, DESCENT),
-)
+MUTANTS = (Mutant.from_oracles("frank-wolfe-loose-minimisation", FaultyRoundedLO, DESCENT),)

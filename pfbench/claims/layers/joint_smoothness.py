@@ -288,7 +288,7 @@ CLAIMS = (JOINT, OWN_STEPS, COUPLED, NETWORK)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class FaultySmoothnessWithoutPairs(OverriddenOracles):
+class FaultyUnpairedSmoothness(OverriddenOracles):
     """Faulty smoothness that ignores the second derivatives of pairs of different layers."""
 
     def smoothness_in_norm(self, norm: Any) -> tuple[float, str]:
@@ -310,7 +310,7 @@ class FaultySmoothnessCountingPairsOnce(OverriddenOracles):
         """Return the smoothness with each pair of different layers counted once."""
         total = self._original.smoothness_in_norm(norm)[0]
         return (
-            total + FaultySmoothnessWithoutPairs(self._original).smoothness_in_norm(norm)[0]
+            total + FaultyUnpairedSmoothness(self._original).smoothness_in_norm(norm)[0]
         ) / 2.0, ""
 
 
@@ -343,7 +343,7 @@ class FaultyGradientWithoutSecondLayer(OverriddenOracles):
 
 
 MUTANTS = (
-    Mutant.from_oracles("layers-own-constants-alone", FaultySmoothnessWithoutPairs, JOINT, NETWORK),
+    Mutant.from_oracles("layers-own-constants-alone", FaultyUnpairedSmoothness, JOINT, NETWORK),
     Mutant.from_oracles("layers-pairs-once", FaultySmoothnessCountingPairsOnce, JOINT, NETWORK),
     Mutant.from_oracles("layers-first-alone", FaultyLOMovingFirstLayerOnly, OWN_STEPS),
     Mutant.from_oracles("layers-half-as-far", FaultyLOHalfAsFar, OWN_STEPS),

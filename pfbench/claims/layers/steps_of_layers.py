@@ -67,9 +67,7 @@ def smoothness_along_run(problem: NormedProblem) -> float:
     return network.smoothness_of_layers(norm, R)
 
 
-def descent_remainder_bound(
-    L: float, eta: float, lower: float, upper: float, error: float
-) -> float:
+def descent_excess(L: float, eta: float, lower: float, upper: float, error: float) -> float:
     """Return the bound of f(x^+) - f(x) + eta lo |grad f(x)|_* for a step of length eta to x^+.
 
     It is eta (lo + hi) |e|_* + L eta^2 hi^2/2. The arguments `lower`, `upper` and `error` are lo,
@@ -92,7 +90,7 @@ def check_descent(
     for x, step in trial.follow_with_previous_point(problem, algorithm):
         g, estimate = np.asarray(problem.gradient(x)), np.asarray(step.estimate)
         lower, upper = ball.lmo_quality(estimate)
-        bound = descent_remainder_bound(L, STEP, lower, upper, ball.dual_norm(estimate - g))
+        bound = descent_excess(L, STEP, lower, upper, ball.dual_norm(estimate - g))
         change = problem.value(step.state.x) - problem.value(x)
         ratios.append((change + STEP * lower * ball.dual_norm(g)) / bound)
     return {instance.label: decide_inequality(ratios)}
@@ -118,14 +116,7 @@ def _claim(name: str, norms: tuple[str, ...], **parameters: Any) -> Claim:
         schedule="explicit",
         expected_seconds=(0.5, 0.5),
         formulas=(
-            formula(
-                descent_remainder_bound,
-                VALUE,
-                eta=(0, 1),
-                lower=NUMBER,
-                upper=NUMBER,
-                error=(1, -1),
-            ),
+            formula(descent_excess, VALUE, eta=(0, 1), lower=NUMBER, upper=NUMBER, error=(1, -1)),
         ),
     )
 

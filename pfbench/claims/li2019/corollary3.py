@@ -16,12 +16,12 @@ from pfbench.verification.statistics import combine_instances, decide_inequality
 from pfbench.verification.units import VALUE, formula
 
 
-def inner_gap_bound(L: float, squared_distance_bound: float, k: int) -> float:
+def inner_gap_bound(L: float, D_squared: float, k: int) -> float:
     """Return 8 L D_t^2/(k (k+1)), the bound of f(y_k) - min f in inner iteration k.
 
     D_t bounds the distance of the start of outer iteration t to the minimiser.
     """
-    return 8.0 * L * squared_distance_bound / (k * (k + 1.0))
+    return 8.0 * L * D_squared / (k * (k + 1.0))
 
 
 _SHAPES = shared_runs.quadratics_by_minimiser_location(d=64, kappa=100.0)
@@ -79,18 +79,12 @@ def _inner_gap_to_bound_ratios(
     """
     start = problem.start()
     L, delta0 = problem.constants(start).L_f, problem.value(start)
-    squared_distance_bound = float(np.sum((start - problem.minimiser) ** 2))
+    D_squared = float(np.sum((start - problem.minimiser) ** 2))
     algorithm = trial.make(
-        restarts=1,
-        period=N,
-        smoothness=L,
-        curvature=2.0 * delta0 / squared_distance_bound,
-        delta=delta0,
+        restarts=1, period=N, smoothness=L, curvature=2.0 * delta0 / D_squared, delta=delta0
     )
     ratios = [
-        shared_runs.bound_ratio(
-            problem.value(step.state.x), inner_gap_bound(L, squared_distance_bound, k)
-        )
+        shared_runs.bound_ratio(problem.value(step.state.x), inner_gap_bound(L, D_squared, k))
         for k, step in enumerate(trial.follow(problem, algorithm), 1)
     ]
     if len(ratios) < N:
@@ -115,7 +109,7 @@ COR3 = Claim(
     schedule="theory; and one outer iteration of any N with D_1 = |theta_0 - theta_hat|",
     expected_seconds=(0.3, 8.0),
     check=check_inner_gap_bound,
-    formulas=(formula(inner_gap_bound, VALUE, squared_distance_bound=(0, 2)),),
+    formulas=(formula(inner_gap_bound, VALUE, D_squared=(0, 2)),),
 )
 
 # --- errata ---------------------------------------------------------------------------------------
@@ -125,8 +119,8 @@ def inner_gap_bound_by_30(
     k: int,
     L: float,
     N: int,
-    squared_distance_bound: float,
-    squared_start_distance: float,
+    D_squared: float,
+    start_squared: float,
     *,
     first: float = 1.0,
     weighted: bool = False,
@@ -140,11 +134,11 @@ def inner_gap_bound_by_30(
     total = 0.0
     for i in range(1, k + 1):
         gamma, product = 2.0 / (i + 1.0), 2.0 / (i * (i + 1.0))
-        eta, beta = 2.0 * L * squared_distance_bound / (N * i), 3.0 * L / i
-        variance = L**2 * squared_distance_bound / (N * (i + 1.0) ** 2)
+        eta, beta = 2.0 * L * D_squared / (N * i), 3.0 * L / i
+        variance = L**2 * D_squared / (N * (i + 1.0) ** 2)
         total += (gamma * eta if weighted else eta) / product
         total += noise * gamma * variance / (product * (beta - L * gamma))
-    return 2.0 / (k * (k + 1.0)) * (first * 3.0 * L * squared_start_distance + total)
+    return 2.0 / (k * (k + 1.0)) * (first * 3.0 * L * start_squared + total)
 
 
 _PRINTED: Mapping[str, Any] = {"first": 1.0, "weighted": False, "noise": 0.5}
@@ -172,24 +166,20 @@ def examine_weights_of_30(
     constants = problem.constants(problem.start())
     algorithm = CGS.theory(constants.delta / 2.0, constants, restarts=1)
     N, L = algorithm.period, algorithm.smoothness
-    squared_distance_bound = shared_runs.compute_squared_distance_bound(
-        algorithm.delta, algorithm.curvature, 1
-    )
-    squared_start_distance = float(np.sum((problem.start() - problem.minimiser) ** 2))
+    D_squared = shared_runs.compute_squared_distance_bound(algorithm.delta, algorithm.curvature, 1)
+    start_squared = float(np.sum((problem.start() - problem.minimiser) ** 2))
     run = steps(problem, algorithm, streams={"oracles": rng, "algorithm": rng})
     path = [
         problem.value(state.x)
-        / inner_gap_bound_by_30(
-            k, L, N, squared_distance_bound, squared_start_distance, **_CORRECTED
-        )
+        / inner_gap_bound_by_30(k, L, N, D_squared, start_squared, **_CORRECTED)
         for k, state in enumerate(run.states, start=1)
     ]
 
     def maximise(form: Mapping[str, Any]) -> float:
         """Return the largest ratio of the bound (30), in the given form, to the bound (32)."""
         return max(
-            inner_gap_bound_by_30(k, L, N, squared_distance_bound, squared_distance_bound, **form)
-            / inner_gap_bound(L, squared_distance_bound, k)
+            inner_gap_bound_by_30(k, L, N, D_squared, D_squared, **form)
+            / inner_gap_bound(L, D_squared, k)
             for k in range(1, N + 1)
         )
 
@@ -210,18 +200,10 @@ ERRATA = (
         "li2019-(30)",
         __file__,
         printed_formula=formula(
-            inner_gap_bound_by_30,
-            VALUE,
-            _PRINTED,
-            squared_distance_bound=(0, 2),
-            squared_start_distance=(0, 2),
+            inner_gap_bound_by_30, VALUE, _PRINTED, D_squared=(0, 2), start_squared=(0, 2)
         ),
         corrected_formula=formula(
-            inner_gap_bound_by_30,
-            VALUE,
-            _CORRECTED,
-            squared_distance_bound=(0, 2),
-            squared_start_distance=(0, 2),
+            inner_gap_bound_by_30, VALUE, _CORRECTED, D_squared=(0, 2), start_squared=(0, 2)
         ),
         examine=examine_weights_of_30,
         claim=COR3,

@@ -211,7 +211,7 @@ LO = _of_theorem1(
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class LargeVertices(OverriddenOracles):
+class FaultyEnlargedLO(OverriddenOracles):
     """Faulty linear minimisation over a set that is 1.5 times as large."""
 
     def lo(self, g: Any) -> Point:
@@ -223,4 +223,4 @@ class LargeVertices(OverriddenOracles):
 CLAIMS = (GAP, FO, LO)
 
 
-MUTANTS = (Mutant.from_oracles("li2019-large-vertices", LargeVertices, GAP),)
+MUTANTS = (Mutant.from_oracles("li2019-large-vertices", FaultyEnlargedLO, GAP),)

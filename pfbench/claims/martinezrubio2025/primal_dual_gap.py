@@ -40,24 +40,24 @@ from pfbench.verification.statistics import combine_instances, decide_inequality
 from pfbench.verification.units import VALUE, Formula, formula
 
 
-def compute_printed_bound(L_f: float, D: float, t: int) -> float:
-    """Return 2 L D^2/(t + 2), for steps 2/(t + 2)."""
+def gap_bound_printed(L_f: float, D: float, t: int) -> float:
+    """Return 2 L D^2/(t + 2), the printed bound of the primal-dual gap G_t for steps 2/(t + 2)."""
     return 2.0 * L_f * D**2 / (t + 2.0)
 
 
-def compute_bound(L_f: float, D: float, t: int) -> float:
-    """Return 2 L D^2 (t + 2 - H_{t+2})/((t + 1)(t + 2)), pfbench's bound for steps 2/(t + 2)."""
+def gap_bound_sharper(L_f: float, D: float, t: int) -> float:
+    """Return 2 L D^2 (t + 2 - H_{t+2})/((t + 1)(t + 2)), pfbench's bound of G_t, open loop."""
     harmonic = float(np.sum(1.0 / np.arange(1, t + 3)))
-    return compute_printed_bound(L_f, D, t) * (t + 2.0 - harmonic) / (t + 1.0)
+    return gap_bound_printed(L_f, D, t) * (t + 2.0 - harmonic) / (t + 1.0)
 
 
-def compute_printed_short_bound(L_f: float, D: float, t: int) -> float:
-    """Return 4 L D^2/(t + 2), for primal-dual short steps; it bounds optimistic runs, too."""
-    return 2.0 * compute_printed_bound(L_f, D, t)
+def short_gap_bound_printed(L_f: float, D: float, t: int) -> float:
+    """Return 4 L D^2/(t + 2), the printed bound for primal-dual short steps and optimistic runs."""
+    return 2.0 * gap_bound_printed(L_f, D, t)
 
 
-def compute_short_bound(L_f: float, D: float, t: int) -> float:
-    """Return 2 L D^2/(t + 4), pfbench's bound for primal-dual short steps."""
+def short_gap_bound_sharper(L_f: float, D: float, t: int) -> float:
+    """Return 2 L D^2/(t + 4), pfbench's bound of the primal-dual gap G_t for short steps."""
     return 2.0 * L_f * D**2 / (t + 4.0)
 
 
@@ -65,8 +65,8 @@ Gaps = Iterator[tuple[int, float, float]]
 """t, G_t, and the ratio of both sides of an inequality for the path, in each step of a run."""
 
 
-def follow_gaps(trial: Trial, problem: Problem) -> Gaps:
-    """Yield gaps and the ratio of both sides of the recursion, for v_t = LO(grad f(x_t)).
+def follow_open_loop_gaps(trial: Trial, problem: Problem) -> Gaps:
+    """Yield t, the gap G_t and a ratio in each step of an open-loop run.
 
     For f = L |x - c|^2/2, a quadratic of this file, it is that ratio or its inverse, at least 1.
     """
@@ -82,7 +82,7 @@ def follow_gaps(trial: Trial, problem: Problem) -> Gaps:
 
 
 def follow_heavy_ball_gaps(trial: Trial, problem: Problem) -> Gaps:
-    """Yield gaps of the heavy ball and the ratio of both sides of the recursion."""
+    """Yield t, the gap G_t and the ratio of both sides of its recursion, along a heavy-ball run."""
     L = problem.constants(problem.start()).L_f
     S, offset, last = np.zeros_like(problem.start()), 0.0, 0.0
     for t, x, y in _follow(trial, problem):
@@ -94,7 +94,7 @@ def follow_heavy_ball_gaps(trial: Trial, problem: Problem) -> Gaps:
 
 
 def follow_short_gaps(trial: Trial, problem: Problem) -> Gaps:
-    """Yield gaps of primal-dual short steps; the ratio is G_t/(G_{t-1} - G_{t-1}^2/(2 L D^2))."""
+    """Yield t, the gap G_t and G_t/(G_{t-1} - G_{t-1}^2/(2 L D^2)), for primal-dual short steps."""
     c = problem.constants(problem.start())
     lower, gap = 0.0, 0.0
     for t, x, y in _follow(trial, problem, step="primal-dual", smoothness=c.L_f):
@@ -108,7 +108,7 @@ def follow_short_gaps(trial: Trial, problem: Problem) -> Gaps:
 
 
 def follow_optimistic_gaps(trial: Trial, problem: Problem) -> Gaps:
-    """Yield f(x_{t+1}) - f* of optimistic runs; the ratio is to the bound by the path."""
+    """Yield t, f(x_{t+1}) - f* and its ratio to a bound by the gradients of the optimistic run."""
     start = problem.start()
     minimum = problem.value(start) - problem.constants(start).delta
     previous, S, total = problem.gradient(start), 0.0 * start, 0.0
@@ -136,17 +136,17 @@ def _divide(left: float, right: float) -> float:
 
 Bounds = Mapping[str, Callable[[float, float, int], float]]
 
-OPEN_LOOP: Bounds = MappingProxyType({"printed": compute_printed_bound, "pfbench's": compute_bound})
+OPEN_LOOP: Bounds = MappingProxyType({"printed": gap_bound_printed, "pfbench's": gap_bound_sharper})
 SHORT: Bounds = MappingProxyType(
-    {"printed": compute_printed_short_bound, "pfbench's": compute_short_bound}
+    {"printed": short_gap_bound_printed, "pfbench's": short_gap_bound_sharper}
 )
-OPTIMISTIC: Bounds = MappingProxyType({"printed": compute_printed_short_bound})
+OPTIMISTIC: Bounds = MappingProxyType({"printed": short_gap_bound_printed})
 
 
 def check_gaps(
     trial: Trial, *, follow: Callable[[Trial, Problem], Gaps], bounds: Bounds, is_path: bool = True
 ) -> Evidence:
-    """Test bounds of G_t and the inequality for the path at each step, on every instance."""
+    """Test gaps of runs against `bounds`, and the ratios of `follow` against 1, at each step."""
     ratios: dict[str, list[float]] = {}
     for instance in trial.claim.instances:
         name = instance.label
@@ -189,7 +189,7 @@ RECURSION = _claim(
         "steps 2/(t+2), G_t = f(x_{t+1}) - L_t, a_t = 2t+2, A_t = (t+1)(t+2): A_t G_t - A_{t-1} "
         "G_{t-1} <= L a_t^2 |v_t - x_t|^2/(2 A_t), with equality for f = L |x - c|^2/2"
     ),
-    check=partial(check_gaps, follow=follow_gaps, bounds={}),
+    check=partial(check_gaps, follow=follow_open_loop_gaps, bounds={}),
 )
 
 GAP = _claim(
@@ -199,7 +199,7 @@ GAP = _claim(
         "steps 2/(t+2): G_t <= 2 L D^2/(t+2), and G_t <= 2 L D^2 (t+2 - H_{t+2})/((t+1)(t+2)), H_k "
         "the harmonic number (ours)"
     ),
-    check=partial(check_gaps, follow=follow_gaps, bounds=OPEN_LOOP, is_path=False),
+    check=partial(check_gaps, follow=follow_open_loop_gaps, bounds=OPEN_LOOP, is_path=False),
     formulas=_formulas(OPEN_LOOP),
 )
 
@@ -245,7 +245,7 @@ GAP_OPTIMISTIC = _claim(
 CLAIMS = (RECURSION, GAP, HEAVY_BALL, GAP_SHORT, GAP_OPTIMISTIC)
 
 
-class StaleGradient(OverriddenOracles):
+class FaultyStaleGradientLO(OverriddenOracles):
     """Faulty linear minimisation that uses the gradient of the previous step."""
 
     def lo(self, g: np.ndarray) -> np.ndarray:
@@ -254,4 +254,6 @@ class StaleGradient(OverriddenOracles):
         return np.asarray(self._original.lo(last))
 
 
-MUTANTS = (Mutant.from_oracles("frank-wolfe-previous-gradient", StaleGradient, RECURSION, GAP),)
+MUTANTS = (
+    Mutant.from_oracles("frank-wolfe-previous-gradient", FaultyStaleGradientLO, RECURSION, GAP),
+)

@@ -91,10 +91,7 @@ CLAIMS = tuple(_claims_about_methods())
 
 
 def current_claim_name(name: str) -> str:
-    """Return the present name of a claim: a former claim's name becomes that of its successor.
-
-    The name of a former claim becomes that of the claim which covers it now.
-    """
+    """Return the present name of a claim, by its present name or that of a former claim."""
     for former, present in _FORMER.items():
         name = name.replace(f"methods-{former}-", f"methods-{present}-", 1)
     return name

@@ -61,7 +61,7 @@ SEARCHES = tuple(
 
 
 def heavy_ball_fw_schedule(request: ScheduleRequest) -> Printed:
-    """Return T with 2 L_f D^2/(T+1) <= epsilon for Frank-Wolfe along weighted sums of gradients."""
+    """Return T with 2 L_f D^2/(T+1) <= epsilon for heavy-ball Frank-Wolfe."""
     c = request.constants
     return {"iterations": max(1.0, 2.0 * c.L_f * c.D**2 / request.epsilon - 1.0)}
 

@@ -44,7 +44,7 @@ EXACT = LmoQuality(1.0, 1.0)
 # --- the schedule and the bounds ------------------------------------------------------------------
 
 
-def noise_factor(beta1: float, beta2: float) -> float:
+def limit_of_squared_weights(beta1: float, beta2: float) -> float:
     """Return V, the limit of the sum of squared weights with which past noise enters the error e_t.
 
     The error e_t = N_t - grad f(W_t) contains a weighted sum of the gradient errors z_k.
@@ -52,12 +52,12 @@ def noise_factor(beta1: float, beta2: float) -> float:
     return (1.0 - beta1 * beta2) ** 2 + (beta1 * beta2) ** 2 * (1.0 - beta1) / (1.0 + beta1)
 
 
-def compute_step(K: float, L: float, delta: float, beta1: float, beta2: float) -> float:
+def noiseless_best_step(K: float, L: float, delta: float, beta1: float, beta2: float) -> float:
     """Return the step size eta that minimises pfbench's bound, for exact gradients and lmo."""
     return math.sqrt(2.0 * delta / (K * L * (1.0 + 4.0 * beta1 * beta2 / (1.0 - beta1))))
 
 
-def compute_bound(
+def norm_bound_sharper(
     K: float,
     L: float,
     delta: float,
@@ -74,11 +74,11 @@ def compute_bound(
     """
     lo, hi = quality
     bias = beta1 * beta2 * (L * eta * hi + initial / K) / (1.0 - beta1)
-    error = bias + math.sqrt(noise_factor(beta1, beta2)) * noise
+    error = bias + math.sqrt(limit_of_squared_weights(beta1, beta2)) * noise
     return (delta / (K * eta) + L * eta * hi**2 / 2.0 + (lo + hi) * error) / lo
 
 
-def compute_printed_bound(
+def norm_bound_printed(
     K: float,
     r: float,
     L_f: float,
@@ -127,10 +127,12 @@ def _check_instance(
 ) -> tuple[dict[str, Decision], int]:
     constants, r = norm_constants(problem), min(problem.shape)
     K, L, delta, sigma = (constants[key] for key in ("K", "L", "delta", "sigma"))
-    eta = compute_step(K, L, delta, beta, beta)
+    eta = noiseless_best_step(K, L, delta, beta, beta)
     method = trial.make(iterations=K, batch=1, step=eta / constants["rho"], beta=beta)
     g, noise = problem.gradient(problem.start()), math.sqrt(r) * sigma
-    bound = partial(compute_bound, K, L, delta, problem.norm.dual_norm(g), noise, eta, beta, beta)
+    bound = partial(
+        norm_bound_sharper, K, L, delta, problem.norm.dual_norm(g), noise, eta, beta, beta
+    )
 
     @cache
     def ratio(seed: int) -> float:
@@ -140,7 +142,7 @@ def _check_instance(
     levels = {"pfbench's": 1.0}
     if problem.norm.lmo == "exact":
         size = float(np.linalg.norm(g))
-        printed = compute_printed_bound(K, r, constants["L_f"], sigma, delta, size, eta, beta, beta)
+        printed = norm_bound_printed(K, r, constants["L_f"], sigma, delta, size, eta, beta, beta)
         levels["printed"] = printed / bound(EXACT)
     parts, runs = {}, 1
     for label, level in levels.items():
@@ -181,15 +183,15 @@ THEOREM = Claim(
     schedule="beta1 = beta2 = beta, eta of the smallest bound",
     expected_seconds=(2.0, 2.0),
     formulas=(
-        formula(compute_step, LENGTH, _BETAS),
+        formula(noiseless_best_step, LENGTH, _BETAS),
         formula(
-            compute_bound,
+            norm_bound_sharper,
             GRADIENT,
             {**_BETAS, "quality": LmoQuality(0.9, 1.05)},
             noise=GRADIENT,
             **_UNITS,
         ),
-        formula(compute_printed_bound, GRADIENT, _BETAS, r=NUMBER, sigma=GRADIENT, **_UNITS),
+        formula(norm_bound_printed, GRADIENT, _BETAS, r=NUMBER, sigma=GRADIENT, **_UNITS),
     ),
 )
 

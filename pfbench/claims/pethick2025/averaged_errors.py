@@ -33,7 +33,7 @@ ALPHA = 0.3
 # --- the bounds of sqrt(u_k) ----------------------------------------------------------------------
 
 
-def constant_alpha_bound_printed(
+def constant_alpha_error_bound_printed(
     k: float, alpha: float, L_f: float, s: float, sigma: float
 ) -> float:
     """Return pethick2025's bound D.3 of the error sqrt(u_k) of averaged gradients, as printed.
@@ -46,7 +46,7 @@ def constant_alpha_bound_printed(
     return math.sqrt(2.0) * L_f * s / alpha + noise * sigma
 
 
-def scg_constant_alpha_bound_printed(
+def scg_constant_alpha_error_bound_printed(
     k: float, alpha: float, L_f: float, s: float, sigma: float
 ) -> float:
     """Return pethick2025's bound D.6 of the error sqrt(u_k) of SCG's averaged gradients.
@@ -59,10 +59,10 @@ def scg_constant_alpha_bound_printed(
     return 2.0 * L_f * s / alpha + noise * sigma
 
 
-def constant_alpha_bound_sharper(
+def constant_alpha_error_bound_sharper(
     k: float, alpha: float, L_f: float, s: float, sigma: float
 ) -> float:
-    """Return pfbench's bound of the error sqrt(u_k) of averaged gradients: bias plus noise.
+    """Return pfbench's bound, bias plus noise, of the error sqrt(u_k) of averaged gradients.
 
     The averaging weight alpha is constant.
 
@@ -73,7 +73,7 @@ def constant_alpha_bound_sharper(
     return bias + sigma * math.sqrt((alpha + left**2 * (2.0 - 2.0 * alpha)) / (2.0 - alpha))
 
 
-def vanishing_alpha_bound_printed(k: float, L_f: float, reach: float, sigma: float) -> float:
+def vanishing_alpha_error_bound_printed(k: float, L_f: float, reach: float, sigma: float) -> float:
     """Return pethick2025's bounds D.4 and D.7 of the error sqrt(u_k) of averaged gradients.
 
     The averaging weight is alpha_k = k^(-1/2).
@@ -83,7 +83,7 @@ def vanishing_alpha_bound_printed(k: float, L_f: float, reach: float, sigma: flo
     return math.sqrt((4.0 * sigma**2 + 8.0 * (L_f * reach) ** 2) / math.sqrt(k))
 
 
-def vanishing_alpha_bound_sharper(k: float, L_f: float, s: float, sigma: float) -> float:
+def vanishing_alpha_error_bound_sharper(k: float, L_f: float, s: float, sigma: float) -> float:
     """Return pfbench's bound of the error sqrt(u_k) of averaged gradients, for alpha_k = k^(-1/2).
 
     It is sigma k^(-1/4) + L_2 s (sqrt(k) - 1).
@@ -94,7 +94,7 @@ def vanishing_alpha_bound_sharper(k: float, L_f: float, s: float, sigma: float) 
 # --- the bounds of u_k by u_(k-1) -----------------------------------------------------------------
 
 
-def recursion_bound_printed(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+def next_error_bound_printed(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
     """Return pethick2025's bound D.2 of the squared gradient error from the previous one, `u`.
 
     u_(k-1) is `u`, and alpha_k is `alpha`.
@@ -102,7 +102,7 @@ def recursion_bound_printed(u: float, alpha: float, L_f: float, s: float, sigma:
     return (1.0 - alpha / 2.0) * u + 2.0 * (L_f * s) ** 2 / alpha + (alpha * sigma) ** 2
 
 
-def recursion_bound_sharper(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
+def next_error_bound_sharper(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
     """Return pfbench's bound of the squared gradient error from the previous one, `u`.
 
     The weights in Young's inequality are 1/(1-alpha) and 1/alpha. u_(k-1) is `u`, and alpha_k is
@@ -156,7 +156,11 @@ def check_errors(
     )
     numbers |= {"alpha": ALPHA} if is_alpha_constant else {}
     way = {"s": numbers.pop("s")}
-    sharper = constant_alpha_bound_sharper if is_alpha_constant else vanishing_alpha_bound_sharper
+    sharper = (
+        constant_alpha_error_bound_sharper
+        if is_alpha_constant
+        else vanishing_alpha_error_bound_sharper
+    )
     of_printed = way if is_alpha_constant else {"reach": reach}
     ratios: dict[str, list[float]] = {"printed": [], "sharper": []}
     for k, u in enumerate(np.sqrt(result), 1):
@@ -185,8 +189,8 @@ def check_error_recursion(
         kind = "constant" if constant else "vanishing"
         name = f"{instance.label}, alpha {kind}"
         for label, bound in (
-            ("printed", recursion_bound_printed),
-            ("sharper", recursion_bound_sharper),
+            ("printed", next_error_bound_printed),
+            ("sharper", next_error_bound_sharper),
         ):
             ratios = [
                 float(u[k - 1]) / bound(float(u[k - 2]), ALPHA if constant else k**-0.5, **numbers)
@@ -230,10 +234,12 @@ _AVERAGED = (
 
 
 def _claim(number: str, algorithm: str, statement: str, printed: Callable[..., float]) -> Claim:
-    constant, retained = printed is not vanishing_alpha_bound_printed, algorithm == "scg"
+    constant, retained = printed is not vanishing_alpha_error_bound_printed, algorithm == "scg"
     fixed = {"alpha": ALPHA} if constant else {}
     units = {"sigma": GRADIENT, "s": LENGTH, "reach": LENGTH, "k": NUMBER}
-    sharper = constant_alpha_bound_sharper if constant else vanishing_alpha_bound_sharper
+    sharper = (
+        constant_alpha_error_bound_sharper if constant else vanishing_alpha_error_bound_sharper
+    )
     return Claim(
         name=f"pethick2025-lemD.{number}",
         source=f"pethick2025 lemma D.{number}; sharper: pfbench",
@@ -272,7 +278,7 @@ def _recursion_claim(name: str, algorithm: str, statement: str, reach: str) -> C
         expected_seconds=(1.0, 1.0),
         formulas=tuple(
             Formula(item, SQUARE, {"alpha": ALPHA}, units)
-            for item in (recursion_bound_printed, recursion_bound_sharper)
+            for item in (next_error_bound_printed, next_error_bound_sharper)
         ),
     )
 
@@ -284,28 +290,28 @@ CONSTANT = _claim(
     "uscg",
     "uSCG, alpha_1 = 1: sqrt(u_k) <= sqrt(2) L_2 rho_2 gamma/alpha + (sqrt(alpha) + "
     f"(1-alpha/2)^(k/2)) sigma; {_AVERAGED}, s = rho_2 gamma",
-    constant_alpha_bound_printed,
+    constant_alpha_error_bound_printed,
 )
 VANISHING = _claim(
     "4",
     "uscg",
     "uSCG, alpha_k = k^(-1/2), gamma <= K^(-3/4): u_k <= (4 sigma^2 + 8 L_2^2 rho_2^2)/sqrt(k); "
     "sharper (ours): sqrt(u_k) <= sigma k^(-1/4) + L_2 rho_2 gamma (sqrt(k) - 1)",
-    vanishing_alpha_bound_printed,
+    vanishing_alpha_error_bound_printed,
 )
 CONSTANT_HELD = _claim(
     "6",
     "scg",
     "SCG, alpha_1 = 1: sqrt(u_k) <= 2 L_2 D_2 gamma/alpha + (sqrt(2 alpha) + (1-alpha/2)^(k/2)) "
     f"sigma, as theorem 5.6 uses it; {_AVERAGED}, s = D_2 gamma",
-    scg_constant_alpha_bound_printed,
+    scg_constant_alpha_error_bound_printed,
 )
 VANISHING_HELD = _claim(
     "7",
     "scg",
     "SCG, alpha_k = k^(-1/2), gamma <= K^(-3/4): u_k <= (4 sigma^2 + 8 L_2^2 D_2^2)/sqrt(k); "
     "sharper (ours): sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1)",
-    vanishing_alpha_bound_printed,
+    vanishing_alpha_error_bound_printed,
 )
 
 CLAIMS = (STEP, STEP_HELD, CONSTANT, VANISHING, CONSTANT_HELD, VANISHING_HELD)

@@ -19,7 +19,7 @@ ALPHA = 1.0
 # --- the bounds -----------------------------------------------------------------------------------
 
 
-def constant_alpha_bound_printed(
+def constant_alpha_gap_bound_printed(
     K: float,
     alpha: float,
     L: float,
@@ -39,7 +39,7 @@ def constant_alpha_bound_printed(
     return (delta + 2.0 * L * rho**2) / math.sqrt(K) + D * error
 
 
-def constant_alpha_bound_sharper(
+def constant_alpha_gap_bound_sharper(
     K: float,
     alpha: float,
     L: float,
@@ -59,7 +59,7 @@ def constant_alpha_bound_sharper(
     return (delta + 2.0 * L * rho**2) / math.sqrt(K) + D * error
 
 
-def vanishing_alpha_bound_printed(
+def vanishing_alpha_gap_bound_printed(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return pethick2025 theorem 5.7's bound of SCG's mean Frank-Wolfe gap, as printed."""
@@ -70,7 +70,7 @@ def vanishing_alpha_bound_printed(
     )
 
 
-def vanishing_alpha_bound_sharper(
+def vanishing_alpha_gap_bound_sharper(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return pfbench's bound of SCG's mean Frank-Wolfe gap for averaging weights k^(-1/2).
@@ -102,8 +102,8 @@ _theorem = partial(
 
 CONSTANT = _theorem(
     "5.6",
-    constant_alpha_bound_printed,
-    constant_alpha_bound_sharper,
+    constant_alpha_gap_bound_printed,
+    constant_alpha_gap_bound_sharper,
     statement=(
         "SCG, alpha constant, gamma = K^(-1/2): E V <= (Delta + 2 L rho^2)/sqrt(K) + D_2 [2 L_2 "
         "D_2/(alpha sqrt(K)) + (sqrt(2 alpha) + s/(K(1-s))) sigma], s = sqrt(1-alpha/2); sharper "
@@ -115,8 +115,8 @@ CONSTANT = _theorem(
 
 VANISHING = _theorem(
     "5.7",
-    vanishing_alpha_bound_printed,
-    vanishing_alpha_bound_sharper,
+    vanishing_alpha_gap_bound_printed,
+    vanishing_alpha_gap_bound_sharper,
     statement=(
         "SCG, alpha_k = k^(-1/2), gamma = K^(-3/4): E V <= [2 Delta + (4/3) D_2 sqrt(4 sigma^2 + "
         "8 L_2^2 D_2^2)]/K^(1/4) + 2 L rho^2/K^(3/4); sharper (ours): [Delta + D_2 ((4/3) sigma + "

@@ -25,10 +25,7 @@ def constant_step_parameters(c: Numbers, alpha: float) -> Numbers:
 
 
 def vanishing_step_parameters(c: Numbers) -> Numbers:
-    """Return the step K^(-3/4) of theorems 5.5 and 5.7 of pethick2025; alpha_k is the default.
-
-    The method then uses its default momentum alpha_k = k^(-1/2).
-    """
+    """Return the step K^(-3/4) of theorems 5.5 and 5.7; alpha_k = k^(-1/2) is the default."""
     return {"step": c["K"] ** -0.75}
 
 

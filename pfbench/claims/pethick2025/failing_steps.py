@@ -36,11 +36,8 @@ def examine_power_recursion(effort: str, seed: int) -> ExaminationEvidence:
     )
 
 
-def max_recursion_ratio(first: float) -> float:
-    """Return the largest u_k sqrt(k), where u_k = (1 - 1/(2 sqrt(k))) u_(k-1) + 1/k, u_1 = `first`.
-
-    u_1 is `first`.
-    """
+def max_scaled_term(first: float) -> float:
+    """Return the largest u_k sqrt(k) of u_k = (1 - 1/(2 sqrt(k))) u_(k-1) + 1/k, u_1 = `first`."""
     u, upper = first, first
     for k in range(2, _LONG):
         u = (1.0 - 0.5 / math.sqrt(k)) * u + 1.0 / k
@@ -53,13 +50,13 @@ def examine_maximum_recursion(effort: str, seed: int) -> ExaminationEvidence:
 
     It holds for u_1 <= 3.523 c and u_1 >= 8.243 c.
     """
-    value = max_recursion_ratio(4.0)
+    value = max_scaled_term(4.0)
     starts = (*np.linspace(0.0, 3.523, 36), *np.linspace(8.243, 20.0, 36))
-    retained = max(max_recursion_ratio(float(start)) / max(float(start), 4.0) for start in starts)
+    retained = max(max_scaled_term(float(start)) / max(float(start), 4.0) for start in starts)
     second = (1.0 - 0.5 / math.sqrt(2.0)) * 4.0 + 0.5
     numbers = {"u_2 over c": second, "largest u_k sqrt(k) over c": value}
     return compare_ratios(value / 4.0, retained, **numbers).with_ratios_under_other_readings(
-        {"u_1 at most c": max_recursion_ratio(1.0) / 4.0}
+        {"u_1 at most c": max_scaled_term(1.0) / 4.0}
     )
 
 

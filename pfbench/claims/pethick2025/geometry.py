@@ -269,7 +269,7 @@ CLAIMS = (GEOM, DUAL_GAP)
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class ZetaOne(FaultyBallProblem):
+class FaultyZetaOne(FaultyBallProblem):
     """Faulty constant zeta = max |g|_*/|g|_2: it is 1, as for the Euclidean ball only."""
 
     class Ball(FaultyBallProblem.Ball):
@@ -278,7 +278,7 @@ class ZetaOne(FaultyBallProblem):
         zeta = 1.0
 
 
-class DiameterForRadius(FaultyBallProblem):
+class FaultyZetaByDiameter(FaultyBallProblem):
     """Faulty constant zeta = max |g|_*/|g|_2, computed from the diameter, not the radius.
 
     It is D_2/rho, where rho_2/rho is right.
@@ -293,11 +293,8 @@ class DiameterForRadius(FaultyBallProblem):
             return 2.0 * float(self._original.zeta)
 
 
-class JointlyScaledRows(FaultyBallProblem):
-    """Faulty minimisation that divides the whole gradient by one length, not each row by its own.
-
-    The right minimisation divides each row or singular value by its own length.
-    """
+class FaultyLOScalingRowsJointly(FaultyBallProblem):
+    """Faulty minimisation that divides the gradient by one length, not each row by its own."""
 
     class Ball(FaultyBallProblem.Ball):
         """Faulty ball whose minimiser is the gradient divided by its Euclidean length."""
@@ -308,7 +305,7 @@ class JointlyScaledRows(FaultyBallProblem):
             return -self.radius * g / size if size else 0.0 * g
 
 
-class SignOfZero(FaultyBallProblem):
+class FaultyLOWithSignOfZero(FaultyBallProblem):
     """Faulty minimisation that returns a vertex even where the gradient leaves entries open.
 
     It uses sgn(0) = 1 and completed singular vectors.
@@ -320,7 +317,7 @@ class SignOfZero(FaultyBallProblem):
         return v if isinstance(v, np.ndarray) else v.matrix()
 
 
-class BoundForNorm(FaultyBallProblem):
+class FaultyDualNormUpperBound(FaultyBallProblem):
     """Faulty dual norm: the upper bound zeta |g|_2 instead of |g|_*."""
 
     class Ball(FaultyBallProblem.Ball):
@@ -332,9 +329,9 @@ class BoundForNorm(FaultyBallProblem):
 
 
 MUTANTS = (
-    Mutant.from_oracles("norms-zeta-one", ZetaOne, GEOM),
-    Mutant.from_oracles("norms-diameter-for-radius", DiameterForRadius, GEOM),
-    Mutant.from_oracles("norms-unscaled-rows", JointlyScaledRows, GEOM),
-    Mutant.from_oracles("norms-sign-of-zero", SignOfZero, GEOM),
-    Mutant.from_oracles("norms-bound-for-norm", BoundForNorm, GEOM, DUAL_GAP),
+    Mutant.from_oracles("norms-zeta-one", FaultyZetaOne, GEOM),
+    Mutant.from_oracles("norms-diameter-for-radius", FaultyZetaByDiameter, GEOM),
+    Mutant.from_oracles("norms-unscaled-rows", FaultyLOScalingRowsJointly, GEOM),
+    Mutant.from_oracles("norms-sign-of-zero", FaultyLOWithSignOfZero, GEOM),
+    Mutant.from_oracles("norms-bound-for-norm", FaultyDualNormUpperBound, GEOM, DUAL_GAP),
 )

@@ -53,7 +53,7 @@ class IndependentNoise(NoisyGradient):
         return np.asarray(self.gradient(x) + values.mean(axis=0))
 
     def noise_constants(self, constants: Constants, start: Floats) -> dict[str, tuple[float, str]]:
-        """Return the variance sigma2 of a draw."""
+        """Return the variance sigma2 of a draw of the noise, with the reason, by name."""
         return {"sigma2": (start.size * self.noise.moment(2.0), "d variances of an entry: exact")}
 
 
@@ -72,18 +72,18 @@ def make_copies(K: int, p: float, q: float) -> HorizonProblem:
     return HorizonProblem.from_problem(NormedProblem(sampler, norm_ball("linf", (d,))), K)
 
 
-def compute_weight(K: float, L: float, delta: float, sigma: float, p: float) -> float:
+def averaging_weight(K: float, L: float, delta: float, sigma: float, p: float) -> float:
     """Return the weight alpha = min(1, 3 (L delta/(sigma^2 K))^(p/(3p-2))) of new gradients."""
     return float(min(1.0, 3.0 * (L * delta / (sigma**2 * K)) ** (p / (3.0 * p - 2.0))))
 
 
-def compute_step(K: float, L: float, delta: float, sigma: float, p: float) -> float:
+def step_length(K: float, L: float, delta: float, sigma: float, p: float) -> float:
     """Return the step length 1.2 (sigma/L) (L delta/(sigma^2 K))^((2p-1)/(3p-2))."""
     share = (L * delta / (sigma**2 * K)) ** ((2.0 * p - 1.0) / (3.0 * p - 2.0))
     return float(1.2 * sigma / L * share)
 
 
-def compute_bound(
+def mean_norm_bound(
     K: float, L: float, delta: float, sigma: float, p: float, step: float, alpha: float, muon: bool
 ) -> float:
     """Return the bound of the mean |grad f(x_k)|_* for noise of p-th moment `sigma`^p.
@@ -101,7 +101,7 @@ def compute_bound(
     return descent_bound(K, step, L, 1.0, delta, 1.0, float(np.mean(L * step * bias + noise)))
 
 
-def mean_sizes(trial: Trial, problem: HorizonProblem, method: Any, seed: int) -> Floats:
+def mean_norms_by_copy(trial: Trial, problem: HorizonProblem, method: Any, seed: int) -> Floats:
     """Return the mean |grad f(x_k)| over a run for each copy of the problem, shape (COPIES,)."""
     run = trial.follow_with_previous_point(problem, method, seed)
     return np.asarray(np.mean([np.abs(x) for x, _ in run], axis=0))
@@ -114,11 +114,11 @@ def check_bound(trial: Trial, instance: Instance, problem: Any) -> Parts:
     name = instance.label
     p = problem.inner.noise.order
     numbers = {"K": problem.K, "L": 1.0, "delta": 0.5, "sigma": 1.0, "p": p}
-    step, alpha = compute_step(**numbers), compute_weight(**numbers)
+    step, alpha = step_length(**numbers), averaging_weight(**numbers)
     method = trial.make(iterations=problem.K, batch=1, step=step, alpha=alpha, beta=1.0 - alpha)
     is_muon = trial.claim.algorithm == "signum"
-    bound = compute_bound(**numbers, step=step, alpha=alpha, muon=is_muon)
-    sizes = partial(mean_sizes, trial, problem, method)
+    bound = mean_norm_bound(**numbers, step=step, alpha=alpha, muon=is_muon)
+    sizes = partial(mean_norms_by_copy, trial, problem, method)
     samples = map(sizes, trial.seeds(4, name))
 
     def draw(count: int, samples: Iterator[Floats] = samples) -> Floats:
@@ -153,9 +153,9 @@ def _claim(subject: str, algorithm: str, weights: str) -> Claim:
         schedule="alpha and gamma of the orders for which the bound is of the stated order",
         expected_seconds=(3.0, 3.0),
         formulas=(
-            formula(compute_weight, NUMBER, {"p": 1.5}, sigma=GRADIENT),
-            formula(compute_step, LENGTH, {"p": 1.5}, sigma=GRADIENT),
-            formula(compute_bound, GRADIENT, _VALUES, **_UNITS),
+            formula(averaging_weight, NUMBER, {"p": 1.5}, sigma=GRADIENT),
+            formula(step_length, LENGTH, {"p": 1.5}, sigma=GRADIENT),
+            formula(mean_norm_bound, GRADIENT, _VALUES, **_UNITS),
         ),
     )
 

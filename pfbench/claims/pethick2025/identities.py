@@ -33,7 +33,7 @@ ALPHA, STEP, DECAY = 0.3, 0.5, 0.4
 # --- the same iterates ----------------------------------------------------------------------------
 
 
-def iterates(trial: Trial, problem: Any, algorithm: Any) -> Floats:
+def iterates_after_start(trial: Trial, problem: Any, algorithm: Any) -> Floats:
     """Return the iterates x_2, x_3, ... of a run, stacked in one array along the first axis."""
     return np.array([np.array(step.state.x) for step in trial.follow(problem, algorithm)])
 
@@ -63,7 +63,7 @@ def check_is_uscg(trial: Trial, instance: Instance, problem: Any, *, begin: str)
     """
     common: Any = {"iterations": problem.K, "batch": 1, "step": STEP}
     methods = trial.make(**common, beta=1.0 - ALPHA), USCG(**common, alpha=ALPHA, begin=begin)
-    paths = (iterates(trial, problem, method) for method in methods)
+    paths = (iterates_after_start(trial, problem, method) for method in methods)
     return {instance.name: decide_identical_paths(*paths)}
 
 
@@ -91,8 +91,8 @@ def check_signum_on_diagonals(trial: Trial, instance: Instance, problem: Any) ->
     """
     common: Any = {"iterations": problem.K, "batch": 1, "step": 0.1, "beta": 1.0 - ALPHA}
     vectors = vector_quadratic("linf", weights=problem.weights, begin=problem.start_point)
-    signs = iterates(trial, vectors, Signum(**common))
-    matrices = problem.rotate_back(iterates(trial, problem, trial.make(**common)))
+    signs = iterates_after_start(trial, vectors, Signum(**common))
+    matrices = problem.rotate_back(iterates_after_start(trial, problem, trial.make(**common)))
     diagonals = signs[:, :, None] * np.eye(signs.shape[1])
     return {instance.label: decide_identical_paths(matrices, diagonals)}
 

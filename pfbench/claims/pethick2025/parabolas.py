@@ -34,10 +34,7 @@ def make_oscillation_parabola(K: int, step: float) -> HorizonProblem:
 
 
 def make_two_point_noise_parabola(K: int, size: float) -> HorizonProblem:
-    """Return x^2/2 from x = `size` with gradient noise +-`size`, on which sign steps walk randomly.
-
-    "Signs" are the steps of a sign method.
-    """
+    """Return x^2/2 from x = `size` with gradient noise +-`size`: sign steps are a random walk."""
     problem = vector_quadratic("linf", weights=(1.0,), begin=(size,), noise=((size,), (-size,)))
     return HorizonProblem.from_problem(problem, K)
 

@@ -31,7 +31,7 @@ ALPHA = 0.5
 # --- the bounds -----------------------------------------------------------------------------------
 
 
-def constant_alpha_bound_printed(
+def constant_alpha_norm_bound_printed(
     K: float,
     alpha: float,
     L: float,
@@ -51,7 +51,7 @@ def constant_alpha_bound_printed(
     return descent_bound(K, math.pow(K, -0.5), L, rho, delta, zeta, error)
 
 
-def constant_alpha_bound_sharper(
+def constant_alpha_norm_bound_sharper(
     K: float,
     alpha: float,
     L: float,
@@ -70,7 +70,7 @@ def constant_alpha_bound_sharper(
     return descent_bound(K, math.pow(K, -0.5), L, rho, delta, zeta, error)
 
 
-def vanishing_alpha_bound_printed(
+def vanishing_alpha_norm_bound_printed(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return pethick2025 theorem 5.5's bound of uSCG's mean |grad f(x_k)|_*, as printed.
@@ -82,7 +82,7 @@ def vanishing_alpha_bound_printed(
     return first / (rho * math.pow(K, 0.25)) + L * rho / math.pow(K, 0.75)
 
 
-def vanishing_alpha_bound_sharper(
+def vanishing_alpha_norm_bound_sharper(
     K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return pfbench's bound of uSCG's mean |grad f(x_k)|_* for averaging weights k^(-1/2).
@@ -162,8 +162,8 @@ _theorem = partial(
 
 CONSTANT = _theorem(
     "5.4",
-    constant_alpha_bound_printed,
-    constant_alpha_bound_sharper,
+    constant_alpha_norm_bound_printed,
+    constant_alpha_norm_bound_sharper,
     statement=(
         "uSCG, alpha constant, gamma = K^(-1/2): E |grad f|_* <= Delta/(rho sqrt(K)) + L rho/"
         "(2 sqrt(K)) + 2 zeta [sqrt(2) L_2 rho_2/(alpha sqrt(K)) + (sqrt(alpha) + s/(K(1-s))) "
@@ -181,8 +181,8 @@ CONSTANT = _theorem(
 
 VANISHING = _theorem(
     "5.5",
-    vanishing_alpha_bound_printed,
-    vanishing_alpha_bound_sharper,
+    vanishing_alpha_norm_bound_printed,
+    vanishing_alpha_norm_bound_sharper,
     statement=(
         "uSCG, alpha_k = k^(-1/2), gamma = K^(-3/4): E |grad f|_* <= [2 Delta + (8/3)(2 rho_2) "
         "sqrt(4 sigma^2 + 8 L_2^2 rho_2^2)]/(rho K^(1/4)) + L rho/K^(3/4); sharper (ours): "

@@ -29,23 +29,23 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class ActiveSetStep:
-    """Kind of a step of an active-set method, and the spread of <g, v> before the step.
+    """Kind of a step of an active-set method, and the pairwise_gap of <g, v> before the step.
 
     Attributes
     ----------
     kind
         One of `KINDS`.
-    spread
+    pairwise_gap
         <g, a - w> before the step, with a the vertex of the active set with the largest <g, v>,
         and w = LO(g).
     """
 
     kind: str
-    spread: float
+    pairwise_gap: float
 
 
 class ActiveSetTracker:
-    """Active set of a method that started at a vertex, inferred from its iterates.
+    """Active set of vertices of a run from a vertex, with weights, inferred from its iterates.
 
     Let w be a minimiser of <g, v> over the polytope, and let a and l be the active vertices with
     the largest and the least <g, v>. A step moves toward w, away from a, from a to w, or from a to
@@ -66,7 +66,7 @@ class ActiveSetTracker:
         """Update the weights by the step from x to the next iterate; return the step's kind."""
         products = self._vertices @ g
         a, low = int(np.argmax(products)), int(np.argmin(products))
-        spread = float(products[a] - g @ w)
+        pairwise_gap = float(products[a] - g @ w)
         to = self._find_index(w)
         share = float(self._weights[a])
         unit = np.eye(len(self._weights))
@@ -83,8 +83,8 @@ class ActiveSetTracker:
         retained = self._weights > _SAME**1.5
         self._vertices, self._weights = self._vertices[retained], self._weights[retained]
         if not is_complete or best is around[0]:
-            return ActiveSetStep("good", spread)
-        return ActiveSetStep("drop" if len(self._weights) < before else "swap", spread)
+            return ActiveSetStep("good", pairwise_gap)
+        return ActiveSetStep("drop" if len(self._weights) < before else "swap", pairwise_gap)
 
     def _find_index(self, v: Floats) -> int:
         indices = np.flatnonzero((self._vertices == v).all(axis=1))
@@ -135,13 +135,13 @@ def contraction_factor(
     return 1.0 - min(0.5, sigma_hat * (rho / D) ** 2 / (smoothness_multiple * L_f))
 
 
-def suboptimality_bound(spread: float, sigma_hat: float, rho: float) -> float:
-    """Return spread^2/(2 sigma_hat rho^2), an upper bound of f(x) - min f in terms of the gradient.
+def suboptimality_bound_by_gap(pairwise_gap: float, sigma_hat: float, rho: float) -> float:
+    """Return pairwise_gap^2/(2 sigma_hat rho^2), a bound of f(x) - min f by the gradient at x.
 
-    It is <g, a - w>^2/(2 mu delta^2), where <g, a - w> is `spread`, the modulus of strong
+    It is <g, a - w>^2/(2 mu delta^2), where <g, a - w> is `pairwise_gap`, the modulus of strong
     convexity mu is `sigma_hat`, and the pyramidal width delta is `rho`.
     """
-    return spread**2 / (2.0 * sigma_hat * rho**2)
+    return pairwise_gap**2 / (2.0 * sigma_hat * rho**2)
 
 
 def check_good_steps(
@@ -181,7 +181,7 @@ def _decide_run(
     for x, record in moves:
         recorded, g = np.asarray(record.state.x), problem.gradient(x)
         turn = S.apply_and_classify_step(x, recorded, g, problem.set.lo(g))
-        gaps.append(h / max(suboptimality_bound(turn.spread, mu, delta), _FLOOR * h0))
+        gaps.append(h / max(suboptimality_bound_by_gap(turn.pairwise_gap, mu, delta), _FLOOR * h0))
         before, h = h, problem.value(recorded) - problem.minimum_value
         shrinks = (
             contraction_factor(L, mu, delta, D, smoothness_multiple=quantity)
@@ -223,7 +223,7 @@ def _claim(name: str, source: str, quantity: float, words: str, counts_good_step
         expected_seconds=(3.0, 3.0),
         formulas=(
             formula(contraction_factor, NUMBER, {"smoothness_multiple": quantity}),
-            formula(suboptimality_bound, VALUE, spread=VALUE),
+            formula(suboptimality_bound_by_gap, VALUE, pairwise_gap=VALUE),
         ),
     )
 

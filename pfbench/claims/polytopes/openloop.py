@@ -106,7 +106,7 @@ STEEP = (
 
 
 def check_after_transient(trial: Trial, *, T: int) -> Evidence:
-    """Test from step S on: f(x_t) - min f is at most its bound, and minimisers are on the edge."""
+    """Test f(x_t) - min f against its bound and that minimisers are on the edge, from step S on."""
     parts: dict[str, Decision] = {}
     for instance in STEEP:
         problem, along, below = (

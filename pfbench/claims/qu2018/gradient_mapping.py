@@ -162,10 +162,7 @@ Sample = Callable[[int], tuple[float, float, float]]
 def check_means_and_exact_counts(
     trial: Trial, samples: Mapping[str, Sample], max_samples: int
 ) -> Evidence:
-    """Test the means of samples against their bounds, and that component gradients are as claimed.
-
-    The counts must equal the claimed ones.
-    """
+    """Test means of samples against their bounds, and component gradient counts against claims."""
     parts, counts, runs = {}, {}, 0
     for name, sample in samples.items():
 
@@ -241,10 +238,10 @@ class ScheduleSweep:
 
         return SeedRows(row, range(MOST_SEEDS))
 
-    def decide_best_of_grid(
+    def decide_exponent_by_best_steps(
         self, rows: SeedRows[int, list[RunCost]], claimed: float
     ) -> dict[str, Decision]:
-        """Decide the exponent of the component gradients until the target, for the best step sizes.
+        """Decide how SFO calls to the target grow in 1/epsilon, for the best step sizes of a grid.
 
         For each run the best schedule of a small grid counts; `rows` are the runs of the theorem's
         schedule. The result is empty for quick effort, and for a method without the parameter
@@ -287,7 +284,7 @@ def decide_exponents(
         rows, multiples = sweep.runs_by_seed(), sweep.accuracy_divisors
         sfo[name] = decide_call_exponent(multiples, rows, "sfo_to_target", claimed, seeds)
         if name == "l1 ball":
-            sfo |= sweep.decide_best_of_grid(rows, claimed)
+            sfo |= sweep.decide_exponent_by_best_steps(rows, claimed)
         lo[name] = decide_call_exponent(multiples, rows, "lo", 2.0, seeds)
         means = [run.mean for row in rows(max(seeds, GOOD // multiples.size)) for run in row]
         output[name] = decide_mean(means, 1.0)

@@ -244,7 +244,7 @@ def check_rate(trial: Trial) -> Evidence:
     fo = {
         on_chain: slope_decision("sfo_to_target", 1.0),
         "l1 ball": decide_call_exponent(multiples, rows, "sfo_to_target", 1.0, first),
-        **on_ball.decide_best_of_grid(rows, 1.0),
+        **on_ball.decide_exponent_by_best_steps(rows, 1.0),
     }
     lo = {
         on_chain: slope_decision("lo", 2.0),

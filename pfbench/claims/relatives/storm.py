@@ -29,7 +29,7 @@ def coefficients_w_and_M(
 
 
 def compute_printed_bound(L: float, G: float, delta: float, sigma: float, b: int, T: int) -> float:
-    """Return the bound of STORM's mean |grad f| as a formal development prints its theorem.
+    """Return the bound of STORM's mean |grad f| as printed in a formalisation of the theorem.
 
     It is (w^(1/6) sqrt(2M) + 2 M^(3/4))/sqrt(T) + 2 (sigma/T)^(1/3).
     """
@@ -51,7 +51,7 @@ def compute_corrected_bound(
 
 
 def examine_scaling(effort: str, seed: int) -> ExaminationEvidence:
-    """Examine whether STORM's printed and corrected bounds scale with f: factors 1e-3, 1 and 1e3.
+    """Examine whether STORM's bounds, printed and corrected, are multiplied by c if f becomes c f.
 
     A correct bound of |grad f| is multiplied by the same number.
     """

@@ -37,20 +37,20 @@ _ROUNDING = 1e-9
 """Relative error of a projection that projected and local steps may have."""
 
 
-def compute_bound(L_f: float, D: float, k: int) -> float:
-    """Return 2 L R^2/(k + 2) with R = D, the bound of h_k for the radii 2R/(k+2)."""
+def suboptimality_bound(L_f: float, D: float, k: int) -> float:
+    """Return 2 L D^2/(k + 2), the bound of f(x_k) - min f for local steps of radius 2D/(k+2)."""
     return 2.0 * L_f * D**2 / (k + 2.0)
 
 
-def take_step(trial: Trial, problem: KnownQuadratic, x: np.ndarray, radius: float) -> np.ndarray:
-    """Return the point after a local step of a radius from x: the first step of a run has R."""
+def local_step(trial: Trial, problem: KnownQuadratic, x: np.ndarray, radius: float) -> np.ndarray:
+    """Return the point after one step of the tested method from x, with the given radius."""
     method = trial.make(iterations=1, diameter=radius)
     (step,) = trial.follow(replace(problem, begin=x), method)
     return np.asarray(step.state.x)
 
 
-def follow(trial: Trial, problem: KnownQuadratic) -> Iterator[np.ndarray]:
-    """Yield x_0, x_1, ... of a run with R = D."""
+def iterates_of_run(trial: Trial, problem: KnownQuadratic) -> Iterator[np.ndarray]:
+    """Yield the iterates x_0, x_1, ... of a run of the method, whose parameter `diameter` is D."""
     c = problem.constants(problem.start())
     method = trial.make(iterations=trial.choose_by_effort(60, 300), diameter=c.D)
     yield problem.start()
@@ -58,52 +58,56 @@ def follow(trial: Trial, problem: KnownQuadratic) -> Iterator[np.ndarray]:
         yield np.asarray(step.state.x)
 
 
-def step_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
-    """Yield h+/((1 - theta) h + L t^2/2) of steps of several radii, from points of a run."""
+def one_step_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
+    """Yield f(x^+) - f* over its bound, for steps of several radii t from points x of a run.
+
+    The bound is (1 - theta) (f(x) - f*) + L t^2/2, where theta is t over the distance of x to the
+    minimiser.
+    """
     c = problem.constants(problem.start())
-    for x in [*follow(trial, problem)][:: trial.choose_by_effort(12, 6)]:
-        h, r = excess(problem, x), distance_to_minimiser(problem, x)
+    for x in [*iterates_of_run(trial, problem)][:: trial.choose_by_effort(12, 6)]:
+        h, r = suboptimality(problem, x), distance_to_minimiser(problem, x)
         for share in SHARES if r > SMALLEST * c.D else ():
             bound = (1.0 - share) * h + c.L_f * (share * r) ** 2 / 2.0
-            yield excess(problem, take_step(trial, problem, x, share * r)) / bound
+            yield suboptimality(problem, local_step(trial, problem, x, share * r)) / bound
 
 
-def convex_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
-    """Yield h_k/(2 L D^2/(k+2)) for k >= 1 along a run."""
+def convex_rate_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
+    """Yield (f(x_k) - f*)/(2 L D^2/(k+2)) for k >= 1 along a run."""
     c = problem.constants(problem.start())
-    for k, x in enumerate(follow(trial, problem)):
+    for k, x in enumerate(iterates_of_run(trial, problem)):
         if k:
-            yield excess(problem, x) / compute_bound(c.L_f, c.D, k)
+            yield suboptimality(problem, x) / suboptimality_bound(c.L_f, c.D, k)
 
 
-def strong_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
-    """Yield h_{k+1}/((1 - mu/(4L)) h_k) of steps of radius mu |x_k - x*|/(2L)."""
+def contraction_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
+    """Yield the factor of f - f* over 1 - mu/(4L), in steps of radius mu |x_k - x*|/(2L)."""
     c, x = problem.constants(problem.start()), problem.start()
     mu = float(np.linalg.eigvalsh(problem.hessian_matrix)[0])
     for _ in range(trial.choose_by_effort(30, 200)):
-        h, r = excess(problem, x), distance_to_minimiser(problem, x)
+        h, r = suboptimality(problem, x), distance_to_minimiser(problem, x)
         if r <= SMALLEST * c.D:
             return
-        x = take_step(trial, problem, x, mu / (2.0 * c.L_f) * r)
-        yield excess(problem, x) / ((1.0 - mu / (4.0 * c.L_f)) * h)
+        x = local_step(trial, problem, x, mu / (2.0 * c.L_f) * r)
+        yield suboptimality(problem, x) / ((1.0 - mu / (4.0 * c.L_f)) * h)
 
 
-def projection_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
-    """Yield |<g, z - y>|/(|g| |y - x|), in units of rounding; y is a projected gradient step.
+def projection_deviations(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
+    """Yield the deviation of <g, z> from <g, y>, for a local step z and a projected step y.
 
     z is the local step of the radius |y - x| from x.
     """
     rng = trial.rng("steps")
-    for x in [*follow(trial, problem)][:: trial.choose_by_effort(12, 6)]:
+    for x in [*iterates_of_run(trial, problem)][:: trial.choose_by_effort(12, 6)]:
         g = problem.gradient(x)
         y = problem.set.project(x - rng.exponential() * g)
         t = float(np.linalg.norm(y - x))
-        z = take_step(trial, problem, x, t)
+        z = local_step(trial, problem, x, t)
         size = float(np.linalg.norm(g)) * t
         yield abs(float(g @ (z - y))) / size / _ROUNDING if size > 0.0 else 0.0
 
 
-def excess(problem: KnownQuadratic, x: np.ndarray) -> float:
+def suboptimality(problem: KnownQuadratic, x: np.ndarray) -> float:
     """Return f(x) - f*."""
     return problem.value(x)  # computed from x - x*
 
@@ -146,27 +150,27 @@ CLAIMS = (
         statement=(
             "the step P(x - tau g) of length t has the same <g, z> as the local step of radius t"
         ),
-        check=partial(check_ratios_of_steps, ratios=projection_ratios),
+        check=partial(check_ratios_of_steps, ratios=projection_deviations),
         kind="law",
         schedule="none: a statement about one step",
     ),
     _claim(
         name="richtarik2026-llo-step",
         statement="h+ <= (1 - theta) h + L t^2/2, theta = min(1, t/|x - x*|), for the radius t",
-        check=partial(check_ratios_of_steps, ratios=step_ratios),
+        check=partial(check_ratios_of_steps, ratios=one_step_ratios),
         schedule="none: a statement about one step",
     ),
     _claim(
         name="richtarik2026-llo-convex",
         statement="t_k = 2R/(k+2), R >= |x_k - x*| for all k: h_k <= 2 L R^2/(k+2), k >= 1",
-        check=partial(check_ratios_of_steps, ratios=convex_ratios),
+        check=partial(check_ratios_of_steps, ratios=convex_rate_ratios),
         schedule="diameter = R = D",
-        formulas=(formula(compute_bound, VALUE, {"k": 9}),),
+        formulas=(formula(suboptimality_bound, VALUE, {"k": 9}),),
     ),
     _claim(
         name="richtarik2026-llo-strong",
         statement="f mu-strongly convex, t = mu |x - x*|/(2L): h+ <= (1 - mu/(4L)) h",
-        check=partial(check_ratios_of_steps, ratios=strong_ratios),
+        check=partial(check_ratios_of_steps, ratios=contraction_ratios),
         assumptions=("f strongly convex", "grad f Lipschitz"),
         schedule="none: a statement about one step",
     ),
@@ -178,7 +182,7 @@ _BY_NAME = {claim.name.removeprefix("richtarik2026-llo-"): claim for claim in CL
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class IgnoredRadius(OverriddenOracles):
+class FaultyIgnoredRadius(OverriddenOracles):
     """Faulty oracle that ignores the radius."""
 
     def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
@@ -186,7 +190,7 @@ class IgnoredRadius(OverriddenOracles):
         return self._original.lo(g)
 
 
-class CutSegment(OverriddenOracles):
+class FaultySegment(OverriddenOracles):
     """Faulty oracle that moves by the radius toward the minimiser over the whole set."""
 
     def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
@@ -196,7 +200,7 @@ class CutSegment(OverriddenOracles):
         return x + min(1.0, radius / length) * d if length > 0.0 else x
 
 
-class QuarteredRadius(OverriddenOracles):
+class FaultyQuarterRadius(OverriddenOracles):
     """Faulty oracle that moves by a quarter of the radius."""
 
     def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
@@ -206,10 +210,10 @@ class QuarteredRadius(OverriddenOracles):
 
 MUTANTS = (
     Mutant.from_oracles(
-        "local-lmo-global", IgnoredRadius, _BY_NAME["step"], _BY_NAME["projection"]
+        "local-lmo-global", FaultyIgnoredRadius, _BY_NAME["step"], _BY_NAME["projection"]
     ),
-    Mutant.from_oracles("local-lmo-cut", CutSegment, _BY_NAME["step"], _BY_NAME["projection"]),
+    Mutant.from_oracles("local-lmo-cut", FaultySegment, _BY_NAME["step"], _BY_NAME["projection"]),
     Mutant.from_oracles(
-        "local-lmo-short", QuarteredRadius, _BY_NAME["step"], _BY_NAME["projection"]
+        "local-lmo-short", FaultyQuarterRadius, _BY_NAME["step"], _BY_NAME["projection"]
     ),
 )

@@ -35,41 +35,41 @@ def make_rows(n: int, mu: float) -> WeightedRows:
     return WeightedRows(curvatures, np.zeros(n), np.ones(n))
 
 
-def compute_step(L: float) -> float:
+def sag_step_size(L: float) -> float:
     """Return the step size 1/(16 L) of theorem 1."""
     return 1.0 / (16.0 * L)
 
 
-def compute_rate(n: int, L: float, mu: float) -> float:
+def bound_factor(n: int, L: float, mu: float) -> float:
     """Return 1 - min(mu/(16 L), 1/(8 n)), by which theorem 1 multiplies its bound in each step."""
     return 1.0 - min(mu / (16.0 * L), 1.0 / (8.0 * n))
 
 
-def mean_squares(trial: Trial, problem: WeightedRows) -> np.ndarray:
-    """Return the matrix of S -> E B S B^T for a step 1/(16 L)."""
-    step = compute_step(problem.component_smoothness().max())
+def step_moment_map(trial: Trial, problem: WeightedRows) -> np.ndarray:
+    """Return the matrix from the second moments of SAG's state to those after a step 1/(16 L)."""
+    step = sag_step_size(problem.component_smoothness().max())
     return second_moment_map(*list_step_maps(trial, problem, step))
 
 
-def excess_ratio(trial: Trial, problem: WeightedRows) -> float:
-    """Return the largest (E F(x_k) - F*)/((1 - rho)^k C_0) of a run from x_0 = 1, k <= 400."""
+def max_excess_ratio(trial: Trial, problem: WeightedRows) -> float:
+    """Return the largest (E F(x_k) - F*)/((1 - rho)^k C_0) for k <= 400, in a run from x_0 = 1."""
     h = problem.component_smoothness()
     L, mu, n = h.max(), h.mean(), problem.n
-    square, S = mean_squares(trial, problem), np.zeros((n + 1) ** 2)
+    square, S = step_moment_map(trial, problem), np.zeros((n + 1) ** 2)
     S[0] = 1.0
     bound, ratios = mu / 2.0 + 4.0 * L / n, []
     for _ in range(STEPS):
         S = square @ S
-        bound *= compute_rate(n, L, mu)
+        bound *= bound_factor(n, L, mu)
         ratios.append(mu * S[0] / 2.0 / bound)
     return float(max(ratios))
 
 
-def radius_ratio(trial: Trial, problem: WeightedRows) -> float:
-    """Return the spectral radius of E B (x) B, divided by 1 - rho."""
+def spectral_rate(trial: Trial, problem: WeightedRows) -> float:
+    """Return the spectral radius of the map of second moments, divided by theorem 1's 1 - rho."""
     h = problem.component_smoothness()
-    rate = compute_rate(problem.n, h.max(), h.mean())
-    return spectral_radius(mean_squares(trial, problem)) / rate
+    rate = bound_factor(problem.n, h.max(), h.mean())
+    return spectral_radius(step_moment_map(trial, problem)) / rate
 
 
 _claim = partial(
@@ -82,7 +82,7 @@ _claim = partial(
     assumptions=("every f_i convex and L-smooth", "F mu-strongly convex"),
     schedule="gamma = 1/(16 L), one component a step",
     expected_seconds=(1.0, 1.0),
-    formulas=(formula(compute_step, (-1, 2)),),
+    formulas=(formula(sag_step_size, (-1, 2)),),
 )
 
 THEOREM = _claim(
@@ -92,7 +92,7 @@ THEOREM = _claim(
         "gamma = 1/(16 L), a table of zeros: E F(x_k) - F* <= (1 - min(mu/(16 L), 1/(8 n)))^k C_0, "
         "C_0 = F(x_0) - F* + (4 L/n) |x_0 - x*|^2 + sigma^2/(16 L)"
     ),
-    check=partial(check_ratios, measure=excess_ratio),
+    check=partial(check_ratios, measure=max_excess_ratio),
 )
 
 RADIUS = _claim(
@@ -102,7 +102,7 @@ RADIUS = _claim(
         "gamma = 1/(16 L), f_i quadratics: the mean square of (x, table) falls, from any x and any "
         "table, by at most the factor 1 - min(mu/(16 L), 1/(8 n)) in the limit"
     ),
-    check=partial(check_ratios, measure=radius_ratio),
+    check=partial(check_ratios, measure=spectral_rate),
 )
 
 CLAIMS = (THEOREM, RADIUS)

@@ -245,11 +245,10 @@ def examine_mean_value(
 
 
 def _ratio_to_quarter_law_and_max_deviation() -> tuple[float, float]:
-    """Return two numbers that test the error laws of CASVRG and of CASPIDERG on a forced path.
+    """Return CASVRG's variance over its law with 1/4, and the largest deviation of CASPIDERG's.
 
-    Both numbers test the integral form of the mean value theorem on a forced path: they are the
-    variance of CASVRG over its law with 1/4, and the largest relative deviation of CASPIDERG's
-    steps from eta^4 (i-1/2)^2.
+    Both test the integral form of the mean value theorem on a forced path. The deviation is that of
+    the variances of steps from eta^4 (i-1/2)^2, and is relative.
     """
     problem, eta, p = ForcedPath(2, 2, L=1.0, L2=1.0), 1e-3, 20
     points = [np.array([i * eta, 0.0]) for i in range(p + 1)]

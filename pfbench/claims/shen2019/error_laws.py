@@ -115,7 +115,7 @@ def _decide_inequality_in_j(trial: Trial, estimator: str) -> Decision:
         check_reproducible(trial, problem, algorithm)
     except NotEnumerable as why:
         return mark_unrepeatable(_decide_sampled(trial, estimator), why)
-    for exact in (_enumerate_bits, _enumerate_draws):
+    for exact in (_errors_and_bounds_by_array, _errors_and_bounds_over_draws):
         try:
             means, laws = exact(trial, estimator)
         except NotEnumerable:
@@ -132,8 +132,8 @@ def _decide_inequality_in_j(trial: Trial, estimator: str) -> Decision:
     return _decide_sampled(trial, estimator)
 
 
-def _enumerate_bits(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
-    """Return the mean squared error and its bound at each t of two epochs, by an orthogonal array.
+def _errors_and_bounds_by_array(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
+    """Return exact mean squared errors and their bounds, at each t of two epochs.
 
     Each draw is one of 2^_BITS components, taken from an orthogonal array.
     """
@@ -146,11 +146,8 @@ def _enumerate_bits(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
     return np.mean(squares, axis=0), _law_along_run(problem, estimator, p, T, eta, S)
 
 
-def _enumerate_draws(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
-    """Return the mean squared error and its bound at each t of an epoch, over all possible draws.
-
-    The mean is over all sequences of draws.
-    """
+def _errors_and_bounds_over_draws(trial: Trial, estimator: str) -> tuple[Floats, Floats]:
+    """Return exact mean squared errors and their bounds at each t of an epoch, over all draws."""
     S, p, T, eta = 2, 3, 3, 1e-6
     problem = FEWEST[estimator]()
 

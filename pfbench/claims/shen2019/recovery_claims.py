@@ -70,7 +70,7 @@ ONE_NUMBER = Claim(
 # --- planted faults -------------------------------------------------------------------------------
 
 
-class TwoEntryHessian(OverriddenOracles):
+class FaultyTwoEntryHessian(OverriddenOracles):
     """Faulty component Hessians with two nonzero entries, which cost more than a gradient."""
 
     def hessian(self, s: Any) -> "_SpreadHessian":
@@ -168,7 +168,7 @@ def examine_sum_or_mean(
     deviation = max(abs(ratios[name] / expected[name] - 1.0) for name in ratios)
     wrong = max(abs(ratios[name] / printed(mean.n) - 1.0) for name in ("V", "L"))
     cast, relative = (
-        _gap_at_zero_by_components(mean),
+        _gap_at_zero_of_sum(mean),
         ratios["V"] * mean.value(mean.start()) / _objective_at_zero_as_printed(mean),
     )
     return ExaminationEvidence(
@@ -189,8 +189,8 @@ def _gap_at_zero(problem: RobustMatrixRecovery) -> float:
     return inner(g, x) - problem.minimum(g)[0]
 
 
-def _gap_at_zero_by_components(mean: RobustMatrixRecovery) -> float:
-    """Return the Frank-Wolfe gap at 0 for components n psi, from the component gradients."""
+def _gap_at_zero_of_sum(mean: RobustMatrixRecovery) -> float:
+    """Return the Frank-Wolfe gap at 0 of the sum, not the mean, of the component functions."""
     x = mean.start()
     slopes = [mean.n * mean.batch(np.array([i]), x) for i in range(mean.n)]
     g: Floats = np.mean(slopes, axis=0)
@@ -208,7 +208,7 @@ def _objective_at_zero_as_printed(problem: RobustMatrixRecovery) -> float:
 
 
 CLAIMS = (ONE_NUMBER,)
-MUTANTS = (Mutant.from_oracles("matrix-recovery-two-entries", TwoEntryHessian, ONE_NUMBER),)
+MUTANTS = (Mutant.from_oracles("matrix-recovery-two-entries", FaultyTwoEntryHessian, ONE_NUMBER),)
 ERRATA = (
     read_erratum("shen2019-(4)", __file__, examine=examine_sum_or_mean),
     read_erratum("shen2019-section6-eta", __file__, examine=examine_weight_of_section_6),

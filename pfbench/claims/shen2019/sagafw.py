@@ -57,10 +57,10 @@ def check_sagafw_rate(trial: Trial) -> Evidence:
     shares = np.logspace(-2.3, -0.3, 8)
     seeds = trial.seeds(MOST_SEEDS, "data")
     by_size = SeedRows(
-        lambda s: [_sfo_beyond_table(trial, FAMILY(n=int(n), seed=s), 0.1, s) for n in sizes], seeds
+        lambda s: [_sfo_to_gap_share(trial, FAMILY(n=int(n), seed=s), 0.1, s) for n in sizes], seeds
     )
     by_epsilon = SeedRows(
-        lambda s: [_sfo_beyond_table(trial, FAMILY(seed=s), share, s) for share in shares], seeds
+        lambda s: [_sfo_to_gap_share(trial, FAMILY(seed=s), share, s) for share in shares], seeds
     )
     parts = {
         "exponent in n": decide_exponent(
@@ -71,7 +71,7 @@ def check_sagafw_rate(trial: Trial) -> Evidence:
         ),
     }
     decision = combine_all(parts)
-    needed = fit_exponent(sizes, [_smallest_batch(trial, int(n)) for n in sizes], least_decades=1.9)
+    needed = fit_exponent(sizes, [_batch_by_error(trial, int(n)) for n in sizes], least_decades=1.9)
     measured = {**decision.measured, "batch that (9) needs: exponent in n": needed.slope}
     return Evidence(
         replace(decision, measured=measured),
@@ -80,7 +80,7 @@ def check_sagafw_rate(trial: Trial) -> Evidence:
     )
 
 
-def _sfo_beyond_table(trial: Trial, problem: LogCosh, share: float, seed: int) -> float:
+def _sfo_to_gap_share(trial: Trial, problem: LogCosh, share: float, seed: int) -> float:
     """Return a run's component gradients, without the table's, until the gap falls to `share`.
 
     The gap is in units of the first gap. The n component gradients that fill the table are not
@@ -94,7 +94,7 @@ def _sfo_beyond_table(trial: Trial, problem: LogCosh, share: float, seed: int) -
     return float(run.counts.sfo - problem.n) if run.status == Status.TARGET else np.inf
 
 
-def _smallest_batch(trial: Trial, n: int) -> float:
+def _batch_by_error(trial: Trial, n: int) -> float:
     """Return the least batch with which the squared error is at most (L eta)^2 on a forced path."""
     problem = PATH(n=n)
     steps, eta = 4 * n, 1e-9

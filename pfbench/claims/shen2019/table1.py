@@ -150,7 +150,7 @@ class PathCase:
         return float(self.n)
 
     def sfo_and_error_ratio_of_epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
-        """Return the number of component gradients per iteration of an epoch, and its last error.
+        """Return an epoch's component gradients per iteration, and its last squared estimate error.
 
         The error is |g - grad f|^2 over epsilon^2/4. The path has p steps of length epsilon.
         The segment is so long that the steps hardly shrink.

@@ -87,10 +87,10 @@ def check_theorem(trial: Trial, *, estimator: str) -> Evidence:
     part, conditions, runs = _decide_mean_gap_in_valley(trial, estimator)
     for name, family in FAMILIES.items():
         try:
-            conditions |= _decide_on_family(trial, name, draw_family(trial, family))
+            conditions |= _decide_gap_and_condition_9(trial, name, draw_family(trial, family))
         except UnsupportedPoints:
             continue  # it is held to the theorem where points are arrays
-    conditions["(9) on the worst path"] = _decide_on_path(trial, estimator)
+    conditions["(9) on the worst path"] = _decide_condition_9_on_path(trial, estimator)
     conditions["output"] = trial.decide_uniform_output()
     claimed = {"mean V over 2 eps D": 1.0, "mean square error over eps^2/4": 1.0}
     return Evidence(combine_with_conditions({"valley": part}, conditions), claimed, runs)
@@ -139,7 +139,7 @@ _RANGE = 2.0
 """Upper limit of a run's mean squared error over its bound; it averages hundreds of squares."""
 
 
-def _decide_on_family(trial: Trial, name: str, problem: Problem) -> dict[str, Decision]:
+def _decide_gap_and_condition_9(trial: Trial, name: str, problem: Problem) -> dict[str, Decision]:
     """Return the decisions on the mean gap and on shen2019's condition (9) for one problem."""
     constants = problem.constants(problem.start())
     epsilon = SHARE * constants.L * constants.D
@@ -176,7 +176,7 @@ def mean_gap_and_squared_error(
     return float(np.mean(gaps)), float(np.mean(squares))
 
 
-def _decide_on_path(trial: Trial, estimator: str) -> Decision:
+def _decide_condition_9_on_path(trial: Trial, estimator: str) -> Decision:
     """Decide whether the error is at most epsilon^2/4 on the worst path, at the end of an epoch.
 
     There, j = p-1.

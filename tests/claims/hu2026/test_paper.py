@@ -69,10 +69,10 @@ def test_ratios_by_instance_and_fault(fault, problem, ratio):
 
 def test_the_step_has_the_smallest_bound():
     numbers = {"K": 50, "L": 3.0, "D": 2.0, "delta": 1.5}
-    best = paper.bound_minimising_step(**numbers)
+    best = paper.best_step(**numbers)
 
     def bound(gamma):
-        return paper.mean_gap_bound(**numbers, error=0.2, gamma=gamma)
+        return paper.fw_gap_bound(**numbers, error=0.2, gamma=gamma)
 
     assert bound(best) <= min(bound(1.01 * best), bound(0.99 * best))
     assert bound(best) == pytest.approx(0.2 + np.sqrt(2 * 3.0 * 2.0**2 * 1.5 / 50))

@@ -50,7 +50,7 @@ def test_the_hessian_of_log_cosh_changes_at_most_by_its_constant():
 
 def test_the_bound_sums_the_terms_of_each_step():
     numbers = {"K": 7, "L": 2.0, "rho": 1.5, "delta": 3.0, "step": 0.2, "alpha": 0.4}
-    found = paper.mean_gradient_norm_bound(**numbers, L2=0.7, zeta=1.2, sigma=0.5)
+    found = paper.mean_norm_bound(**numbers, L2=0.7, zeta=1.2, sigma=0.5)
     error, s = 0.0, 1.5 * 0.2
     for k in range(1, 8):
         weights = [0.6 ** (k - 1), *(0.4 * 0.6 ** (k - j) for j in range(2, k + 1))]
@@ -69,7 +69,5 @@ def test_ratios_of_travel(fault, ratios):
         c = problem.constants(problem.start())
         method = test.make(iterations=K, batch=1, step=problem.step, alpha=1.0)
         points = [x for x, _ in test.follow_with_previous_point(problem, method)]
-        bound = paper.mean_gradient_norm_bound(
-            K, 1.0, c.L2_ms, 1.0, 1.0, 0.0, c.delta, problem.step, 1.0
-        )
+        bound = paper.mean_norm_bound(K, 1.0, c.L2_ms, 1.0, 1.0, 0.0, c.delta, problem.step, 1.0)
         assert np.mean(np.abs(np.tanh(points))) / bound == pytest.approx(ratio, abs=1e-4)

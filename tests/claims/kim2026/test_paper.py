@@ -121,8 +121,7 @@ def test_one_step_of_the_residual_is_a_polynomial(degree):
 def test_the_largest_loss_falls_linearly(degree, growth):
     """c_q <= 0.272 growth^(-q) for q <= 10."""
     losses = [
-        orthogonalisers.relative_nuclear_norm_deficit_bound(1, degree, q) * growth**q
-        for q in range(1, 11)
+        orthogonalisers.relative_deficit_bound(1, degree, q) * growth**q for q in range(1, 11)
     ]
     assert max(losses) <= 0.2725
 

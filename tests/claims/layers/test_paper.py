@@ -23,7 +23,7 @@ def test_omega_of_the_sum_is_attained_at_rank_one():
 def test_the_joint_smoothness_of_the_positive_quadratic():
     problem = joint_smoothness.make_positive()
     assert problem.constants(problem.start()).L_norm == pytest.approx(85.25, abs=0.01)
-    own = joint_smoothness.FaultySmoothnessWithoutPairs(problem).smoothness_in_norm(problem.norm)[0]
+    own = joint_smoothness.FaultyUnpairedSmoothness(problem).smoothness_in_norm(problem.norm)[0]
     assert own == pytest.approx(68.20, abs=0.01)
 
 

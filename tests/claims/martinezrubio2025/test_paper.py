@@ -17,13 +17,13 @@ def test_the_smaller_bound_is_the_sum_of_the_recursion():
     t = np.arange(30)
     a, A = 2 * t + 2, (t + 1) * (t + 2)
     total = np.cumsum(L * a**2 / (2 * A) * D**2) / A
-    assert [paper.compute_bound(L, D, t) for t in range(30)] == pytest.approx(total)
-    assert paper.compute_printed_bound(L, D, 0) == L * D**2
+    assert [paper.gap_bound_sharper(L, D, t) for t in range(30)] == pytest.approx(total)
+    assert paper.gap_bound_printed(L, D, 0) == L * D**2
 
 
 def test_the_gap_is_that_of_the_definition_and_above_the_suboptimality():
     problem, test = spread_on_simplex(d=30), trial(paper.GAP)
-    gaps = [gap for _, gap, _ in paper.follow_gaps(test, problem)]
+    gaps = [gap for _, gap, _ in paper.follow_open_loop_gaps(test, problem)]
     x, total = problem.start(), 0.0
     for t, gap in enumerate(gaps):
         g = problem.gradient(x)
@@ -51,16 +51,16 @@ def test_ratios_by_fault_on_the_simplex(fault, printed, smaller, recursion):
     test = Trial(paper.GAP, subject) if fault else trial(paper.GAP)
     problem = spread_on_simplex(d=500)
     D = problem.set.diameter
-    rows = list(paper.follow_gaps(test, problem))
+    rows = list(paper.follow_open_loop_gaps(test, problem))
     measured = (
-        max(gap / paper.compute_printed_bound(1.0, D, t) for t, gap, _ in rows),
-        max(gap / paper.compute_bound(1.0, D, t) for t, gap, _ in rows),
+        max(gap / paper.gap_bound_printed(1.0, D, t) for t, gap, _ in rows),
+        max(gap / paper.gap_bound_sharper(1.0, D, t) for t, gap, _ in rows),
         max(ratio for _, _, ratio in rows),
     )
     for value, expected in zip(measured, (printed, smaller, recursion), strict=True):
         assert expected is None or value == pytest.approx(expected, rel=5e-3)
     if fault is None:
-        late = [gap / paper.compute_bound(1.0, D, t) for t, gap, _ in rows if t >= 10]
+        late = [gap / paper.gap_bound_sharper(1.0, D, t) for t, gap, _ in rows if t >= 10]
         assert max(late) == pytest.approx(0.673, abs=1e-3)
     if fault == "open-loop-late":
         assert max(measured[:2]) < 1.0

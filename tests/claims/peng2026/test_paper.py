@@ -94,17 +94,17 @@ def test_the_law_of_the_estimate(name, beta2):
 
 def test_v_is_the_limit_of_the_squares_of_the_weights():
     weights = 0.8 * 0.1 * 0.9 ** np.arange(1, 400)
-    assert nesterov_momentum.noise_factor(0.9, 0.8) == pytest.approx(
+    assert nesterov_momentum.limit_of_squared_weights(0.9, 0.8) == pytest.approx(
         (1 - 0.9 * 0.8) ** 2 + weights @ weights, rel=1e-12
     )
-    assert nesterov_momentum.noise_factor(0.9, 0.9) == pytest.approx(0.0706, abs=5e-5)
-    assert nesterov_momentum.noise_factor(0.9, 1.0) == pytest.approx(1 / 19)
+    assert nesterov_momentum.limit_of_squared_weights(0.9, 0.9) == pytest.approx(0.0706, abs=5e-5)
+    assert nesterov_momentum.limit_of_squared_weights(0.9, 1.0) == pytest.approx(1 / 19)
 
 
 def test_with_beta2_of_1_the_bound_is_that_of_muon():
     numbers = {"K": 50, "L": 2.0, "delta": 1.5}
     beta, eta = beta_and_eta(**numbers, r=3, sigma=0.7)
-    bound = nesterov_momentum.compute_bound(
+    bound = nesterov_momentum.norm_bound_sharper(
         **numbers,
         initial=math.sqrt(2 * 2.0 * 1.5),
         noise=math.sqrt(3) * 0.7,
@@ -125,7 +125,7 @@ def test_the_printed_bound_is_never_smaller_and_the_step_is_the_best(beta1, beta
     numbers = {"K": 50, "delta": 1.5, "beta1": beta1, "beta2": beta2}
 
     def bound(eta):
-        return nesterov_momentum.compute_bound(
+        return nesterov_momentum.norm_bound_sharper(
             **numbers,
             L=3.0,
             initial=0.6,
@@ -134,9 +134,9 @@ def test_the_printed_bound_is_never_smaller_and_the_step_is_the_best(beta1, beta
             quality=nesterov_momentum.EXACT,
         )
 
-    best = nesterov_momentum.compute_step(L=3.0, **numbers)
+    best = nesterov_momentum.noiseless_best_step(L=3.0, **numbers)
     assert bound(best) <= min(bound(1.01 * best), bound(0.99 * best))
-    printed = nesterov_momentum.compute_printed_bound(
+    printed = nesterov_momentum.norm_bound_printed(
         **numbers, r=3, L_f=1.0, sigma=sigma, initial=0.6 / math.sqrt(3), eta=best
     )
     assert bound(best) <= printed * (1 + 1e-12)

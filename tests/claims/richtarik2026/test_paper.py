@@ -45,4 +45,4 @@ def test_faults_exceed_the_bounds(fault, name, instance, least):
 
 
 def test_the_bound_is_that_of_the_statement():
-    assert local_steps.compute_bound(3.0, 2.0, 4) == 4.0
+    assert local_steps.suboptimality_bound(3.0, 2.0, 4) == 4.0
