@@ -34,7 +34,7 @@ def cache_folder() -> Path:
     if chosen:
         folder = Path(chosen).expanduser()
         if folder.exists() and not folder.is_dir():
-            raise DataError(f"{VARIABLE}={chosen} is not a folder: set it to a folder, or unset it.")
+            raise DataError(f"{VARIABLE}={chosen} is not a folder: choose another, or unset it.")
         return folder
     try:
         import pooch

@@ -1,6 +1,8 @@
 """Comparison of a method's runs, draws and oracle counts with a reference implementation."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +21,7 @@ from pfbench.verification.faults.fault import Fault
 from pfbench.verification.references import REFERENCES
 from pfbench.verification.replay.draw_streams import examine_draw_law, iterate_draw_streams
 from pfbench.verification.replay.follow import PlainReference, ReplayOutcome, follow_transcript
-from pfbench.verification.replay.forms import MethodForm
+from pfbench.verification.replay.forms import MethodForm, list_method_forms
 from pfbench.verification.replay.outputs import decide_output_distribution
 from pfbench.verification.replay.recorded_run import (
     EndlessStepError,
@@ -33,6 +35,7 @@ from pfbench.verification.replay.replay_instances import (
     iterate_count_cases,
     iterate_replay_cases,
     make_case,
+    make_small_instances,
 )
 from pfbench.verification.replay.small_cases import find_small_case
 from pfbench.verification.statistics import Decision, combine_all
@@ -79,6 +82,8 @@ class ComparisonTally:
         Observations that do not affect the decision.
     skipped
         Parameters that the class lacks, and runs that it refuses.
+    kind
+        Values of text parameters that the method lacks, which select the compared kind of method.
     refusal
         Error of the first run that the method refused before any query; empty if there is none.
     """
@@ -89,6 +94,7 @@ class ComparisonTally:
     doubts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    kind: Mapping[str, str] = field(default_factory=dict)
     refusal: str = ""
 
     def decide(self, reason_if_equal: str) -> Decision:
@@ -124,7 +130,7 @@ def compare_runs_with_reference(
     With `values`, compare it only on the case that they describe; see `make_case`. Otherwise a
     small case is searched once a run differs.
     """
-    method, comparison = ALGORITHMS[name], ComparisonTally()
+    method, comparison = ALGORITHMS[name], _start_comparison(trial, name)
     reference = _load_reference(trial, name)
     cases = (
         [make_case(method, values)]
@@ -157,7 +163,8 @@ def compare_runs_with_reference(
 
 def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
     """Test whether draws and output are distributed as in the reference implementation."""
-    method, parts, comparison = ALGORITHMS[name], dict[str, Decision](), ComparisonTally()
+    method, parts = ALGORITHMS[name], dict[str, Decision]()
+    comparison = _start_comparison(trial, name)
     output = decide_output_distribution(trial, method)
     if output is not None:
         parts["output"] = output
@@ -203,7 +210,7 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
             {},
             law.p_value,
         )
-    if not parts and not comparison.doubts:
+    if full_list and not parts and not comparison.doubts:
         raise SubjectLacksParameter(
             f"the method does not accept {' or '.join(sorted(set(comparison.skipped)))}"
         )
@@ -215,8 +222,8 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
 
 def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
     """Compare a method's oracle counts with those of its reference implementation."""
-    method, comparison, claimed = ALGORITHMS[name], ComparisonTally(), dict[str, float]()
-    measured = dict[str, float]()
+    method, comparison = ALGORITHMS[name], _start_comparison(trial, name)
+    claimed, measured = dict[str, float](), dict[str, float]()
     cases = iterate_count_cases(method, trial.effort, trial.case_seed)
     for case, algorithm in _runnable_cases(trial, method, comparison, cases):
         reference = method(**case.parameters)
@@ -282,20 +289,56 @@ def _runnable_cases(
 
 def _make_method(trial: Trial, method: Any, case: ReplayCase, comparison: ComparisonTally) -> Any:
     """Return the method under test with a case's parameters, or None if it rejects them."""
-    names = (*case.parameters,)
-    lacking = set(names) - set(
-        select_accepted(trial.algorithm, names, method.list_required_parameters())
-    )
-    if lacking:
-        comparison.skipped += sorted(lacking)
+    accepted, lacking = _split_parameters(trial, method, case.parameters)
+    if lacking and lacking != comparison.kind:
+        comparison.skipped += sorted(set(lacking) - set(comparison.kind))
         return None
     try:
-        return trial.make(**case.parameters)
+        return trial.make(**accepted)
     except NotTestable as error:
         if isinstance(error.__cause__, REFUSALS) or not error.__cause__:
             comparison.skipped.append(f"{case} (refused)")
             return None
         raise
+
+
+def _split_parameters(
+    trial: Trial, method: Any, parameters: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters that the method under test accepts, and those that it lacks."""
+    required = method.list_required_parameters()
+    names = set(select_accepted(trial.algorithm, (*parameters,), required))
+    accepted = {name: value for name, value in parameters.items() if name in names}
+    return accepted, {name: value for name, value in parameters.items() if name not in names}
+
+
+def _start_comparison(trial: Trial, name: str) -> ComparisonTally:
+    """Return an empty comparison with the kind of method that the method under test can be.
+
+    A method without the text parameters by which the built-in one selects a kind, as `step`, is
+    compared with the kind whose reference it follows longest.
+    """
+    method, longest, comparison = ALGORITHMS[name], -1.0, ComparisonTally()
+    forms = [form.parameters for form in list_method_forms(method)]
+    splits = [_split_parameters(trial, method, parameters) for parameters in forms]
+    if not all(lacking for _, lacking in splits):
+        return comparison
+    problem = make_small_instances(method)[0]
+    for parameters, (accepted, lacking) in zip(forms, splits, strict=True):
+        if not all(isinstance(value, str) for value in lacking.values()):
+            continue
+        with suppress(NotTestable):
+            under_test = trial.subject.problem_under_test(problem())
+            transcript = record_run(under_test, trial.make(**accepted))
+            transcript.problem = problem()
+            outcome = follow_transcript(
+                transcript, method(**parameters), _load_reference(trial, name)
+            )
+            steps_followed = math.inf if outcome.agrees else outcome.steps
+            if transcript.error is None and steps_followed > longest:
+                longest, comparison.kind = steps_followed, lacking
+    comparison.notes = [f"Compared with {MethodForm(comparison.kind)}"] if comparison.kind else []
+    return comparison
 
 
 def _record_case(

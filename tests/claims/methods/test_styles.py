@@ -111,3 +111,24 @@ def test_options_that_a_method_refuses_are_left_out_and_named():
     found = judge_by("run", "frank-wolfe", Refusing)
     assert (found.verdict, found.lost) == ("failed", False)
     assert "nothing is written" in found.reason
+
+
+class Unnamed(OpenLoopOnly):
+    """Open-loop Frank-Wolfe that has no parameter `step`."""
+
+    def __init__(self, iterations):
+        super().__init__(iterations)
+
+
+class UnnamedTo100(Unnamed):
+    last = 100
+
+
+def test_a_method_without_the_parameter_that_selects_a_kind_is_compared_with_each():
+    for what in ("run", "law", "count"):
+        found = judge_by(what, "frank-wolfe", Unnamed)
+        assert found.verdict == "holds", found.reason
+    assert "Compared with step=open-loop." in found.reason
+    found = judge_by("run", "frank-wolfe", UnnamedTo100)
+    assert found.verdict == "violated"
+    assert "iteration 101: State.x" in found.reason
