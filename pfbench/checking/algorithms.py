@@ -109,12 +109,14 @@ def check_algorithm(
 def with_default_parameters(algorithm: Any) -> Algorithm:
     """Instantiate an algorithm class with test values for its required parameters.
 
-    An object is returned unchanged.
+    Parameters with a default keep it, except `iterations`. An object is returned unchanged.
     """
     if not inspect.isclass(algorithm):
         return algorithm  # type: ignore[no-any-return]
+    parameters = inspect.signature(algorithm).parameters.values()
+    defaults = {p.name for p in parameters if p.default is not p.empty} - {"iterations"}
     needed = {"iterations", *getattr(algorithm, "list_required_parameters", lambda: list(USUAL))()}
-    expected = {name: value for name, value in USUAL.items() if name in needed}
+    expected = {name: USUAL[name] for name in USUAL if name in needed - defaults}
     return instantiate_with_accepted_parameters(
         algorithm, expected if accepts_any_parameters(algorithm) else (), **expected
     )

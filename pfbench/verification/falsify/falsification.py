@@ -163,7 +163,8 @@ class Falsification(Search):
                 record["before_shrinking"] = before
                 return _make_counterexample(self.statement, tried, record, self.deadline)
         if min_ratio is None:
-            self.reason, self.unconfirmed = reason, self.unconfirmed + 1
+            self.reason = f"ratio {entry.ratio:.4g}: {reason}"
+            self.unconfirmed += 1
             self.drop(entry, drops_similar=True)
         return None
 

@@ -13,6 +13,21 @@ from pfbench.base.errors import InputError
 VIOLATED, NOT_FALSIFIED, REFUSED = "violated", "not falsified", "refused"
 
 
+_INSTANCE_CODE = re.compile(
+    r"^(PARTS|H|V|RADIUS|start|x_star|s|offsets|low|high) = "
+    r"(?:np\.array\((.*), float\)|(?:np\.)?(.*))",
+    re.MULTILINE,
+)
+"""A line of a script that defines a part of the instance: name, array, any other value."""
+
+_FORMULAS = {
+    "quadratic": "f(x) = s (x - x_star) + (x - x_star) H (x - x_star)/2",
+    "separable": "f_i'(x_j) = v + u (x_j - x_star) + sum of c max(r (x_j - k), 0), "
+    "PARTS[j][i] = (v, u, [(k, c, r), ...])",
+}
+"""The function of an instance of each family, in the names of the script."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SearchReport:
     """Result of a search for a counterexample.
@@ -143,8 +158,9 @@ class Counterexample(SearchReport):
         assumptions = "; ".join(f"{k} ({v})" for k, v in self.assumptions.items())
         facts = {"constants  ": constants, "assumptions": assumptions}
         location = f"{self.script_path or 'in the JSON'} ({len(self.script.splitlines())} lines)"
-        hidden = ("family", "n", "d", "set")
-        parts = (f"{k} {v}" for k, v in self.instance.items() if k not in hidden and v != [])
+        code = [f"{name} = {a or b}" for name, a, b in _INSTANCE_CODE.findall(self.script)]
+        formula = _FORMULAS[self.instance["family"]] if code else ""
+        parts = code or [f"{name} {value}" for name, value in self.instance.items()]
         return [
             *(f"{self.claim}: note: {remark}" for remark in self.lint),
             f"{self.claim}: violated",
@@ -152,7 +168,7 @@ class Counterexample(SearchReport):
             f"ratio {ratio}, confirmed ({arithmetic})",
             f"  instance    d = {self.d}, n = {self.n}, T = {self.horizon}: {self.family} "
             f"({self.numbers} numbers)",
-            f"              {'; '.join(parts).replace(chr(39), '')}",
+            *(f"              {text}" for text in (formula, "; ".join(parts)) if text),
             *(f"  {name} {text}" for name, text in facts.items() if text),
             f"  search      hit after {search['seconds_to_hit']:.2g} s at T = {before['T']}, "
             f"d = {before['d']}; seed {search['seed']}, {search['evaluations']} evaluations",

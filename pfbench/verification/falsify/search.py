@@ -197,7 +197,7 @@ class Search:
                 entry = Entry(genome, T, seed, evaluation.evaluate_ratio(case, seed, runs, limit))
                 is_finite = math.isfinite(entry.ratio)
         except Exception as error:  # user code may raise anything
-            self.skipped[evaluation.describe_error(error)[:120]] += 1
+            self.skipped[evaluation.describe_error(error)[:300]] += 1
             return None
         self.work += int(entry.result.work * (1 + genome["d"] / 8))
         return entry if is_finite else None
