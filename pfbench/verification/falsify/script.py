@@ -81,7 +81,8 @@ def _compose_script(statement: SearchedStatement, counterexample: Counterexample
     words = " ".join(statement.claim.statement.split()).replace('"', "'").replace("\\", "/")
     lines = [f'"""Counterexample to {statement.claim.name}: {words}'[: _WIDTH - 3] + '"""']
     for line in "\n".join(blocks).splitlines():
-        is_long = len(line) > _WIDTH and re.match(r"\w+ = (?!lambda)", line) is not None
+        line = re.sub(r"^(\w+ = lambda [^:]*: )(.{90,})$", r"\1(\2)", line)  # may be wrapped, then
+        is_long = len(line) > _WIDTH and re.match(r"\w+ = ", line) is not None
         lines += textwrap.wrap(line, _WIDTH, subsequent_indent="    ") if is_long else [line]
     return re.sub(_BODY, _join_body, "\n".join(line for line in lines if line) + "\n")
 

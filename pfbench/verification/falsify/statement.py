@@ -131,8 +131,7 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
         )
     if is_count(check.quantity):
         raise InputError(
-            f"{claim.name} bounds counts, which the schedule determines, so it cannot be searched "
-            "for counterexamples."
+            f"{claim.name} bounds counts, on which no instance is hard: test it by `pfbench verify`."
         )
     output = getattr(claim_method(claim), "output", "last")
     if output not in ("last", "uniform") and check.statistic == "output":
