@@ -284,7 +284,7 @@ class ProxSVRGPlus(ProxSVRG):
         """
         if overrides.get("online") and overrides.get("snapshot") is None:
             raise InputError(
-                f"online=true of {cls.name} needs a batch size: give snapshot or epsilon."
+                f"online=true of {cls.name} needs a batch size: give snapshot, or epsilon for it."
             )
         return super().explicit(constants, **overrides)
 

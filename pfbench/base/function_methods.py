@@ -36,7 +36,7 @@ _QUERIES = frozenset({"value", "gradient", "batch", "lo", "prox"})
 
 
 class _FunctionMethodType(type):
-    """Metaclass of methods made from functions; pickle stores such a class as its function."""
+    """Metaclass of the algorithm classes made from functions; pickle stores the function."""
 
 
 class FunctionMethod(metaclass=_FunctionMethodType):

@@ -427,7 +427,7 @@ class AlgorithmChecks(RunRecords):
         """Check that the prescribed number of iterations does not fall as epsilon decreases."""
         kind = type(self.algorithm)
         if not hasattr(kind, "theory"):
-            raise CheckSkipped("the method has no schedule from a theorem")
+            raise CheckSkipped("the method has no `theory`, which sets its parameters from epsilon")
         constants, reported = self.problem.constants(self.problem.start()), []
         for epsilon in (0.1, 0.05, 0.01):
             try:

@@ -381,7 +381,7 @@ def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]
 
 
 def _adjust_p_values(p: Sequence[float], is_tested: Sequence[bool]) -> list[float]:
-    """Return p-values with Holm's correction over those that are tested and positive.
+    """Return p-values, with Holm's correction of those that are tested and greater than 0.
 
     Other values are returned unchanged.
     """

@@ -312,7 +312,7 @@ class FaultyLOWithSignOfZero(FaultyBallProblem):
     """
 
     def lo(self, g: Gradient) -> Point:
-        """Return a vertex of the ball that minimises <g, v>, also for g = 0."""
+        """Return a vertex v of the ball with the least <g, v>, faulty for zero entries of g."""
         v = self._original.norm.lo(g)
         return v if isinstance(v, np.ndarray) else v.matrix()
 

@@ -282,7 +282,7 @@ def _check_at_start(problem: FiniteSum) -> None:
             f"open(rng) of {name} does not return a backend", backend, ("n", "unconstrained")
         )
     if backend.n != n:
-        raise InputError(f"open(rng) of {name} must return a backend for n={n} components.")
+        raise InputError(f"open(rng) of {name} must return an object with n={n}, not {backend.n}.")
     part("measures()", lambda: problem.measures())
     part("shape", lambda: tuple(problem.shape))
     statement = part("digest", lambda: problem.digest)

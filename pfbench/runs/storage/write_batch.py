@@ -13,7 +13,7 @@ Report = TypeVar("Report")
 
 
 class WriteBatch(Generic[Report]):
-    """Batch of entries, written to a store together, with reports that are returned after it.
+    """Entries that a store writes in one transaction, each with a report to return afterwards.
 
     An entry waits only while others follow fast, because a disk can be flushed only some hundred
     times a second. If the process is killed, less than a second of work is lost.

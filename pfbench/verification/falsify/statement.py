@@ -131,7 +131,7 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
         )
     if is_count(check.quantity):
         raise InputError(
-            f"{claim.name} bounds counts, on which no instance is hard: test it by `pfbench verify`."
+            f"{claim.name} bounds counts, for which no instance is hard: use `pfbench verify`."
         )
     output = getattr(claim_method(claim), "output", "last")
     if output not in ("last", "uniform") and check.statistic == "output":

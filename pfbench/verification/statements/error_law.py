@@ -230,7 +230,7 @@ def error_law(
     parameters: Given | None = None,
     constants: Callable[[Any], Any] | None = None,
 ) -> ErrorLawCheck:
-    """Return a check of the law of an estimator's error, e_t = g_t - grad f(x_t).
+    """Return a check of a formula for the mean square of an estimator's error g_t - grad f(x_t).
 
     All draws are enumerated, so the instances must be small: a few components, small batches, and a
     few steps. The method must yield `estimate`, and `at`, the point where it was formed.
