@@ -325,7 +325,7 @@ def none(self):
 
 pfbench.oracles.ledger.Ledger.counts = none
 pfbench.oracles.ledger.Ledger.charge = lambda self, amounts, call, *at: call(*at)
-Bound._bound.__code__ = (lambda self, most, case, t, lower=0.0: 1e9).__code__
+Bound._bound_value.__code__ = (lambda self, bound, case, t, lower=0.0: 1e9).__code__
 """
 
 
