@@ -9,7 +9,6 @@ from helpers import assert_one_sentence, random_vertex, reference_of, tiny_logis
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
 
 import pfbench as pf
 from pfbench.base.errors import InputError
@@ -284,43 +283,6 @@ def test_links_1_and_2_between_gap_and_gradient_mapping(problem, seed):
     rounding = 1e-10 * problem.set.radius * (g + 1.0)
     assert square * lam <= gap + rounding
     assert gap <= (problem.set.diameter + lam * g) * math.sqrt(square) + rounding
-
-
-@pytest.mark.parametrize("kind", [L1Ball, L2Ball, LinfBall, Simplex])
-def test_link_3_the_gap_bounds_the_suboptimality_of_a_convex_loss(kind):
-    body = kind(4, 2.0)
-    problem = NonconvexLogistic(TRUTH.features, TRUTH.labels, body, alpha=0.0)  # convex
-    reference = reference_of(problem)
-
-    def loss(z):
-        return reference.components(body.project(z)).mean()
-
-    starts = np.random.default_rng(0).standard_normal((4, 4))
-    least = min(
-        minimize(loss, z, method="Nelder-Mead", options={"maxiter": 4000}).fun for z in starts
-    )
-    for seed in range(30):
-        state, _ = random_state(problem, seed)
-        assert value(problem, state) - least <= fw_gap(problem, state)[1] + 1e-12
-
-
-@EACH
-@given(SEEDS)
-def test_the_gap_is_never_negative(problem, seed):
-    state, x = random_state(problem, seed)
-    assert fw_gap(problem, state)[1] >= -1e-13 * problem.set.radius * (1.0 + np.abs(x).max())
-
-
-@EACH
-def test_all_criteria_vanish_at_a_stationary_point(problem):
-    """Found by projected gradient, whose step is the mapping itself."""
-    x, lam = problem.start(), gradient_mapping_lambda(problem, State(problem.start()))
-    for _ in range(4000):
-        x = problem.prox(x, problem.gradient(keep(x)), lam)
-    state = State(x)
-    scale = problem.set.radius * np.linalg.norm(problem.gradient(keep(problem.start())))
-    assert fw_gap(problem, state)[1] <= 1e-5 * scale
-    assert math.sqrt(gradient_mapping_sq(problem, state)) <= 1e-5 * scale
 
 
 # --- measures are never seen by the run -----------------------------------------------------------

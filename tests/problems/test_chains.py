@@ -431,38 +431,6 @@ def test_the_gap_is_large_while_the_last_coordinate_is_0(seed, T, share):
     assert gap >= 0.04 * problem.set.diameter
 
 
-METHODS = {
-    "line search": ("frank-wolfe", {"step": "line-search"}, "lo"),
-    "open loop": ("frank-wolfe", {"step": "open-loop"}, "lo"),
-    "adaptive": ("frank-wolfe", {"step": "adaptive", "curvature": 1e6}, "lo"),
-    "sliding": ("ncgs", {"tolerance": 1.0}, "lo"),
-    "projected gradient": ("projected-gradient", {"step": 0.5}, "fo"),
-}
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("seed", [None, 3])
-def test_no_method_that_moves_within_what_it_was_told_is_faster(method, seed):
-    """V >= 0.04 D before T calls; the last coordinate is then still 0."""
-    name, parameters, call = METHODS[method]
-    T = 12
-    problem = pf.problem("zero-chain", horizon=T, **({} if seed is None else {"seed": seed}))
-    if name == "ncgs":
-        parameters = parameters | {"smoothness": problem.L}
-    run = pf.solve(
-        problem,
-        pf.algorithm(name, iterations=4 * T, **parameters),
-        measures="fw_gap",
-        budget=pf.Budget(lo=5 * T, fo=5 * T),
-    )
-    trace = run.trace
-    early = trace[trace[call] < T]
-    assert len(early) > 1
-    assert (early["fw_gap"] >= 0.04 * problem.set.diameter).all()
-    if method == "line search":  # and soon after it is done
-        assert trace["fw_gap"].iloc[-1] < 0.001 * problem.set.diameter
-
-
 # --- the finite-sum chain: Fang et al. 2018 -------------------------------------------------------
 
 
@@ -620,26 +588,6 @@ def test_the_numbers_of_baselines_section_16():
     assert run.status == "target"
     periods = -(-run.iterations // 4)
     assert periods * (16 + 2 * 4 * 3) + 16 == 46056
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("prox-gd", {"step": 4.0}),
-        ("prox-gd", {"step": 7.0}),
-        ("spiderboost", {"step": 0.5, "batch": 4, "period": 4}),
-        ("svrg", {"step": 0.5, "batch": 4, "period": 4}),
-        ("saga", {"step": 0.5, "batch": 4}),
-    ],
-)
-def test_a_run_obeys_the_lower_bound(name, parameters):
-    problem = pf.problem("finite-sum-chain", n=4, epsilon=0.0045)
-    assert problem.length == 6
-    run = recorded(name, problem, **parameters)
-    assert run.status == "target"
-    trace = run.trace
-    assert (trace["norm"][trace["sfo"] < problem.min_component_gradients] > problem.epsilon).all()
-    assert run.counts.sfo >= problem.min_component_gradients
 
 
 def test_the_last_epsilon_with_a_link():

@@ -84,13 +84,6 @@ def test_the_contestants_are_those_of_the_catalogue_that_satisfy_14():
         assert rule in texts
 
 
-@pytest.mark.parametrize(("text", "at_200"), [("ncgs[option=1]", 1.355), ("ncgs[option=2]", 1.217)])
-def test_the_sliding_methods_come_down_by_200_calls(text, at_200):
-    """So the floor is not met by standing still: 1.649 R is the gap of the start."""
-    least = 2.0 * certified(text, 200).certificate.min_gap_over_diameter
-    assert least == pytest.approx(at_200, abs=1e-3)
-
-
 def test_gaps_and_counts_are_those_of_a_second_evaluation():
     outcome = certified("frank-wolfe[step=open-loop,iterations=16]", 8)
     V, transcript = outcome.transcript.directions.T, outcome.transcript

@@ -35,15 +35,6 @@ def test_no_algorithm_reaches_the_target_before_T(text):
         assert run.censored or run.calls <= 2000
 
 
-def test_the_line_search_needs_one_call_more_than_the_bound():
-    runs = run_family(["frank-wolfe"], [max_epsilon(T) for T in (4, 8, 16)])
-    assert [(run.T, run.calls, run.censored) for run in runs] == [
-        (4, 5, False),
-        (8, 9, False),
-        (16, 17, False),
-    ]
-
-
 def test_the_target_is_reached_at_the_last_call_and_not_before():
     """The same run by hand, its gaps on the function that is fixed afterwards."""
     (run,) = run_family(["frank-wolfe[step=open-loop]"], [max_epsilon(2)], limit=3000)

@@ -122,11 +122,6 @@ def test_an_infinite_sample_rejects_for_good(before):
     np.testing.assert_allclose(means.log_e_values(samples, 1.0), values, rtol=1e-12, atol=1e-13)
 
 
-def test_zeros_are_evidence_for_the_bound_and_leave_the_small_lambdas():
-    values = means.log_e_values(np.zeros(3), 1.0)
-    np.testing.assert_allclose(values[2], math.log(product_e_value([0, 0, 0], 1.0)))
-
-
 def test_no_overflow_in_long_sequences():
     assert means.log_e_values(np.full(3000, 10.0), 1.0)[-1] == pytest.approx(
         3000 * math.log(10) - math.log(5)

@@ -1,26 +1,11 @@
 """Claims at the edge: attained, false by very little, conditional, or that cannot be searched."""
 
-from dataclasses import dataclass
 from time import sleep
+
+from deterministic import Descent
 
 import pfbench as pf
 from pfbench.claims import Claim, bound, counts
-
-
-@dataclass(frozen=True, kw_only=True)
-class Descent(pf.Algorithm):
-    """Gradient descent."""
-
-    deterministic = True
-    requires = frozenset({"gradient", "smooth"})
-    iterations: int
-    step: float
-
-    def run(self, ask, x, rng):
-        for _ in range(self.iterations):
-            g = ask.gradient(x)
-            at, x = x, x - self.step * g
-            yield pf.State(x, at, g)
 
 
 class Failing(Descent):

@@ -15,24 +15,10 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
+from deterministic import FrankWolfe
 
 import pfbench as pf
 from pfbench.claims import Claim, bound, error_law
-
-
-@dataclass(frozen=True, kw_only=True)
-class FrankWolfe(pf.Algorithm):
-    """Frank-Wolfe; the statements are about its points."""
-
-    deterministic = True
-    requires = frozenset({"gradient", "lo"})
-    iterations: int
-
-    def run(self, ask, x, rng):
-        for t in range(self.iterations):
-            g = ask.gradient(x)
-            at, x = x, x + 2 / (t + 2) * (ask.lo(g) - x)
-            yield pf.State(x, at, g)
 
 
 def steps(c, T=4):

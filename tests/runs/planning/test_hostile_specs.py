@@ -1,27 +1,21 @@
 """Specs that would run away: each is refused at once, in one sentence, by file and field."""
 
-import json
 import os
 import time
 import tomllib
-from importlib.resources import files
 from pathlib import Path
 
-import jsonschema
 import pytest
 from command_line import SMALL
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from specs import SCHEMA
 
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.runs.planning import spec_text
 from pfbench.runs.planning.plan import MOST_RUNS, describe_user_imports
 from pfbench.runs.planning.spec import STUDY_FIELDS, load_spec
 from pfbench.runs.planning.spec_text import LONGEST, fill_template, placeholder_names
-
-SCHEMA = jsonschema.Draft202012Validator(
-    json.loads((Path(str(files("pfbench.cli"))) / "schemas" / "spec.json").read_text("utf-8"))
-)
 
 MORE = int(os.environ.get("PFBENCH_FUZZ", "1"))
 """So many times as many cases as usual."""

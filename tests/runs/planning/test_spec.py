@@ -1,15 +1,12 @@
 """The spec of a sweep: what it plans, and what it refuses, by field."""
 
-import json
 import math
-import tomllib
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 
-import jsonschema
 import pytest
 from command_line import SMALL
+from specs import read, valid
 from stored import made_run
 
 from pfbench.base.counts import COUNTED, Budget
@@ -37,18 +34,6 @@ FW = "frank-wolfe[iterations=3]"
 batch = [5, 7]
 calls = [100, 1e4]
 """
-SCHEMA = json.loads(
-    (Path(str(files("pfbench.cli"))) / "schemas" / "spec.json").read_text(encoding="utf-8")
-)
-
-
-def read(tmp_path, text):
-    (tmp_path / "spec.toml").write_text(text)
-    return load_spec(tmp_path / "spec.toml")
-
-
-def valid(text):
-    return jsonschema.Draft202012Validator(SCHEMA).is_valid(tomllib.loads(text))
 
 
 def test_a_sweep_is_the_product_of_all_it_lists(tmp_path):

@@ -1,25 +1,19 @@
 """Spec files as users write them: labels, settings, several studies, and all mistakes at once."""
 
-import json
-import tomllib
-from importlib.resources import files
 from math import comb
 from pathlib import Path
 
-import jsonschema
 import pytest
 from command_line import SMALL
 from hypothesis import given
 from hypothesis import strategies as st
+from specs import read, valid
 
 from pfbench.base.errors import InputError, InputErrors
 from pfbench.runs.planning.spec import GIGABYTE, load_spec
 from pfbench.runs.planning.spec_text import make_labels
 
 ROOT = Path(__file__).parents[3]
-SCHEMA = json.loads(
-    (Path(str(files("pfbench.cli"))) / "schemas" / "spec.json").read_text(encoding="utf-8")
-)
 STUDIES = f"""
 title = "Two studies"
 
@@ -51,15 +45,6 @@ calls = 100
 batch = 7
 calls = 1e3
 """
-
-
-def read(tmp_path, text):
-    (tmp_path / "spec.toml").write_text(text)
-    return load_spec(tmp_path / "spec.toml")
-
-
-def valid(text):
-    return jsonschema.Draft202012Validator(SCHEMA).is_valid(tomllib.loads(text))
 
 
 # --- what is read ---------------------------------------------------------------------------------

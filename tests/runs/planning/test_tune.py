@@ -1,24 +1,16 @@
 """Tuning in a spec: what is tried, and what a file must not say."""
 
-import json
-import tomllib
-from importlib.resources import files
 from itertools import product
-from pathlib import Path
 
-import jsonschema
 import pytest
 from command_line import SMALL
 from hypothesis import given
 from hypothesis import strategies as st
+from specs import read, valid
 
 from pfbench.base.errors import InputError
-from pfbench.runs.planning.spec import load_spec
 from pfbench.runs.planning.tune import TunedMethod
 
-SCHEMA = json.loads(
-    (Path(str(files("pfbench.cli"))) / "schemas" / "spec.json").read_text(encoding="utf-8")
-)
 SPEC = f"""
 problems = ["{SMALL}", "{SMALL[:-1]},seed={{seed}}]"]
 algorithms = {{ SG = "nfwu-sg[batch={{b}},iterations=8,step=0.1]" }}
@@ -35,15 +27,6 @@ selector = "nfwu-sg[batch={{b}},iterations={{t}},step={{step}}]"
 step = [0.1, 0.2]
 t = [8, 9]
 """
-
-
-def read(tmp_path, text):
-    (tmp_path / "spec.toml").write_text(text)
-    return load_spec(tmp_path / "spec.toml")
-
-
-def valid(text):
-    return jsonschema.Draft202012Validator(SCHEMA).is_valid(tomllib.loads(text))
 
 
 def test_the_search_is_planned_beside_the_runs(tmp_path):
