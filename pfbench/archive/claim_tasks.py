@@ -20,12 +20,9 @@ from pfbench.measures import available_measures
 from pfbench.problems.catalogue import build_problem
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.planning.plan import PlannedRun
+from pfbench.verification.added_searches import add_report, search_claims_of_verdicts
 from pfbench.verification.claim import Claim
-from pfbench.verification.falsify.falsification import (
-    add_report,
-    replay_counterexample,
-    search_claims_of_verdicts,
-)
+from pfbench.verification.falsify.falsification import replay_counterexample
 from pfbench.verification.falsify.reports import Counterexample, SearchReport
 from pfbench.verification.faults.equivalence import find_equivalence
 from pfbench.verification.faults.generate import generate_faults, sample_faults

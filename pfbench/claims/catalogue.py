@@ -273,12 +273,8 @@ def verify(
         If the store cannot be written or read; entries that were stored before remain.
     """
     from pfbench.runs.engines.engine import MultiProcessEngine
-    from pfbench.verification.session import (
-        Session,
-        check_engine,
-        choose_case_seed,
-        search_counterexamples,
-    )
+    from pfbench.verification.added_searches import search_counterexamples
+    from pfbench.verification.session import Session, check_engine, choose_case_seed
 
     check_integer("jobs", jobs, minimum=1)
     subject = Subject(algorithm=algorithm)

@@ -93,7 +93,8 @@ def _verify_claims(
 ) -> None:
     """Verify claims on the methods that they are about, and try to reproduce errata."""
     from pfbench.claims.catalogue import ERRATA, load_user_papers, select_claims
-    from pfbench.verification.session import choose_case_seed, search_counterexamples
+    from pfbench.verification.added_searches import search_counterexamples
+    from pfbench.verification.session import choose_case_seed
 
     claims = select_claims(work.names, work.effort)
     errata = [] if work.names else list(ERRATA.values())

@@ -8,7 +8,6 @@ from typing import Any, Generic, TypeVar
 
 from pfbench.base.checks import check_choice, check_integer
 from pfbench.base.errors import InputError
-from pfbench.base.status import Verdict as VerdictName
 from pfbench.runs.cached_tasks import CachedTask, run_cached_tasks
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task, TaskResult
@@ -302,27 +301,6 @@ class Session:
             task,
             required_fields=_VERDICT_FIELDS_READ[kind],
         )
-
-
-def search_counterexamples(
-    session: Session, verification: Verification, *, includes_catalogue: bool = False
-) -> Verification:
-    """Search for counterexamples, and return the verdicts with the worst ratios that were found.
-
-    User-defined bounds and error laws that are not violated are searched. With
-    `includes_catalogue`, those of the catalogue are searched, too. See `add_report`.
-    """
-    rows = verification.rows
-    if not includes_catalogue and all(row.claim.user_source is None for row in rows):
-        return verification
-    from pfbench.verification.falsify.falsification import add_report, search_claims_of_verdicts
-
-    def is_open(row: Verdict) -> bool:
-        is_included = includes_catalogue or row.claim.user_source is not None
-        return is_included and (row.verdict.keeps_bound or row.verdict is VerdictName.INCONCLUSIVE)
-
-    reports = search_claims_of_verdicts(rows, session.engine, session.effort, session.seed, is_open)
-    return Verification([add_report(row, reports.get(index)) for index, row in enumerate(rows)])
 
 
 def _judge_as_row(

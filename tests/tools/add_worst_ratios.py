@@ -13,7 +13,8 @@ from pathlib import Path
 
 from pfbench.claims.catalogue import CLAIMS, load_named_claims
 from pfbench.runs.engines.engine import MultiProcessEngine
-from pfbench.verification.falsify.falsification import OPTIONS, SECONDS, search_claims
+from pfbench.verification.added_searches import OPTIONS, SECONDS
+from pfbench.verification.falsify.falsification import search_claims
 from pfbench.verification.falsify.reports import REFUSED
 from pfbench.verification.summaries import describe_worst_ratio
 from pfbench.verification.verdict_tables import WORST_RATIO, escape_markdown

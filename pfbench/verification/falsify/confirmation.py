@@ -20,14 +20,13 @@ from typing import Any
 import numpy as np
 
 from pfbench import points
-from pfbench.verification.falsify import evaluation
 from pfbench.verification.falsify.exact_numbers import Digits, Inexact, Number, RationalOrRoot
-from pfbench.verification.falsify.genomes import list_positions
-from pfbench.verification.falsify.search import Entry
+from pfbench.verification.falsify.genomes import Entry, list_positions
 from pfbench.verification.falsify.searched_problem import Skip, build_problem
-from pfbench.verification.falsify.statement import SearchedStatement, list_statements, prepare_run
-from pfbench.verification.instruments.enumerated_random import MOST_BRANCHES
+from pfbench.verification.falsify.statement import Ratio, SearchedStatement, list_statements
+from pfbench.verification.instruments.enumerated_random import MOST_BRANCHES, NotEnumerable
 from pfbench.verification.statistics import EProcess
+from pfbench.verification.subject import NotTestable
 from pfbench.verification.user_claims import collect_paper
 
 _MIN_EXCESS, _ERROR_FACTOR = 1e-15, 1e6
@@ -55,7 +54,7 @@ def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> 
 
 def replay_entry_exactly(
     statement: SearchedStatement, entry: Entry, number: type[Number], deadline: float
-) -> tuple[evaluation.Ratio, Any]:
+) -> tuple[Ratio, Any]:
     """Recompute the ratio measured/bound of an entry with exact numbers; return it and the problem.
 
     Raises
@@ -69,8 +68,8 @@ def replay_entry_exactly(
     """
     problem = build_problem(entry.genome, number.from_value)
     limit = max(1, int(MOST_BRANCHES / max(entry.T, 1) / (1 + problem.d / 4)))
-    case = prepare_run(load_exact_statement(statement, number), problem, entry.T, deadline)
-    result = evaluation.evaluate_ratio(case, entry.seed, 0, limit)
+    case = load_exact_statement(statement, number).prepare_run(problem, entry.T, deadline)
+    result = case.evaluate_ratio(entry.seed, 0, limit)
     if not isinstance(result.ratio, Number):
         raise Inexact("the ratio is a float, not an exact number")
     if not problem.has_optimal_minimiser:
@@ -96,8 +95,14 @@ def confirm_entry(
         except Skip as error:
             return str(error), {}
         except Exception as error:  # user code may raise anything
-            reason = evaluation.describe_error(error)
+            reason = describe_error(error)
     return reason, {}
+
+
+def describe_error(error: Exception) -> str:
+    """Return the message of an error; for an error of user code, with the error's type."""
+    is_known = isinstance(error, Skip | Inexact | NotEnumerable | NotTestable)
+    return f"{'' if is_known else type(error).__name__ + ': '}{error}"
 
 
 def _confirm_exactly(statement: SearchedStatement, entry: Entry, deadline: float) -> Confirmation:
@@ -122,7 +127,7 @@ def _confirm_in_digits(statement: SearchedStatement, entry: Entry, deadline: flo
     return reason, record | {"error_bound": error} | _describe_replay(result, problem)
 
 
-def _describe_replay(result: evaluation.Ratio, problem: Any) -> dict[str, Any]:
+def _describe_replay(result: Ratio, problem: Any) -> dict[str, Any]:
     """Return the fields of a `Counterexample` on the ratio, its two sides, and the constants."""
     values, remark = problem.constants(), " (upper bound)" if problem.is_chain else ""
     names = sorted(problem.read - {"L", "n", "d"})
@@ -137,17 +142,17 @@ def _confirm_mean_by_e_process(
 
     The runs have seeds that the search has not used.
     """
-    case = prepare_run(statement, build_problem(entry.genome), entry.T, deadline)
+    case = statement.prepare_run(build_problem(entry.genome), entry.T, deadline)
     process, bound, total, runs = EProcess(1.0), float(case.bound_value()), 0.0, 0
     for child in np.random.SeedSequence(entropy).spawn(limit):
-        ratio = float(evaluation.measure_run(case, np.random.default_rng(child)) / bound)
+        ratio = float(case.measure_run(np.random.default_rng(child)) / bound)
         total, runs = total + ratio, runs + 1
         process.add(max(ratio * (1.0 - 1e-9), 0.0))
         mean = total / runs
         if process.has_rejected:
             e_value = float(np.exp(min(process.log_largest, 700.0)))
             record = {"arithmetic": "e-process", "e_value": e_value, "runs": runs}
-            result = evaluation.Ratio(mean, mean * bound, bound, case.steps or 1)
+            result = Ratio(mean, mean * bound, bound, case.steps or 1)
             return "", record | _describe_replay(result, case.problem)
         if monotonic() > deadline or (runs >= 200 and mean < 1.0):
             break

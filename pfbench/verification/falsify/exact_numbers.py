@@ -62,8 +62,6 @@ def _is_short(value: float) -> bool:
 class Number:
     """Base class of the numbers with which a run is recomputed: exact, or with many digits."""
 
-    __slots__ = ()
-
     from_value: ClassVar[Any]
     as_float: Any
 
@@ -126,8 +124,6 @@ def as_float(value: Any) -> float:
 
 class RationalOrRoot(Number):
     """Rational number or square root of one, stored as its square with its sign."""
-
-    __slots__ = ("square",)
 
     def __init__(self, square: Fraction) -> None:
         if max(square.numerator.bit_length(), square.denominator.bit_length()) > _MAX_BITS:
@@ -218,8 +214,6 @@ class Digits(Number):
     `make_type` returns a subclass, with a precision and a log, for each run that is recomputed.
     """
 
-    __slots__ = ("value",)
-
     context: ClassVar[decimal.Context]
     differences: ClassVar[list[Decimal]]
 
@@ -230,7 +224,7 @@ class Digits(Number):
     def make_type(digits: int) -> "type[Digits]":
         """Return a new class of decimal numbers with this many digits and an empty log."""
         context = decimal.Context(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN)
-        return type("Digits", (Digits,), {"context": context, "differences": [], "__slots__": ()})
+        return type("Digits", (Digits,), {"context": context, "differences": []})
 
     @classmethod
     def from_value(cls, value: float | Fraction) -> Self:

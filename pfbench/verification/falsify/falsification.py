@@ -9,19 +9,17 @@ from typing import Any
 
 from pfbench.base.checks import check_choice, check_integer, check_real
 from pfbench.base.errors import InputError
-from pfbench.base.status import Verdict as VerdictName
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
 from pfbench.verification.claim import Claim
 from pfbench.verification.falsify import genomes
-from pfbench.verification.falsify.confirmation import confirm_entry
-from pfbench.verification.falsify.evaluation import Ratio, describe_error
+from pfbench.verification.falsify.confirmation import confirm_entry, describe_error
+from pfbench.verification.falsify.genomes import Entry
 from pfbench.verification.falsify.reports import REFUSED, VIOLATED, Counterexample, SearchReport
 from pfbench.verification.falsify.script import compose_and_run_script
-from pfbench.verification.falsify.search import MARGIN, Entry, SavedSearch, Search, count_steps
+from pfbench.verification.falsify.search import MARGIN, SavedSearch, Search, count_steps
 from pfbench.verification.falsify.statement import SearchedStatement, lint_claim, list_statements
 from pfbench.verification.subject import NotTestable
-from pfbench.verification.verdict import Verdict
 
 _MAX_UNCONFIRMED, _MAX_RUNS = 12, 4000
 _NEAR_ATTAINED = 1e-6
@@ -170,7 +168,7 @@ class Falsification(Search):
 
     def _report(self, entry: Entry | None = None) -> SearchReport:
         largest, rungs = self.largest, [*map(str, self.rungs)]
-        best = entry or next(iter(self.entries), self.dropped) or Entry({}, 0, 0, Ratio())
+        best = entry or next(iter(self.entries), self.dropped) or Entry({}, 0, 0)
         names = ("seed", "evaluations", "work", "unconfirmed")
         skipped = "; ".join(f"{k} ({v})" for k, v in self.skipped.most_common(3))
         return SearchReport(
@@ -230,7 +228,7 @@ def replay_counterexample(claim: Claim, record: Any, seconds: float = 60.0) -> S
     """
     try:
         genome, label = genomes.parse_genome(record["instance"]), record["label"]
-        entry = Entry(genome, record["horizon"], record["run_seed"], Ratio())
+        entry = Entry(genome, record["horizon"], record["run_seed"])
         allowed = tuple(k for k, v in record["assumptions"].items() if v == "allowed")
         is_mean, deadline = record["arithmetic"] == "e-process", monotonic() + seconds
     except (KeyError, AttributeError, ValueError, TypeError) as error:
@@ -246,16 +244,10 @@ def replay_counterexample(claim: Claim, record: Any, seconds: float = 60.0) -> S
     return _make_counterexample(statement, entry, fields, deadline)
 
 
-# --- searches in worker processes, and those that `pfbench verify` adds ---
-
-SECONDS = {"quick": 1.5, "full": 6.0}
-"""Effort of a search that `verify` adds, in seconds (see `STEPS_PER_SECOND`), by its own effort."""
+# --- searches in worker processes ---
 
 START_SECONDS = 20.0
 """Seconds that a process may take beyond its time limit, for its start and imports."""
-
-OPTIONS = {"horizon": 128, "size": 3, "patience": 8.0}
-"""Options of the searches that `verify` adds."""
 
 
 def search_claims(
@@ -288,38 +280,3 @@ def search_claims(
         reports[result.index] = result.value if result.status == "done" else failed
         on_done()
     return reports
-
-
-def search_claims_of_verdicts(
-    rows: Sequence[Verdict], engine: Engine, effort: str, seed: int, is_selected: Any
-) -> dict[int, SearchReport]:
-    """Search for counterexamples to the claims of verdicts; return the reports by verdict position.
-
-    Only bounds and error laws are searched, and no verdict that is lost, or for which the function
-    `is_selected` returns False.
-    """
-    claims = {k: row.claim for k, row in enumerate(rows) if not row.lost and is_selected(row)}
-    searched = {k: claim for k, claim in claims.items() if claim.kind in ("bound", "law")}
-    options = OPTIONS | {"seed": seed, "seconds": SECONDS[effort]}
-    return dict(zip(searched, search_claims(engine, [*searched.values()], options), strict=True))
-
-
-def add_report(row: Verdict, report: SearchReport | None) -> Verdict:
-    """Add the result of a counterexample search, if any, to a verdict.
-
-    A confirmed counterexample changes the verdict of a user-defined claim to *violated*, if the
-    claim states its assumptions. All other verdicts stay.
-    """
-    if report is None or report.verdict == REFUSED:
-        return row
-    worst = {"worst ratio": report.ratio, "worst ratio at": report.place_of_worst_ratio}
-    row = replace(row, measured={**row.measured, **worst})
-    if not (isinstance(report, Counterexample) and report.assumptions and row.claim.user_source):
-        return row
-    if any("no assumption" in remark for remark in report.lint):
-        return row
-    reason = (
-        f"A searched instance violates it: {report.measured:.6g} > {report.bound:.6g}, ratio "
-        f"{report.ratio:.6g} ({report.arithmetic}); pfbench falsify writes a script."
-    )
-    return replace(row, verdict=VerdictName.VIOLATED, reason=reason)

@@ -7,6 +7,7 @@ import math
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib.resources import files
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.verification.falsify.searched_problem import Genome
-from pfbench.verification.falsify.statement import SearchedStatement
+from pfbench.verification.falsify.statement import Ratio, SearchedStatement
 
 _STRUCTURE = ("family", "n", "d", "set", "chain")
 SETS = ("none", "box", "hull", "ball")
@@ -57,6 +58,27 @@ class InstanceClass:
         self.convex = self.strong or ("convex" in texts and not ("non" in texts or "not " in texts))
         self.components = "component" in texts or "f_i" in texts
         self.bounded_variance = False
+
+
+@dataclass(eq=False)
+class Entry:
+    """Genome of a problem, with the number of steps, the run's seed and the measured ratio."""
+
+    genome: Genome
+    T: int
+    seed: int
+    result: Ratio = field(default_factory=Ratio)
+
+    @property
+    def ratio(self) -> float:
+        """Largest ratio of the measured quantity to its bound, as a float."""
+        return float(self.result.ratio)
+
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """Family, set and sizes of the genome, and a rough number of its parameters."""
+        g = self.genome
+        return g["family"], g["set"], g["d"], g["n"], len(list_positions(g)) // 4
 
 
 def list_hard_genomes(cls: InstanceClass, T: int) -> Iterator[Genome]:

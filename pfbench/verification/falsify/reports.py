@@ -80,9 +80,9 @@ class SearchReport:
         if self.verdict == REFUSED:
             return [*lines, f"{self.claim}: refused: {self.reason}"]
         search, skipped = self.search, sum(self.search["skipped"].values())
-        title = f"{self.claim}: no counterexample found in {self.seconds:.3g} s"
+        lines.append(f"{self.claim}: no counterexample found in {self.seconds:.3g} s")
         ratio = f"  largest ratio {self.ratio:.4g} at {self.place_of_worst_ratio}"
-        lines += [title, ratio] if self.ratio else [title]
+        lines += [ratio] if self.ratio else []
         T = f"T <= {search['horizon']}" if search["horizon"] else "T as the claim sets it"
         lines.append(
             f"  searched    {search['evaluations']} instances, {T}, "

@@ -18,7 +18,7 @@ from pfbench.verification.falsify.exact_numbers import Inexact
 from pfbench.verification.falsify.genomes import parse_genome
 from pfbench.verification.falsify.reports import Counterexample
 from pfbench.verification.falsify.searched_problem import SearchedConstants, build_problem
-from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
+from pfbench.verification.falsify.statement import SearchedStatement
 
 MAX_LINES, _WIDTH, _SECONDS = 60, 120, 20.0
 
@@ -63,7 +63,7 @@ def compose_and_run_script(
 def _compose_script(statement: SearchedStatement, counterexample: Counterexample) -> str:
     """Return the text of a script, put together from the template and the claim's module."""
     problem = build_problem(parse_genome(dict(counterexample.instance)))
-    case = prepare_run(statement, problem, counterexample.horizon)
+    case = statement.prepare_run(problem, counterexample.horizon)
     parameters = vars(case.algorithm).items()
     options = {name: value for name, value in parameters if value is None or isinstance(value, str)}
     sources, imports = collect_sources_and_imports(statement, options)

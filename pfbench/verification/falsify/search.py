@@ -21,11 +21,12 @@ import numpy as np
 from pfbench.base.errors import StorageError
 from pfbench.base.files import atomic_write
 from pfbench.problems.base import content_digest
-from pfbench.verification.falsify import evaluation, genomes
-from pfbench.verification.falsify.evaluation import ENUMERATED, Ratio
+from pfbench.verification.falsify import genomes
+from pfbench.verification.falsify.confirmation import describe_error
+from pfbench.verification.falsify.genomes import Entry
 from pfbench.verification.falsify.reports import Counterexample, SearchReport
 from pfbench.verification.falsify.searched_problem import UNKNOWN_CONSTANT, Genome, build_problem
-from pfbench.verification.falsify.statement import SearchedStatement, prepare_run
+from pfbench.verification.falsify.statement import Ratio, SearchedStatement
 
 STEPS_PER_SECOND = 25_000
 """Steps of a method that count as a second, so that results do not depend on the machine."""
@@ -38,6 +39,9 @@ _RUNGS, _SHARES = (16, 128, 1024, 8192), (0.34, 0.26, 0.24, 0.16)
 
 _FIRST, _FIRST_SHARES = 500, (0.75, 0.21, 0.03, 0.01)
 """Number of early evaluations, which prefer short runs, and the share of each rung."""
+
+_ENUMERATED = 600
+"""Largest number of draw sequences that the search enumerates to compute an expectation."""
 
 _FIRST_ENUMERATED = 64
 """Largest number of sequences of draws of an early evaluation of an error law, once one succeeds.
@@ -63,27 +67,6 @@ _INTERVAL = 2.0
 def count_steps(seconds: float) -> int:
     """Return the number of steps of a method that are assumed to take this many seconds."""
     return int(seconds * STEPS_PER_SECOND)
-
-
-@dataclass(eq=False)
-class Entry:
-    """Genome of a problem, with the number of steps, the run's seed and the measured ratio."""
-
-    genome: Genome
-    T: int
-    seed: int
-    result: Ratio
-
-    @property
-    def ratio(self) -> float:
-        """Largest ratio of the measured quantity to its bound, as a float."""
-        return float(self.result.ratio)
-
-    @property
-    def kind(self) -> tuple[Any, ...]:
-        """Family, set and sizes of the genome, and a rough number of its parameters."""
-        g = self.genome
-        return g["family"], g["set"], g["d"], g["n"], len(genomes.list_positions(g)) // 4
 
 
 @dataclass
@@ -172,7 +155,7 @@ class Search:
 
     def _try(self, genome: Genome, T: int, seed: int, rung: int) -> Entry | None:
         if self.statement.is_expectation and rung == _RUNGS[0] and genome["n"] > 1:
-            T = min(T, int(math.log(ENUMERATED) / math.log(genome["n"])))  # then it is exact
+            T = min(T, int(math.log(_ENUMERATED) / math.log(genome["n"])))  # then it is exact
         entry = self.measure(genome, T, seed)
         if entry is None:
             return None
@@ -190,14 +173,14 @@ class Search:
         self.work += _OVERHEAD
         deadline = min(self.deadline, monotonic() + _EVALUATION_SECONDS)
         is_early_law = self.statement.statistic == "law" and self.evaluations < _FIRST
-        limit = _FIRST_ENUMERATED if is_early_law and self.pools else ENUMERATED
+        limit = _FIRST_ENUMERATED if is_early_law and self.pools else _ENUMERATED
         try:
             with np.errstate(all="ignore"):
-                case = prepare_run(self.statement, build_problem(genome), T, deadline)
-                entry = Entry(genome, T, seed, evaluation.evaluate_ratio(case, seed, runs, limit))
+                case = self.statement.prepare_run(build_problem(genome), T, deadline)
+                entry = Entry(genome, T, seed, case.evaluate_ratio(seed, runs, limit))
                 is_finite = math.isfinite(entry.ratio)
         except Exception as error:  # user code may raise anything
-            self.skipped[evaluation.describe_error(error)[:300]] += 1
+            self.skipped[describe_error(error)[:300]] += 1
             return None
         self.work += int(entry.result.work * (1 + genome["d"] / 8))
         return entry if is_finite else None

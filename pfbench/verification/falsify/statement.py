@@ -1,4 +1,4 @@
-"""Searched statement: a bound of a claim in one setting, its conditions, and runs of its method."""
+"""Searched statement: a bound of a claim in one setting, its conditions, and measured ratios."""
 
 import ast
 import inspect
@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from time import monotonic
 from typing import Any, cast
@@ -16,13 +16,20 @@ import numpy as np
 from pfbench.base.errors import InputError
 from pfbench.base.state import State
 from pfbench.verification.claim import Claim
+from pfbench.verification.falsify.exact_numbers import as_float
 from pfbench.verification.falsify.searched_problem import Skip
 from pfbench.verification.homogeneity import check_claim
+from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.statements.bound import EACH, Bound
-from pfbench.verification.statements.error_law import ErrorLawCheck
+from pfbench.verification.statements.error_law import ErrorLawCheck, group_errors
 from pfbench.verification.statements.quantity import SUBOPTIMALITY, is_count
 from pfbench.verification.statements.setting import ClaimSetting, MethodOnProblem
 from pfbench.verification.trial import Trial, claim_method
+
+_SMALL_BIAS = 1e-9
+
+_NOISE = 1e-10
+"""Fraction of the first measured value below which a float counts as a rounding error."""
 
 _SUBJECT = r"(?:(?:f|f_i|each f_i|all f_i|the function|components?|each component) )?"
 _PREDICATES: Mapping[str, Callable[[Any], bool]] = {
@@ -112,6 +119,29 @@ class SearchedStatement:
         rules = [rule for text, rule in self.conditions.items() if pattern.fullmatch(text)]
         return all(rule is None or rule(None, {name: value}.__getitem__) for rule in rules)
 
+    def prepare_run(self, problem: Any, T: int, deadline: float = math.inf) -> "MethodOnInstance":
+        """Return the method on a problem, ready for runs of T steps.
+
+        If T is 0, the claim determines the number of steps.
+
+        Raises
+        ------
+        Skip
+            If the instance does not meet an assumption, or a constant is unknown.
+        """
+        setting, horizon = self.setting, self.horizon
+        setting = setting.with_horizon(horizon[0], T) if horizon and T else setting
+        case = setting.make_case(self.trial, problem)
+        parameters, constants = case.claim_parameters, problem.constants()
+
+        def look_up(name: str) -> Any:
+            return parameters[name] if name in parameters else getattr(constants, name)
+
+        for assumption, rule in self.conditions.items():
+            if rule is not None and not rule(problem, look_up):
+                raise Skip(f"the instance violates the assumption: {assumption}")
+        return MethodOnInstance(**vars(case), statement=self, deadline=deadline)
+
 
 def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[SearchedStatement]:
     """Return the searchable statements of a claim: one for each bound and each setting.
@@ -174,8 +204,34 @@ def lint_claim(statements: list[SearchedStatement]) -> list[str]:
     return [remark for remark, applies in remarks.items() if applies]
 
 
+@dataclass(frozen=True)
+class Ratio:
+    """Largest ratio of a measured quantity to its bound over all steps t.
+
+    Attributes
+    ----------
+    ratio, measured, bound, t
+        The ratio, both sides, and where it is largest.
+    growth
+        The ratio at the end of the run over that at half of it; 0 if unknown.
+    work
+        Number of steps of the method.
+    """
+
+    ratio: Any = 0.0
+    measured: Any = 0.0
+    bound: Any = 0.0
+    t: int = 0
+    growth: float = 0.0
+    work: int = 1
+
+    def as_floats(self) -> dict[str, Any]:
+        """Return the ratio and both sides as floats, by name."""
+        return {k: as_float(getattr(self, k)) for k in ("ratio", "measured", "bound")}
+
+
 @dataclass(frozen=True, kw_only=True)
-class MethodOnSearchedInstance(MethodOnProblem):
+class MethodOnInstance(MethodOnProblem):
     """Method on a searched problem, whose runs end at a deadline.
 
     The deadline is a time of `time.monotonic`.
@@ -208,7 +264,7 @@ class MethodOnSearchedInstance(MethodOnProblem):
         for x, state in self.run(rng):
             if state.estimate is None:
                 raise Skip("the method does not yield its gradient estimate")
-            yield x if state.at is None else state.at, np.array(state.estimate)
+            yield np.array(x if state.at is None else state.at), np.array(state.estimate)
 
     def bound_value(self, *t: int) -> Any:
         """Return the value of the bound, at step t if the bound depends on t.
@@ -223,28 +279,129 @@ class MethodOnSearchedInstance(MethodOnProblem):
             raise Skip("the bound is not positive")
         return value
 
+    def evaluate_ratio(self, seed: int, runs: int, limit: int) -> Ratio:
+        """Return the largest ratio of the measured quantity to its bound on an instance.
 
-def prepare_run(
-    statement: SearchedStatement, problem: Any, T: int, deadline: float = math.inf
-) -> MethodOnSearchedInstance:
-    """Return the method on a problem, ready for runs of T steps.
+        An expectation is computed from all sequences of draws if there are at most `limit`.
+        Otherwise it is estimated by the mean of `runs` runs, which is no evidence. If `runs` is 0,
+        it is not estimated.
 
-    If T is 0, the claim determines the number of steps.
+        Raises
+        ------
+        NotEnumerable
+            If there are more sequences of draws than `limit`, and `runs` is 0.
+        """
+        statement = self.statement
+        if statement.statistic == "law":
+            return self._evaluate_error_law(limit)
+        if statement.is_for_each_run:
+            return self._evaluate_each_step(seed)
+        unit, bound, steps = self.problem.number(1), self.bound_value(), self.steps or 1
+        try:
+            outcomes = list(enumerate_draws(self.measure_run, limit, unit))
+            value, count = sum(chance * value for chance, value in outcomes), len(outcomes)
+        except NotEnumerable:
+            if not runs:
+                raise
+            streams = (np.random.default_rng((seed, k)) for k in range(runs))
+            value, count = sum(self.measure_run(rng) for rng in streams) / runs, runs
+        return _make_ratio(value, bound, steps, count * steps)
 
-    Raises
-    ------
-    Skip
-        If the instance does not meet an assumption, or a constant is unknown.
-    """
-    setting, horizon = statement.setting, statement.horizon
-    setting = setting.with_horizon(horizon[0], T) if horizon and T else setting
-    case = setting.make_case(statement.trial, problem)
-    parameters, constants = case.claim_parameters, problem.constants()
+    def _quantity_function(self) -> Callable[[Any], Any]:
+        """Return the measured quantity of a statement as a function of a point."""
+        quantity, problem = self.statement.check.quantity, self.problem
+        if not isinstance(quantity, str):
+            return lambda x: quantity(problem, x)
+        if quantity in ("objective", "value", SUBOPTIMALITY):
+            lower = problem.best_known[0] if quantity == SUBOPTIMALITY else 0
+            return lambda x: problem.value(x) - lower
+        if quantity == "fw_gap" and problem.set.kind != "none":
+            return lambda x: problem.gradient(x) @ (x - problem.set.lo(problem.gradient(x)))
+        if quantity == "gradient_mapping_sq" and problem.set.kind == "none":
+            return lambda x: problem.gradient(x) @ problem.gradient(x)
+        raise Skip(f"the quantity {quantity} is not defined on the instance")
 
-    def look_up(name: str) -> Any:
-        return parameters[name] if name in parameters else getattr(constants, name)
+    def _evaluate_each_step(self, seed: int) -> Ratio:
+        statistic, problem = self.statement.statistic, self.problem
+        quantity, measure = self.statement.check.quantity, self._quantity_function()
+        is_step, is_every = statistic == "step", statistic == "every"
+        first = None if is_step else measure(problem.start())
+        lower, results = None, list[Ratio]()
+        for t, (x, state) in enumerate(self.run(np.random.default_rng(seed)), is_every):
+            point = state.x if is_every else x
+            value = quantity(problem, x, state.x) if is_step else measure(point)
+            size = max(abs(state.x - x)) if is_step else value
+            first = size if first is None else first
+            if _is_rounding_noise(size, first):
+                break
+            if statistic == "least":
+                value = lower = value if lower is None else min(lower, value)
+            bound = self.bound_value(t)
+            results += [_make_ratio(value, bound, t, t + 1)] if bound != math.inf else []
+        if not results:
+            raise Skip("the bound is infinite, or the method makes no step")
+        half, last = results[len(results) // 2], results[-1]
+        is_float = isinstance(last.ratio, float) and len(results) > 8
+        growth = last.ratio / half.ratio if is_float and half.ratio > 0 else 0.0
+        best = max(results, key=lambda item: item.ratio)
+        return replace(best, growth=growth, work=last.work)
 
-    for assumption, rule in statement.conditions.items():
-        if rule is not None and not rule(problem, look_up):
-            raise Skip(f"the instance violates the assumption: {assumption}")
-    return MethodOnSearchedInstance(**vars(case), statement=statement, deadline=deadline)
+    def measure_run(self, rng: Any) -> Any:
+        """Return the measured quantity of one run, for a bound in expectation."""
+        statistic, measure = self.statement.statistic, self._quantity_function()
+        points, last = list[Any](), cast(Any, None)
+        for x, last in self.run(rng):
+            points.append(x if last.at is None else np.array(last.at))
+        if not points or (self.steps and len(points) < self.steps):
+            raise Skip(f"the method makes {len(points)} steps, too few for the claim")
+        if statistic == "output" and last.output is not None:
+            return measure(last.output)
+        points = points if self.is_mean_over_run else [last.x]
+        value = sum(map(measure, points)) / len(points)
+        return 0.0 if _is_rounding_noise(value, measure(self.problem.start())) else value
+
+    def _evaluate_error_law(self, limit: int) -> Ratio:
+        """Return the largest ratio of a mean squared error to the value that the error law states.
+
+        If the mean of an error is wrong, 1 plus the bias counts as a ratio, too.
+        """
+        check, problem, results = self.statement.check, self.problem, list[Ratio]()
+        runs = enumerate_draws(lambda rng: list(self.estimates(rng)), limit, problem.number(1))
+        groups, count = group_errors(problem, runs)
+        work = count * (self.steps or 1)
+        scale = _max_magnitude([1, *problem.gradient(problem.start())])
+        smallest = _NOISE * as_float(scale) ** 2
+        for group in groups:
+            past, value = group.past, group.square / group.chance
+            law = check.square(self.constants, self.parameters, past)
+            pairs = [(value, law), (law, value)][: 1 + (check.exact and as_float(law) > smallest)]
+            for a, b in pairs:
+                results += [_make_ratio(a, b, past.t, work)] if as_float(b) > smallest else []
+            if check.mean is not None:
+                expected = check.mean(self.constants, self.parameters, past)
+                bias = _max_magnitude(group.mean / group.chance - expected) / scale
+                if as_float(bias) > _SMALL_BIAS:
+                    results.append(Ratio(1 + bias, 1 + bias, 1, past.t, 0.0, work))
+        if not results:
+            raise Skip("the law is 0")
+        return max(results, key=lambda item: as_float(item.ratio))
+
+
+def _is_rounding_noise(value: Any, first: Any) -> bool:
+    """Return whether a float is so much smaller than the first value that it may be rounding."""
+    return isinstance(value, float) and abs(value) < _NOISE * abs(first)
+
+
+def _make_ratio(value: Any, bound: Any, t: int, work: int) -> Ratio:
+    if bound == math.inf:
+        raise Skip("the bound is infinite")
+    ratio = value / bound
+    if isinstance(ratio, float) and not math.isfinite(ratio):
+        raise Skip("the ratio measured/bound is not finite")
+    return Ratio(ratio, value, bound, t, 0.0, work)
+
+
+def _max_magnitude(values: Any) -> Any:
+    """Return the largest absolute value, found by comparing floats instead of exact numbers."""
+    value = max(values, key=lambda item: abs(as_float(item)))
+    return -value if as_float(value) < 0 else value

@@ -169,51 +169,47 @@ def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> 
 def _collect_errors(trial: Trial, case: MethodOnProblem) -> tuple[list[ErrorGroup], int]:
     """Enumerate the runs; return the errors of all estimates by past, and the number of runs."""
 
-    def run(rng: Any) -> list[tuple[Past, Any, Any]]:
+    def run(rng: Any) -> list[tuple[Any, Any]]:
         steps = islice(trial.follow(case.problem, case.algorithm, rng=rng), case.steps)
-        return list(
-            iterate_pasts_and_errors(
-                case.problem, ((step.estimate_point, step.estimate) for step in steps)
-            )
-        )
+        return [(np.array(keep(step.estimate_point)), np.array(step.estimate)) for step in steps]
 
-    return group_errors(enumerate_outcomes(trial, case, run))
+    return group_errors(case.problem, enumerate_outcomes(trial, case, run))
 
 
 def group_errors(
-    outcomes: Iterable[tuple[Any, list[tuple[Past, Any, Any]]]],
+    problem: Any, runs: Iterable[tuple[Any, Iterable[tuple[Any, Any]]]]
 ) -> tuple[list[ErrorGroup], int]:
     """Group the errors of enumerated runs by past; return the groups and the number of runs.
 
-    `outcomes` has the probability of each run, with its pasts, errors and keys.
+    `runs` has the probability of each run, with the pairs of each point where an estimate was
+    formed, and the estimate.
     """
     groups: dict[tuple[int, Any], ErrorGroup] = {}
     count = 0
-    for chance, observed in outcomes:
+    for chance, estimates in runs:
         count += 1
-        for past, error, existing in observed:
+        for past, error, existing in _iterate_pasts_and_errors(problem, estimates):
             groups.setdefault((past.t, existing), ErrorGroup(past)).add(chance, error)
     return list(groups.values()), count
 
 
-def iterate_pasts_and_errors(
+def _iterate_pasts_and_errors(
     problem: Any, estimates: Iterable[tuple[Any, Any]]
 ) -> Iterator[tuple[Past, Any, Any]]:
     """Yield the past of each estimate, its error, and a key of all earlier points and estimates.
 
-    `estimates` are pairs of the point where an estimate was formed, and the estimate. The key has
-    the present point, too.
+    `estimates` are pairs of the point where an estimate was formed, and the estimate, as arrays
+    that nothing changes later. The key has the present point, too.
     """
     before = np.array(problem.start())
     error = np.zeros_like(np.asarray(problem.gradient(before)))
     existing: tuple[Any, ...] = ()
-    for t, (point, estimate) in enumerate(estimates):
-        x = np.array(keep(point))
+    for t, (x, estimate) in enumerate(estimates):
         existing = (*existing, _make_key(x))
         past = Past(t=t, x=x, error=error, step=x - before, problem=problem)
         error = estimate - problem.gradient(x)
         yield past, error, existing
-        existing = (*existing, _make_key(np.asarray(estimate)))
+        existing = (*existing, _make_key(estimate))
         before = x
 
 
