@@ -342,12 +342,6 @@ def markdown_table(table: Table) -> str:
     return "\n".join(f"| {' | '.join(line[unnamed:])} |" for line in lines)
 
 
-def markdown_section(table: Table) -> str:
-    """Return a table as Markdown, with its caption above and its note below."""
-    note = [markdown_text(table.note)] if table.note else []
-    return "\n\n".join([f"**{markdown_text(table.caption)}**", markdown_table(table), *note])
-
-
 def markdown_text(text: str) -> str:
     """Return text escaped for Markdown."""
     return escape_hidden(text, "\n").translate(_MARKDOWN)
