@@ -48,8 +48,7 @@ def load_exact_statement(statement: SearchedStatement, number: type[Number]) -> 
     if isinstance(claim.algorithm, str):
         home = load_exact_module(sys.modules[statement.method_class.__module__], number)
         claim = replace(claim, algorithm=getattr(home, statement.method_class.__name__))
-    candidates = list_statements(claim, statement.allowed)
-    return next(item for item in candidates if item.label == statement.label)
+    return next(s for s in list_statements(claim, statement.allowed) if s.label == statement.label)
 
 
 def replay_entry_exactly(

@@ -14,9 +14,8 @@ VIOLATED, NOT_FALSIFIED, REFUSED = "violated", "not falsified", "refused"
 
 
 _INSTANCE_CODE = re.compile(
-    r"^(PARTS|H|V|RADIUS|start|x_star|s|offsets|low|high) = "
-    r"(?:np\.array\((.*), float\)|(?:np\.)?(.*))",
-    re.MULTILINE,
+    r"(?m)^(PARTS|H|V|RADIUS|start|x_star|s|offsets|low|high) = "
+    r"(?:np\.array\((.*), float\)|(?:np\.)?(.*))"
 )
 """A line of a script that defines a part of the instance: name, array, any other value."""
 
@@ -81,8 +80,8 @@ class SearchReport:
             return [*lines, f"{self.claim}: refused: {self.reason}"]
         search, skipped = self.search, sum(self.search["skipped"].values())
         lines.append(f"{self.claim}: no counterexample found in {self.seconds:.3g} s")
-        ratio = f"  largest ratio {self.ratio:.4g} at {self.place_of_worst_ratio}"
-        lines += [ratio] if self.ratio else []
+        if self.ratio:
+            lines.append(f"  largest ratio {self.ratio:.4g} at {self.place_of_worst_ratio}")
         T = f"T <= {search['horizon']}" if search["horizon"] else "T as the claim sets it"
         lines.append(
             f"  searched    {search['evaluations']} instances, {T}, "

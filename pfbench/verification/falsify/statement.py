@@ -291,10 +291,9 @@ class MethodOnInstance(MethodOnProblem):
         NotEnumerable
             If there are more sequences of draws than `limit`, and `runs` is 0.
         """
-        statement = self.statement
-        if statement.statistic == "law":
+        if self.statement.statistic == "law":
             return self._evaluate_error_law(limit)
-        if statement.is_for_each_run:
+        if self.statement.is_for_each_run:
             return self._evaluate_each_step(seed)
         unit, bound, steps = self.problem.number(1), self.bound_value(), self.steps or 1
         try:
@@ -343,8 +342,7 @@ class MethodOnInstance(MethodOnProblem):
         half, last = results[len(results) // 2], results[-1]
         is_float = isinstance(last.ratio, float) and len(results) > 8
         growth = last.ratio / half.ratio if is_float and half.ratio > 0 else 0.0
-        best = max(results, key=lambda item: item.ratio)
-        return replace(best, growth=growth, work=last.work)
+        return replace(max(results, key=lambda item: item.ratio), growth=growth, work=last.work)
 
     def measure_run(self, rng: Any) -> Any:
         """Return the measured quantity of one run, for a bound in expectation."""
@@ -368,8 +366,7 @@ class MethodOnInstance(MethodOnProblem):
         check, problem, results = self.statement.check, self.problem, list[Ratio]()
         runs = enumerate_draws(lambda rng: list(self.estimates(rng)), limit, problem.number(1))
         groups, count = group_errors(problem, runs)
-        work = count * (self.steps or 1)
-        scale = _max_magnitude([1, *problem.gradient(problem.start())])
+        work, scale = count * (self.steps or 1), _max_magnitude([1, *problem.gradient(problem.x_0)])
         smallest = _NOISE * as_float(scale) ** 2
         for group in groups:
             past, value = group.past, group.square / group.chance
