@@ -51,12 +51,12 @@ def gap_bound_sharper(L_f: float, D: float, t: int) -> float:
     return gap_bound_printed(L_f, D, t) * (t + 2.0 - harmonic) / (t + 1.0)
 
 
-def short_gap_bound_printed(L_f: float, D: float, t: int) -> float:
+def paper_short_gap_bound(L_f: float, D: float, t: int) -> float:
     """Return 4 L D^2/(t + 2), the printed bound for primal-dual short steps and optimistic runs."""
     return 2.0 * gap_bound_printed(L_f, D, t)
 
 
-def short_gap_bound_sharper(L_f: float, D: float, t: int) -> float:
+def sharper_short_gap_bound(L_f: float, D: float, t: int) -> float:
     """Return 2 L D^2/(t + 4), pfbench's bound of the primal-dual gap G_t for short steps."""
     return 2.0 * L_f * D**2 / (t + 4.0)
 
@@ -138,9 +138,9 @@ Bounds = Mapping[str, Callable[[float, float, int], float]]
 
 OPEN_LOOP: Bounds = MappingProxyType({"printed": gap_bound_printed, "pfbench's": gap_bound_sharper})
 SHORT: Bounds = MappingProxyType(
-    {"printed": short_gap_bound_printed, "pfbench's": short_gap_bound_sharper}
+    {"printed": paper_short_gap_bound, "pfbench's": sharper_short_gap_bound}
 )
-OPTIMISTIC: Bounds = MappingProxyType({"printed": short_gap_bound_printed})
+OPTIMISTIC: Bounds = MappingProxyType({"printed": paper_short_gap_bound})
 
 
 def check_gaps(

@@ -211,9 +211,7 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
             law.p_value,
         )
     if full_list and not parts and not comparison.doubts:
-        raise SubjectLacksParameter(
-            f"the method does not accept {' or '.join(sorted(set(comparison.skipped)))}"
-        )
+        raise comparison.make_refusal_error()
     right = "The draws and the output have the reference's law."
     return Evidence(
         combine_all({"": comparison.decide(right), **parts}), {}, max(1, comparison.runs)
@@ -282,9 +280,7 @@ def _runnable_cases(
             runs += 1
             yield case, algorithm
     if not runs:
-        raise SubjectLacksParameter(
-            f"the method does not accept {' or '.join(sorted(set(comparison.skipped)))}"
-        )
+        raise comparison.make_refusal_error()
 
 
 def _make_method(trial: Trial, method: Any, case: ReplayCase, comparison: ComparisonTally) -> Any:
