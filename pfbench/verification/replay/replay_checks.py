@@ -97,6 +97,11 @@ class ComparisonTally:
     kind: Mapping[str, str] = field(default_factory=dict)
     refusal: str = ""
 
+    def make_refusal_error(self) -> SubjectLacksParameter:
+        """Return an error that names what the method lacks or refuses."""
+        names = " or ".join(sorted(set(self.skipped)))
+        return SubjectLacksParameter(f"the method does not accept {names}")
+
     def decide(self, reason_if_equal: str) -> Decision:
         """Return the decision on the comparisons; `reason_if_equal` is used if nothing differs.
 
