@@ -132,3 +132,19 @@ def test_a_method_without_the_parameter_that_selects_a_kind_is_compared_with_eac
     found = judge_by("run", "frank-wolfe", UnnamedTo100)
     assert found.verdict == "violated"
     assert "iteration 101: State.x" in found.reason
+
+
+class Unbatched(Plain):
+    """Stochastic Frank-Wolfe that has no parameter `batch`."""
+
+    requires = frozenset({"batch", "lo"})
+
+    def __init__(self, iterations, step):
+        self.T, self.step = iterations, step
+
+
+def test_a_parameter_that_a_method_lacks_in_every_case_is_named():
+    for what in ("run", "law", "count"):
+        found = judge_by(what, "sfw", Unbatched)
+        assert found.verdict == "failed"
+        assert "the method does not accept batch" in found.reason

@@ -60,7 +60,7 @@ def plan(problem="own_things:Quadratic", algorithm=DESCENT, **more):
         ("WrongShape", "must have shape (3,), not (2,)"),
         ("FailsAtTheStart", "gradient(start) of own_things:FailsAtTheStart raised ZeroDiv"),
         ("OtherConstants", "with n=20"),
-        ("OtherComponents", "a backend for n=20 components"),
+        ("OtherComponents", "an object with n=20, not 9"),
         ("Both", "own_things:Both has both a feasible set and a penalty"),
         ("NumberAsDigest", "must be a string"),
         ("NoBackend", "object lacks n, unconstrained"),
