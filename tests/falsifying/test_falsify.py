@@ -268,6 +268,11 @@ def test_a_claim_about_a_method_of_the_catalogue_falls_in_rationals():
     assert found.script
 
 
+def test_a_script_keeps_branches_on_what_the_run_sets():
+    found = search(edge("KEEPS"), seconds=6)
+    assert (found.verdict, bool(found.script)) == ("violated", True), found.reason
+
+
 def test_a_method_that_raises_is_refused_with_the_reason():
     refused = search(edge("RAISES"), seconds=4)
     assert refused.verdict == "refused"

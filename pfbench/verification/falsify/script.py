@@ -222,7 +222,7 @@ class _Simplifier(ast.NodeTransformer):
         test = ast.fix_missing_locations(ast.Expression(node.test))
         try:
             is_true = eval(compile(test, "<test>", "eval"), {"__builtins__": {}})
-        except NameError:  # the test depends on the run
+        except Exception:  # the test depends on the run
             return node
         return (node.body if is_true else node.orelse) or ast.Pass()
 
@@ -307,6 +307,10 @@ def _flatten_class(method: type, definitions: dict[str, Any], fixed: Mapping[str
     for base in method.__mro__:
         for node in getattr(definitions.get(base.__name__), "body", ()):
             members.setdefault(_target_name(node), node)
+    walked = [node for member in members.values() for node in ast.walk(member)]
+    attributes = [node for node in walked if isinstance(node, ast.Attribute)]
+    set_in_run = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
+    fixed = {name: value for name, value in fixed.items() if name not in set_in_run}
     fields = getattr(method, "__dataclass_fields__", ())
     needed, used = ["run"], dict[str, Any]()
     while needed:

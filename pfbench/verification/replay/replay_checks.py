@@ -324,14 +324,17 @@ def _start_comparison(trial: Trial, name: str) -> ComparisonTally:
     splits = [_split_parameters(trial, method, parameters) for parameters in forms]
     if not all(lacking for _, lacking in splits):
         return comparison
-    problem = make_small_instances(method)[0]
     for parameters, (accepted, lacking) in zip(forms, splits, strict=True):
         if not all(isinstance(value, str) for value in lacking.values()):
             continue
+        case = ReplayCase(make_small_instances(method)[0], parameters)
         with suppress(NotTestable):
-            under_test = trial.subject.problem_under_test(problem())
-            transcript = record_run(under_test, trial.make(**accepted))
-            transcript.problem = problem()
+            transcript = record_run(
+                trial.subject.problem_under_test(case.problem()),
+                trial.make(**accepted),
+                max_steps=case.max_recorded_steps,
+            )
+            transcript.problem = case.problem()
             outcome = follow_transcript(
                 transcript, method(**parameters), _load_reference(trial, name)
             )

@@ -25,6 +25,23 @@ class Slow(Descent):
             yield state
 
 
+class Keeping:
+    """Keeps the first gradient in an attribute that is None before the run."""
+
+    name, output, requires = "keeping", "last", frozenset({"gradient", "smooth"})
+    deterministic = True
+
+    def __init__(self, iterations, step):
+        self.iterations, self.step, self.first = iterations, step, None
+
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            if self.first is None:
+                self.first = ask.gradient(x)
+            at, x = x, x - self.step * self.first
+            yield pf.State(x, at)
+
+
 class Hanging(Descent):
     """Makes no step."""
 
@@ -81,6 +98,7 @@ LONG = claim(
 )
 NEAR = claim("near", lambda c, a: 2 * c.L_f * c.delta / a.iterations, assumptions=("R <= 2",))
 ODD = claim("odd", lambda c, a: c.L_f * c.delta / a.iterations, assumptions=("f is pleasant",))
+KEEPS = claim("keeps", lambda c, a: c.L_f * c.delta / (4 * a.iterations), method=Keeping)
 RAISES = claim("raises", lambda c, a: c.L_f, method=Failing)
 SLOW = claim("slow", lambda c, a: 2 * c.L_f * c.delta / a.iterations, method=Slow)
 HANGS = claim("hangs", lambda c, a: c.L_f, method=Hanging)
