@@ -43,9 +43,10 @@ from pfbench.problems.row_data import draw_synthetic_rows
 from pfbench.problems.wrapper import NormedProblem
 from pfbench.runs.loop.resolved_run import PROBLEM_ORACLES, resolve_run
 from pfbench.runs.loop.solve import solve
+from pfbench.runs.loop.steps import ObservedBackend
 from pfbench.sets import L1Ball, L2Ball, WholeSpace
 from pfbench.sets.catalogue import vector_norm_ball
-from pfbench.verification.instruments.oracle_tally import OracleTally
+from pfbench.verification.instruments.oracle_tally import OracleTally, sample_of_call
 from pfbench.verification.parameter_units import USUAL
 from pfbench.verification.subject import (
     accepts_any_parameters,
@@ -292,6 +293,8 @@ class AlgorithmChecks(RunRecords):
         samples = _SAMPLED & set(self.algorithm.requires)
         if same and not samples:
             return "bit for bit with all seeds: if it draws nothing, set deterministic = True"
+        if same and not self._queries_samples():
+            return "bit for bit with all seeds: its parameters make each batch a full gradient"
         if same and self.problem.n > 1:
             raise CheckFailed(
                 "different seeds must give different iterates, as the method is not declared "
@@ -299,6 +302,19 @@ class AlgorithmChecks(RunRecords):
                 "four seeds give equal iterates: draw from `rng`, or set deterministic = True",
             )
         return "bit for bit"
+
+    def _queries_samples(self) -> bool:
+        """Return whether the run queries a sample that leaves out some component."""
+        n = self.problem.n
+        samples = []
+
+        def note(verb: str, arguments: tuple[Any, ...], _answer: Any) -> None:
+            sample = sample_of_call(verb, arguments)
+            if sample is not None:
+                samples.append(np.unique(getattr(sample, "indices", sample)).size < n)
+
+        self.record_run(wrap_backend=lambda backend: ObservedBackend(backend, note))
+        return any(samples)
 
     def check_trace_invariance(self) -> str:
         """Check that a run has the same counts and result with and without a recorded objective."""

@@ -103,7 +103,17 @@ class Endless(FW):
             yield State(x)
 
 
-RIGHT = (FW, Bare, Steady, Halves, Endless(), FW(batch=1, iterations=1), Bare(4, 1.0))
+@dataclass(frozen=True, kw_only=True)
+class Whole(FW):
+    """Its default period draws nothing: each batch has all components."""
+
+    period: int = 1
+
+    def draw(self, ask, rng, t):
+        return np.arange(ask.n) if t % self.period == 0 else rng.integers(ask.n, size=2)
+
+
+RIGHT = (FW, Bare, Steady, Halves, Whole, Endless(), FW(batch=1, iterations=1), Bare(4, 1.0))
 
 
 # --- faults of algorithms -------------------------------------------------------------------------

@@ -15,7 +15,7 @@ _SMOOTH = PROXIMAL | {"smooth"}
 class Plain(Own):
     """A class with common parameters."""
 
-    def __init__(self, iterations, step, batch=1, period=1):
+    def __init__(self, iterations, step, batch=2, period=3):
         self.iterations, self.eta, self.S, self.q = iterations, step, batch, period
 
 
