@@ -131,7 +131,7 @@ def _describe_replay(result: Ratio, problem: Any) -> dict[str, Any]:
     values, remark = problem.constants(), " (upper bound)" if problem.is_chain else ""
     names = sorted(problem.read - {"L", "n", "d"})
     constants = {k: f"{getattr(values, k)}{remark * (k[0] == 'L')}" for k in names}
-    return result.as_floats() | {"t": result.t, "constants": constants}
+    return result.as_floats() | {"t": result.t, "quantity": result.quantity, "constants": constants}
 
 
 def _confirm_mean_by_e_process(

@@ -106,6 +106,8 @@ class Counterexample(SearchReport):
     ----------
     measured, bound, ratio_exact
         Both sides as numbers, and the ratio as text.
+    quantity
+        The measured quantity, if it is not the one that the claim bounds.
     arithmetic
         "rational", "50 digits" (with `error_bound`) or "e-process" (with `e_value` and `runs`).
     instance, run_seed, numbers, before_shrinking
@@ -118,6 +120,7 @@ class Counterexample(SearchReport):
     """
 
     measured: float = 0.0
+    quantity: str = ""
     bound: float = 0.0
     ratio_exact: str = ""
     arithmetic: str = ""
@@ -155,7 +158,7 @@ class Counterexample(SearchReport):
         ratio = _shorten_number(self.ratio_exact or f"{self.ratio:.10g}")
         constants = ", ".join(f"{k} = {_shorten_number(v)}" for k, v in self.constants.items())
         assumptions = "; ".join(f"{k} ({v})" for k, v in self.assumptions.items())
-        facts = {"constants  ": constants, "assumptions": assumptions}
+        facts = {"measured   ": self.quantity, "constants  ": constants, "assumptions": assumptions}
         location = f"{self.script_path or 'in the JSON'} ({len(self.script.splitlines())} lines)"
         code = [f"{name} = {a or b}" for name, a, b in _INSTANCE_CODE.findall(self.script)]
         formula = _FORMULAS[self.instance["family"]] if code else ""

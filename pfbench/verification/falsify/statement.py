@@ -216,6 +216,8 @@ class Ratio:
         The ratio at the end of the run over that at half of it; 0 if unknown.
     work
         Number of steps of the method.
+    quantity
+        The measured quantity, if it is not the one that the claim bounds.
     """
 
     ratio: Any = 0.0
@@ -224,6 +226,7 @@ class Ratio:
     t: int = 0
     growth: float = 0.0
     work: int = 1
+    quantity: str = ""
 
     def as_floats(self) -> dict[str, Any]:
         """Return the ratio and both sides as floats, by name."""
@@ -378,10 +381,13 @@ class MethodOnInstance(MethodOnProblem):
                 expected = check.mean(self.constants, self.parameters, past)
                 bias = _max_magnitude(group.mean / group.chance - expected) / scale
                 if as_float(bias) > _SMALL_BIAS:
-                    results.append(Ratio(1 + bias, 1 + bias, 1, past.t, 0.0, work))
+                    results.append(Ratio(1 + bias, 1 + bias, 1, past.t, 0.0, work, _BIAS))
         if not results:
             raise Skip("the law is 0")
         return max(results, key=lambda item: as_float(item.ratio))
+
+
+_BIAS = "1 + |E error - its stated mean|/max(1, |grad f(x_0)|)"
 
 
 def _is_rounding_noise(value: Any, first: Any) -> bool:

@@ -403,6 +403,12 @@ FALSE = [
     state_bounds("last", Descent, distance, "last", steps, CONVEX)(
         "gd-distance", lambda c, a: c.R**2 / a.iterations
     ),
+    state_bounds("condition", FrankWolfe, F, "every", open_loop)(
+        "fw-convexity-forgotten", lambda c, a, t: 2 * c.L_f * c.D**2 / (t + 2)
+    ),
+    state_bounds("last", Short, gap, "every", short)(
+        "fw-gap-last", lambda c, a, t: max(2 * c.delta, c.L_f * c.D**2) / np.sqrt(t + 1)
+    ),
     state_bounds("condition", Descent, square, "mean", fixed)(
         "gd-fixed", lambda c, a: 4 * c.delta / a.iterations
     ),
