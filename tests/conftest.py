@@ -10,8 +10,10 @@ import pytest
 from helpers import tiny_logistic, tiny_recovery
 from hypothesis import settings
 
+from pfbench.checking.findings import TimeLimit
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.verification.statements import horizons
 
 # The same examples on every run and machine: a test either fails for everyone or for no one.
 settings.register_profile("pfbench", derandomize=True, deadline=None, max_examples=40)
@@ -39,6 +41,20 @@ def pytest_collection_modifyitems(items):
             if positions[name] % thin.args[0]:
                 item.add_marker(pytest.mark.long)
             positions[name] += 1
+
+
+@pytest.fixture(autouse=True)
+def searches_are_brief(request, monkeypatch):
+    """Let checks search a fifth of their time, and claims at longer horizons a tenth.
+
+    Long tests, and those of longer horizons themselves, take all.
+    """
+    if request.node.get_closest_marker("long") or request.path.name == "test_horizons.py":
+        return
+    monkeypatch.setattr(horizons, "SHORT", horizons.SHORT / 10)
+    monkeypatch.setitem(horizons.SECONDS, "quick", horizons.SECONDS["quick"] / 10)
+    begin = TimeLimit.__init__
+    monkeypatch.setattr(TimeLimit, "__init__", lambda limit, seconds: begin(limit, seconds / 5))
 
 
 @pytest.fixture(autouse=True)

@@ -39,7 +39,7 @@ def begins(on, name, a, iterations):
     return repr([row[:place] + row[place + 1 :] for row in run.rows[:8]])
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(8)
 @pytest.mark.parametrize(("name", "a"), [*cases()])
 def test_what_is_anytime_begins_every_longer_run(name, a):
     on = list(problems(ALGORITHMS[name]))

@@ -26,7 +26,7 @@ RUNS = [
 ]
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(6)
 @pytest.mark.parametrize(
     ("name", "parameters", "share"), RUNS, ids=[f"{r[0]}-{r[1].get('step')}" for r in RUNS]
 )
@@ -57,7 +57,7 @@ MAPPED = {
 }
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     ("name", "domain"),
     [(name, domain) for name in MAPPED for domain in DOMAINS if fits(name, domain)],

@@ -9,10 +9,10 @@ def every_name(pfbench):
     return [(item["name"], item["kind"]) for item in pfbench("list", "--json").json]
 
 
-@pytest.mark.thin(16)
-@pytest.mark.parametrize("share", range(16))
+@pytest.mark.thin(64)
+@pytest.mark.parametrize("share", range(64))
 def test_everything_that_is_listed_can_be_shown(pfbench, share):
-    for name, kind in every_name(pfbench)[share::16]:
+    for name, kind in every_name(pfbench)[share::64]:
         about = pfbench("info", f"{kind}:{name}", "--json").json
         assert (about["schema"], about["name"], about["kind"]) == (2, name, kind)
         shown = pfbench("info", f"{kind}:{name}")

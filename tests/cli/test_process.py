@@ -123,7 +123,7 @@ def test_an_unexpected_error_is_called_a_bug(pfbench, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal")
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_interrupted_run_shows_how_far_it_came(start, folder):
     endless = "nfwu-sg[batch=5,iterations=1000000000000,step=0.1]"
     given = ("--trace", "t.csv", "--every", 10**12, "--yes")

@@ -138,7 +138,7 @@ def local_search(problem, ratio, enough, starts=6):
     return best
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(6)
 @EACH
 @pytest.mark.parametrize("name", ["L_f", "L_ms", "L_max", "L2_ms", "sigma2", "ell"])
 def test_no_pair_violates_a_constant_and_a_search_comes_close(problem, name):

@@ -54,7 +54,7 @@ def own(algorithm, T=10, **options):
 # --- who is certified -----------------------------------------------------------------------------
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("T", [1, 2, 10, 50, 200])
 @pytest.mark.parametrize("text", list_contestants())
 def test_every_algorithm_of_the_theorem_is_certified_for_lo(text, T):

@@ -26,7 +26,7 @@ def test_epsilon_of_is_the_largest_with_that_bound(T):
         assert chain_scaling(epsilon * (1.0 + 1e-9), 1.0, 1.0)[0] == T - 1
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("text", list_contestants())
 def test_no_algorithm_reaches_the_target_before_T(text):
     for run in run_family([text], [max_epsilon(T) for T in (1, 3, 6)], limit=2000):

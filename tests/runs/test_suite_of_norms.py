@@ -31,7 +31,7 @@ def first_of(method):
     return text
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", SUITE["tune"]["methods"])
 def test_a_method_runs_on_the_problems_that_have_its_norm(name):
     fits = set()

@@ -48,6 +48,7 @@ def test_intervals_cover_the_exponent_and_p_values_are_those_of_a_coin(exponent)
         assert abs(np.mean(p_values <= level * (1 + 1e-9)) - level) < 5.5 * deviation
 
 
+@pytest.mark.long
 def test_intervals_cover_under_normal_relative_noise():
     found = fits(2.0, relative, TRIALS, seed=1)
     assert 0.94 <= np.mean([fit.lower <= 2 <= fit.upper for fit in found]) <= 0.97
@@ -72,7 +73,7 @@ def test_straight_lines_are_rarely_called_curved_or_violated():
 # --- the e-process --------------------------------------------------------------------------------
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize(
     "law",
     [

@@ -82,6 +82,7 @@ def test_theorem_1_is_the_same_for_one_draw_and_for_two(n, mu, ratio):
     assert theorem1.max_energy_ratio(trial(theorem1.THEOREM), problem) == pytest.approx(worst)
 
 
+@pytest.mark.long
 def test_theorem_1_binds_at_twenty_rows():
     measured = theorem1.max_energy_ratio(trial(theorem1.THEOREM), theorem1.make_first_row(20, 0.9))
     assert measured == pytest.approx(0.99987, abs=1e-5)

@@ -83,13 +83,14 @@ def test_a_batch_that_is_paid_and_of_which_one_component_is_used_is_caught(name)
     assert_caught(what, name, twisted(ALGORITHMS[name], OneUsed))
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(8)
 @pytest.mark.parametrize("name", RANDOM)
 def test_a_batch_that_is_used_twice_is_caught(name):
     what = "run" if name in GROWING else "law"
     assert_caught(what, name, twisted(ALGORITHMS[name], stream=Twice))
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("oracles", [AtTheStart, long(OnePointLate)])
 @pytest.mark.parametrize("name", FULL)
 def test_a_reference_gradient_taken_elsewhere_is_caught(name, oracles):
@@ -103,7 +104,7 @@ def test_a_table_that_is_never_renewed_is_caught(name):
     assert_caught("run", name, twisted(ALGORITHMS[name], FixedTable))
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(8)
 @pytest.mark.parametrize("name", UNIFORM)
 def test_an_output_from_the_second_half_is_caught(name):
     # SARAH goes on from the point that it draws: another output departs from its source.

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.claims
 WRONG = [mutant.subject for mutant in PAPER.mutants if importance.LAW in mutant.expected_claims]
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("subject", WRONG)
 def test_draws_with_other_chances_or_weights_are_seen_along_a_run_or_in_its_draws(subject):
     every = [judge(CLAIMS[f"methods-{what}-spider-fw"], subject) for what in ("run", "law")]

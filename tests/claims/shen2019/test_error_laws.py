@@ -64,7 +64,7 @@ def test_the_instances_attain_the_law_or_stay_below_it(estimator):
         assert below.h_derivative(below.begin) < constants.L_ms
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(5)
 @pytest.mark.claims
 @pytest.mark.parametrize("estimator", LAW)
 def test_the_methods_attain_their_laws(estimator, judgements):
@@ -101,6 +101,7 @@ class Quarter(Unenumerable):
     share = 0.25
 
 
+@pytest.mark.long
 @pytest.mark.claims
 def test_where_no_draw_can_be_enumerated_the_mean_square_is_sampled():
     found = judge(LAW["spiderg"], Subject(Unenumerable))

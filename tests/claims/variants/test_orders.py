@@ -21,7 +21,7 @@ def followed():
                 yield pytest.param(claim, variant, id=f"{variant.__name__}-{variant.style}")
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(4)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # one variant divides by a norm that is 0
 @pytest.mark.parametrize(("claim", "variant"), [*followed()])
 def test_a_variant_is_followed_where_queries_have_several_readings(claim, variant, monkeypatch):

@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 from judging import judge, trial
 
 from pfbench.algorithms.proximal import SpiderBoost
@@ -25,9 +26,13 @@ class Still(SpiderBoost):
             yield state._replace(x=x)
 
 
-def test_a_method_that_never_gets_there_is_violated():
+def test_a_method_that_never_gets_there_needs_infinitely_many_calls():
     problem = step.STEP.instances[0](3)
     near, below, _ = step._sfo_ratios_and_spider_success(trial(step.STEP, Still), problem, 3)
     assert math.isinf(near)
     assert math.isinf(below)
+
+
+@pytest.mark.long
+def test_a_method_that_never_gets_there_is_violated():
     assert judge(step.STEP, Subject(Still)).verdict == "violated"

@@ -295,6 +295,7 @@ def test_workers_that_are_busy_are_named(engine, local, monkeypatch):
     assert engine.environment() == SingleProcessEngine().environment()
 
 
+@pytest.mark.long
 @pytest.mark.faults
 @on_posix
 def test_a_worker_that_stops_while_it_is_asked_is_named(processes, monkeypatch):

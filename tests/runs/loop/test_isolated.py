@@ -62,6 +62,7 @@ METHODS = '''
 import gc
 import os
 import sys
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -90,17 +91,19 @@ class Walking(Cheat):
     """Follows frames, and what its oracles refer to, as far as they lead."""
 
     def run(self, ask, x, rng):
-        frame, reached = sys._getframe(), {}
-        waiting = [ask, rng, self]
+        frame, reached, known = sys._getframe(), {}, set()
+        waiting = deque([ask, rng, self])
         while frame is not None:
-            waiting += [*frame.f_locals.values()]
+            waiting += frame.f_locals.values()
             frame = frame.f_back
-        while waiting:
-            one = waiting.pop()
+        while waiting and not {"Ledger", "NonconvexLogistic"} <= known:
+            one = waiting.popleft()
             if id(one) not in reached and not issubclass(type(one), type | type(gc)):
                 reached[id(one)] = one
+                known.add(type(one).__name__)
                 waiting += gc.get_referents(one)
-        known = {type(one).__name__ for one in [*reached.values(), *gc.get_objects()]}
+        if not waiting:
+            known |= {type(one).__name__ for one in gc.get_objects()}
         wanted = {"Ledger", "Oracles", "NonconvexLogistic"} & known
         ask.gradient(x)
         yield pf.State(x)

@@ -201,7 +201,7 @@ def test_iterations_are_cut_only_where_that_iterate_is_recorded(tmp_path):
     assert outcome.entry.run.iterations == alone.iterations
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("iterations", range(1, 12))
 @pytest.mark.parametrize("most", [100, 165, 278, 279, 300])
 def test_budget_and_iterations_together(tmp_path, iterations, most):

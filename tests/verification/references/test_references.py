@@ -72,7 +72,7 @@ def cases():
             yield pytest.param(name, form, id=f"{name}-{number}")
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(8)
 @pytest.mark.parametrize("shape", SHAPES, ids=("vector", "matrix"))
 @pytest.mark.parametrize(("name", "form"), [*cases()])
 def test_a_reference_and_its_method_follow_each_other(name, form, shape):

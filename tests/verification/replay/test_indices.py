@@ -103,7 +103,7 @@ def mirrored(drawn):
     return np.concatenate([drawn, N - 1 - drawn])
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(6)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found_in_time(fault):
     """The power that is stated in the docs."""
