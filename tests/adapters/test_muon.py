@@ -173,9 +173,10 @@ def optax_muon():
     return made
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize(
     ("options", "given", "steps"),
-    [({}, {}, 5), ({"weight_decay": 0.4}, {"decay": 0.4}, 5), ({"ns_steps": 3}, {}, 3)],
+    [({"weight_decay": 0.4}, {"decay": 0.4}, 5), ({}, {}, 5), ({"ns_steps": 3}, {}, 3)],
 )
 def test_optax_muon_has_the_iterates_of_ours(optax_muon, options, given, steps):
     """To the 1e-8 that it adds to a norm; its correction of the start is lost in the scaling."""
@@ -186,6 +187,7 @@ def test_optax_muon_has_the_iterates_of_ours(optax_muon, options, given, steps):
     same_samples(run.counts, right.counts)
 
 
+@pytest.mark.long
 def test_optax_scales_the_step_of_wide_matrices(optax_muon):
     """By the root of columns over rows, where PyTorch has rows over columns."""
     on = problem(rows=2, columns=6)

@@ -88,7 +88,7 @@ def stated(paper):
     return " ".join(text for one in paper.claims for text in (one.statement, *one.assumptions))
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", ERRATA)
 def test_no_erratum_falls_by_a_condition_that_its_paper_states(name):
     """A reading that makes the printed form right must not be the paper's own."""

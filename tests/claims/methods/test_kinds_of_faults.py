@@ -175,7 +175,7 @@ def test_a_method_that_queries_ahead_and_exchanges_points_is_followed():
         ("run", "frank-wolfe", CountsOtherVertices, "radius=0.45"),
         ("run", "spider", SpectralNorm, "2x3"),
         ("run", "muon", TallDoubled, "3x2"),
-        ("law", "prox-saga", Exclusive, "iteration"),
+        pytest.param("law", "prox-saga", Exclusive, "iteration", marks=pytest.mark.long),
         ("law", "sarah", NeverLast, "continues from points"),
     ],
 )
