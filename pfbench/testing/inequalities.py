@@ -1,6 +1,7 @@
 """Check of inequalities that each step of a method must satisfy."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,74 @@ class smooth(_StatedInequality):  # noqa: N801 - it is used as a function
         return f_after, f + linear + square, terms
 
 
+_RETAINED = 1e-2
+"""Singular values of the momentum below this fraction of |N|_F are left out of `image`."""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Direction O of an optimiser's step, in the basis of the momentum's singular vectors.
+
+    The momentum is N = U diag(s) V'.
+
+    Attributes
+    ----------
+    shape
+        Rows and columns.
+    relative, image
+        s_i/|N|_F and u_i' O v_i, for the i with s_i >= |N|_F/100.
+    small_share
+        Fraction of the other s_i.
+    off_diagonal
+        Largest |u_i' O v_j| for different i and j with s_i, s_j >= |N|_F/100.
+    lower
+        <N, O>/|N|_*.
+    upper
+        The largest singular value of O.
+    """
+
+    shape: tuple[int, int]
+    relative: Floats
+    image: Floats
+    small_share: float
+    off_diagonal: float
+    lower: float
+    upper: float
+
+    @property
+    def image_range(self) -> tuple[float, float]:
+        """Smallest and largest u_i' O v_i."""
+        return float(self.image.min()), float(self.image.max())
+
+    @property
+    def is_rotated(self) -> bool:
+        """Whether O does not even nearly have the singular vectors of the momentum."""
+        return self.off_diagonal > 0.1 * self.image_range[1]
+
+
+def compare_direction_to_momentum(momentum: Floats, direction: Floats) -> Direction:
+    """Return the direction expressed in the momentum's singular vectors.
+
+    Both arguments are matrices of shape (m, n).
+    """
+    u, s, v = np.linalg.svd(momentum, full_matrices=False)
+    size = float(np.linalg.norm(s)) or 1.0
+    retained = s >= _RETAINED * size
+    if not retained.any():
+        retained[:1] = True
+    image = (u.T @ direction @ v.T)[np.ix_(retained, retained)]
+    inside = np.diag(image)
+    return Direction(
+        shape=(momentum.shape[0], momentum.shape[1]),
+        relative=s[retained] / size,
+        image=inside,
+        small_share=float(1 - retained.mean()),
+        off_diagonal=float(np.abs(image - np.diag(inside)).max()),
+        lower=float(np.vdot(momentum, direction) / (float(s.sum()) or 1.0)),
+        upper=float(np.linalg.norm(direction, 2)),
+    )
+
+
 class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
     """Bounds on the direction of a spectral method such as Muon, by the SVD of its momentum.
 
@@ -165,14 +234,9 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
             n = q + self.momentum * m if self.nesterov else m
             n = n.reshape(len(n), -1)
             step = ((1 - self.lr * self.decay) * x - y).reshape(n.shape)
-            o = step / (self.lr * self.scale(*n.shape))
-            u, s, v = np.linalg.svd(n, full_matrices=False)
-            retained = s >= 1e-2 * float(np.linalg.norm(n))
-            image = (u.T @ o @ v.T)[np.ix_(retained, retained)]
-            inside = np.diag(image)
-            outside = float(np.abs(image - np.diag(inside)).max())
+            o = compare_direction_to_momentum(n, step / (self.lr * self.scale(*n.shape)))
+            (lower, upper), outside = o.image_range, o.off_diagonal
             terms = {"lo": self.lo, "hi": self.hi, "layer": float(k)}
-            upper, lower = float(inside.max()), float(inside.min())
             results += [
                 (upper, self.hi + self.slack, {"largest singular value": upper, **terms}),
                 (self.lo - self.slack, lower, {"least singular value": lower, **terms}),

@@ -3,7 +3,9 @@
 Each function takes and returns arrays or lists of layers. They are references for `same_law`.
 """
 
+import tomllib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,18 +60,21 @@ def adamw(
     betas: tuple[float, float] = (0.9, 0.999),
     eps: float = 1e-8,
     weight_decay: float = 0.0,
+    penalty: float = 0.0,
 ) -> list[Any]:
     """Return the iterates of AdamW (Loshchilov, Hutter 2019, algorithm 2).
 
-    With `weight_decay` 0 this is Adam.
+    With `weight_decay` 0 this is Adam, and `penalty` is the factor of |x|^2/2 in its objective.
     """
     beta1, beta2 = betas
 
     def move(x: Floats, g: Floats, t: int, state: dict[str, Floats]) -> Floats:
+        g = g + penalty * x
         state["m"] = m = beta1 * state.get("m", 0.0 * g) + (1 - beta1) * g
         state["v"] = v = beta2 * state.get("v", 0.0 * g) + (1 - beta2) * g * g
         root = np.sqrt(v / (1 - beta2**t))
-        return x * (1 - lr * weight_decay) - lr * (m / (1 - beta1**t)) / (root + eps)
+        step = (m / (1 - beta1**t)) / (root + eps)
+        return x * (1 - lr * weight_decay) - lr * step
 
     return _iterates_of_layerwise_update(x0, grads, move)
 
@@ -95,7 +100,26 @@ def muon(
         for a, b, c in coefficients:
             s = o @ o.T
             o = a * o + (b * s + c * s @ s) @ o
-        o = scale(*n.shape) * (o if wide is n else o.T)
-        return x * (1 - lr * weight_decay) - lr * o.reshape(x.shape)
+        step = scale(*n.shape) * (o if wide is n else o.T).reshape(x.shape)
+        return x * (1 - lr * weight_decay) - lr * step
 
     return _iterates_of_layerwise_update(x0, grads, move)
+
+
+def known_bugs(optimizer: Callable[..., list[Any]]) -> dict[str, Callable[..., list[Any]]]:
+    """Return variants of a published optimiser with bugs of public ones, by a text on the bug.
+
+    The file ``known_bugs.toml`` has the edits of this module's source that make the bugs.
+    """
+    source, name = Path(__file__).read_text("utf-8"), optimizer.__name__
+    table = tomllib.loads(Path(__file__).with_name("known_bugs.toml").read_text("utf-8"))
+    variants = {}
+    for text, bug in table.items():
+        if name in bug["optimizers"]:
+            edited = source
+            for right, wrong in bug["edits"].items():
+                edited = edited.replace(right, wrong)
+            module: dict[str, Any] = {"__name__": __name__}
+            exec(compile(edited, f"<{name}: {text}>", "exec"), module)
+            variants[text] = module[name]
+    return variants

@@ -3,14 +3,12 @@
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import product
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
 from pfbench.sets.orthogonalisers import (
     PRESETS,
@@ -21,21 +19,10 @@ from pfbench.sets.orthogonalisers import (
 from pfbench.testing.covariance import covariant
 from pfbench.testing.dead_parameters import no_dead_parameter
 from pfbench.testing.failure_messages import max_deviation
-from pfbench.testing.published_optimizers import sgd
+from pfbench.testing.inequalities import Direction, compare_direction_to_momentum
+from pfbench.testing.published_optimizers import adamw, known_bugs, muon, sgd
 from pfbench.testing.steppers import Layers, Stepper
-from pfbench.torch.directions import Direction, compare_direction_to_momentum
-from pfbench.torch.replicas import (
-    ADAM_BUGS,
-    MUON_BUGS,
-    RIGHT,
-    Replicas,
-    Settings,
-    find_setting_key,
-    find_setting_value,
-    follow_adam,
-    follow_muon,
-    values_under_setting_names,
-)
+from pfbench.torch.replicas import Replicas, Settings
 
 METHODS = ("adam", "adamw", "muon", "sgd")
 """Methods whose published steps pfbench compares."""
@@ -131,18 +118,17 @@ def _dead_parameters(
 ) -> Iterator[Finding]:
     settings = replicas.settings(group)
     flags: dict[str, Any] = {}
-    if find_setting_value(settings, "momentum") and isinstance(settings.get("nesterov"), bool):
+    if settings.get("momentum") and isinstance(settings.get("nesterov"), bool):
         flags = {"nesterov": [settings["nesterov"], not settings["nesterov"]]}
-    for name in filter(None, (find_setting_key(settings, n) for n in _NUMBERS)):
-        value = settings[name]
+    for name in _NUMBERS:
+        value = settings.get(name)
         if not value or not isinstance(value, int | float | tuple) or isinstance(value, bool):
             continue
         # Of a small constant as eps nothing follows if rounding takes it: of weight decay, it does.
-        is_decay = name == find_setting_key(settings, "weight_decay")
-        make = replicas.make_stepper(group, [shape], dtype if is_decay else "float64")
+        precision = dtype if name == "weight_decay" else "float64"
+        make = replicas.make_stepper(group, [shape], precision)
         try:
-            varied = flags if name == find_setting_key(settings, "momentum") else {}
-            no_dead_parameter(make, **{**varied, name: value})
+            no_dead_parameter(make, **{**(flags if name == "momentum" else {}), name: value})
         except AssertionError as error:
             yield Finding(str(error).partition("\n")[0].removesuffix(" ()"))
         except InputError as error:
@@ -167,76 +153,72 @@ def _layers(make: Stepper) -> Iterator[Finding]:
 def _compare_entrywise(
     replicas: Replicas, group: Settings, method: str, shape: tuple[int, ...]
 ) -> list[Finding]:
+    loud = {"lr": 0.1, "weight_decay": 0.5, "eps": 1.0}
     settings = replicas.settings(group)
-    loud = values_under_setting_names(settings, {"lr": 0.1, "weight_decay": 0.5, "eps": 1.0})
-    merged = {**settings, **loud}
-    names = ("lr", "weight_decay", "momentum", "dampening", "nesterov")
-    values = {name: find_setting_value(merged, name) for name in names}
+    settings |= {name: value for name, value in loud.items() if name in settings}
     make = replicas.make_stepper(group, [shape, shape])
     if method == "sgd":  # of which there are several right forms
-        lines = _identify_steps(make, loud, "SGD", {}, lambda x0, g, bug: sgd(x0, g, **values))
+        names = ("lr", "weight_decay", "momentum", "dampening", "nesterov")
+        values = {name: settings.get(name, 0.0) for name in names}
+        lines = _identify_steps(make, loud, "SGD", sgd, **values)
         return [Finding(line.text, is_bug=False) for line in lines]
-    values["eps"] = find_setting_value(merged, "eps", 1e-8)
-    values["betas"] = merged.get("betas") or (merged["beta1"], merged["beta2"])
-    lines = _identify_steps(make, loud, "AdamW", ADAM_BUGS, partial(follow_adam, values, False))
+    values = {"lr": settings.get("lr", 0.0), "eps": settings.get("eps", 1e-8)}
+    values["betas"] = settings.get("betas") or (settings["beta1"], settings["beta2"])
+    decay = settings.get("weight_decay", 0.0)
+    lines = _identify_steps(make, loud, "AdamW", adamw, **values, weight_decay=decay)
     if method == "adam" and any(line.is_bug for line in lines):
-        return _identify_steps(make, loud, "Adam", ADAM_BUGS, partial(follow_adam, values, True))
+        return _identify_steps(make, loud, "Adam", adamw, **values, penalty=decay)
     return lines
 
 
 def _compare_muon(
     replicas: Replicas, group: Settings, orthogonaliser: Orthogonaliser, dtype: str
 ) -> Iterator[Finding]:
-    settings, shape = replicas.settings(group), [(4, 6), (6, 4)]
-
-    def orthogonalise(k: int, n: Floats) -> Floats:
-        u, s, v = np.linalg.svd(n, full_matrices=False)
-        image = map_singular_values(orthogonaliser.coefficients, s / np.linalg.norm(s))
-        return np.asarray(orthogonaliser.scale(*shape[k]) * (u * image) @ v)
-
+    settings = replicas.settings(group)
+    # Newton-Schulz steps converge to the exact polar factor.
+    coefficients = orthogonaliser.coefficients or 4 * [*PRESETS["newton-schulz"]]
+    options = {"scale": orthogonaliser.scale, "coefficients": coefficients}
     flag = settings.get("nesterov")
     precisions = ["float64"] if dtype in ("float64", "float32") else ["float64", dtype]
     for nesterov, precision in product(
         [flag, not flag] if isinstance(flag, bool) else [True], precisions
     ):
-        values = {"lr": 0.1, "weight_decay": 0.5, "momentum": 0.9, "nesterov": nesterov}
-        loud = values_under_setting_names(settings, values)
-        values_by_name = {name: find_setting_value({**settings, **loud}, name) for name in values}
-        follow = partial(follow_muon, {**values_by_name, "nesterov": nesterov}, orthogonalise)
-        make = replicas.make_stepper(group, shape, precision)
+        loud = {"lr": 0.1, "weight_decay": 0.5, "momentum": 0.9, "nesterov": nesterov}
+        values = {name: value if name in settings else 0.0 for name, value in loud.items()}
+        options["nesterov"] = nesterov
+        make = replicas.make_stepper(group, [(4, 6), (6, 4)], precision)
         condition = "" if flag in (None, nesterov) else f"with nesterov={nesterov}: "
         condition += "" if precision == "float64" else f"in {precision}: "
-        for line in _identify_steps(make, loud, "Muon", MUON_BUGS, follow):
+        for line in _identify_steps(make, loud, "Muon", muon, **values | options):
             if line.is_bug or not condition:
                 yield Finding(f"{condition}{line.text}", line.is_bug)
 
 
 def _identify_steps(
-    make: Stepper,
-    overrides: Settings,
-    name: str,
-    bugs: Mapping[str, str],
-    follow: Callable[[Layers, list[Layers], str], list[Layers]],
+    make: Stepper, loud: Settings, name: str, published: Callable[..., list[Layers]], **values: Any
 ) -> list[Finding]:
     """Return a finding that names the method or the known bug that explains the steps.
 
-    The steps of the user's optimiser are compared with those of the published method `name`, and
-    with those of the method with each known bug.
+    The steps of the user's optimiser with the parameters `loud` are compared with those of the
+    published method `name` with the parameters `values`, and with those of its known bugs.
     """
     is_muon, is_short = name == "Muon", make.dtype not in ("float64", "float32")
     tolerance = 0.25 if is_short else _MUON_TOLERANCE if is_muon else _TOLERANCE
     x0, grads = make.draw(6 if is_muon else 12)
-    points = make.follow(x0, grads, overrides)
-    distance, step, _ = max_deviation(points, follow(x0, grads, RIGHT))
+    points = make.follow(x0, grads, loud)
+    distance, step, _ = max_deviation(points, published(x0, grads, **values))
     if distance <= tolerance:
         return [Finding(f"the steps are those of {name}", is_bug=False)]
     condition = (
         f"{make.label} differs from {name} by {distance:.2g} of the largest step at step {step}"
     )
-    deviations = {bug: max_deviation(points, follow(x0, grads, bug))[0] for bug in bugs}
+    deviations = {
+        bug: max_deviation(points, faulty(x0, grads, **values))[0]
+        for bug, faulty in known_bugs(published).items()
+    }
     best = min(deviations, key=deviations.__getitem__, default="")
     if best and deviations[best] <= tolerance:
-        return [Finding(f"{bugs[best]}: {condition}")]
+        return [Finding(f"{best}: {condition}")]
     return [Finding(f"{condition}; no known bug explains these steps")]
 
 
@@ -256,22 +238,15 @@ def identify_orthogonaliser(
     if any(p.ndim == 4 for p in group["params"]):
         shapes.append((32, 2, 2, 2))
     x0, grads = (make := replicas.make_stepper(group, shapes)).draw(1)
-    before, after = make.follow(
-        x0, grads, values_under_setting_names(settings, {"lr": 0.1, "weight_decay": 0.0})
-    )
+    before, after = make.follow(x0, grads, {"lr": 0.1, "weight_decay": 0.0})
     directions = [
         compare_direction_to_momentum(g.reshape(len(g), -1), ((x - y) / 0.1).reshape(len(g), -1))
         for g, x, y in zip(grads[0], before, after, strict=True)
     ]
-    if not all(
-        np.isfinite(d.image).all() and d.off_diagonal <= 0.1 * d.max_image for d in directions
-    ):
+    if not all(np.isfinite(d.image).all() and not d.is_rotated for d in directions):
         text = "the first direction does not have the singular vectors of the gradient"
         return None, [Finding(text, is_bug=False)]
-    intended, is_stated = (
-        find_stated_orthogonaliser_coefficients(settings, specification),
-        "orthogonaliser" in specification,
-    )
+    intended = _find_stated_coefficients(settings, specification)
     candidates = {**({"stated": intended} if intended is not None else {}), **PRESETS}
     fits = {name: _fit_layer_scales(directions, c) for name, c in candidates.items()}
     best = min(fits, key=lambda name: fits[name][1])
@@ -280,13 +255,16 @@ def identify_orthogonaliser(
     scales, error = fits[best]
     findings = []
     if (intended is not None and best != "stated") or error > _ACCURACY:
-        lo, hi = min(d.min_image for d in directions), max(d.max_image for d in directions)
+        images = np.concatenate([d.image for d in directions])
+        lo, hi = images.min(), images.max()
         text = f"singular values of the direction lie in [{lo:.3g}, {hi:.3g}]"
         if intended is not None:
             low, high = certify_interval(intended, 1e-2)
             text += f"; the stated coefficients allow [{low:.4g}, {high:.4g}]"
         text += f"; they match {best}" if error <= _ACCURACY else "; they match no preset"
-        findings.append(Finding(text, is_bug=is_stated or replicas.is_of_torch))
+        findings.append(
+            Finding(text, is_bug="orthogonaliser" in specification or replicas.is_of_torch)
+        )
     if error > _ACCURACY:
         return None, findings
     scale, lines = _identify_scale(settings, specification, [d.shape for d in directions], scales)
@@ -294,13 +272,8 @@ def identify_orthogonaliser(
     return Orthogonaliser(name, candidates[best], scale), findings + lines
 
 
-def find_stated_orthogonaliser_coefficients(
-    settings: Settings, specification: Settings
-) -> Coefficients | None:
-    """Return the orthogonaliser's polynomial coefficients that the user stated, or None.
-
-    They are in the specification or in the settings of the group.
-    """
+def _find_stated_coefficients(settings: Settings, specification: Settings) -> Coefficients | None:
+    """Return the coefficients in the specification or in the settings of the group, or None."""
     value = specification.get("orthogonaliser")
     triple: Any = settings.get("ns_coefficients")
     if value is None and "ns_steps" in settings and np.shape(triple) == (3,):

@@ -6,12 +6,12 @@ samples uses a sample of the next batch.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from pfbench.torch.directions import ProductNorm
+import numpy as np
 
 torch: Any = import_module("torch")
 
@@ -19,6 +19,34 @@ _ROUNDING = 128
 """Multiple of the rounding error of its terms up to which a difference is ignored."""
 
 Layers = list[Any]
+
+
+class ProductNorm:
+    """Norm of all layers together, "l2" or "spectral", with its dual norm.
+
+    "spectral" is the maximum over the layers of their norms. The norm of a matrix is its spectral
+    norm, where a kernel is reshaped to a matrix of its first axis by all others. The norm of a
+    vector is its Euclidean norm. The dual norm is the sum of the dual norms of the layers.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def length(self, layers: Sequence[Any]) -> float:
+        """Return the norm of a step, which is a list of layers."""
+        values = [self.layer_norm(a) for a in layers]
+        return max(values) if self.name == "spectral" else float(np.linalg.norm(values))
+
+    def dual_norm(self, layers: Sequence[Any]) -> float:
+        """Return the dual norm of a gradient, which is a list of layers."""
+        values = [self.layer_norm(a, "nuc") for a in layers]
+        return sum(values) if self.name == "spectral" else float(np.linalg.norm(values))
+
+    def layer_norm(self, a: Any, order: Any = 2) -> float:
+        """Return the norm of one layer, or its dual norm if `order` is "nuc"."""
+        if self.name == "spectral" and a.ndim > 1:
+            return float(torch.linalg.matrix_norm(a.reshape(len(a), -1), ord=order))
+        return float(torch.linalg.vector_norm(a, dtype=torch.float64))
 
 
 class BatchReplay:

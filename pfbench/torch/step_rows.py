@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.sets.orthogonalisers import certify_interval
-from pfbench.torch.directions import Direction, ProductNorm, compare_direction_to_momentum
+from pfbench.testing.inequalities import Direction, compare_direction_to_momentum
 from pfbench.torch.examination import (
     Finding,
     Orthogonaliser,
@@ -17,7 +18,8 @@ from pfbench.torch.examination import (
     identify_orthogonaliser,
     resolve_method,
 )
-from pfbench.torch.replicas import Replicas, find_setting_value
+from pfbench.torch.replay import ProductNorm
+from pfbench.torch.replicas import Replicas
 
 torch: Any = import_module("torch")
 _dispatch: Any = import_module("torch.utils._python_dispatch")
@@ -25,60 +27,63 @@ _dispatch: Any = import_module("torch.utils._python_dispatch")
 _PRODUCTS = ("mm", "addmm", "bmm", "baddbmm")
 _MARGIN = 0.02
 """Relative margin around the certified interval, for directions computed in bfloat16."""
-_OFF = 0.1
-"""Off-diagonal share above which a direction does not have the momentum's singular vectors."""
 
 
-class _MatrixProductCounter(_dispatch.TorchDispatchMode):  # type: ignore[misc]
-    """Torch dispatch mode that counts matrix products while it is active and not paused."""
+class ProductCounter(_dispatch.TorchDispatchMode):  # type: ignore[misc]
+    """Torch dispatch mode that counts the matrix products between `start` and `stop`.
+
+    Attributes
+    ----------
+    count
+        Number of products so far.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.count, self.is_paused = 0, False
+        self.count, self._count_at_start = 0, 0
+        self._is_active = self._is_paused = False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run a torch operation; count it if it is a matrix product and counting is not paused."""
-        if not self.is_paused and func.overloadpacket.__name__ in _PRODUCTS:
+        if not self._is_paused and func.overloadpacket.__name__ in _PRODUCTS:
             self.count += 1
         return func(*args, **(kwargs or {}))
 
-
-class ProductCounter:
-    """Counter of the matrix products between `start` and `stop`."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._mode: Any = None
-
     def start(self) -> None:
         """Start counting, or continue a count whose step ended with an exception."""
-        if self._mode is None:
-            self._mode = _MatrixProductCounter()
-            self._mode.__enter__()
+        if not self._is_active:
+            self._is_active, self._count_at_start = True, self.count
+            self.__enter__()
 
     def stop(self) -> int:
         """Stop counting, and return the number of matrix products since `start`."""
-        if self._mode is None:
+        if not self._is_active:
             return 0
-        mode, self._mode = self._mode, None
-        mode.__exit__(None, None, None)
-        self.count += mode.count
-        return int(mode.count)
+        self._is_active = False
+        self.__exit__(None, None, None)
+        return self.count - self._count_at_start
 
     def pause_during(self, closure: Callable[[], Any]) -> Callable[[], Any]:
         """Return a closure that runs `closure` while the matrix products are not counted."""
 
-        def pause_hooks() -> Any:
-            mode = self._mode
-            if mode is None:
-                return closure()
-            mode.is_paused = True
+        def run_paused() -> Any:
+            self._is_paused = True
             try:
                 return closure()
             finally:
-                mode.is_paused = False
+                self._is_paused = False
 
-        return pause_hooks
+        return run_paused
+
+
+@dataclass(frozen=True)
+class _LayerCopy:
+    """Copies of a layer before a step, and for a spectral method of its gradient and momentum."""
+
+    point: Any
+    is_missing_gradient: bool
+    gradient: Any = None
+    buffer: Any = None
 
 
 class StepReader:
@@ -115,9 +120,7 @@ class StepReader:
         self._orthogonalisers: dict[int, Orthogonaliser | None] = {}
         self._decays: dict[tuple[int, Any, Any], float | None] = {}
         self._rates: dict[int, float] = {}
-        self._before: dict[Any, Any] = {}
-        self._gradients: dict[Any, Any] = {}
-        self._buffers: dict[Any, Any] = {}
+        self._before: dict[Any, _LayerCopy] = {}
 
     @property
     def has_spectral_group(self) -> bool:
@@ -144,11 +147,13 @@ class StepReader:
 
     def copy_state(self, *, has_closure: bool = False) -> None:
         """Copy the parameters before a step, and the gradients and momentum of spectral layers."""
-        self._before = {p: p.detach().clone() for _, p in self._pairs()}
-        self._missing = {p for p in self._before if p.grad is None} if not has_closure else set()
-        spectral = [p for i, p in self._pairs() if self._has_direction(i, p) and not has_closure]
-        self._gradients = {p: p.grad.detach().clone() for p in spectral if p.grad is not None}
-        self._buffers = {p: _clone(self._momentum_buffer(p)) for p in self._gradients}
+        self._before = {}
+        for i, p in self._pairs():
+            is_missing = p.grad is None and not has_closure
+            copies = []
+            if self._has_direction(i, p) and not has_closure and not is_missing:
+                copies = [_clone(p.grad), _clone(self._momentum_buffer(p))]
+            self._before[p] = _LayerCopy(_clone(p), is_missing, *copies)
 
     def measurement_rows(self, norm: ProductNorm) -> tuple[list[dict[str, Any]], list[Finding]]:
         """Return rows of measurements, one for each layer and one for all, and the findings."""
@@ -157,32 +162,27 @@ class StepReader:
             before = self._before.get(p)
             if before is None:
                 continue
-            name, d = (
-                self._layers[p],
-                _as_single_or_double(p.detach()) - _as_single_or_double(before),
-            )
-            sizes = np.array([_length(d), _length(before), math.sqrt(d.numel())])
+            d = _as_single_or_double(p.detach()) - _as_single_or_double(before.point)
+            sizes = np.array([_length(d), _length(before.point), math.sqrt(d.numel())])
             totals = np.hypot(totals, sizes)
-            if p in self._missing and bool(d.any()):
+            name = self._layers[p]
+            row = {"layer": name, **self._sizes(i, p, d, norm), **_relative_step_columns(*sizes)}
+            if before.is_missing_gradient and bool(d.any()):
                 findings.append(Finding(f"{name} moves without a gradient"))
-            rows.append(
-                {"layer": name, **self._sizes(i, p, d, norm), **_relative_step_columns(*sizes)}
-            )
-            if p in self._gradients:
-                direction = self._step_direction(i, p, before, rows[-1]["decay"])
+            if before.gradient is not None:
+                direction = self._step_direction(i, p, before, row["decay"])
                 if isinstance(direction, Direction):
-                    rows[-1] |= {"lo": direction.lower, "hi": direction.upper}
-                    rows[-1] |= {
-                        "orth": direction.max_deviation_from_one,
-                        "small": direction.small_share,
-                    }
+                    row |= {"lo": direction.lower, "hi": direction.upper}
+                    row["orth"] = float(np.abs(direction.image - 1).max())
+                    row["small"] = direction.small_share
                     findings += self._judge(i, name, direction)
                 elif direction:
                     findings.append(Finding(f"{name}: {direction}", is_bug=False))
+            rows.append(row)
         measured = [row["step_norm"] for row in rows]
         together = float(np.max(measured)) if norm.name == "spectral" else float(totals[0])
         rows.append({"layer": "all", "step_norm": together, **_relative_step_columns(*totals)})
-        self._before, self._gradients, self._buffers = {}, {}, {}
+        self._before = {}
         return rows, findings
 
     def examine(self) -> list[Finding]:
@@ -218,7 +218,7 @@ class StepReader:
 
     def _decay(self, i: int, lr: float) -> float | None:
         group = self._optimizer.param_groups[i]
-        key = i, lr, find_setting_value(group, "weight_decay")
+        key = i, lr, self._replicas.settings(group).get("weight_decay")
         if key not in self._decays:
             try:
                 self._decays[key] = self._replicas.measure_decay(group)
@@ -226,15 +226,17 @@ class StepReader:
                 self._decays[key] = None
         return self._decays[key]
 
-    def _step_direction(self, i: int, p: Any, before: Any, decay: float | None) -> Direction | str:
+    def _step_direction(
+        self, i: int, p: Any, before: _LayerCopy, decay: float | None
+    ) -> Direction | str:
         """Return the direction of a layer's last step, or the reason why it is unknown as text."""
         orthogonaliser = self._orthogonaliser(i)
         settings = self._replicas.settings(self._optimizer.param_groups[i])
-        momentum = float(find_setting_value(settings, "momentum"))
-        g = _as_matrix(self._gradients[p])
+        momentum = float(settings.get("momentum", 0.0))
+        g = _as_matrix(before.gradient)
         scale = 1.0 if orthogonaliser is None else orthogonaliser.scale(*g.shape)
-        x, y = _as_matrix(before), _as_matrix(p)
-        size = float(find_setting_value(settings, "lr")) * scale
+        x, y = _as_matrix(before.point), _as_matrix(p)
+        size = float(settings.get("lr", 0.0)) * scale
         if decay is None:
             return "its weight decay is not a multiple of the layer"
         step = (1 - decay) * x - y
@@ -245,8 +247,7 @@ class StepReader:
         if buffer is None:
             return "no momentum buffer of the layer's shape" if momentum else ""
         after = _as_matrix(buffer)
-        previous = self._buffers[p]
-        earlier = 0.0 * after if previous is None else _as_matrix(previous)
+        earlier = 0.0 * after if before.buffer is None else _as_matrix(before.buffer)
         forms = {1.0: momentum * earlier + g, 1 - momentum: momentum * earlier + (1 - momentum) * g}
         errors = {w: float(np.abs(form - after).max()) for w, form in forms.items()}
         weight = min(errors, key=errors.__getitem__)
@@ -261,20 +262,16 @@ class StepReader:
 
     def _judge(self, i: int, name: str, direction: Direction) -> Iterator[Finding]:
         orthogonaliser = self._orthogonaliser(i)
-        if direction.off_diagonal > _OFF * direction.max_image:
-            yield Finding(
-                f"{name}: the direction does not have the singular vectors of the momentum"
-            )
+        if direction.is_rotated:
+            text = "the direction does not have the singular vectors of the momentum"
+            yield Finding(f"{name}: {text}")
         elif orthogonaliser:
-            low, high = certify_interval(
-                orthogonaliser.coefficients, float(direction.relative.min())
-            )
-            margin = _MARGIN * high
-            if direction.min_image < low - margin or direction.max_image > high + margin:
-                yield Finding(
-                    f"{name}: singular values of the direction leave the certified interval of "
-                    f"{orthogonaliser.name}"
-                )
+            smallest = float(direction.relative.min())
+            low, high = certify_interval(orthogonaliser.coefficients, smallest)
+            least, largest = direction.image_range
+            if least < low - _MARGIN * high or largest > high + _MARGIN * high:
+                text = "singular values of the direction leave the certified interval of"
+                yield Finding(f"{name}: {text} {orthogonaliser.name}")
 
     def _orthogonaliser(self, i: int) -> Orthogonaliser | None:
         if i not in self._orthogonalisers:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
 from pfbench.sets.orthogonalisers import PRESETS
-from pfbench.torch.directions import ProductNorm
 from pfbench.torch.examination import METHODS, SCALES, Finding
-from pfbench.torch.replay import BatchReplay
+from pfbench.torch.replay import BatchReplay, ProductNorm
 from pfbench.torch.step_rows import ProductCounter, StepReader
 
 if TYPE_CHECKING:

@@ -14,11 +14,7 @@ from pfbench.torch.examination import Finding
 if TYPE_CHECKING:
     import pandas as pd
 
-_STYLE = (
-    "body{font:14px/1.45 system-ui,sans-serif;max-width:60rem;margin:1rem auto;padding:0 1rem}"
-    "td,th{text-align:left;padding:.1rem 1rem .1rem 0;vertical-align:top}svg{max-width:100%}"
-    ".bug{color:#a40000}"
-)
+_STYLE = "body{max-width:60rem;margin:1rem auto}pre{white-space:pre-wrap}svg{max-width:100%}"
 
 _CLOSING = (
     "One run neither confirms nor refutes a bound in expectation. This report says nothing about "
@@ -77,14 +73,7 @@ class WatchReport:
         return "\n".join([*lines, _CLOSING])
 
     def _repr_html_(self) -> str:
-        parts = [f"<h2>{html.escape(self.title)}</h2>", "<h3>Findings</h3><ul>"]
-        for finding in self.findings or (Finding("none", is_bug=False),):
-            kind = ' class="bug"' if finding.is_bug else ""
-            parts.append(f"<li{kind}>{html.escape(finding.text)}</li>")
-        parts += ["</ul><h3>Counts</h3>", _html_table(self.counts)]
-        if self.constants:
-            parts += ["<h3>Measured constants</h3>", _html_table(self.constants)]
-        return "\n".join([*parts, self._figure(), f"<p>{_CLOSING}</p>"])
+        return f"<pre>{html.escape(str(self))}</pre>\n{self._figure()}"
 
     def save(self, path: str | Path) -> None:
         """Write the report to `path` as a self-contained HTML page.
@@ -134,34 +123,33 @@ _PANELS = MappingProxyType(
 )
 
 
-def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, value and meaning of each measured constant.
-
-    The meaning includes the verdict on the constant that the user stated.
-    """
-    replay = watch._replay
-    if replay is None:
-        return
-    values = watch.constants
-    if replay.curvatures:
-        spread = f"{statistics.median(replay.curvatures):.4g} to {max(replay.curvatures):.4g}"
-        yield (
-            "c",
-            spread,
-            (
-                "median to maximum of the L that the descent inequality requires on a step's own "
-                "batch; only a diagnosis, as it does not telescope"
-            ),
-        )
-    if replay.below_rounding:
-        yield "c", "below rounding", f"on {replay.below_rounding} steps: use double precision"
-    meanings = {
+_MEANINGS = MappingProxyType(
+    {
         "L": "lower bound of the smoothness of one sample's loss, largest on the path",
         "L_ms": "lower bound, root mean square over fresh samples",
         "rho": "lower bound of the Lipschitz constant of the Hessian of a batch",
         "sigma2": "estimate on the path of the variance of one sample's gradient",
     }
-    for name, meaning in meanings.items():
+)
+"""Meanings of the measured constants."""
+
+
+def _constant_rows(watch: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield the name, value and meaning of each measured constant.
+
+    The meaning includes the verdict on the constant that the user stated.
+    """
+    replay, values = watch._replay, watch.constants
+    if replay and replay.curvatures:
+        spread = f"{statistics.median(replay.curvatures):.4g} to {max(replay.curvatures):.4g}"
+        text = (
+            "median to maximum of the L that the descent inequality requires on a step's own "
+            "batch; only a diagnosis, as it does not telescope"
+        )
+        yield "c", spread, text
+    if replay and replay.below_rounding:
+        yield "c", "below rounding", f"on {replay.below_rounding} steps: use double precision"
+    for name, meaning in _MEANINGS.items():
         if name in values:
             yield name, f"{values[name]:.4g}", f"{meaning}; {_verdict(watch, name)}"
 
@@ -185,11 +173,9 @@ def _constant_findings(watch: Any) -> Iterator[Finding]:
             yield Finding(
                 f"stated {name}={specification[name]:g} is refuted: at least {values[name]:.4g}"
             )
-    limit, rates = (
-        specification.get("step_limit"),
-        [g.get("lr") for g in watch.optimizer.param_groups],
-    )
+    limit = specification.get("step_limit")
     if limit is not None and values.get("L"):
+        rates = [group.get("lr") for group in watch.optimizer.param_groups]
         largest = max((float(lr) for lr in rates if lr is not None), default=0.0)
         if largest > limit / values["L"]:
             text = (
@@ -208,8 +194,3 @@ def _constant_findings(watch: Any) -> Iterator[Finding]:
 
 def _number(value: int | None) -> str:
     return "not counted from the start" if value is None else f"{value:,}"
-
-
-def _html_table(rows: Sequence[Sequence[str]]) -> str:
-    cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
-    return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"

@@ -5,15 +5,15 @@ import inspect
 import pytest
 from testing.planted import PLANTED, decay_in_the_type_of_the_weights, implementation
 
-RIGHT = implementation()
-CHECKS = dict.fromkeys(check for _, _, check in PLANTED.values())
+RIGHT = implementation({})
+CHECKS = dict.fromkeys(check for _, check in PLANTED.values())
 
 
 @pytest.mark.parametrize("bug", PLANTED)
 def test_caught(bug):
-    old, new, check = PLANTED[bug]
+    edits, check = PLANTED[bug]
     with pytest.raises(AssertionError, match="reproduce: ") as failure:
-        check(implementation((old, new)), "float64")
+        check(implementation(edits), "float64")
     assert len(str(failure.value).splitlines()) <= 5
 
 

@@ -2,6 +2,8 @@
 
 import inspect
 import sys
+import tomllib
+from pathlib import Path
 
 import torch
 
@@ -60,95 +62,7 @@ class Muon(torch.optim.Optimizer):
                 p.mul_(1 - lr * wd).sub_(lr * scale * X.reshape(p.shape))
 
 
-ADAM = {
-    "W1 decay computed, not used": (
-        "p.mul_(1 - lr * wd).sub_",
-        "p.mul(1 - lr * wd); p.sub_",
-        "weight_decay has no effect",
-    ),
-    "W2 group says decay, step uses 0": (
-        "t = state",
-        "wd = 0.0; t = state",
-        "weight_decay has no effect",
-    ),
-    "W3 decay of the new point": (
-        "p.mul_(1 - lr * wd).sub_(lr * u)",
-        "p.sub_(lr * u).mul_(1 - lr * wd)",
-        "acts on the new point",
-    ),
-    "W7 eps inside the root": (".sqrt() + eps)", ".add(eps).sqrt())", "eps is inside the root"),
-    "W8 eps scaled by the correction": (
-        ".sqrt() + eps)",
-        ".sqrt() + eps / (1 - beta2**t) ** 0.5)",
-        "eps is scaled by the bias correction",
-    ),
-    "W9 correction of the next step": (
-        't = state["t"]',
-        't = state["t"] + 1',
-        "that of step t\\+1",
-    ),
-    "W10 steps not counted": ('t = state["t"]', "t = 1", "steps are not counted"),
-    "W11 counter grows with each tensor": (
-        't = state["t"]',
-        "self.n = t = getattr(self, 'n', 0) + 1",
-        "counter grows with each tensor",
-    ),
-    "W16 decay without a gradient": (
-        "                    continue",
-        "                    p.mul_(1 - lr * wd); continue",
-        "without a? ?gradient",
-    ),
-}
-MUON = {
-    "W1 decay computed, not used": (
-        "p.mul_(1 - lr * wd).sub_",
-        "p.mul(1 - lr * wd); p.sub_",
-        "weight_decay has no effect",
-    ),
-    "W3 decay of the new point": (
-        "p.mul_(1 - lr * wd).sub_(lr * scale * X.reshape(p.shape))",
-        "p.sub_(lr * scale * X.reshape(p.shape)).mul_(1 - lr * wd)",
-        "acts on the new point",
-    ),
-    "W4 momentum dead without nesterov": (
-        'group["nesterov"] else M',
-        'group["nesterov"] else g',
-        "momentum has no effect",
-    ),
-    "W5 nesterov ignored": ('g + beta * M if group["nesterov"] else M', "M", "nesterov is ignored"),
-    "W6 buffer normalised in place": ("X = X / X.norm()", "X /= X.norm()", "normalised in place"),
-    "W12 scale from a kernel's sides": (
-        "max(1, X.shape[0] / X.shape[1])",
-        "max(1, p.shape[-2] / p.shape[-1])",
-        "the scales fit no rule: .*, expected",
-    ),
-    "W13 scale missing": (
-        " ** 0.5\n                p",
-        " ** 0.0\n                p",
-        "the scale of the layers is none",
-    ),
-    "W13 scale transposed": (
-        "X.shape[0] / X.shape[1])",
-        "X.shape[1] / X.shape[0])",
-        "the scale of the layers is transposed",
-    ),
-    "W13 scale applied twice": (
-        " ** 0.5\n                p",
-        "\n                p",
-        "the scale of the layers is applied twice",
-    ),
-    "W14 list shortened": ("] * 5", "] * 4", "the stated coefficients allow"),
-    "W14 another list": (
-        "[(3.4445, -4.7750, 2.0315)] * 5",
-        "[(1.875, -1.25, 0.375)] * 5",
-        "they match newton-schulz",
-    ),
-    "W15 average, gradient unscaled": (
-        "M.mul_(beta).add_(g)",
-        "M.lerp_(g, 1 - beta)",
-        "takes the gradient unscaled",
-    ),
-}
+BUGS = tomllib.loads(Path(__file__).with_name("planted_bugs.toml").read_text())
 
 
 def with_bug(cls, *edits):

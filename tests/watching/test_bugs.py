@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from watching.planted_optimizers import ADAM, MUON, AdamW, Muon, with_bug  # noqa: E402
+from watching.planted_optimizers import BUGS, AdamW, Muon, with_bug  # noqa: E402
 
 from pfbench.torch import Watch  # noqa: E402
 
@@ -41,18 +41,14 @@ def watch_loop(optimizer_class, specification=(), steps=4, dtype=torch.float32, 
     return [[f.text for f in findings if f.is_bug == bug] for bug in (True, False)]
 
 
-@pytest.mark.parametrize("bug", ADAM)
-def test_a_bug_of_adamw_is_named(bug):
-    old, new, words = ADAM[bug]
-    bugs, _ = watch_loop(with_bug(AdamW, (old, new)))
-    assert any(re.search(words, text) for text in bugs), bugs
-
-
-@pytest.mark.parametrize("bug", MUON)
-def test_a_bug_of_muon_is_named(bug):
-    old, new, words = MUON[bug]
-    bugs, _ = watch_loop(with_bug(Muon, (old, new)), STATED)
-    assert any(re.search(words, text) for text in bugs), bugs
+@pytest.mark.parametrize(
+    ("cls", "bug"), [(cls, bug) for cls in (AdamW, Muon) for bug in BUGS[cls.__name__]]
+)
+def test_a_bug_is_named(cls, bug):
+    planted = BUGS[cls.__name__][bug]
+    optimizer = with_bug(cls, (planted["old"], planted["new"]))
+    bugs, _ = watch_loop(optimizer, STATED if cls is Muon else ())
+    assert any(re.search(planted["finding"], text) for text in bugs), bugs
 
 
 def test_bfloat16_weights_lose_their_decay():
