@@ -26,10 +26,8 @@ from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.body import ConvexBody, check_gradient, is_point
 from pfbench.sets.catalogue import layer_norm_ball, norm_ball
 from pfbench.sets.norms import NormBall
+from pfbench.sets.polytope_distance import hull_distance_bounds
 from pfbench.sets.whole_space import WholeSpace
-
-_ROUNDS = 500
-"""Maximum number of linear minimisations that decide whether a point is in a set."""
 
 Jacobian = Callable[..., Any] | bool
 """Gradient function; True if `fun` returns the gradient with the value."""
@@ -142,23 +140,12 @@ class FunctionSet(ConvexBody):
             return False
         if self._contains is not None:
             return bool(self._contains(x.copy(), tolerance))
-        return not self._is_separated(x, tolerance * max(1.0, float(np.abs(x).max(initial=0.0))))
+        tolerance *= max(1.0, float(np.abs(x).max(initial=0.0)))
 
-    def _is_separated(self, x: Floats, tolerance: float) -> bool:
-        """Return whether a hyperplane separates x from the set by more than `tolerance`."""
-        vertices = [self.lo(x)]  # not the start, which is looked at, too
-        for _ in range(_ROUNDS):
-            u = _project_onto_hull(np.array([v.ravel() for v in vertices]), x.ravel()) - x.ravel()
-            away = float(np.linalg.norm(u))
-            if away <= tolerance:
-                return False
-            v = self.lo(u.reshape(self.shape))
-            if u @ (v - x).ravel() > tolerance * away:
-                return True
-            if any(np.array_equal(v, vertex) for vertex in vertices):
-                return False  # rounding hides what would be left
-            vertices.append(v)
-        return False
+        def flat_minimiser(g: Floats) -> Floats:
+            return self.lo(g.reshape(self.shape)).ravel()
+
+        return hull_distance_bounds(flat_minimiser, x.ravel(), tolerance)[0] <= tolerance
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a vertex that minimises <g, v> for a random gradient g."""
@@ -202,23 +189,6 @@ def _count_required_arguments(function: Callable[..., Any]) -> int:
         return 0
     positional = (p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
     return sum(p.default is p.empty for p in positional)
-
-
-def _project_onto_hull(vertices: Floats, x: Floats) -> Floats:
-    """Return the projection of x onto the convex hull of `vertices`, shape (k, d).
-
-    References
-    ----------
-    Lawson, Hanson, Solving Least Squares Problems, 1974, chapter 23: the problem of the least
-    distance as one of nonnegative least squares.
-    """
-    from scipy.optimize import nnls
-
-    moved = vertices - x
-    scale = max(float(np.abs(moved).max()), np.finfo(float).tiny)
-    rows = np.vstack([moved.T / scale, np.ones(len(vertices))])
-    weights, _ = nnls(rows, np.append(np.zeros(len(x)), 1.0))
-    return np.asarray(weights @ vertices / weights.sum())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
