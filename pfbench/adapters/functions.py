@@ -1,6 +1,5 @@
 """Problems from plain functions, in the conventions of copt, FrankWolfe-book-code and scipy."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +17,7 @@ from pfbench.base.names import brief_repr, unknown_name_error
 from pfbench.base.protocols import ASSUMPTIONS, FeasibleSet
 from pfbench.base.sample import Indices, Sample
 from pfbench.base.state import State
-from pfbench.base.user_code import blame_user_code
+from pfbench.base.user_code import blame_user_code, list_required_arguments
 from pfbench.measures import fw_gap
 from pfbench.points.layers import Layers, flatten_layers, restore_layers
 from pfbench.problems.base import FiniteSum, check_dense_point, index_weights
@@ -171,7 +170,7 @@ def _adapt_plain_or_copt_lmo(lmo: Callable[..., Any]) -> Callable[[Floats], Floa
 
     In copt's convention the function receives -g and maximises.
     """
-    if _count_required_arguments(lmo) < 2:
+    if len(list_required_arguments(lmo) or ()) < 2:
         return lambda g: _copy_as_real_array("lmo", lmo(g))
 
     def from_copt(g: Floats) -> Floats:
@@ -179,16 +178,6 @@ def _adapt_plain_or_copt_lmo(lmo: Callable[..., Any]) -> Callable[[Floats], Floa
         return _copy_as_real_array("lmo", result[0]) + 0.0  # no -0.0
 
     return from_copt
-
-
-def _count_required_arguments(function: Callable[..., Any]) -> int:
-    """Return the number of required arguments of a function, or 0 if it is unknown."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return 0
-    positional = (p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
-    return sum(p.default is p.empty for p in positional)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,7 +1,7 @@
 """Function `pfbench.solve`, which accepts names, classes and functions."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from pfbench.base.counts import COUNTED, Budget
@@ -10,7 +10,7 @@ from pfbench.base.function_methods import FunctionMethod, is_method_function, me
 from pfbench.base.names import brief_repr, check_names
 from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
 from pfbench.base.state import Point
-from pfbench.base.user_code import blame_user_code
+from pfbench.base.user_code import blame_user_code, list_required_arguments
 from pfbench.oracles.bundle import ORACLES
 from pfbench.runs.loop import solve as loop
 from pfbench.runs.loop.run import Run, Stop
@@ -143,7 +143,7 @@ def as_algorithm(subject: Any, problem: Problem) -> AlgorithmSpec | Algorithm:
     if isinstance(subject, str):
         return select_algorithm(subject)
     if inspect.isfunction(subject) and (
-        is_method_function(subject) or len(_list_required_arguments(subject)) == 3
+        is_method_function(subject) or len(list_required_arguments(subject) or ()) == 3
     ):
         lacks = getattr(problem, "lacks", ())
         offered = frozenset(v for v in ORACLES if v not in lacks and hasattr(problem, v))
@@ -168,26 +168,17 @@ def _instantiate_or_call(subject: Any) -> Any:
         return subject
     if isinstance(subject, type) and not any(hasattr(subject, part) for part in ("run", "start")):
         return subject
-    needed = _list_required_arguments(subject)
-    if needed:
-        text = ", ".join(f"{name}=..." for name in needed)
+    needed = list_required_arguments(subject)
+    if needed is None or needed:
         if isinstance(subject, type):
+            needed = needed or ["its arguments"]
+            text = ", ".join(f"{name}=..." for name in needed)
             raise InputError(
                 f"{subject.__name__} needs {', '.join(needed)}: write {subject.__name__}({text})."
             )
         return subject
     with blame_user_code(f"{subject.__name__}()"):
         return subject()
-
-
-def _list_required_arguments(function: Callable[..., Any]) -> list[str]:
-    """Return the names of the required arguments of a class or function."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # written in C, which tells nothing
-        return ["its arguments"]
-    listed = (p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
-    return [p.name for p in listed if p.default is p.empty]
 
 
 def _parse_budget(budget: Any) -> Any:

@@ -215,6 +215,16 @@ def blame_user_code(subject: str, remedy: str = "") -> Iterator[None]:
         raise InputError(f"{subject} raised {error_text}") from error
 
 
+def list_required_arguments(function: Any) -> list[str] | None:
+    """Return the names of a function's arguments without defaults; None if it has no signature."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # written in C, which tells nothing
+        return None
+    listed = (p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+    return [p.name for p in listed if p.default is p.empty]
+
+
 def _bind_arguments(
     function: Any, selector: Selector, defaults: Mapping[str, Any], remedy: str
 ) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import InputError
+from pfbench.base.user_code import list_required_arguments
 
 Layers = list[Any]
 """Layers of one point or gradient, as float64 arrays; a gradient may contain None."""
@@ -111,12 +112,11 @@ class Stepper:
             is_torch = torch is not None and issubclass(optimizer, torch.optim.Optimizer)
             return (
                 "torch"
-                if is_torch
-                or _list_required_arguments(getattr(optimizer, "step", None)) == ["self"]
+                if is_torch or list_required_arguments(getattr(optimizer, "step", None)) == ["self"]
                 else "class"
             )
         # A function of (x0, grads), or one that makes a transformation of its parameters.
-        first = [name for name in _list_required_arguments(optimizer) if name not in hyper]
+        first = [name for name in list_required_arguments(optimizer) or () if name not in hyper]
         return "function" if len(first) >= 2 else "optax"
 
     # --- kinds ------------------------------------------------------------------------------------
@@ -269,16 +269,6 @@ def stepper(
     if dtype == "bfloat16" and kind not in ("", "torch"):
         raise InputError("bfloat16 needs a torch optimiser: with others, use float32 or float16.")
     return Stepper(optimizer, shapes, is_layered, dtype, dict(names), kind, steps, seed)
-
-
-def _list_required_arguments(function: Any) -> list[str]:
-    """Return the names of a function's arguments without defaults; [] if it has no signature."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    named = (p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
-    return [p.name for p in named if p.default is p.empty]
 
 
 def _check_names(label: str, function: Any, value: Mapping[str, Any], positional: int) -> None:

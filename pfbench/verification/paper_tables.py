@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from pfbench.algorithms.catalogue import ALGORITHMS
@@ -35,29 +35,36 @@ def read_paper(key: str, title: str, modules: Sequence[ModuleType]) -> Paper:
     }
     claims = {claim.name: claim for claim in items["claims"]}
     table = _load_table(Path(str(modules[0].__file__)).with_name("faults.toml"))
-    planted = tuple(_make_mutant(name, claims, **fields) for name, fields in table.items())
+    package = str(modules[0].__package__)
+    planted = tuple(_make_mutant(name, package, claims, **fields) for name, fields in table.items())
     return Paper(key=key, title=title, **{**items, "mutants": items["mutants"] + planted})
 
 
 def _make_mutant(
     name: str,
+    package: str,
     existing: Mapping[str, Claim],
     *,
-    method: str,
-    description: str,
     claims: Sequence[str],
-    edits: Mapping[str, str],
+    oracles: str = "",
+    method: str = "",
+    description: str = "",
+    edits: Mapping[str, str] = MappingProxyType({}),
     part: str = "",
 ) -> Mutant:
     """Return the mutant that a table of ``faults.toml`` describes.
 
-    `part` is an attribute of the method, or MODULE:NAME; by default the method itself is edited.
+    `oracles` is MODULE:NAME of a wrapper of oracles, with a module of the paper's folder. Without
+    it a method is edited: `part` is an attribute of the method, or MODULE:NAME; by default the
+    method itself is edited.
     """
+    expected = [find_entry("claim", claim, existing) for claim in claims]
+    if oracles:
+        return Mutant.from_oracles(name, resolve_name(f"{package}.{oracles}"), *expected)
     algorithm: Any = find_entry("algorithm", method, ALGORITHMS)
     edited = algorithm
     if part:
         edited = resolve_name(part) if ":" in part else getattr(algorithm, part)
-    expected = [find_entry("claim", claim, existing) for claim in claims]
     return Mutant.from_edits(algorithm, edited, name, description, edits, *expected)
 
 

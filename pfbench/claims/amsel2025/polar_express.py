@@ -28,7 +28,7 @@ from pfbench.sets.orthogonalisers import (
     certify_interval,
     map_singular_values,
 )
-from pfbench.verification import Claim, Instance, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import (
     SHAPE,
     make_half_square,
@@ -301,14 +301,3 @@ class FaultyWithoutLastStep(FaultyCoefficients):
     def corrupt_coefficients(self, triples: Coefficients) -> Coefficients:
         """Return the coefficients without the last step."""
         return triples[:-1]
-
-
-MUTANTS = tuple(
-    Mutant.from_oracles(f"polar-express-{name}", oracles, GREEDY, RATE, INTERVAL)
-    for name, oracles in (
-        ("reversed", FaultyReversedCoefficients),
-        ("exchanged", FaultyThirdStepCoefficients),
-        ("jordans-triple", FaultyJordanCoefficients),
-        ("one-step-less", FaultyWithoutLastStep),
-    )
-)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.verification import Claim, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Trial, make_instance
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.instruments.weighted_rows import WeightedRows
 from pfbench.verification.statements.each_instance import check_ratios
@@ -80,9 +80,3 @@ class FaultyTableWithUnweightedMean(OverriddenOracles):
         """Return a table whose mean ignores the weights of the rows."""
         rows = self._original
         return replace(rows.table(x), mean_rows=replace(rows, weights=np.ones(rows.n)))
-
-
-MUTANTS = (
-    Mutant.from_oracles("saga-weights-twice", FaultyTableWeightingTwice, UNBIASED),
-    Mutant.from_oracles("saga-mean-without-weights", FaultyTableWithUnweightedMean, UNBIASED),
-)

@@ -23,7 +23,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.problems.wrapper import ProblemWrapper
 from pfbench.sets import L2Ball
-from pfbench.verification import Claim, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Trial, make_instance
 from pfbench.verification.instruments.indefinite import ConvexHull, IndefiniteQuadratic
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.each_instance import check_ratios
@@ -166,9 +166,3 @@ class FaultyFourTimesTheStatedError(FaultyTwiceTheStatedError):
     """Faulty oracle whose gradients have four times the stated error."""
 
     errors = 4.0
-
-
-MUTANTS = (
-    Mutant.from_oracles("inexact-fw-twice-the-error", FaultyTwiceTheStatedError, INEXACT),
-    Mutant.from_oracles("inexact-fw-four-times-the-error", FaultyFourTimesTheStatedError, INEXACT),
-)

@@ -108,53 +108,41 @@ class SeparableLogCosh(FiniteSum):
         )
 
 
-class TransportProblem(NormedProblem):
-    """Normed problem, and a run on it: K steps of size gamma = `step`, with alpha = `weight`."""
-
-    K: int
-    step: float
-    weight: float
-
-    @classmethod
-    def create(
-        cls, function: FiniteSum, norm: str, K: int, step: float, weight: float
-    ) -> "TransportProblem":
-        """Create the problem from a function, the name of a norm, and the parameters of a run."""
-        created = cls(function, norm_ball(norm, function.shape))
-        created.K, created.step, created.weight = K, step, weight
-        return created
+def _set_run(function: FiniteSum, norm: str, K: int, step: float, weight: float) -> Any:
+    """Return a problem in a norm, with K steps of size gamma = `step` and alpha = `weight`."""
+    problem = NormedProblem(function, norm_ball(norm, function.shape))
+    vars(problem).update(K=K, step=step, weight=weight)
+    return problem
 
 
-def make_cube(norm: str, d: int) -> TransportProblem:
+def make_cube(norm: str, d: int) -> Any:
     """Return |x|^3/6 from the start 4/sqrt(d) (1, ..., 1), from which steps lead straight to 0."""
     cube = CubedNorm(rho=1.0, set=WholeSpace(d), start_point=np.full(d, 4.0 / math.sqrt(d)))
-    return TransportProblem.create(cube, norm, 200, 0.01, 0.1)
+    return _set_run(cube, norm, 200, 0.01, 0.1)
 
 
-def make_curved_path() -> TransportProblem:
+def make_curved_path() -> Any:
     """Return the sum of log cosh of three variables in the l2 norm, on which paths are curved.
 
     There is no noise.
     """
     begin = np.array([0.3, 1.0, 2.0])
-    return TransportProblem.create(SeparableLogCosh(begin, np.zeros(1)), "l2", 100, 0.05, 0.3)
+    return _set_run(SeparableLogCosh(begin, np.zeros(1)), "l2", 100, 0.05, 0.3)
 
 
-def make_travel(K: int) -> TransportProblem:
+def make_travel(K: int) -> Any:
     """Return log cosh x from the start K^(1/4), without noise, for K steps of size K^(-3/4).
 
     They arrive at 0, and |f'| is nearly 1 on most of the way. With smaller steps runs end far away.
     """
     f = SeparableLogCosh(np.array([K**0.25]), np.zeros(1))
-    return TransportProblem.create(f, "linf", K, K**-0.75, 1.0)
+    return _set_run(f, "linf", K, K**-0.75, 1.0)
 
 
-def make_noisy_log_cosh(
-    K: int, begin: float, sigma: float, step: float, weight: float
-) -> TransportProblem:
+def make_noisy_log_cosh(K: int, begin: float, sigma: float, step: float, weight: float) -> Any:
     """Return log cosh x with gradient noise of plus or minus `sigma`."""
     f = SeparableLogCosh(np.array([begin]), np.array([sigma, -sigma]))
-    return TransportProblem.create(f, "linf", K, step, weight)
+    return _set_run(f, "linf", K, step, weight)
 
 
 # --- the bounds -----------------------------------------------------------------------------------
@@ -187,7 +175,7 @@ def mean_norm_bound(
 # --- the checks -----------------------------------------------------------------------------------
 
 
-def _make_method(trial: Trial, problem: TransportProblem) -> Any:
+def _make_method(trial: Trial, problem: Any) -> Any:
     return trial.make(iterations=problem.K, batch=1, step=problem.step, alpha=problem.weight)
 
 

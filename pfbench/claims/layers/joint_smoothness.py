@@ -20,7 +20,7 @@ from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import layer_norm_ball
 from pfbench.sets.norms import NormBall
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Claim, Instance, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import LayeredQuadratic
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
@@ -340,12 +340,3 @@ class FaultyGradientWithoutSecondLayer(OverriddenOracles):
         g = np.array(self._original.gradient(x))
         g[0] /= x[1]
         return g
-
-
-MUTANTS = (
-    Mutant.from_oracles("layers-own-constants-alone", FaultyUnpairedSmoothness, JOINT, NETWORK),
-    Mutant.from_oracles("layers-pairs-once", FaultySmoothnessCountingPairsOnce, JOINT, NETWORK),
-    Mutant.from_oracles("layers-first-alone", FaultyLOMovingFirstLayerOnly, OWN_STEPS),
-    Mutant.from_oracles("layers-half-as-far", FaultyLOHalfAsFar, OWN_STEPS),
-    Mutant.from_oracles("layers-second-forgotten", FaultyGradientWithoutSecondLayer, COUPLED),
-)

@@ -12,7 +12,7 @@ from pfbench.base.protocols import Gradient, Point
 from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import layer_norm_ball
 from pfbench.sets.norms import NormProduct
-from pfbench.verification import Claim, Instance, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
 from pfbench.verification.instruments.overrides import FaultyBallProblem
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
@@ -212,12 +212,3 @@ class FaultyProductCountOfOneLayer(FaultyBallProblem):
         def matrix_products_per_lmo(self) -> int:
             """Number of matrix products that the last layer needs in a linear minimisation."""
             return int(self._original.balls[-1].matrix_products_per_lmo)
-
-
-MUTANTS = (
-    Mutant.from_oracles("layers-every-layer-moves", FaultyLOMovingEveryLayer, NORMS),
-    Mutant.from_oracles("layers-equal-weights", FaultyLODividedBySqrtLayerCount, NORMS),
-    Mutant.from_oracles("layers-without-radii", FaultyDualNormWithoutRadii, NORMS),
-    Mutant.from_oracles("layers-zeta-of-one-layer", FaultyZetaOfOneLayer, NORMS),
-    Mutant.from_oracles("layers-products-of-moved-layer", FaultyProductCountOfOneLayer, NORMS),
-)

@@ -10,6 +10,7 @@ satisfies these inequalities. On the network L holds where |W_2| <= R, and R is 
 of the first W_2 plus that of all steps, so that no run leaves this domain.
 """
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, cast
 
@@ -23,10 +24,9 @@ from pfbench.sets.catalogue import layer_norm_ball
 from pfbench.sets.matrix_balls import max_spectral_norm
 from pfbench.sets.norms import NormProduct
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification import Claim, Instance, Trial, make_instance
+from pfbench.verification import Claim, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import LayeredQuadratic
-from pfbench.verification.statements.each_instance import Parts, check_each_instance
-from pfbench.verification.statistics import decide_inequality
+from pfbench.verification.statements.each_instance import check_ratios
 from pfbench.verification.units import NUMBER, VALUE, formula
 
 STEP, HORIZON = 0.02, 80
@@ -76,15 +76,11 @@ def descent_excess(L: float, eta: float, lower: float, upper: float, error: floa
     return eta * (lower + upper) * error + L * (eta * upper) ** 2 / 2.0
 
 
-@check_each_instance()
-def check_descent(
-    trial: Trial, instance: Instance, problem: Any, *, parameters: dict[str, Any]
-) -> Parts:
-    """Test in each step of a run that f decreases at least as much as the descent lemma says.
-
-    The lemma bounds f(x^+) - f(x) + eta lo |grad f(x)|_*.
-    """
-    ball, L, ratios = problem.norm, smoothness_along_run(problem), []
+def descent_ratios(
+    trial: Trial, problem: NormedProblem, *, parameters: dict[str, Any]
+) -> Iterator[float]:
+    """Yield f(x^+) - f(x) + eta lo |grad f(x)|_* over its bound, for each step of a run."""
+    ball, L = problem.norm, smoothness_along_run(problem)
     batch = 1 if problem.n == 1 else 4
     algorithm = trial.make(iterations=HORIZON, step=STEP, batch=batch, **parameters)
     for x, step in trial.follow_with_previous_point(problem, algorithm):
@@ -92,8 +88,7 @@ def check_descent(
         lower, upper = ball.lmo_quality(estimate)
         bound = descent_excess(L, STEP, lower, upper, ball.dual_norm(estimate - g))
         change = problem.value(step.state.x) - problem.value(x)
-        ratios.append((change + STEP * lower * ball.dual_norm(g)) / bound)
-    return {instance.label: decide_inequality(ratios)}
+        yield (change + STEP * lower * ball.dual_norm(g)) / bound
 
 
 def _claim(name: str, norms: tuple[str, ...], **parameters: Any) -> Claim:
@@ -105,7 +100,7 @@ def _claim(name: str, norms: tuple[str, ...], **parameters: Any) -> Claim:
             "in a norm of layers f(x^+) <= f(x) - eta lo |grad f(x)|_* + eta (lo + hi) |N - grad "
             "f(x)|_* + L eta^2 hi^2/2, N the estimate, lo and hi those of the minimiser at N"
         ),
-        check=partial(check_descent, parameters=parameters),
+        check=partial(check_ratios, measure=partial(descent_ratios, parameters=parameters)),
         instances=(
             make_instance(make_square, lmo="exact"),
             make_instance(make_square, lmo="quintic"),

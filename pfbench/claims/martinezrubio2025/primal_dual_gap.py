@@ -28,7 +28,7 @@ import numpy as np
 
 from pfbench.base.protocols import Problem
 from pfbench.testing.inequalities import gap_recursion
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.indefinite import (
     IndefiniteQuadratic,
     noisy_ball,
@@ -252,8 +252,3 @@ class FaultyStaleGradientLO(OverriddenOracles):
         """Return the minimiser of <h, v>, h the gradient of the last query."""
         last, self._last = getattr(self, "_last", g), g
         return np.asarray(self._original.lo(last))
-
-
-MUTANTS = (
-    Mutant.from_oracles("frank-wolfe-previous-gradient", FaultyStaleGradientLO, RECURSION, GAP),
-)

@@ -9,14 +9,14 @@ A projected gradient step P(x - tau g), of length t, is the local step of radius
 same <g, z>.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Trial, make_instance
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.instruments.quadratics import (
     KnownQuadratic,
@@ -24,7 +24,7 @@ from pfbench.verification.instruments.quadratics import (
     face_of_l1_ball,
     face_of_simplex,
 )
-from pfbench.verification.statistics import combine_instances, decide_inequality
+from pfbench.verification.statements.each_instance import check_ratios
 from pfbench.verification.units import VALUE, formula
 
 SHARES = (0.01, 0.1, 0.5, 1.0)
@@ -117,19 +117,6 @@ def distance_to_minimiser(problem: KnownQuadratic, x: np.ndarray) -> float:
     return float(np.linalg.norm(x - problem.minimiser))
 
 
-Ratios = Callable[[Trial, KnownQuadratic], Iterator[float]]
-
-
-def check_ratios_of_steps(trial: Trial, *, ratios: Ratios) -> Evidence:
-    """Test that each ratio is at most 1, on every instance."""
-    parts = {}
-    for instance in trial.claim.instances:
-        name = instance.label
-        problem: Any = instance.build_seeded(trial.seeds(1, name)[0])
-        parts[name] = decide_inequality([*ratios(trial, problem)])
-    return Evidence(combine_instances(parts), {"ratio": 1.0}, len(parts))
-
-
 _claim = partial(
     Claim,
     source="Richtarik, Gruntkowska, Li 2026, the iteration; constants by pfbench",
@@ -150,34 +137,31 @@ CLAIMS = (
         statement=(
             "the step P(x - tau g) of length t has the same <g, z> as the local step of radius t"
         ),
-        check=partial(check_ratios_of_steps, ratios=projection_deviations),
+        check=partial(check_ratios, measure=projection_deviations),
         kind="law",
         schedule="none: a statement about one step",
     ),
     _claim(
         name="richtarik2026-llo-step",
         statement="h+ <= (1 - theta) h + L t^2/2, theta = min(1, t/|x - x*|), for the radius t",
-        check=partial(check_ratios_of_steps, ratios=one_step_ratios),
+        check=partial(check_ratios, measure=one_step_ratios),
         schedule="none: a statement about one step",
     ),
     _claim(
         name="richtarik2026-llo-convex",
         statement="t_k = 2R/(k+2), R >= |x_k - x*| for all k: h_k <= 2 L R^2/(k+2), k >= 1",
-        check=partial(check_ratios_of_steps, ratios=convex_rate_ratios),
+        check=partial(check_ratios, measure=convex_rate_ratios),
         schedule="diameter = R = D",
         formulas=(formula(suboptimality_bound, VALUE, {"k": 9}),),
     ),
     _claim(
         name="richtarik2026-llo-strong",
         statement="f mu-strongly convex, t = mu |x - x*|/(2L): h+ <= (1 - mu/(4L)) h",
-        check=partial(check_ratios_of_steps, ratios=contraction_ratios),
+        check=partial(check_ratios, measure=contraction_ratios),
         assumptions=("f strongly convex", "grad f Lipschitz"),
         schedule="none: a statement about one step",
     ),
 )
-
-_BY_NAME = {claim.name.removeprefix("richtarik2026-llo-"): claim for claim in CLAIMS}
-
 
 # --- planted faults -------------------------------------------------------------------------------
 
@@ -206,14 +190,3 @@ class FaultyQuarterRadius(OverriddenOracles):
     def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
         """Return the local step of a quarter of the radius."""
         return self._original.local_lo(x, g, radius / 4.0)
-
-
-MUTANTS = (
-    Mutant.from_oracles(
-        "local-lmo-global", FaultyIgnoredRadius, _BY_NAME["step"], _BY_NAME["projection"]
-    ),
-    Mutant.from_oracles("local-lmo-cut", FaultySegment, _BY_NAME["step"], _BY_NAME["projection"]),
-    Mutant.from_oracles(
-        "local-lmo-short", FaultyQuarterRadius, _BY_NAME["step"], _BY_NAME["projection"]
-    ),
-)

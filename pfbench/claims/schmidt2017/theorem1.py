@@ -92,7 +92,7 @@ THEOREM = _claim(
         "gamma = 1/(16 L), a table of zeros: E F(x_k) - F* <= (1 - min(mu/(16 L), 1/(8 n)))^k C_0, "
         "C_0 = F(x_0) - F* + (4 L/n) |x_0 - x*|^2 + sigma^2/(16 L)"
     ),
-    check=partial(check_ratios, measure=max_excess_ratio),
+    check=partial(check_ratios, measure=max_excess_ratio, quick_below=20),
 )
 
 RADIUS = _claim(
@@ -102,7 +102,7 @@ RADIUS = _claim(
         "gamma = 1/(16 L), f_i quadratics: the mean square of (x, table) falls, from any x and any "
         "table, by at most the factor 1 - min(mu/(16 L), 1/(8 n)) in the limit"
     ),
-    check=partial(check_ratios, measure=spectral_rate),
+    check=partial(check_ratios, measure=spectral_rate, quick_below=20),
 )
 
 CLAIMS = (THEOREM, RADIUS)

@@ -1,6 +1,7 @@
 """Checks that decide each instance of a claim by itself, and combine the decisions."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
@@ -59,14 +60,21 @@ def check_each_instance(
     return decorate
 
 
-def check_ratios(trial: Trial, *, measure: Callable[[Trial, Any], float]) -> Evidence:
-    """Test whether a measured ratio is at most 1 on each instance.
+def check_ratios(
+    trial: Trial,
+    *,
+    measure: Callable[[Trial, Any], float | Iterable[float]],
+    quick_below: float = math.inf,
+) -> Evidence:
+    """Test whether the ratios that `measure` returns on each instance are at most 1.
 
-    Quick effort leaves out instances with n >= 20.
+    Quick effort leaves out instances with n >= `quick_below`.
     """
     parts = Parts()
     for instance in trial.claim.instances:
-        problem = instance()
-        if problem.n < 20 or trial.effort == "full":
-            parts[instance.label] = decide_inequality([measure(trial, problem)])
+        problem = instance.build_seeded(trial.seeds(1, instance.label)[0])
+        if trial.effort == "full" or problem.n < quick_below:
+            measured = measure(trial, problem)
+            ratios = [measured] if isinstance(measured, float) else [*measured]
+            parts[instance.label] = decide_inequality(ratios)
     return Evidence(combine_instances(parts), RATIO, len(parts))
