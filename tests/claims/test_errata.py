@@ -64,7 +64,7 @@ CORRECTIONS = {
 
 
 @pytest.mark.thin(6)
-@pytest.mark.parametrize("seed", (1, 2, 3))
+@pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("name", ERRATA)
 def test_an_erratum_is_shown(name, seed):
     assert_shown(ERRATA[name], [seed])
