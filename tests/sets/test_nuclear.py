@@ -1,52 +1,21 @@
 """The nuclear-norm ball against the singular value decomposition."""
 
-import math
-
 import numpy as np
 import pytest
 from helpers import as_matrix, assert_one_sentence, factored, random_pattern, random_point
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pfbench.base.errors import DivergedError, InputError, RefusedError
-from pfbench.points import FactoredMatrix, RankOne, SparseOperator, combine, keep, tilt
+from pfbench.base.errors import RefusedError
+from pfbench.points import FactoredMatrix, RankOne, SparseOperator, tilt
 from pfbench.points.atoms import Factors
 from pfbench.sets import NuclearBall, nuclear
 from pfbench.sets.lanczos import leading_singular_triple
 
-SEEDS = st.integers(0, 2**32 - 1)
-SHAPES = st.tuples(st.integers(1, 8), st.integers(1, 8))
 
-
-def dense(factors):
-    return (factors.left * factors.weights[:, None]).T @ factors.right
-
-
-@given(SHAPES, SEEDS, st.floats(0.1, 100.0))
-def test_lo_is_a_vertex_that_attains_the_minimum(shape, seed, radius):
-    G = np.random.default_rng(seed).standard_normal(shape)
-    body = NuclearBall(shape, radius)
-    v, least = body.lo(G), -radius * np.linalg.svd(G, compute_uv=False)[0]
+def test_a_vertex_has_unit_factors():
+    v = NuclearBall((5, 4), 3.0).lo(np.random.default_rng(0).standard_normal((5, 4)))
     assert isinstance(v, RankOne)
-    assert_allclose([np.linalg.norm(v.u), np.linalg.norm(v.v)], 1.0, rtol=1e-13)
-    assert abs(v.scale) == radius
-    assert_allclose(np.vdot(G, v.matrix()), least, rtol=1e-12)
-    assert_allclose(body.minimum(G), (least, least), rtol=1e-12)
-
-
-@pytest.mark.parametrize("size", [1e300, 1e-300])
-def test_lo_and_minimum_of_huge_and_tiny_gradients(size):
-    G = size * np.array([[3.0, 1.0, 0.0], [0.0, -2.0, 1.0]])
-    body, sigma = NuclearBall((2, 3), 2.0), np.linalg.norm(G / size, 2)
-    assert_allclose(np.vdot(G / size, body.lo(G).matrix()), -2.0 * sigma, rtol=1e-12)
-    assert_allclose(np.array(body.minimum(G)) / size, -2.0 * sigma, rtol=1e-12)
-
-
-def test_a_zero_gradient_gives_a_vertex():
-    body = NuclearBall((3, 2), 2.0)
-    assert_allclose(np.linalg.svd(body.lo(np.zeros((3, 2))).matrix())[1], [2.0, 0.0])
-    assert body.minimum(np.zeros((3, 2))) == (0.0, 0.0)
+    assert_allclose([np.linalg.norm(v.u), np.linalg.norm(v.v), abs(v.scale)], [1.0, 1.0, 3.0])
 
 
 def test_a_tilted_gradient_that_cancels_to_zero_gives_a_vertex():
@@ -70,16 +39,6 @@ def one_atom(pattern):
     return FactoredMatrix.from_factors(
         pattern, Factors(np.ones(1), np.ones((1, 5)), np.ones((1, 4)))
     )
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_what_is_not_finite_is_divergence(bad):
-    G = np.ones((3, 2))
-    G[1, 0] = bad
-    body = NuclearBall((3, 2), 1.0)
-    for ask in (body.lo, body.minimum, body.project):
-        with pytest.raises(DivergedError):
-            ask(G)
 
 
 def test_operators_are_minimised_like_their_matrix():
@@ -156,24 +115,13 @@ def test_the_largest_exact_size_is_exact():
 # --- projection -----------------------------------------------------------------------------------
 
 
-@given(SHAPES, SEEDS, st.floats(0.1, 20.0))
-def test_projection_is_feasible_idempotent_and_optimal(shape, seed, radius):
-    Y = 2.0 * np.random.default_rng(seed).standard_normal(shape)
-    body = NuclearBall(shape, radius)
-    P = body.project(Y)
-    assert_allclose(dense(body.project_factors(Y)), P, atol=1e-13 * radius)
-    assert body.contains(P, 1e-12)
-    assert_allclose(body.project(P), P, atol=1e-12 * radius)
-    # max over the ball of <Y - P, V - P> is radius sigma_1(Y - P) - <Y - P, P>.
-    rest = Y - P
-    assert radius * np.linalg.norm(rest, 2) - np.vdot(rest, P) <= 1e-12 * (radius + 10.0) ** 2
-    if np.linalg.svd(Y, compute_uv=False).sum() <= radius:
-        assert_allclose(P, Y, atol=1e-13)
-
-
-def test_projection_of_a_matrix_far_outside():
-    P = NuclearBall((2, 2), 1.0).project(np.diag([1e17, 2.0]))
-    assert_allclose(P, np.diag([1.0, 0.0]), atol=1e-15)
+@pytest.mark.parametrize("radius", [0.3, 20.0])
+def test_the_factors_of_a_projection_are_those_of_its_matrix(radius):
+    Y = 2.0 * np.random.default_rng(0).standard_normal((5, 4))
+    body = NuclearBall((5, 4), radius)
+    factors = body.project_factors(Y)
+    dense = (factors.left * factors.weights[:, None]).T @ factors.right
+    assert_allclose(dense, body.project(Y), atol=1e-13 * radius)
 
 
 def test_projection_is_refused_where_it_would_form_a_huge_matrix():
@@ -183,23 +131,7 @@ def test_projection_is_refused_where_it_would_form_a_huge_matrix():
     assert_one_sentence(error, "2001 x 2000", "projection-free")
 
 
-def test_the_start_is_a_fresh_zero_matrix():
-    body = NuclearBall((3, 2), 1.0)
-    body.start()[:] = 7.0
-    assert_array_equal(body.start(), np.zeros((3, 2)))
-
-
 # --- diameter, membership, vertices ---------------------------------------------------------------
-
-
-@given(SHAPES, SEEDS)
-def test_diameter_is_attained_and_never_exceeded(shape, seed):
-    body, rng = NuclearBall(shape, 3.0), np.random.default_rng(seed)
-    v, w = body.random_vertex(rng).matrix(), body.random_vertex(rng).matrix()
-    assert_allclose(np.linalg.norm(v - -v), body.diameter, rtol=1e-13)
-    assert np.linalg.norm(v - w) <= body.diameter * (1.0 + 1e-13)
-    assert_allclose(np.linalg.svd(v, compute_uv=False)[0], 3.0, rtol=1e-13)
-    assert_allclose(np.linalg.svd(v, compute_uv=False)[1:], 0.0, atol=1e-14)
 
 
 def test_membership_of_arrays_points_and_vertices():
@@ -219,33 +151,8 @@ def test_membership_of_arrays_points_and_vertices():
     assert not body.contains(np.zeros((4, 5)))
 
 
-def test_iterates_of_convex_combinations_stay_inside():
-    rng = np.random.default_rng(0)
-    pattern, body = random_pattern(rng), NuclearBall((5, 4), 3.0)
-    x = FactoredMatrix.zero(pattern)
-    for _ in range(200):
-        x = combine(x, body.random_vertex(rng, pattern), rng.random())
-    assert body.contains(x, 1e-12)
-    assert body.contains(keep(x), 1e-12)
-
-
 def test_a_vertex_of_a_dense_gradient_has_no_pattern():
     assert NuclearBall((2, 2), 1.0).lo(np.eye(2)).pattern is None
-
-
-@pytest.mark.parametrize(
-    ("shape", "radius", "words"),
-    [
-        ((0, 3), 1.0, ["matrix size=0", "at least 1"]),
-        ((3, -1), 1.0, ["matrix size=-1", "at least 1"]),
-        ((3, 3), -2.0, ["radius=-2", "greater than 0"]),
-        ((3, 3), math.nan, ["radius=nan", "finite"]),
-    ],
-)
-def test_bad_sizes_are_refused_in_one_sentence(shape, radius, words):
-    with pytest.raises(InputError) as error:
-        NuclearBall(shape, radius)
-    assert_one_sentence(error, *words)
 
 
 def test_the_bound_is_recorded_as_documented():
