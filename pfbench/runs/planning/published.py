@@ -15,6 +15,7 @@ from pfbench.runs.planning.spec_fields import (
     Reader,
     parse_any_text,
     parse_each_table,
+    parse_table,
     parse_text,
     parse_texts,
 )
@@ -165,32 +166,32 @@ def parse_orderings(field: str, value: Any) -> tuple[PublishedOrdering, ...]:
         "says": parse_any_text,
         "place": parse_any_text,
         "states": parse_any_text,
-        "measure": parse_any_text,
+        "measure": lambda field, value: trace_name(parse_any_text(field, value)),
         "target": check_real,
         "problems": parse_texts,
         "settings": parse_texts,
     }
-    return tuple(
-        PublishedOrdering(
-            table["source"],
-            table.get("says", ""),
-            table["order"],
-            trace_name(table.get("measure", "")),
-            table.get("target"),
-            table.get("problems", ()),
-            table.get("settings", ()),
-            table.get("place", ""),
-            table.get("states", ""),
-        )
-        for table in parse_each_table(field, value, readers, ("source", "order"))
-    )
+    tables = parse_each_table(field, value, readers, ("source", "order"))
+    return tuple(PublishedOrdering(**{"quotation": ""} | _by_attribute(table)) for table in tables)
+
+
+_ATTRIBUTES = {
+    "says": "quotation",
+    "place": "location",
+    "states": "stated_settings",
+    "otherwise": "exceptions",
+}
+"""Attributes of rankings and cost units whose name is not that of their field."""
+
+
+def _by_attribute(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {_ATTRIBUTES.get(name, name): value for name, value in table.items()}
 
 
 def parse_forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
     """Return a dict from a method to labels of its variants, which the study may lack."""
-    if not isinstance(value, Mapping):
-        raise InputError(f"{field} = {abbreviate(value)} must be a table of label lists by method.")
-    forms = {name: parse_texts(f"{field}.{name}", source) for name, source in value.items()}
+    labels = parse_table(field, value, "a table of label lists by method")
+    forms = {name: parse_texts(f"{field}.{name}", source) for name, source in labels.items()}
     for name, form in forms.items():
         if not form or len(set(form)) < len(form):
             raise InputError(f"{field}.{name} must list labels of algorithms, each once.")
@@ -206,22 +207,13 @@ def parse_units(field: str, value: Any) -> tuple[CostUnit, ...]:
         "says": parse_any_text,
         "place": parse_any_text,
     }
-    return tuple(
-        CostUnit(
-            table["name"],
-            table["weights"],
-            table.get("otherwise", {}),
-            table.get("says", ""),
-            table.get("place", ""),
-        )
-        for table in parse_each_table(field, value, readers, ("name", "weights"))
-    )
+    tables = parse_each_table(field, value, readers, ("name", "weights"))
+    return tuple(CostUnit(**_by_attribute(table)) for table in tables)
 
 
 def _parse_exceptions(field: str, value: Any) -> Mapping[str, str]:
-    if not isinstance(value, Mapping):
-        raise InputError(f"{field} = {abbreviate(value)} must be a table from labels to weights.")
-    return {label: parse_text(f"{field}.{label}", weights) for label, weights in value.items()}
+    table = parse_table(field, value, "a table from labels to weights")
+    return {label: parse_text(f"{field}.{label}", weights) for label, weights in table.items()}
 
 
 def _parse_ranked_labels(field: str, value: Any) -> tuple[tuple[str, ...], ...]:

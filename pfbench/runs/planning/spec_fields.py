@@ -77,6 +77,13 @@ def parse_tables(field: str, value: Any) -> Sequence[Mapping[str, Any]]:
     return value
 
 
+def parse_table(field: str, value: Any, expected: str = "a table") -> Mapping[str, Any]:
+    """Return the value of a field that must be a table, which `expected` describes."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field} = {abbreviate(value)} must be {expected}.")
+    return value
+
+
 def parse_fields(
     location: str,
     table: Mapping[str, Any],
@@ -157,10 +164,8 @@ def parse_seeds(field: str, value: Any) -> Sequence[int]:
 
 def parse_grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
     """Return a dict from each parameter name in a grid to the list of its values."""
-    if not isinstance(value, Mapping):
-        raise InputError(f"{field} = {abbreviate(value)} must be a table of lists.")
     noting = ErrorCollector()
-    for key, values in value.items():
+    for key, values in parse_table(field, value, "a table of lists").items():
         with noting():
             _check_name(f"{field}.{key}", key)
             if not isinstance(values, list) or not values:
@@ -248,10 +253,7 @@ def parse_positive_number(field: str, value: Any) -> float:
 
 def parse_price(field: str, value: Any) -> Mapping[str, float]:
     """Return the cost of a call of each oracle kind; at least one cost is positive."""
-    if not isinstance(value, Mapping):
-        raise InputError(
-            f"{field} = {abbreviate(value)} must be a table, as in {{ sfo = 1, lo = 50 }}."
-        )
+    parse_table(field, value, "a table, as in { sfo = 1, lo = 50 }")
     check_names(f"field of {field}", value, COUNTED)
     for key, weight in value.items():
         check_real(f"{field}.{key}", weight, minimum=0.0)
@@ -262,8 +264,7 @@ def parse_price(field: str, value: Any) -> Mapping[str, float]:
 
 def parse_tuning(field: str, value: Any) -> Mapping[str, Any]:
     """Return the arguments of a `TuningPlan` by name."""
-    if not isinstance(value, Mapping):
-        raise InputError(f"{field} = {abbreviate(value)} must be a table.")
+    parse_table(field, value)
     errors = ErrorCollector()
     for name in ("trials", "seeds", "methods"):
         with errors():
@@ -330,8 +331,7 @@ def parse_candidate_parameters(field: str, value: Any) -> Mapping[str, Any]:
 
     The table under `PROJECTING`, if there is one, is for methods that project.
     """
-    if not isinstance(value, Mapping):
-        raise InputError(f"{field} = {abbreviate(value)} must be a table of parameters.")
+    parse_table(field, value, "a table of parameters")
     own = {key: item for key, item in value.items() if key != PROJECTING}
     parse_grid(
         field, {key: item if isinstance(item, list) else [item] for key, item in own.items()}
