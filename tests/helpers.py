@@ -4,11 +4,13 @@ The references follow the definitions in the papers and share no code with pfben
 against them is a test against the definition.
 """
 
+import math
 import re
 import time
 from dataclasses import dataclass, replace
 
 import numpy as np
+from chain_reference import HardReference
 
 from pfbench.points import FactoredMatrix, Pattern, RankOne
 from pfbench.points.atoms import Factors
@@ -354,8 +356,52 @@ def reference_of(problem):
         return MulticlassReference(problem)
     if isinstance(problem, MultitaskSigmoid):
         return MultitaskReference(problem)
-    kind = RecoveryReference if isinstance(problem, RobustMatrixRecovery) else LinearReference
-    return kind(problem)
+    if isinstance(problem, RobustMatrixRecovery):
+        return RecoveryReference(problem)
+    return (LinearReference if isinstance(problem, LinearModel) else HardReference)(problem)
+
+
+def constant_ratios(reference):
+    """For each constant, what it bounds, as a function of points x, y and a direction u."""
+
+    def gradients(x):
+        return flat(reference.component_gradients(x))
+
+    def products(x, u):
+        return flat(reference.component_hessian_products(x, u))
+
+    def change(x, y):
+        return gradients(x) - gradients(y)
+
+    def second(x, y, u):
+        return products(x, u) - products(y, u)
+
+    def far(x, y):
+        return np.linalg.norm(x - y)
+
+    def below(x, y):
+        """2/|y-x|^2 times how far f(y) lies below its linear model at x."""
+        slope = np.vdot(reference.embedded(gradients(x).mean(axis=0)), y - x)
+        fall = reference.components(y).mean() - reference.components(x).mean() - slope
+        return -2.0 * fall / far(x, y) ** 2
+
+    return {
+        "L_f": lambda x, y, u: np.linalg.norm(change(x, y).mean(axis=0)) / far(x, y),
+        "L_ms": lambda x, y, u: root_mean(change(x, y)) / far(x, y),
+        "L_max": lambda x, y, u: np.linalg.norm(change(x, y), axis=1).max() / far(x, y),
+        "L2_ms": lambda x, y, u: root_mean(second(x, y, u)) / (far(x, y) * np.linalg.norm(u)),
+        "sigma2": lambda x, y, u: root_mean(gradients(x) - gradients(x).mean(axis=0)) ** 2,
+        "ell": lambda x, y, u: below(x, y),
+    }
+
+
+def flat(rows):
+    """One row for each component."""
+    return rows.reshape(len(rows), -1)
+
+
+def root_mean(rows):
+    return math.sqrt((rows**2).sum(axis=1).mean())
 
 
 # --- messages -------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ values on the observed entries, together with its atoms. Algorithms use the func
 not distinguish the three types.
 """
 
+from pfbench.points.atoms import RankOne
 from pfbench.points.factored import FactoredMatrix
 from pfbench.points.layers import Layers
 from pfbench.points.operations import (
@@ -27,7 +28,6 @@ from pfbench.points.point_formats import (
     describe,
     infer_format,
 )
-from pfbench.points.vertices import RankOne
 
 __all__ = [
     "DensePointFormat",

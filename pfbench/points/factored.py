@@ -22,6 +22,7 @@ from pfbench.kernels.observed_entries import EntryView, write_entries, write_ent
 from pfbench.points.atoms import (
     Atoms,
     Factors,
+    RankOne,
     as_atoms,
     matrix_entries,
     max_atoms,
@@ -29,7 +30,6 @@ from pfbench.points.atoms import (
     svd_of_factors,
 )
 from pfbench.points.pattern import Pattern
-from pfbench.points.vertices import RankOne
 
 _UNDOABLE = 1e-3
 """Smallest 1 - w for which reading undoes a step: rounding grows by 1/(1 - w)."""

@@ -11,13 +11,12 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr
 from pfbench.kernels import dense
 from pfbench.kernels.observed_entries import inner_with_iterate_parallel, inner_with_iterate_rows
-from pfbench.points.atoms import Factors, frobenius_norm, max_atoms, svd_of_factors
+from pfbench.points.atoms import Factors, RankOne, frobenius_norm, max_atoms, svd_of_factors
 from pfbench.points.factored import FactoredMatrix
 from pfbench.points.layers import Layers
 from pfbench.points.operators import SparseOperator, TiltedOperator, combine_factors
 from pfbench.points.pattern import Pattern
 from pfbench.points.point_formats import describe
-from pfbench.points.vertices import RankOne
 
 _FLOAT = np.dtype(np.float64)
 

@@ -12,10 +12,9 @@ from pfbench.kernels.observed_entries import (
     lanczos_sweep_parallel,
     lanczos_sweep_rows,
 )
-from pfbench.points.atoms import Atoms, Factors, nonzero_weight_factors
+from pfbench.points.atoms import Atoms, Factors, RankOne, nonzero_weight_factors
 from pfbench.points.factored import FactoredMatrix
 from pfbench.points.pattern import Pattern
-from pfbench.points.vertices import RankOne
 
 _NEAR = 1e-4
 """Relative size below which a squared distance would cancel if computed as a sum."""

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.errors import InputError
+from pfbench.points.atoms import RankOne
 from pfbench.points.factored import FactoredMatrix
 from pfbench.points.layers import Layers, LayerShapes
 from pfbench.points.operators import SparseOperator, TiltedOperator
 from pfbench.points.pattern import Pattern
-from pfbench.points.vertices import RankOne
 
 _FLOAT = np.dtype(np.float64)
 

@@ -23,7 +23,7 @@ from pfbench.base.sample import IndexSampling, Indices, weight_indices
 from pfbench.base.selectors import Selector, replace_file_by_module
 from pfbench.base.state import Point
 from pfbench.problems.moments import OF_NORMS, unmet_norm_requirement_reasons
-from pfbench.sets.local import minimise_locally
+from pfbench.sets.body import minimise_locally
 from pfbench.sets.norms import NormBall
 
 if TYPE_CHECKING:

@@ -1,4 +1,6 @@
-"""The hard instances: every oracle against its definition, every constant, every lower bound.
+"""The hard instances: every constant, every lower bound.
+
+Oracles against definitions are in test_definitions.py.
 
 The zero chain (shen2019 theorem 5.1), the finite-sum chain (Fang et al. 2018 theorem 3 in the
 version of Fang et al. 2018, theorem 3) and |x|^2 on the simplex (Jaggi 2013).
@@ -9,9 +11,9 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from chain_reference import chain_gradient, chain_value
-from helpers import assert_one_sentence
-from hypothesis import given, settings
+from chain_reference import HARD_PROBLEMS, chain_gradient
+from helpers import assert_one_sentence, constant_ratios, reference_of, root_mean
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
@@ -19,7 +21,6 @@ from scipy.optimize import minimize
 import pfbench as pf
 from pfbench.algorithms import algorithm
 from pfbench.base.errors import InputError, RefusedError
-from pfbench.base.sample import Sample
 from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.chain_bounds import chain_bounds
 from pfbench.problems.finite_sum_chain import FiniteSumChain
@@ -35,185 +36,14 @@ SEEDS = st.integers(0, 2**32 - 1)
 STEEPEST = np.array([1.25, -0.76, -2.3])
 """Near the point where the Hessian of H_3 is largest."""
 
-PROBLEMS = {
-    "zero chain": ZeroChain(6, 6),
-    "zero chain, longer points": ZeroChain(3, 5),
-    "zero chain, random directions": ZeroChain(4, 9, random_directions(9, 4, 1)),
-    "zero chain, scaled": ZeroChain(4, 7, random_directions(7, 4, 2), smoothness=3.0, mu=0.6),
-    "zero chain of one link": ZeroChain(1, 2),
-    "finite-sum chain": FiniteSumChain(5, 0.005),
-    "finite-sum chain, scaled": FiniteSumChain(3, 0.04, smoothness=7.0, delta=9.0),
-    "finite-sum chain of one link": FiniteSumChain(4, 0.008),
-    "simplex norm": SimplexNorm(6),
-}
-EACH = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-CLOSE = {"rtol": 1e-11, "atol": 1e-11}
-
-
-# --- the definitions ------------------------------------------------------------------------------
-
-
-def components(problem, x):
-    """f_1(x), ..., f_n(x), shape (n,); x may be complex."""
-    if isinstance(problem, SimplexNorm):
-        return np.array([(x * x).sum()])
-    if isinstance(problem, ZeroChain):
-        V = problem.directions
-        y = x[: problem.horizon] if V is None else V.T @ x
-        factor = problem.L * problem.mu**2 / chain_smoothness()
-        square = (x * x).sum() / problem.mu**2
-        return np.array([factor * (square / 10.0 + chain_value(y / problem.mu))])
-    n, L, epsilon, ell = (
-        problem.n,
-        problem.smoothness,
-        problem.epsilon,
-        chain_bounds().smoothness_bound,
-    )
-    K = math.floor(problem.delta * L / (24.0 * ell * math.sqrt(n) * epsilon**2))
-    beta = math.sqrt(2.0) * epsilon * ell / L
-    factor = 2.0 * epsilon**2 * ell * math.sqrt(n) / L
-    return factor * chain_value(x.reshape(n, K) / beta)
-
-
-def component_gradients(problem, x):
-    """Shape (n, d), by complex steps."""
-    steps = 1e-30j * np.eye(x.size)
-    return np.imag([components(problem, x + step) for step in steps]).T / 1e-30
-
-
-def component_hessian_products(problem, s, v, h=1e-6):
-    """Shape (n, d): each component's Hessian at s times v, by differences of gradients."""
-    ends = [component_gradients(problem, s + sign * h * v) for sign in (1.0, -1.0)]
-    return (ends[0] - ends[1]) / (2.0 * h)
-
-
-def scale(problem):
-    """A length over which the problem changes."""
-    if isinstance(problem, ZeroChain):
-        return problem.mu
-    return problem.beta if isinstance(problem, FiniteSumChain) else 1.0
-
-
-def point(problem, rng):
-    return scale(problem) * rng.uniform(-1.7, 1.7, size=problem.d)
-
-
-def drawn(rng, n):
-    """A sample with repetitions, as an index array and as counts in any order."""
-    indices = rng.integers(n, size=rng.integers(1, 2 * n + 1))
-    distinct, counts = np.unique(indices, return_counts=True)
-    order = rng.permutation(len(distinct))
-    return indices, Sample(distinct[order], counts[order])
-
-
-# --- every oracle ---------------------------------------------------------------------------------
-
-
-@EACH
-@settings(max_examples=12)
-@given(SEEDS)
-def test_value_gradient_batch_and_difference(problem, seed):
-    rng = np.random.default_rng(seed)
-    x, y = point(problem, rng), point(problem, rng)
-    at_x, at_y = (component_gradients(problem, z) for z in (x, y))
-    size = np.abs(at_x).max()
-    close = {"rtol": 1e-11, "atol": 1e-12 * size}
-    assert_allclose(problem.value(x), components(problem, x).mean(), rtol=1e-12)
-    assert_allclose(problem.gradient(x), at_x.mean(axis=0), **close)
-    indices, sample = drawn(rng, problem.n)
-    backend = problem.open(rng)
-    for each in (indices, sample):
-        assert_allclose(backend.batch(each, x), at_x[indices].mean(axis=0), **close)
-        change = (at_x - at_y)[indices].mean(axis=0)
-        assert_allclose(backend.difference(each, x, y), change, rtol=1e-10, atol=1e-11 * size)
-    assert not backend.difference(indices, x, x).any()
-
-
-@EACH
-@settings(max_examples=12)
-@given(SEEDS)
-def test_hessian_products(problem, seed):
-    rng = np.random.default_rng(seed)
-    s, x, y = (point(problem, rng) for _ in range(3))
-    hessian = problem.hessian(s)
-    each = component_hessian_products(problem, s, x - y)
-    close = {"rtol": 1e-6, "atol": 1e-6 * np.abs(each).max() + 1e-9}
-    assert_allclose(hessian.product(x, y), each.mean(axis=0), **close)
-    indices, sample = drawn(rng, problem.n)
-    for drawing in (indices, sample):
-        assert_allclose(hessian.batch(drawing, x, y), each[indices].mean(axis=0), **close)
-
-
-@EACH
-@settings(max_examples=12)
-@given(SEEDS)
-def test_a_table_keeps_one_gradient_for_each_component(problem, seed):
-    rng = np.random.default_rng(seed)
-    x = point(problem, rng)
-    stored = component_gradients(problem, x)
-    size = np.abs(stored).max()
-    close = {"rtol": 1e-10, "atol": 1e-11 * size}
-    table = problem.table(x)
-    for turn in range(3):
-        z = point(problem, rng)
-        fresh, drawing = component_gradients(problem, z), drawn(rng, problem.n)
-        indices, each = drawing[0], drawing[turn % 2]
-        expected = (fresh - stored)[indices].mean(axis=0)
-        mean = table.mean
-        kept = mean.copy()
-        assert_allclose(mean, stored.mean(axis=0), **close)
-        assert_allclose(table.difference(each, z), expected, **close)
-        assert_array_equal(table.mean, kept)  # difference stores nothing
-        assert_allclose(table.replace(each, z), expected, **close)
-        assert_array_equal(mean, kept)  # an earlier mean is the caller's
-        stored[indices] = fresh[indices]
-    assert_allclose(table.mean, stored.mean(axis=0), **close)
-
-
-@EACH
-def test_what_an_oracle_returned_is_the_callers(problem):
-    rng = np.random.default_rng(0)
-    x, y = point(problem, rng), point(problem, rng)
-    hessian, table, indices = problem.hessian(x), problem.table(x), np.zeros(2, dtype=np.int64)
-    for ask in (
-        problem.start,
-        lambda: problem.gradient(x),
-        lambda: problem.batch(indices, x),
-        lambda: problem.difference(indices, x, y),
-        lambda: hessian.product(x, y),
-        lambda: hessian.batch(indices, x, y),
-        lambda: table.difference(indices, y),
-    ):
-        first = ask()
-        kept = first.copy()
-        first[:] = np.nan
-        assert_array_equal(ask(), kept)
-
-
-@EACH
-def test_a_sample_outside_or_empty_is_refused(problem):
-    x = problem.start()
-    for sample, error, words in (
-        (np.array([0, problem.n]), IndexError, "outside 0"),
-        (np.array([0, -1]), IndexError, "outside 0"),
-        (np.zeros(0, dtype=np.int64), InputError, "at least one"),
-    ):
-        for ask in (
-            lambda s: problem.batch(s, x),
-            lambda s: problem.difference(s, x, x),
-            lambda s: problem.hessian(x).batch(s, x, x),
-            lambda s: problem.table(x).difference(s, x),
-            lambda s: problem.table(x).replace(s, x),
-        ):
-            with pytest.raises(error, match=words):
-                ask(sample)
+EACH = pytest.mark.parametrize("problem", HARD_PROBLEMS.values(), ids=HARD_PROBLEMS)
 
 
 @pytest.mark.parametrize("name", ["zero chain, scaled", "simplex norm"])
 def test_linear_minimisation_and_projection_are_those_of_the_set(name):
-    problem, rng = PROBLEMS[name], np.random.default_rng(0)
+    problem, rng = HARD_PROBLEMS[name], np.random.default_rng(0)
     for _ in range(20):
-        x, g = point(problem, rng), rng.standard_normal(problem.d)
+        x, g = reference_of(problem).random(rng), rng.standard_normal(problem.d)
         vertex = problem.lo(g)
         assert problem.set.contains(vertex)
         others = [problem.set.random_vertex(rng) for _ in range(50)]
@@ -226,7 +56,7 @@ def test_linear_minimisation_and_projection_are_those_of_the_set(name):
 
 
 def test_a_finite_sum_chain_has_no_set():
-    problem = PROBLEMS["finite-sum chain"]
+    problem = HARD_PROBLEMS["finite-sum chain"]
     x, g = np.ones(problem.d), np.full(problem.d, 2.0)
     assert_array_equal(problem.prox(x, g, 0.25), 0.5 * np.ones(problem.d))
     for refuse in (problem.lo, problem.minimum):
@@ -262,39 +92,19 @@ def test_the_digest_is_of_everything_that_defines_the_problem():
 # --- constants ------------------------------------------------------------------------------------
 
 
-def ratios(problem, x, y, u):
-    """What each constant bounds, at points x and y and for a direction u."""
-    change = component_gradients(problem, x) - component_gradients(problem, y)
-    products = [component_hessian_products(problem, z, u) for z in (x, y)]
-    g = component_gradients(problem, x)
-    far = np.linalg.norm(x - y)
-    fall = components(problem, x) + component_gradients(problem, x) @ (y - x)
-    return {
-        "L_f": np.linalg.norm(change.mean(axis=0)) / far,
-        "L_ms": root_mean(change) / far,
-        "L_max": np.linalg.norm(change, axis=1).max() / far,
-        "L2_ms": root_mean(products[0] - products[1]) / (far * np.linalg.norm(u)),
-        "sigma2": root_mean(g - g.mean(axis=0)) ** 2,
-        "ell": 2.0 * (fall - components(problem, y)).mean() / far**2,
-    }
-
-
-def root_mean(rows):
-    return math.sqrt((rows**2).sum(axis=1).mean())
-
-
 @EACH
 def test_no_pair_of_points_violates_a_constant(problem):
-    rng = np.random.default_rng(0)
+    rng, reference = np.random.default_rng(0), reference_of(problem)
     constants = problem.constants(problem.start())
     assert constants.n == problem.n
     assert set(constants.derivations) >= {"n", "L_f", "L_ms", "L_max", "L2_ms", "sigma2", "delta"}
     for _ in range(25):
-        x = point(problem, rng)
-        y = x + scale(problem) * 10.0 ** rng.uniform(-2, 0.5) * rng.standard_normal(problem.d)
-        for name, ratio in ratios(problem, x, y, point(problem, rng)).items():
+        x, u = reference.random(rng), reference.random(rng)
+        y = x + reference.scale * 10.0 ** rng.uniform(-2, 0.5) * rng.standard_normal(problem.d)
+        for name, ratio in constant_ratios(reference).items():
             limit = getattr(constants, name)
-            assert ratio <= limit + 1e-6 * max(limit, constants.L_max / scale(problem)), name
+            allowed = limit + 1e-6 * max(limit, constants.L_max / reference.scale)
+            assert ratio(x, y, u) <= allowed, name
 
 
 def steepest(problem, block=None):
@@ -311,7 +121,7 @@ def steepest(problem, block=None):
     values, vectors = np.linalg.eigh(matrix(found.x))
     y[first : first + 3] = found.x
     v[first : first + 3] = vectors[:, np.argmax(np.abs(values))]
-    return scale(problem) * y, scale(problem) * v
+    return reference_of(problem).scale * y, reference_of(problem).scale * v
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -320,9 +130,10 @@ def test_smoothness_is_attained_within_13_percent(sign):
     for problem in (ZeroChain(3, 4), FiniteSumChain(5, 0.003)):
         x, v = steepest(problem, None if problem.n == 1 else 2)
         constants = problem.constants(problem.start())
-        found = ratios(problem, sign * x, sign * x + 1e-3 * v, v)
         for name in ("L_f", "L_ms", "L_max"):
-            assert found[name] <= getattr(constants, name) <= 1.14 * found[name], name
+            ratio = constant_ratios(reference_of(problem))[name]
+            found = ratio(sign * x, sign * x + 1e-3 * v, v)
+            assert found <= getattr(constants, name) <= 1.14 * found, name
 
 
 def test_the_three_smoothness_constants_of_the_finite_sum():
@@ -336,9 +147,9 @@ def test_the_three_smoothness_constants_of_the_finite_sum():
 def test_delta_bounds_the_decrease_from_a_start(problem):
     rng = np.random.default_rng(0)
     inside = rng.dirichlet(np.ones(problem.d)) if problem.name == "simplex-norm" else None
-    for start in (problem.start(), point(problem, rng) if inside is None else inside):
+    for start in (problem.start(), reference_of(problem).random(rng) if inside is None else inside):
         delta = problem.constants(start).delta
-        for x in (problem.start(), np.full(problem.d, 3.0 * scale(problem))):
+        for x in (problem.start(), np.full(problem.d, 3.0 * reference_of(problem).scale)):
             if problem.name == "simplex-norm":
                 x = np.full(problem.d, 1.0 / problem.d)
             assert problem.value(start) - problem.value(x) <= delta * (1.0 + 1e-12)
@@ -361,10 +172,10 @@ def test_delta_is_nearly_attained():
 
 @given(SEEDS)
 def test_the_variance_of_the_finite_sum(seed):
-    problem, rng = PROBLEMS["finite-sum chain"], np.random.default_rng(seed)
+    problem, rng = HARD_PROBLEMS["finite-sum chain"], np.random.default_rng(seed)
     sigma2 = problem.constants(problem.start()).sigma2
     y = rng.choice([-1.0, 1.0]) * rng.uniform(0.85, 0.95, size=problem.d)
-    g = component_gradients(problem, problem.beta * y)
+    g = reference_of(problem).component_gradients(problem.beta * y)
     assert root_mean(g - g.mean(axis=0)) ** 2 <= sigma2
 
 
@@ -674,47 +485,6 @@ def test_one_projection_solves_the_simplex():
 
 
 # --- bad input ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "words"),
-    [
-        ("zero-chain", {"horizon": 0}, ["horizon=0", "at least 1"]),
-        ("zero-chain", {"horizon": 2.5}, ["horizon=2.5", "integer"]),
-        ("zero-chain", {"horizon": 5, "columns": 4}, ["columns=4", "5"]),
-        ("zero-chain", {"horizon": 5, "columns": 4, "seed": 0}, ["columns=4", "at least 5"]),
-        ("zero-chain", {"seed": -1}, ["seed=-1", "at least 0"]),
-        ("zero-chain", {"seed": "x"}, ["seed='x'"]),
-        ("zero-chain", {"horizon": 5, "epsilon": 1e-4}, ["horizon", "out"]),
-        ("zero-chain", {"delta": 2.0}, ["delta", "epsilon"]),
-        ("zero-chain", {"smoothness": 2.0}, ["smoothness", "epsilon"]),
-        ("zero-chain", {"epsilon": 0.1}, ["epsilon=0.1", "too large for a chain", "0.000938"]),
-        ("zero-chain", {"epsilon": 0.0}, ["epsilon=0", "greater than 0"]),
-        ("zero-chain", {"epsilon": math.nan}, ["epsilon=nan", "finite"]),
-        ("zero-chain", {"epsilon": 1e-4, "smoothness": -1.0}, ["smoothness=-1"]),
-        ("zero-chain", {"epsilon": 1e-4, "delta": math.inf}, ["delta=inf"]),
-        ("zero-chain", {"epsilon": 1e-300}, ["epsilon=1e-300", "smaller"]),
-        ("zero-chain", {"epsilon": 1e-9}, ["100,000,000"]),
-        ("zero-chain", {"horizon": 10**5, "seed": 0}, ["directions", "100,000,000"]),
-        ("zero-chain", {"rows": 3}, ["'rows'"]),
-        ("finite-sum-chain", {"n": 0}, ["n=0", "at least 1"]),
-        ("finite-sum-chain", {"n": 1.5}, ["n=1.5", "integer"]),
-        ("finite-sum-chain", {"epsilon": 0.1}, ["epsilon=0.1", "too large for n=", "smaller n"]),
-        ("finite-sum-chain", {"epsilon": -1.0}, ["epsilon=-1", "greater than 0"]),
-        ("finite-sum-chain", {"smoothness": 0.0}, ["smoothness=0"]),
-        ("finite-sum-chain", {"delta": math.nan}, ["delta=nan"]),
-        ("finite-sum-chain", {"epsilon": 1e-8}, ["100,000,000"]),
-        ("finite-sum-chain", {"epsilon": 1e-300}, ["epsilon=1e-300", "smaller"]),
-        ("finite-sum-chain", {"epsilom": 1.0}, ["'epsilom'", "'epsilon'"]),
-        ("simplex-norm", {"columns": 1}, ["columns=1", "at least 2"]),
-        ("simplex-norm", {"columns": "many"}, ["columns='many'"]),
-        ("simplex-norm", {"columns": 10**12}, ["100,000,000"]),
-    ],
-)
-def test_bad_parameters_are_refused(name, parameters, words):
-    with pytest.raises(InputError) as error:
-        pf.problem(name, **parameters)
-    assert_one_sentence(error, *words)
 
 
 @pytest.mark.parametrize(

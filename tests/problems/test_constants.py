@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 from helpers import (
+    constant_ratios,
+    flat,
     reference_of,
     tiny_logistic,
     tiny_multiclass,
@@ -72,49 +74,6 @@ SLACKS = {
 ATTAINED = 1.01
 
 
-def ratios(reference):
-    """For each constant, what it bounds, as a function of points x, y and a direction u."""
-
-    def gradients(x):
-        return flat(reference.component_gradients(x))
-
-    def products(x, u):
-        return flat(reference.component_hessian_products(x, u))
-
-    def change(x, y):
-        return gradients(x) - gradients(y)
-
-    def second(x, y, u):
-        return products(x, u) - products(y, u)
-
-    def far(x, y):
-        return np.linalg.norm(x - y)
-
-    def below(x, y):
-        """2/|y-x|^2 times how far f(y) lies below its linear model at x."""
-        slope = np.vdot(reference.embedded(gradients(x).mean(axis=0)), y - x)
-        fall = reference.components(y).mean() - reference.components(x).mean() - slope
-        return -2.0 * fall / far(x, y) ** 2
-
-    return {
-        "L_f": lambda x, y, u: np.linalg.norm(change(x, y).mean(axis=0)) / far(x, y),
-        "L_ms": lambda x, y, u: root_mean(change(x, y)) / far(x, y),
-        "L_max": lambda x, y, u: np.linalg.norm(change(x, y), axis=1).max() / far(x, y),
-        "L2_ms": lambda x, y, u: root_mean(second(x, y, u)) / (far(x, y) * np.linalg.norm(u)),
-        "sigma2": lambda x, y, u: root_mean(gradients(x) - gradients(x).mean(axis=0)) ** 2,
-        "ell": lambda x, y, u: below(x, y),
-    }
-
-
-def flat(rows):
-    """One row for each component."""
-    return rows.reshape(len(rows), -1)
-
-
-def root_mean(rows):
-    return math.sqrt((rows**2).sum(axis=1).mean())
-
-
 def into(problem, x):
     """x scaled into the feasible set."""
     size = np.linalg.svd(x, compute_uv=False).sum() if x.ndim == 2 else np.abs(x).sum()
@@ -144,7 +103,7 @@ def local_search(problem, ratio, enough, starts=6):
 def test_no_pair_violates_a_constant_and_a_search_comes_close(problem, name):
     reference, rng = reference_of(problem), np.random.default_rng(1)
     constants = problem.constants(problem.start())
-    constant, ratio = getattr(constants, name), ratios(reference)[name]
+    constant, ratio = getattr(constants, name), constant_ratios(reference)[name]
     limit = constant + 1e-7 * max(constant, constants.L_f)  # rounding; ell may be 0
     for _ in range(300):
         size, apart = 10.0 ** rng.uniform(-2.0, 1.5), 10.0 ** rng.uniform(-3.0, 1.0)

@@ -486,39 +486,6 @@ def test_the_digits_as_tasks_and_as_classes():
 
 # --- bad input ------------------------------------------------------------------------------------
 
-TASKS, CLASSES = "multitask-sigmoid", "multiclass-logistic"
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters", "words"),
-    [
-        (TASKS, {"source": "digit"}, ["source", "'digit'", "'digits'"]),
-        (TASKS, {"source": 3}, ["source", "'3'"]),
-        (TASKS, {"source": "digits", "kinds": 3}, ["'kinds'", "source digits"]),
-        (TASKS, {"noise": 0.1}, ["'noise'", "source synthetic"]),
-        (TASKS, {"set": "l1"}, ["set l1 is for vectors", "nuclear, spectral"]),
-        (TASKS, {"set": "spectrahedron", "kinds": 2}, ["for square matrices", "(30, 10)"]),
-        (TASKS, {"radius": -1.0}, ["radius=-1", "greater than 0"]),
-        (TASKS, {"radius": math.nan}, ["radius=nan", "finite"]),
-        (TASKS, {"tolerance": 0.0}, ["tolerance=0", "greater than 0"]),
-        (TASKS, {"kinds": 0}, ["kinds=0", "at least 1"]),
-        (TASKS, {"copies": 1.5}, ["copies=1.5", "integer"]),
-        (TASKS, {"rows": -2}, ["rows=-2", "at least 1"]),
-        (TASKS, {"columns": 0}, ["columns=0", "at least 1"]),
-        (TASKS, {"seed": -1}, ["seed=-1", "at least 0"]),
-        (TASKS, {"source": "digits", "noise": -0.1}, ["noise=-0.1", "at least 0"]),
-        (TASKS, {"source": "digits", "rows": 0}, ["rows=0", "at least 1"]),
-        (CLASSES, {"source": "synthetic", "classes": 1}, ["classes=1", "at least 2"]),
-        (CLASSES, {"source": "synthetic", "rank": 0}, ["rank=0", "at least 1"]),
-        (CLASSES, {"source": "digits", "seed": 1}, ["'seed'", "source digits"]),
-        (CLASSES, {"radius": 0}, ["radius=0", "greater than 0"]),
-    ],
-)
-def test_bad_parameters_by_name(name, parameters, words):
-    with pytest.raises(InputError) as error:
-        pf.problem(name, **parameters)
-    assert_one_sentence(error, *words)
-
 
 BALL = NuclearBall((2, 2))
 ROWS, Y = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([0, 1, 1])

@@ -508,33 +508,6 @@ def test_cgs_reaches_its_accuracy_on_a_convex_instance():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"source": "digits"}, ["source", "'digits'"]),
-        ({"rank": 21}, ["rank=21", "at most 20"]),
-        ({"rank": 0}, ["rank=0"]),
-        ({"rows": 0}, ["rows=0"]),
-        ({"columns": 2.5}, ["columns=2.5", "integer"]),
-        ({"n": 0}, ["n=0", "at least 1"]),
-        ({"noise": -1.0}, ["noise=-1"]),
-        ({"spike": 0.0}, ["spike=0"]),
-        ({"sensing_variance": -0.1}, ["sensing_variance=-0.1"]),
-        ({"sensing_variance": math.nan}, ["sensing_variance=nan"]),
-        ({"storage": "float16"}, ["storage", "'float16'"]),
-        ({"radius": 0.0}, ["radius=0"]),
-        ({"tolerance": 0.0}, ["tolerance=0"]),
-        ({"seed": -1}, ["seed=-1"]),
-        ({"rows": 10_000, "columns": 10_000}, ["10000 x 10000", "lower n"]),
-        ({"samples": 3}, ["'samples'"]),
-    ],
-)
-def test_bad_parameters_are_refused(parameters, words):
-    with pytest.raises(InputError) as error:
-        pf.problem("matrix-regression", **parameters)
-    assert_one_sentence(error, *words)
-
-
-@pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"matrices": np.full((9, 12), np.nan)}, ["sensing matrices", "NaN"]),

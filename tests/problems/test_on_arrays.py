@@ -110,7 +110,7 @@ def test_the_largest_singular_value_is_that_of_a_factorisation():
 
 
 def _one(M, N):
-    from pfbench.points.vertices import RankOne
+    from pfbench.points.atoms import RankOne
 
     return RankOne(np.eye(M)[0], np.eye(N)[0], 1.0, None)
 

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from pfbench.base.errors import InputError
 from pfbench.sets import Box, L1Ball, L2Ball, Simplex
-from pfbench.sets.local import minimise_locally
+from pfbench.sets.body import minimise_locally
 from pfbench.sets.whole_space import WholeSpace
 
 SETS = [Box(4), L1Ball(4), L2Ball(4), Simplex(4)]

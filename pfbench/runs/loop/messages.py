@@ -23,12 +23,11 @@ import numpy as np
 from pfbench.base.errors import InputError
 from pfbench.base.sample import Sample
 from pfbench.base.state import State
-from pfbench.points.atoms import Atoms, Factors
+from pfbench.points.atoms import Atoms, Factors, RankOne
 from pfbench.points.factored import FactoredMatrix, IterateStorage
 from pfbench.points.layers import Layers
 from pfbench.points.operators import DenseOperator, SparseOperator, TiltedOperator
 from pfbench.points.pattern import Pattern
-from pfbench.points.vertices import RankOne
 
 SHARED = (IterateStorage, Pattern, object)
 """Classes of the objects that both processes hold, and name by a number."""

@@ -13,7 +13,7 @@ from pfbench.base.names import brief_repr
 from pfbench.base.protocols import Measure, Problem
 from pfbench.base.state import Point, State
 from pfbench.measures import BRACKETS, available_measures, gradient_mapping_lambda
-from pfbench.measures.user_measure import UserMeasure
+from pfbench.measures.catalogue import UserMeasure
 from pfbench.runs.loop.run import TRACE_COLUMNS
 
 STEP_MEASURES = frozenset({"estimator_error", "coin"})

@@ -28,7 +28,7 @@ from pfbench.base.user_code import (
 from pfbench.estimators.catalogue import ESTIMATORS
 from pfbench.measures import MEANING, available_measures, fw_gap
 from pfbench.measures import select_measures as named
-from pfbench.measures.user_measure import UserMeasure
+from pfbench.measures.catalogue import UserMeasure
 from pfbench.points import FactoredMatrix, infer_format
 from pfbench.problems import FiniteSum
 from pfbench.problems.catalogue import PROBLEMS, build_problem

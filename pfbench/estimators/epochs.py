@@ -7,10 +7,15 @@ from itertools import count
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.base.checks import check_choice
-from pfbench.base.protocols import AlgorithmOracles, Gradient
+from pfbench.base.checks import check_choice, check_real
+from pfbench.base.protocols import AlgorithmOracles, Gradient, Hessian
 from pfbench.base.state import Point
-from pfbench.estimators.base import EpochEstimator, EstimateFunction, Estimator
+from pfbench.estimators.base import (
+    CoinEstimateFunction,
+    EpochEstimator,
+    EstimateFunction,
+    Estimator,
+)
 from pfbench.points import keep
 
 SAMPLINGS = ("uniform", "importance")
@@ -160,3 +165,122 @@ class SPIDERG(EpochEstimator):
         groups = [choice[L[choice] == L_i] for L_i in np.unique(L[choice])]
         weighed = (mean / L[S[0]] * len(S) * ask.difference(S, x, y) for S in groups)
         return np.asarray(sum(weighed) / self.batch)
+
+
+class CASVRG(EpochEstimator):
+    """CASVRG: SVRG, corrected by component Hessians at the snapshot (estimator GE 4 of shen2019).
+
+    It is SVRG ``+ [H(s) - mean over S of H_i(s)] (x_t - s)``, s the snapshot.
+    """
+
+    name = "casvrg"
+    source = "shen2019 GE 4"
+
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
+        iterations = count()
+        s: Point = None
+        mean: Gradient
+        H: Hessian
+
+        def estimate(x: Point) -> Gradient:
+            nonlocal s, mean, H
+            if next(iterations) % self.period == 0:
+                mean, s = ask.gradient(x), keep(x)
+                H = ask.hessian(s)
+                return mean
+            S = self.draw(ask, rng)
+            c = H.product(x, s) - H.batch(S, x, s)
+            return ask.difference(S, x, s) + mean + c
+
+        return estimate
+
+
+class CASPIDERG(EpochEstimator):
+    """CASPIDERG: SPIDERG, corrected by component Hessians at the snapshot (GE 5 of shen2019).
+
+    It is SPIDERG ``+ [H(s) - mean over S of H_i(s)] (x_t - x_{t-1})``, s the snapshot.
+    """
+
+    name = "caspiderg"
+    source = "shen2019 GE 5"
+
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
+        iterations = count()
+        previous: Point = None
+        g: Gradient
+        H: Hessian
+
+        def estimate(x: Point) -> Gradient:
+            nonlocal previous, g, H
+            if next(iterations) % self.period == 0:
+                g = ask.gradient(x)
+                H = ask.hessian(x)
+            else:
+                S = self.draw(ask, rng)
+                c = H.product(x, previous) - H.batch(S, x, previous)
+                g = ask.difference(S, x, previous) + g + c
+            previous = x
+            return g
+
+        return estimate
+
+
+@dataclass(frozen=True)
+class LooplessEstimator(Estimator):
+    """Base class of estimators that compute a full gradient with probability `refresh`."""
+
+    refresh: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_real("refresh", self.refresh, above=0.0, upper=1.0)
+
+
+class PAGE(LooplessEstimator):
+    """PAGE: a full gradient with probability `refresh`, else a recursive estimate as in SPIDER.
+
+    ``g_t = mean over S of [grad f_i(x_t) - grad f_i(x_{t-1})] + g_{t-1}``; heads: grad f(x_t). It
+    is SPIDERG with epochs of geometric length.
+    """
+
+    name = "page"
+    source = "Li, Bao, Zhang, Richtarik 2021, PAGE"
+
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
+        previous: Point = None
+        g: Gradient
+
+        def estimate(x: Point, heads: bool) -> Gradient:
+            nonlocal previous, g
+            g = ask.gradient(x) if heads else ask.difference(self.draw(ask, rng), x, previous) + g
+            previous = x
+            return g
+
+        return CoinEstimateFunction(estimate, rng, self.refresh)
+
+
+class LSVRG(LooplessEstimator):
+    """L-SVRG: SVRG whose snapshot w is replaced by x_t with probability `refresh`.
+
+    ``g_t = mean over S of [grad f_i(x_t) - grad f_i(w)] + grad f(w)``; heads: w = x_t.
+    """
+
+    name = "lsvrg"
+    source = "Kovalev, Horvath, Richtarik 2020, L-SVRG"
+
+    def start(self, ask: AlgorithmOracles, rng: np.random.Generator) -> EstimateFunction:
+        """Start a run: return the function that maps each iterate x to a gradient estimate."""
+        w: Point = None
+        mean: Gradient
+
+        def estimate(x: Point, heads: bool) -> Gradient:
+            nonlocal w, mean
+            if heads:
+                mean, w = ask.gradient(x), keep(x)
+                return mean
+            return ask.difference(self.draw(ask, rng), x, w) + mean
+
+        return CoinEstimateFunction(estimate, rng, self.refresh)
