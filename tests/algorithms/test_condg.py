@@ -128,14 +128,6 @@ def test_stop_count_and_distance(kind, seed, lam, share):
 
 
 @each_kind
-@pytest.mark.parametrize("eta", [1e-2, 1e-3])
-def test_a_smaller_tolerance_comes_nearer_to_the_projection(kind, eta):
-    case = Case(kind, 3)
-    x = case.dense(condg(case, case.l, case.u, 0.5, eta))
-    assert np.sum((x - case.projected(0.5)) ** 2) <= 0.5 * eta
-
-
-@each_kind
 @given(seed=seeds, lam=st.floats(0.02, 20.0))
 def test_a_first_gap_of_at_most_eta_returns_u_itself(kind, seed, lam):
     case = Case(kind, seed)

@@ -19,38 +19,21 @@ NATASHA = {"iterations": 29, "snapshot": 11, "subepochs": 3, "sigma": 0.1, "step
 # --- the theorems' schedules ----------------------------------------------------------------------
 
 
-def mean_square(norms):
-    return np.mean(norms**2)
-
-
-def least_square(norms):
-    return np.min(norms**2)
-
-
-BOUNDS = [
-    ("prox-gd", "penalty", 0.25, mean_square, 0.25**2),
-    ("prox-sgd", "penalty", 0.25, mean_square, 0.25),
-    ("prox-svrg", "penalty", 0.25, mean_square, 0.25),
-    ("prox-spiderboost", "penalty", 0.25, mean_square, 0.25**2),
-    ("sarah", "none", 0.1, mean_square, 0.1),
-    ("spider", "none", 0.05, np.mean, 5 * 0.05),
-    ("rsag", "none", 0.02, least_square, 0.02),
-]
 """Method, domain, epsilon, and the statistic of |G(x_t)| that is at most the last number."""
 
 
-@pytest.mark.parametrize(("name", "domain", "epsilon", "statistic", "limit"), BOUNDS)
-def test_the_theorems_schedule_meets_its_bound(name, domain, epsilon, statistic, limit):
-    problem = model(domain=domain)
-    P = Plain(problem)
-    chosen, label = algorithm(name, epsilon=epsilon).resolve(problem.constants(elsewhere(problem)))
+def test_the_schedule_of_rsag_meets_its_bound():
+    """The least |G(x_t)|^2, on average over seeds; claims are about the bounds of the others."""
+    problem, epsilon, found = model(), 0.02, []
+    chosen, label = algorithm("rsag", epsilon=epsilon).resolve(
+        problem.constants(elsewhere(problem))
+    )
     assert label == "theory"
     parameters = {key: getattr(chosen, key) for key in type(chosen).parameters()}
-    found = []
     for seed in range(3):
-        states, _ = run(problem, name, seed=seed, **parameters)
-        found.append(statistic(np.array([P.mapping(s.at, chosen.step) for s in states])))
-    assert np.mean(found) <= limit
+        states, _ = run(problem, "rsag", seed=seed, **parameters)
+        found.append(min(Plain(problem).mapping(s.at, chosen.step) ** 2 for s in states))
+    assert np.mean(found) <= epsilon
 
 
 def test_one_step_of_prox_svrg_plus_descends_as_its_schedule_derives():
@@ -186,6 +169,26 @@ def test_the_reference_of_natasha_is_a_subset_without_repetition():
 def test_a_snapshot_above_n_is_refused_by_name():
     with pytest.raises(InputError, match=r"^snapshot=12 must be at most n = 11"):
         run(model(), "natasha15", **NATASHA | {"snapshot": 12})
+
+
+SUBLINEAR = {
+    "prox-asvrg": {"iterations": 4000, "batch": 5, "period": 10, "step": 0.2},
+    "prox-katyusha-ns": {"iterations": 4000, "batch": 5, "period": 10, "step": 0.1},
+    "prox-rsag": {"iterations": 3000, "batch": 11, "step": 0.2, "momentum": "convex"},
+}
+
+
+@pytest.mark.thin(5)
+@pytest.mark.parametrize("name", SUBLINEAR)
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("loss", ["log-cosh", "quadratic"])
+def test_accelerated_methods_converge_on_convex_problems(name, domain, loss):
+    """Sublinearly: the average of an epoch forgets slowly."""
+    problem = model(loss, domain)
+    states, _ = run(problem, name, **SUBLINEAR[name])
+    P, last = Plain(problem), states[-1]
+    assert P.mapping(elsewhere(problem)) > 0.05
+    assert P.mapping(last.x if last.output is None else last.output) < 5e-4
 
 
 # --- outputs --------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ import pytest
 from both_kinds import dense, each_kind, minimiser, small, start
 from helpers import assert_one_sentence, reference_of, tiny_recovery, tiny_regression
 from numpy.testing import assert_allclose
-from scipy.optimize import brentq
 
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.algorithms.sliding import draw_batch
@@ -17,7 +16,6 @@ from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.sample import Sample
 from pfbench.oracles import Ledger, Oracles
 from pfbench.problems.linear_models import LeastSquares
-from pfbench.runs.loop.solve import solve
 
 NAMES = ("ncgs", "ncgs-stochastic", "ncgs-vr", "cgs", "storc")
 
@@ -79,23 +77,6 @@ class Plain:
         g = self.reference.embedded(self.full(x))
         return np.vdot(g, x - minimiser(g, self.radius))
 
-    def project(self, y):
-        """The projection onto the ball, by bisection on what the moduli are lowered by."""
-        if y.ndim == 2:
-            U, s, Vt = np.linalg.svd(y, full_matrices=False)
-            return (U * self.lowered(s)) @ Vt
-        return np.sign(y) * self.lowered(np.abs(y))
-
-    def lowered(self, moduli):
-        if moduli.sum() <= self.radius:
-            return moduli
-        lower = brentq(lambda t: np.maximum(moduli - t, 0).sum() - self.radius, 0, moduli.max())
-        return np.maximum(moduli - lower, 0.0)
-
-    def mapping_sq(self, x, lam):
-        g = self.reference.embedded(self.full(x))
-        return np.sum((x - self.project(x - lam * g)) ** 2) / lam**2
-
 
 # --- NCGS: structure ------------------------------------------------------------------------------
 
@@ -154,29 +135,6 @@ def test_output_weights_are_k_times_k_plus_1():
 
 # --- NCGS: convergence ----------------------------------------------------------------------------
 
-FAR = [
-    ("ncgs", {"iterations": 300, "tolerance": 1e-3}, 1.1e-3),
-    ("ncgs", {"iterations": 300, "option": 2, "tolerance": 1e-3}, 4e-3),
-    ("ncgs-stochastic", {"iterations": 300, "batch": 4000, "tolerance": 1e-3}, 0.03),
-    ("ncgs-vr", {"iterations": 400, "batch": 9, "period": 3, "tolerance": 1e-3}, 4e-3),
-]
-
-
-@pytest.mark.thin(2)
-@each_kind
-@pytest.mark.parametrize(("name", "parameters", "target"), FAR, ids=[f"{c[0]}-{c[2]}" for c in FAR])
-def test_the_exact_gap_and_mapping_fall(kind, name, parameters, target):
-    problem = small(kind)
-    c, P = problem.constants(problem.start()), Plain(problem)
-    chosen = algorithm(name, smoothness=c.L_f, output="last", **parameters)
-    result = solve(problem, chosen, seed=1)
-    assert result.status == "finished"
-    x = dense(result.x)
-    assert P.gap(np.zeros(problem.set.shape)) > 0.1
-    assert P.gap(x) <= target
-    lam = 1 / (2 * c.L_f)
-    assert P.mapping_sq(x, lam) <= target / lam
-
 
 # --- CGS and STORC --------------------------------------------------------------------------------
 
@@ -210,19 +168,6 @@ def test_a_batch_above_n_is_drawn_as_counts():
     assert (sample.counts > 0).all()
     assert len(np.unique(sample.indices)) == len(sample.indices)
     assert isinstance(draw_batch(np.random.default_rng(0), 5, 5), np.ndarray)
-
-
-@pytest.mark.parametrize("name", ["cgs", "storc"])
-@each_kind
-def test_cgs_comes_near_a_stationary_point_of_the_non_convex_problems(kind, name):
-    """Measured, not promised: li2019's theorem for non-convex f is disputed."""
-    problem = small(kind)
-    c, P = problem.constants(problem.start()), Plain(problem)
-    given = {"restarts": 6, "period": 12, "smoothness": c.L_f, "curvature": c.L_f, "delta": 0.05}
-    given |= {"batch": 500} if name == "storc" else {}
-    result = solve(problem, algorithm(name, **given), seed=1)
-    first = P.gap(np.zeros(problem.set.shape))
-    assert P.gap(dense(result.x)) < 0.1 * first
 
 
 # --- refusals -------------------------------------------------------------------------------------

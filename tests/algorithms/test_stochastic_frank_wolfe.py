@@ -4,12 +4,10 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from both_kinds import minimiser, small
-from helpers import reference_of, tiny_logistic
+from both_kinds import small
 
 from pfbench.algorithms import ALGORITHMS, algorithm
 from pfbench.base.constants import Constants
-from pfbench.oracles import Ledger, Oracles
 from pfbench.runs.loop.solve import solve
 
 NAMES = ("sfw", "svfw", "sagafw")
@@ -56,27 +54,6 @@ def test_a_schedule_whose_best_step_exceeds_1_takes_more_iterations(name):
 
 
 # --- convergence ----------------------------------------------------------------------------------
-
-
-def exact_gap(problem, x):
-    P = reference_of(problem)
-    g = P.embedded(P.component_gradients(x).mean(axis=0))
-    return np.vdot(g, x - minimiser(g, problem.set.radius))
-
-
-@pytest.mark.thin(3)
-@by_name
-def test_the_theorems_schedule_meets_its_bound(name):
-    """The mean of V(x_t) over t and two seeds is at most epsilon."""
-    problem = tiny_logistic(n=21, d=4, radius=2.0, spread=1.0)
-    epsilon = exact_gap(problem, np.zeros(4)) / 1.2
-    chosen = ALGORITHMS[name].theory(epsilon, problem.constants(problem.start()))
-    gaps = []
-    for seed in range(2):
-        ask = Oracles(problem, Ledger(), problem.set.diameter)
-        states = chosen.run(ask, problem.start(), np.random.default_rng(seed))
-        gaps += [exact_gap(problem, state.at) for state in states]
-    assert np.mean(gaps) <= epsilon
 
 
 @by_name

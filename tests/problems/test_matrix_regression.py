@@ -486,24 +486,6 @@ def small(w=0.0, **more):
     return pf.problem("matrix-regression", **given, sensing_variance=w, radius=40.0, **more)
 
 
-def test_cgs_reaches_its_accuracy_on_a_convex_instance():
-    problem, epsilon = small(), 0.5
-    best, _ = problem.best_known
-    for name, schedule in (("cgs", "theory"), ("storc", "practical")):
-        choice = pf.algorithm(name, epsilon=epsilon, schedule=schedule)
-        run = pf.solve(problem, choice, measures=["value"])
-        assert run.status == "finished"
-        assert run.schedule == schedule
-        assert best - 1e-9 <= run.final["value"] <= best + epsilon
-    # li2019 theorem 1: at every outer t, f - min f <= delta0 2^-t.
-    cgs = pf.solve(problem, pf.algorithm("cgs", epsilon=epsilon), measures=["value"])
-    N, delta = cgs.parameters["period"], cgs.parameters["delta"]
-    values = cgs.trace["value"].to_numpy()
-    assert delta >= values[0] - best
-    for t in range(1, cgs.parameters["restarts"] + 1):
-        assert values[t * N] - best <= delta * 2.0**-t
-
-
 # --- bad input ------------------------------------------------------------------------------------
 
 
