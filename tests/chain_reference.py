@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import erfc
 
-from pfbench.problems.chain_bounds import chain_bounds
+from pfbench.problems.chain_bounds import CHAIN_BOUNDS
 from pfbench.problems.finite_sum_chain import FiniteSumChain
 from pfbench.problems.single_component import SimplexNorm
 from pfbench.problems.zero_chain import ZeroChain, chain_smoothness, random_directions
@@ -94,7 +94,7 @@ class HardReference:
             return np.array([factor * ((x * x).sum() / mu**2 / 10.0 + chain_value(y / mu))])
         if not isinstance(problem, FiniteSumChain):
             return np.array([(x * x).sum()])
-        L, epsilon, ell = problem.smoothness, problem.epsilon, chain_bounds().smoothness_bound
+        L, epsilon, ell = problem.smoothness, problem.epsilon, CHAIN_BOUNDS.smoothness_bound
         K = math.floor(problem.delta * L / (24.0 * ell * math.sqrt(self.n) * epsilon**2))
         beta = math.sqrt(2.0) * epsilon * ell / L
         factor = 2.0 * epsilon**2 * ell * math.sqrt(self.n) / L

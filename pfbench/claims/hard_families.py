@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pfbench.problems.chain_bounds import chain_bounds
+from pfbench.problems.chain_bounds import CHAIN_BOUNDS
 from pfbench.problems.finite_sum_chain import FiniteSumChain
 from pfbench.problems.zero_chain import DEPTH, GAP, ZeroChain, chain_scaling, chain_smoothness
 from pfbench.verification.instances import Instance, make_instance
@@ -19,7 +19,7 @@ def sum_chain(epsilon: float = 0.1, n: int = 16, largest: float = 0.1) -> Finite
     no epsilon above it is used.
     """
     epsilon = min(epsilon, largest)
-    delta = 24.0 * chain_bounds().smoothness_bound * n**0.5 * largest**2
+    delta = 24.0 * CHAIN_BOUNDS.smoothness_bound * n**0.5 * largest**2
     return FiniteSumChain(n=n, epsilon=epsilon, delta=1.001 * delta)
 
 

@@ -30,7 +30,7 @@ from pfbench.problems.base import (
     content_digest,
     format_rounded_down,
 )
-from pfbench.problems.chain_bounds import chain_bounds
+from pfbench.problems.chain_bounds import CHAIN_BOUNDS
 from pfbench.sets.whole_space import WholeSpace
 
 
@@ -80,7 +80,7 @@ class FiniteSumChain(FiniteSum):
 
         Divided by epsilon^2 and rounded down, it is the length K.
         """
-        link = 24.0 * chain_bounds().smoothness_bound * math.sqrt(self.n)
+        link = 24.0 * CHAIN_BOUNDS.smoothness_bound * math.sqrt(self.n)
         return self.delta * self.smoothness / link
 
     @cached_property
@@ -91,12 +91,12 @@ class FiniteSumChain(FiniteSum):
     @property
     def beta(self) -> float:
         """Scale beta of the points, sqrt 2 epsilon l/L, where l is a chain's smoothness."""
-        return math.sqrt(2.0) * self.epsilon * chain_bounds().smoothness_bound / self.smoothness
+        return math.sqrt(2.0) * self.epsilon * CHAIN_BOUNDS.smoothness_bound / self.smoothness
 
     @property
     def value_factor(self) -> float:
         """Factor 2 epsilon^2 l sqrt n/L of each chain in f, where l is a chain's smoothness."""
-        square = 2.0 * self.epsilon * self.epsilon * chain_bounds().smoothness_bound
+        square = 2.0 * self.epsilon * self.epsilon * CHAIN_BOUNDS.smoothness_bound
         return square * math.sqrt(self.n) / self.smoothness
 
     @property
@@ -187,7 +187,7 @@ class FiniteSumChain(FiniteSum):
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
-        bounds, L, root = chain_bounds(), self.smoothness, math.sqrt(self.n)
+        bounds, L, root = CHAIN_BOUNDS, self.smoothness, math.sqrt(self.n)
         squares = self.length * (self._gradient_factor * bounds.gradient_entry_bound) ** 2
         return Constants.from_derivations(
             n=(self.n, f"number of chains, each of K = {self.length} links"),

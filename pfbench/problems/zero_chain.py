@@ -25,7 +25,7 @@ from pfbench.problems.base import (
     content_digest,
     format_rounded_down,
 )
-from pfbench.problems.chain_bounds import chain_bounds
+from pfbench.problems.chain_bounds import CHAIN_BOUNDS
 from pfbench.problems.single_component import Operator, SingleComponent
 from pfbench.sets.balls import L2Ball
 
@@ -41,7 +41,7 @@ def chain_smoothness() -> float:
 
     It is the bound for the function H_T, plus 1/5 for a quadratic term.
     """
-    return math.nextafter(chain_bounds().smoothness_bound + 0.2, math.inf)
+    return math.nextafter(CHAIN_BOUNDS.smoothness_bound + 0.2, math.inf)
 
 
 def chain_scaling(epsilon: float, L: float, delta: float) -> tuple[int, float]:
@@ -208,7 +208,7 @@ class ZeroChain(SingleComponent):
 
     def constants(self, start: Floats) -> Constants:
         """Return the constants of this problem (L_f, D, ...), each with its derivation as text."""
-        bounds, scale, height, mu = chain_bounds(), chain_smoothness(), self._value_factor, self.mu
+        bounds, scale, height, mu = CHAIN_BOUNDS, chain_smoothness(), self._value_factor, self.mu
         return Constants.from_derivations(
             n=(1, "one component"),
             D=(

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import log_ndtr
 
 from pfbench.kernels import chain
-from pfbench.problems.chain_bounds import PAPER_SMOOTHNESS, chain_bounds
+from pfbench.problems.chain_bounds import CHAIN_BOUNDS, PAPER_SMOOTHNESS
 
 NUMBERS = st.integers(-3000, 3000).map(lambda k: k / 1000.0)
 """With three digits, so that |y| < 1 means |y| <= 0.999 and strict inequalities stay strict."""
@@ -154,7 +154,7 @@ def test_large_gradient(y):
 
 @given(POINTS)
 def test_the_gradient_is_bounded_and_so_is_the_value(y):
-    T, bounds = y.size, chain_bounds()
+    T, bounds = y.size, CHAIN_BOUNDS
     g = gradient(y)
     assert np.abs(g).max() <= bounds.gradient_entry_bound <= 23.0
     assert np.linalg.norm(g) <= 23.0 * math.sqrt(T)
@@ -168,7 +168,7 @@ def test_the_bound_of_the_value_is_nearly_attained(T):
     decrease = chain.chain_value(np.zeros(T)) - chain.chain_value(np.full(T, 1e6))
     assert decrease <= 12.0 * T
     assert_allclose(
-        -chain.chain_value(np.full(T, 1e6)), chain_bounds().minus_inf_bound(T), rtol=1e-11
+        -chain.chain_value(np.full(T, 1e6)), CHAIN_BOUNDS.minus_inf_bound(T), rtol=1e-11
     )
 
 
@@ -176,7 +176,7 @@ def test_the_bound_of_the_value_is_nearly_attained(T):
 def test_smoothness(y, seed, scale):
     step = 10.0**scale * np.random.default_rng(seed).standard_normal(y.size)
     change = np.linalg.norm(gradient(y + step) - gradient(y))
-    smoothness = chain_bounds().smoothness_bound
+    smoothness = CHAIN_BOUNDS.smoothness_bound
     assert change <= smoothness * np.linalg.norm(step) * (1.0 + 1e-9)
     assert largest_eigenvalue(y) <= smoothness <= PAPER_SMOOTHNESS
 
@@ -185,7 +185,7 @@ def test_smoothness(y, seed, scale):
 def test_smoothness_of_the_hessian(y, seed, scale):
     step = 10.0**scale * np.random.default_rng(seed).standard_normal(y.size)
     change = np.linalg.norm(hessian(y + step) - hessian(y), 2)
-    assert change <= chain_bounds().hessian_smoothness_bound * np.linalg.norm(step) * (1.0 + 1e-9)
+    assert change <= CHAIN_BOUNDS.hessian_smoothness_bound * np.linalg.norm(step) * (1.0 + 1e-9)
 
 
 def test_a_search_comes_within_13_percent_of_the_smoothness():
@@ -196,7 +196,7 @@ def test_a_search_comes_within_13_percent_of_the_smoothness():
         start = rng.choice([-1.0, 1.0], size=3) * rng.uniform(0.6, 1.5, size=3)
         found = minimize(lambda y: -largest_eigenvalue(y), start, method="Nelder-Mead")
         best = max(best, -found.fun)
-    assert 134.0 < best < chain_bounds().smoothness_bound < 1.13 * best
+    assert 134.0 < best < CHAIN_BOUNDS.smoothness_bound < 1.13 * best
 
 
 def test_a_search_comes_within_13_percent_of_the_smoothness_of_the_hessian():
@@ -212,7 +212,7 @@ def test_a_search_comes_within_13_percent_of_the_smoothness_of_the_hessian():
         start = np.append(y, rng.standard_normal(3))
         found = minimize(change, start, method="Nelder-Mead", options={"maxiter": 1500})
         best = max(best, -found.fun)
-    assert 1890.0 < best < chain_bounds().hessian_smoothness_bound < 1.13 * best
+    assert 1890.0 < best < CHAIN_BOUNDS.hessian_smoothness_bound < 1.13 * best
 
 
 # --- many chains ----------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ import pfbench as pf
 from pfbench.algorithms import algorithm
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.oracles import Ledger, Oracles
-from pfbench.problems.chain_bounds import chain_bounds
+from pfbench.problems.chain_bounds import CHAIN_BOUNDS
 from pfbench.problems.finite_sum_chain import FiniteSumChain
 from pfbench.problems.single_component import SimplexNorm
 from pfbench.problems.zero_chain import (
@@ -390,7 +390,7 @@ def test_the_numbers_of_baselines_section_16():
     """
     problem = pf.problem("finite-sum-chain", n=16, epsilon=0.003)
     assert (problem.length, problem.min_component_gradients, problem.d) == (7, 56, 112)
-    rounded = chain_bounds().smoothness_bound / 152.0
+    rounded = CHAIN_BOUNDS.smoothness_bound / 152.0
     for L, calls in ((0.25, 9264), (1.0, 36864)):
         run = recorded("prox-gd", problem, step=rounded / L)
         assert run.status == "target"
@@ -403,7 +403,7 @@ def test_the_numbers_of_baselines_section_16():
 
 def test_the_last_epsilon_with_a_link():
     """K >= 1 ends at epsilon^2 = Delta L/(24 l sqrt n): 0.0083 for n = 16, L = Delta = 1."""
-    limit = math.sqrt(1.0 / (24.0 * chain_bounds().smoothness_bound * 4.0))
+    limit = math.sqrt(1.0 / (24.0 * CHAIN_BOUNDS.smoothness_bound * 4.0))
     assert 0.0082 < limit < 0.0084
     assert pf.problem("finite-sum-chain", n=16, epsilon=limit * (1.0 - 1e-9)).length == 1
     with pytest.raises(InputError) as error:
