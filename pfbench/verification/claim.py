@@ -1,9 +1,9 @@
 """Definition of a claim: a statement of a paper, its check, planted faults and errata.
 
 Each theorem has one file. It contains the bound as a function, instances on which the bound is
-tight, and the check. It also contains the `Claim`, and its `Erratum` objects with their
-examinations. Each paper has a folder of these files, collected in one `Paper`. The texts of its
-errata are in ``errata.toml``. Planted faults that are edits of a method are in ``faults.toml``.
+tight, and the check. It also contains the `Claim`, and the functions that examine errata. Each
+paper has a folder of these files, collected in one `Paper`. Its errata are in ``errata.toml``.
+Planted faults that are edits of a method are in ``faults.toml``.
 """
 
 import inspect

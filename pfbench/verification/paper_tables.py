@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 from types import MappingProxyType, ModuleType
@@ -10,34 +10,43 @@ from typing import Any
 
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.names import find_entry
+from pfbench.verification import units as named_units
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.dossier import Dossier, Quote
-
-
-@cache
-def _load_table(path: Path) -> dict[str, Any]:
-    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+from pfbench.verification.units import Formula, PowerProduct, formula
 
 
 def read_paper(key: str, title: str, modules: Sequence[ModuleType]) -> Paper:
-    """Return a paper with the `CLAIMS`, `MUTANTS` and `ERRATA` of its modules, in order.
+    """Return a paper with the `CLAIMS` and `MUTANTS` of its modules, and the errata of its folder.
 
-    The faults of ``faults.toml``, in the folder of the modules, are added as further mutants.
+    The errata are the tables of ``errata.toml``, in the folder of the modules. The faults of
+    ``faults.toml`` are added as further mutants.
 
     Raises
     ------
     InputError
-        If ``faults.toml`` names an unknown method or claim.
+        If a table names an unknown method or claim.
     """
-    items = {
-        subject: tuple(item for m in modules for item in getattr(m, subject.upper(), ()))
-        for subject in ("claims", "mutants", "errata")
-    }
-    claims = {claim.name: claim for claim in items["claims"]}
-    table = _load_table(Path(str(modules[0].__file__)).with_name("faults.toml"))
-    package = str(modules[0].__package__)
-    planted = tuple(_make_mutant(name, package, claims, **fields) for name, fields in table.items())
-    return Paper(key=key, title=title, **{**items, "mutants": items["mutants"] + planted})
+    folder, package = Path(str(modules[0].__file__)).parent, str(modules[0].__package__)
+    claims, mutants = (
+        tuple(item for module in modules for item in getattr(module, subject, ()))
+        for subject in ("CLAIMS", "MUTANTS")
+    )
+    existing = {claim.name: claim for claim in claims}
+    errata = _load_table(folder / "errata.toml").items()
+    faults = _load_table(folder / "faults.toml").items()
+    planted = tuple(_make_mutant(name, package, existing, **fields) for name, fields in faults)
+    return Paper(
+        key=key,
+        title=title,
+        claims=claims,
+        mutants=mutants + planted,
+        errata=tuple(_make_erratum(name, package, existing, **fields) for name, fields in errata),
+    )
+
+
+def _load_table(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def _make_mutant(
@@ -68,28 +77,60 @@ def _make_mutant(
     return Mutant.from_edits(algorithm, edited, name, description, edits, *expected)
 
 
-def read_erratum(name: str, file: str, **fields: Any) -> Erratum:
-    """Return an erratum with the texts of ``errata.toml`` in the folder of a module.
+def _make_erratum(
+    name: str,
+    package: str,
+    existing: Mapping[str, Claim],
+    *,
+    examine: str,
+    parameters: Mapping[str, Any] | None = None,
+    claim: str = "",
+    derivation: Sequence[str],
+    quotes: Sequence[Mapping[str, str]] = (),
+    **fields: Any,
+) -> Erratum:
+    """Return the erratum that a table of ``errata.toml`` describes.
 
-    Parameters
-    ----------
-    name
-        Name of the erratum: a table of the file, with `as_printed`, `corrected` and `objection` of
-        `Erratum`, and the fields of `Dossier`.
-    file
-        ``__file__`` of the module that examines the erratum.
-    fields
-        The other fields of `Erratum`: `examine`, and optionally `claim`, `printed_formula` and
-        `corrected_formula`.
-
-    Raises
-    ------
-    InputError
-        If the file has no erratum of this name.
+    The table has the fields of `Erratum` and of its `Dossier`. Functions are named MODULE:NAME,
+    with a module of the paper's folder. `parameters` are arguments of `examine`.
     """
-    table = dict(find_entry("erratum", name, _load_table(Path(file).with_name("errata.toml"))))
-    texts = {field: table.pop(field) for field in ("as_printed", "corrected", "objection")}
-    quotes = tuple(Quote(**quote) for quote in table.pop("quotes", ()))
-    derivation = tuple(table.pop("derivation"))
-    dossier = Dossier(quotes=quotes, derivation=derivation, **table)
-    return Erratum(name=name, dossier=dossier, **texts, **fields)
+    dossier = {name: fields.pop(name) for name in _DOSSIER if name in fields}
+    quoted = tuple(Quote(**quote) for quote in quotes)
+    examination = resolve_name(f"{package}.{examine}")
+    formulas = {
+        form: _make_formula(package, **fields.pop(form)) for form in _FORMULAS if form in fields
+    }
+    return Erratum(
+        name=name,
+        examine=partial(examination, **parameters) if parameters else examination,
+        claim=find_entry("claim", claim, existing) if claim else None,
+        dossier=Dossier(quotes=quoted, derivation=tuple(derivation), **dossier),
+        **formulas,
+        **fields,
+    )
+
+
+_DOSSIER = ("conclusion", "assumption", "instance", "readings")
+_FORMULAS = ("printed_formula", "corrected_formula")
+
+
+def _make_formula(
+    package: str,
+    *,
+    unit: Any,
+    function: str = "",
+    powers: Mapping[str, float] | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    units: Mapping[str, Any] | None = None,
+) -> Formula:
+    """Return a formula of ``errata.toml``: a function of the folder, or a product of powers.
+
+    A unit is a name in `units`, such as VALUE, or the powers of the units of f and x.
+    """
+    source = resolve_name(f"{package}.{function}") if function else PowerProduct(powers or {})
+    known = {name: _find_unit(value) for name, value in (units or {}).items()}
+    return formula(source, _find_unit(unit), parameters, **known)
+
+
+def _find_unit(value: Any) -> Any:
+    return getattr(named_units, value) if isinstance(value, str) else tuple(value)

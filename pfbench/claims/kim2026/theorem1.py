@@ -18,7 +18,6 @@ from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, is_at_most_bound
 from pfbench.verification.instruments.normed_quadratics import least_squares, parabola
-from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statements.path_mean import (
     decide_run_or_mean,
     mean_gradient_norm_and_lmo_quality,
@@ -213,7 +212,3 @@ def examine_vanishing_divisor(effort: str, seed: int) -> ExaminationEvidence:
 
 
 CLAIMS = (THEOREM,)
-ERRATA = (
-    read_erratum("kim2026-thm1-line", __file__, examine=examine_noiseless_bound_order),
-    read_erratum("kim2026-theta", __file__, examine=examine_vanishing_divisor),
-)

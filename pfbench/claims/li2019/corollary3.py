@@ -11,7 +11,6 @@ from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, ClaimBroken, Evidence, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.instruments import quadratics
-from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import combine_instances, decide_inequality
 from pfbench.verification.units import VALUE, formula
 
@@ -194,18 +193,3 @@ def examine_weights_of_30(
 
 
 CLAIMS = (COR3,)
-
-ERRATA = (
-    read_erratum(
-        "li2019-(30)",
-        __file__,
-        printed_formula=formula(
-            inner_gap_bound_by_30, VALUE, _PRINTED, D_squared=(0, 2), start_squared=(0, 2)
-        ),
-        corrected_formula=formula(
-            inner_gap_bound_by_30, VALUE, _CORRECTED, D_squared=(0, 2), start_squared=(0, 2)
-        ),
-        examine=examine_weights_of_30,
-        claim=COR3,
-    ),
-)

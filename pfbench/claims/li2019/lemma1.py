@@ -13,7 +13,6 @@ from pfbench.problems.sensing import draw_synthetic_sensing
 from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import (
     cap_by_own_constant,
     combine_instances,
@@ -183,5 +182,3 @@ def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> 
 CLAIMS = (LEMMA1,)
 
 MUTANTS = (Mutant.from_oracles("li2019-half-gradient", FaultyHalfGradient, LEMMA1),)
-
-ERRATA = (read_erratum("li2019-lemma1", __file__, examine=examine_half_eigenvalue, claim=LEMMA1),)

@@ -22,7 +22,6 @@ from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.instruments.quadratics import KnownQuadratic, make_restricted_quadratic
-from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
@@ -31,7 +30,7 @@ from pfbench.verification.statistics import (
     decide_exponent,
     make_fit_function,
 )
-from pfbench.verification.units import VALUE, formula, power_product
+from pfbench.verification.units import VALUE, formula
 
 # --- the instances --------------------------------------------------------------------------------
 
@@ -267,16 +266,3 @@ def examine_stray_factor(
 
 
 CLAIMS = (NONCONVEX,)
-
-ERRATA = (
-    read_erratum("li2019-(69)", __file__, examine=examine_reversed_inequality, claim=NONCONVEX),
-    read_erratum(
-        "li2019-(74)",
-        __file__,
-        printed_formula=power_product(VALUE, {"L": 1, "delta0": 1}),
-        corrected_formula=power_product(VALUE, {"delta0": 1}),
-        examine=examine_stray_factor,
-        claim=NONCONVEX,
-    ),
-    read_erratum("li2019-G.1", __file__, examine=examine_missing_convexity, claim=NONCONVEX),
-)

@@ -22,9 +22,8 @@ from pfbench.runs.loop.steps import steps
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.instruments.quadratics import KnownQuadratic
-from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import combine_instances, decide_inequality
-from pfbench.verification.units import CURVATURE, LENGTH, NUMBER, formula, power_product
+from pfbench.verification.units import CURVATURE, LENGTH, NUMBER, formula
 
 # --- the instances --------------------------------------------------------------------------------
 
@@ -244,23 +243,3 @@ def examine_one_sided_square(
 
 
 CLAIMS = (STAT,)
-
-
-ERRATA = (
-    read_erratum(
-        "li2019-(15)",
-        __file__,
-        printed_formula=power_product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
-        corrected_formula=power_product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
-        examine=examine_squared_norm,
-        claim=STAT,
-    ),
-    read_erratum(
-        "li2019-(22)",
-        __file__,
-        printed_formula=power_product(LENGTH, {"eps_stat": 2}, eps_stat=LENGTH),
-        corrected_formula=power_product((0, 2), {"eps_stat": 2}, eps_stat=LENGTH),
-        examine=examine_one_sided_square,
-        claim=STAT,
-    ),
-)

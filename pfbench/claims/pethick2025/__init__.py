@@ -10,7 +10,6 @@ from pfbench.claims.pethick2025 import (
     almond,
     averaged_errors,
     constrained,
-    failing_steps,
     geometry,
     heavy_tails,
     identities,
@@ -32,7 +31,6 @@ PAPER = read_paper(
         uscg_storm,
         heavy_tails,
         almond,
-        failing_steps,
     ),
 )
 """Claims about the paper."""

@@ -14,7 +14,6 @@ from pfbench.claims.pethick2025.descent import descent_bound
 from pfbench.claims.pethick2025.parabolas import make_distant_parabola, make_oscillation_parabola
 from pfbench.runs.loop.steps import steps
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
-from pfbench.verification.paper_tables import read_erratum
 
 _LONG = 2_000
 """Number of examined steps of a recursion."""
@@ -129,15 +128,3 @@ def examine_divided_bound(effort: str, seed: int) -> ExaminationEvidence:
     return compare_ratios(mean / printed, mean / right).with_ratios_under_other_readings(
         {"n the term's own": mean / right}
     )
-
-
-# --- what is said ---------------------------------------------------------------------------------
-
-ERRATA = (
-    read_erratum("pethick2025-D.9", __file__, examine=examine_power_recursion),
-    read_erratum("pethick2025-D.10", __file__, examine=examine_maximum_recursion),
-    read_erratum("pethick2025-D.3", __file__, examine=examine_halved_limit),
-    read_erratum("pethick2025-D.2e", __file__, examine=examine_young_weights),
-    read_erratum("pethick2025-D.8", __file__, examine=examine_longest_step),
-    read_erratum("pethick2025-(13)", __file__, examine=examine_divided_bound),
-)

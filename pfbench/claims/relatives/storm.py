@@ -11,8 +11,6 @@ import math
 from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
-from pfbench.verification.paper_tables import read_erratum
-from pfbench.verification.units import GRADIENT, formula
 
 LENGTH_OF_RUN = 10**6
 
@@ -72,17 +70,6 @@ def examine_scaling(effort: str, seed: int) -> ExaminationEvidence:
     ratio, right = max(as_printed) / min(as_printed), max(as_corrected) / min(as_corrected)
     evidence = compare_ratios(ratio, right, **numbers)
     return evidence.with_ratios_under_other_readings({"sigma = 0": max(quiet) / min(quiet)})
-
-
-THEOREM = read_erratum(
-    "relatives-storm-thm1",
-    __file__,
-    examine=examine_scaling,
-    printed_formula=formula(compute_printed_bound, GRADIENT, G=GRADIENT, sigma=GRADIENT),
-    corrected_formula=formula(compute_corrected_bound, GRADIENT, G=GRADIENT, sigma=GRADIENT),
-)
-
-ERRATA = (THEOREM,)
 
 
 # --- the output -----------------------------------------------------------------------------------

@@ -6,12 +6,10 @@ Frank-Wolfe gap.
 """
 
 from pfbench.claims.shen2019 import (
-    error_law_errata,
     error_laws,
     recovery_claims,
     remark31,
     sagafw,
-    size_errata,
     table1,
     table1_counts,
     theorem31,
@@ -25,8 +23,8 @@ PAPER = read_paper(
     "Shen, Fang, Zhao, Huang, Qian: Complexities in Projection-Free Stochastic Non-convex "
     "Minimization, AISTATS 2019",
     (
-        *(table1_counts, theorem31, remark31, error_laws, error_law_errata, unbiased),
-        *(table1, size_errata, sagafw, recovery_claims, theorem51),
+        *(table1_counts, theorem31, remark31, error_laws, unbiased),
+        *(table1, sagafw, recovery_claims, theorem51),
     ),
 )
 """Claims about the paper."""

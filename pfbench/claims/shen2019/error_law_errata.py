@@ -8,14 +8,11 @@ import numpy as np
 
 from pfbench.base.constants import Constants
 from pfbench.claims.shen2019.epoch_estimators import single_draw_variance
-from pfbench.claims.shen2019.error_laws import LAW
 from pfbench.problems.linear_models import LeastSquares, LinearModel, LogCosh
 from pfbench.sets import L2Ball
 from pfbench.verification import Floats
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.paper_tables import read_erratum
-from pfbench.verification.units import CURVATURE, GRADIENT, LENGTH, SQUARE, power_product
 
 _ALL_SMOOTH = "every component, section 1"
 _ALL_LIPSCHITZ = "every Hessian, section 4.1"
@@ -259,32 +256,3 @@ def _ratio_to_quarter_law_and_max_deviation() -> tuple[float, float]:
     laws = np.array([eta**4 * (i - 0.5) ** 2 for i in range(1, p + 1)])
     deviation = float(np.abs(np.array(steps) / laws - 1.0).max())
     return first / ((p * eta) ** 4 / 4.0), deviation
-
-
-ERRATA = (
-    read_erratum(
-        "shen2019-3.1-moment",
-        __file__,
-        examine=examine_second_moment,
-        printed_formula=power_product(SQUARE, {"L": 2, "D": 2}),
-        corrected_formula=power_product(SQUARE, {"sigma2": 1, "S": -1}),
-        claim=LAW["sg"],
-    ),
-    read_erratum("shen2019-(7)", __file__, examine=examine_expected_lipschitz, claim=LAW["svrg"]),
-    read_erratum(
-        "shen2019-(8)", __file__, examine=examine_expected_hessian_lipschitz, claim=LAW["casvrg"]
-    ),
-    read_erratum(
-        "shen2019-4.1-mean-value",
-        __file__,
-        examine=examine_missing_increment,
-        printed_formula=power_product(GRADIENT, {"Hess": 1}, Hess=CURVATURE),
-        corrected_formula=power_product(
-            GRADIENT, {"Hess": 1, "increment": 1}, Hess=CURVATURE, increment=LENGTH
-        ),
-        claim=LAW["casvrg"],
-    ),
-    read_erratum(
-        "shen2019-4.1-one-mean-value", __file__, examine=examine_mean_value, claim=LAW["caspiderg"]
-    ),
-)

@@ -17,7 +17,6 @@ from pfbench.runs.loop.solve import solve
 from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import decide_equality
 
 FAMILY = make_instance(recovery, rows=9, columns=8)
@@ -209,7 +208,3 @@ def _objective_at_zero_as_printed(problem: RobustMatrixRecovery) -> float:
 
 CLAIMS = (ONE_NUMBER,)
 MUTANTS = (Mutant.from_oracles("matrix-recovery-two-entries", FaultyTwoEntryHessian, ONE_NUMBER),)
-ERRATA = (
-    read_erratum("shen2019-(4)", __file__, examine=examine_sum_or_mean),
-    read_erratum("shen2019-section6-eta", __file__, examine=examine_weight_of_section_6),
-)

@@ -17,14 +17,13 @@ from pfbench.verification.contrast import (
     stream,
 )
 from pfbench.verification.instruments.slopes import Valley
-from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import (
     combine_with_conditions,
     decide_equality,
     decide_inequality,
     decide_share,
 )
-from pfbench.verification.units import GRADIENT, VALUE, formula, power_product
+from pfbench.verification.units import GRADIENT, VALUE, formula
 
 
 def restart_count(probability_that_all_miss: float) -> int:
@@ -174,14 +173,3 @@ def examine_failure_probability(
 
 
 CLAIMS = (REMARK,)
-
-ERRATA = (
-    read_erratum(
-        "shen2019-remark3.1",
-        __file__,
-        examine=examine_failure_probability,
-        printed_formula=power_product(VALUE, {"eps": 1}, eps=GRADIENT),
-        corrected_formula=power_product(VALUE, {"eps": 1, "D": 1}, eps=GRADIENT),
-        claim=REMARK,
-    ),
-)

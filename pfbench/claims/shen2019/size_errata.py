@@ -1,7 +1,7 @@
 """Errata of the S and p that shen2019 prints: constants in (9), and powers of L and L2."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -14,13 +14,9 @@ from pfbench.claims.shen2019.epoch_estimators import (
     error_law,
     exact_mean_squared_errors,
 )
-from pfbench.claims.shen2019.table1 import TABLE
-from pfbench.claims.shen2019.theorem31 import THEOREM
-from pfbench.verification import Erratum, Floats
+from pfbench.verification import Floats
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios, stream
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.paper_tables import read_erratum
-from pfbench.verification.units import GRADIENT, NUMBER, Formula, power_product
 
 # --- S and p as printed and as corrected, and whether (9) holds with them -------------------------
 
@@ -147,20 +143,20 @@ def _error_ratios_by_reading(
 
 # --- (9): eps^2 where eps^2/4 is asked for --------------------------------------------------------
 
-_CASES: Mapping[str, tuple[float, str, ForcedPath]] = {
-    "sg": (0.1, "r, read at r = 1", ForcedPath(4096, 2, L=1.0, begin=1.0)),
-    "svrg": (1e-3, "r", ForcedPath(4096, 2, L=1.0, length=8.0)),
-    "spiderg": (1e-3, "r", ForcedPath(4096, 2, L=1.0, length=8.0)),
-    "caspiderg": (2.0**-16, "r^2/2", ForcedPath(65536, 2, L=0.0, L2=1.0)),
+_CASES: Mapping[str, tuple[float, ForcedPath]] = {
+    "sg": (0.1, ForcedPath(4096, 2, L=1.0, begin=1.0)),
+    "svrg": (1e-3, ForcedPath(4096, 2, L=1.0, length=8.0)),
+    "spiderg": (1e-3, ForcedPath(4096, 2, L=1.0, length=8.0)),
+    "caspiderg": (2.0**-16, ForcedPath(65536, 2, L=0.0, L2=1.0)),
 }
-"""For each estimator: epsilon, h, and a segment on which its law is attained."""
+"""For each estimator: epsilon, and a segment on which its law is attained."""
 
 
 def examine_condition_9(
     effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None
 ) -> ExaminationEvidence:
     """Examine shen2019's condition (9), error <= epsilon^2/4, for printed and corrected S and p."""
-    epsilon, _, problem = _CASES[estimator]
+    epsilon, problem = _CASES[estimator]
     rng = stream(seed, f"(9) {estimator}")
     epsilon *= float(rng.uniform(0.8, 1.0))
     constants = problem.constants(problem.start())
@@ -178,17 +174,6 @@ def examine_condition_9(
             **_error_ratios_by_reading(estimator, over, first.S, problem.n, rng),
         }
     )
-
-
-def _errata_of_9() -> Iterator[Erratum]:
-    """Yield the errata of printed batches and periods that violate shen2019's condition (9)."""
-    for name in _CASES:
-        yield read_erratum(
-            f"shen2019-(9)-{name}",
-            __file__,
-            examine=partial(examine_condition_9, estimator=name),
-            claim=THEOREM[name],
-        )
 
 
 # --- powers of L and L2 ---------------------------------------------------------------------------
@@ -268,37 +253,3 @@ def examine_small_epsilon(
             **_error_ratios_by_reading("casvrg", over, 1, problem.n, rng),
         }
     )
-
-
-def _period_formula(**powers: float) -> Formula:
-    """Return the formula of a period, a product of powers of constants without a unit."""
-    return power_product(NUMBER, powers, eps=GRADIENT)
-
-
-ERRATA = (
-    *_errata_of_9(),
-    read_erratum(
-        "shen2019-4.1-powers",
-        __file__,
-        examine=partial(examine_sizes_under_scaling_of_f, estimator="casvrg"),
-        printed_formula=_period_formula(L=0.4, L2=-0.4, n=0.2, eps=-0.4),
-        corrected_formula=_period_formula(L=0.8, L2=-0.4, n=0.2, eps=-0.4),
-        claim=TABLE["casvrg"],
-    ),
-    read_erratum(
-        "shen2019-4.1-small-epsilon",
-        __file__,
-        examine=examine_small_epsilon,
-        printed_formula=_period_formula(L=0.5, L2=0.5, eps=-0.5),
-        corrected_formula=_period_formula(L=1.0, L2=-0.5, eps=-0.5),
-        claim=TABLE["casvrg"],
-    ),
-    read_erratum(
-        "shen2019-4.2-powers",
-        __file__,
-        examine=partial(examine_sizes_under_scaling_of_f, estimator="caspiderg"),
-        printed_formula=_period_formula(L=0.5, L2=-0.5, n=0.25, eps=-0.5),
-        corrected_formula=_period_formula(L=1.0, L2=-0.5, n=0.25, eps=-0.5),
-        claim=TABLE["caspiderg"],
-    ),
-)

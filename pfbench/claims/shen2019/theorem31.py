@@ -30,10 +30,9 @@ from pfbench.verification.contrast import (
     stream,
 )
 from pfbench.verification.instruments.forced_path import ForcedPath
-from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import Decision, combine_with_conditions, decide_mean
 from pfbench.verification.subject import NotTestable, UnsupportedPoints
-from pfbench.verification.units import GRADIENT, SQUARE, VALUE, formula, power_product
+from pfbench.verification.units import GRADIENT, SQUARE, VALUE, formula
 
 
 def mean_gap_bound(epsilon: float, D: float) -> float:
@@ -265,13 +264,3 @@ def _gaps_of_run(epsilon: float, L: float, D: float, seed: int) -> Floats:
 
 
 CLAIMS = tuple(THEOREM.values())
-ERRATA = (
-    read_erratum(
-        "shen2019-(10)",
-        __file__,
-        examine=examine_missing_diameter,
-        printed_formula=power_product(VALUE, {"eps": 1}, eps=GRADIENT),
-        corrected_formula=formula(mean_gap_bound, VALUE, epsilon=GRADIENT),
-        claim=THEOREM["spiderg"],
-    ),
-)

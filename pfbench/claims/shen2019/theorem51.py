@@ -14,7 +14,6 @@ from pfbench.algorithms.frank_wolfe import FrankWolfe
 from pfbench.problems.zero_chain import GAP, ZeroChain, chain_smoothness, random_directions
 from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ROUNDING, ExaminationEvidence, compare_ratios, stream
-from pfbench.verification.paper_tables import read_erratum
 from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
 from pfbench.verification.units import VALUE, formula
 
@@ -227,12 +226,3 @@ def _direction_coordinates_along_run(problem: ZeroChain, x: Floats) -> Floats:
 
 
 CLAIMS = (LOWER_BOUND,)
-
-ERRATA = (
-    read_erratum(
-        "shen2019-5.1-queries", __file__, examine=examine_internal_queries, claim=LOWER_BOUND
-    ),
-    read_erratum(
-        "shen2019-7.1-indices", __file__, examine=examine_shifted_indices, claim=LOWER_BOUND
-    ),
-)
