@@ -135,8 +135,8 @@ def test_what_was_read_in_a_copy_is_called_read_and_not_printed():
 
 def test_no_rate_is_called_ours_alone():
     """A rate that is derived here claims no priority, and along Frank-Wolfe names who had it."""
-    assert [name for name, (_, source) in ROWS.items() if "of pfbench" in source] == []
-    derived = {name: source for name, (_, source) in ROWS.items() if "derived here" in source}
+    assert [name for name, row in ROWS.items() if "of pfbench" in row.source] == []
+    derived = {name: row.source for name, row in ROWS.items() if "derived here" in row.source}
     along = [name for name in derived if "-fw" in name]
     assert len(along) >= 4
     assert [name for name in along if "published before by" not in derived[name]] == []

@@ -16,9 +16,12 @@ schedule alone.
 """
 
 import math
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,14 +37,7 @@ from pfbench.problems.additive_noise import SeparableQuadratic
 from pfbench.sets import Simplex
 from pfbench.sets.whole_space import WholeSpace
 from pfbench.verification import Claim, Evidence, Instance, Trial, make_instance
-from pfbench.verification.criteria import (
-    EXCESS,
-    GAP,
-    MAPPING,
-    MAPPING_SQ,
-    ComplexityOrder,
-    complexity,
-)
+from pfbench.verification.criteria import ComplexityOrder, complexity
 from pfbench.verification.instruments.indefinite import IndefiniteQuadratic, noisy_ball
 from pfbench.verification.statistics import (
     MOST_SEEDS,
@@ -107,21 +103,6 @@ def uniform_simplex_problem(epsilon: float = 0.06, n: int = 4) -> SeparableQuadr
 
 # --- what is claimed ------------------------------------------------------------------------------
 
-_ROOTS = (16, 64, 196, 576, 1600)
-_LARGE = (100, 324, 1024, 3136, 10_000)
-_CUBES = (126, 512, 1728, 5832, 13_824)
-"""The n of fits in n, chosen so that roots need little rounding."""
-
-
-def accuracies_over_decades(
-    largest: float, count: float = 2.0, points: int = 5
-) -> tuple[float, ...]:
-    """Return `points` accuracies, from `largest` down over `count` decades.
-
-    Fits use fewer than two decades where the number of calls grows fast.
-    """
-    return tuple(largest * np.logspace(0.0, -count, points))
-
 
 @dataclass(frozen=True, kw_only=True)
 class TableRow:
@@ -132,7 +113,7 @@ class TableRow:
     powers, exponent_in_n
         Exponents of 1/epsilon by the kind of calls, and the exponent of n in SFO.
     criterion
-        The quantity that is at most epsilon, a name in `scales`.
+        The quantity that is at most epsilon, one of `criteria`.
     measure
         The measure of a problem and a point, in the units of the guarantee.
     family
@@ -143,16 +124,19 @@ class TableRow:
         The accuracy of the fit in n, and the values of n in it.
     uses_last_iterate
         Whether the guarantee is for the last iterate, not for the mean over all.
+    source
+        Source of the orders.
     """
 
     powers: Mapping[str, float]
-    exponent_in_n: float = 0.0
+    exponent_in_n: float
     criterion: str
     measure: Callable[[Any, Any], float]
     family: Instance
     epsilons: tuple[float, ...]
-    epsilon_and_ns_of_n_fit: tuple[float, tuple[int, ...]] = (0.0, ())
-    uses_last_iterate: bool = False
+    epsilon_and_ns_of_n_fit: tuple[float, list[int]]
+    uses_last_iterate: bool
+    source: str
 
     @property
     def orders(self) -> dict[str, tuple[float, float]]:
@@ -169,6 +153,63 @@ class TableRow:
         The fits divide it out.
         """
         return 0.0 if self.uses_last_iterate else float(self.family.parameters.get("shrink", 1.0))
+
+
+_FAMILIES: Mapping[str, Callable[..., Any]] = {
+    "bowl": make_bowl_problem,
+    "slope": make_ball_slope_problem,
+    "simplex": uniform_simplex_problem,
+}
+
+_MEASURES: Mapping[str, Callable[[Any, Any], float]] = {
+    "gradient": compute_squared_gradient_norm,
+    "mapping at 1/L": partial(gradient_mapping_sq_with_multiple, smoothness_multiple=1.0),
+    "mapping at 1/(4L)": partial(gradient_mapping_sq_with_multiple, smoothness_multiple=4.0),
+    "gap": gap,
+    "suboptimality": suboptimality,
+}
+
+
+def _read_rows() -> dict[str, TableRow]:
+    """Return the rows of ``table1.toml`` by the method's name."""
+    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    return {
+        name: _make_row(**{**table["kinds"][row.pop("kind")], **row})
+        for name, row in table["rows"].items()
+    }
+
+
+def _make_row(
+    *,
+    family: tuple[str, Mapping[str, Any]],
+    epsilons: tuple[float, float, int],
+    measure: str,
+    n: str = "0",
+    fit_in_n: tuple[float, list[int]] = (0.0, []),
+    uses_last_iterate: bool = False,
+    **fields: Any,
+) -> TableRow:
+    """Return a row from its fields in ``table1.toml``.
+
+    Fits use fewer than two decades where the number of calls grows fast.
+    """
+    (title, parameters), (largest, decades, points) = family, epsilons
+    return TableRow(
+        exponent_in_n=float(Fraction(n)),
+        measure=_MEASURES[measure],
+        family=make_instance(_FAMILIES[title], **parameters).with_title(title),
+        epsilons=tuple(largest * np.logspace(0.0, -decades, points)),
+        epsilon_and_ns_of_n_fit=fit_in_n,
+        uses_last_iterate=uses_last_iterate,
+        **fields,
+    )
+
+
+ROWS: Mapping[str, TableRow] = _read_rows()
+"""The rows by the method's name."""
+
+
+# --- how it is tested -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,171 +295,12 @@ def check_row(trial: Trial, *, row: TableRow) -> Evidence:
     return Evidence(combine_all(parts), claimed, runs)
 
 
-# --- the rows -------------------------------------------------------------------------------------
-
-_SMOOTH = partial(
-    TableRow,
-    powers={"SFO": 2.0},
-    criterion=MAPPING,
-    measure=compute_squared_gradient_norm,
-    family=make_instance(make_bowl_problem, size=2.5, spread=0.25, bounded=False).with_title(
-        "bowl"
-    ),
-    epsilons=accuracies_over_decades(0.3),
-)
-
-_GAP = partial(
-    TableRow,
-    powers={"SFO": 2.0, "LO": 2.0},
-    criterion=GAP,
-    measure=gap,
-    family=make_instance(make_bowl_problem, size=0.6).with_title("bowl"),
-    epsilons=accuracies_over_decades(0.3),
-)
-
-_UPDATES = partial(
-    _GAP,
-    family=make_instance(make_bowl_problem, size=2.5).with_title("bowl"),
-    epsilons=accuracies_over_decades(0.05),
-)
-
-_CONVEX = partial(TableRow, criterion=EXCESS, measure=suboptimality, uses_last_iterate=True)
-
-_SIMPLEX = partial(
-    _CONVEX,
-    family=make_instance(uniform_simplex_problem).with_title("simplex"),
-    epsilons=accuracies_over_decades(0.02, 1.6, 6),
-)
-
-_NOISE = make_instance(make_ball_slope_problem, noise=1.0).with_title("slope")
-
-_IN_GAP, _IN_SMOOTH, _IN_UPDATES = 0.03, 0.03, 0.005
-
-ROWS: Mapping[str, tuple[TableRow, str]] = {
-    "page": (
-        _SMOOTH(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(_IN_SMOOTH, _ROOTS)),
-        "Li, Bao, Zhang, Richtarik 2021",
-    ),
-    "lsvrg": (
-        _SMOOTH(exponent_in_n=2 / 3, epsilon_and_ns_of_n_fit=(_IN_SMOOTH, _CUBES)),
-        "Kovalev et al. 2020, the estimate; derived here, the order of SVRG in Reddi et al. 2016",
-    ),
-    "zerosarah": (
-        _SMOOTH(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(2.0 * _IN_SMOOTH, _ROOTS)),
-        "Li, Hanzely, Richtarik 2021",
-    ),
-    "spiderboost": (
-        _SMOOTH(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(_IN_SMOOTH, _ROOTS)),
-        "wang2019 theorem 1, the older method next to these",
-    ),
-    "prox-page": (
-        _SMOOTH(
-            powers={"SFO": 2.0, "PO": 2.0},
-            exponent_in_n=1 / 2,
-            measure=partial(gradient_mapping_sq_with_multiple, smoothness_multiple=4.0),
-            family=make_instance(make_bowl_problem, size=1.2).with_title("bowl"),
-            epsilon_and_ns_of_n_fit=(_IN_SMOOTH, _ROOTS),
-        ),
-        "Li et al. 2021, the estimate; derived here, the order of ProxSARAH in Pham et al. 2020",
-    ),
-    "spider-fw": (
-        _GAP(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(_IN_GAP, _ROOTS)),
-        "Yurtsever, Sra, Cevher 2019",
-    ),
-    "page-fw": (
-        _GAP(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(_IN_GAP, _ROOTS)),
-        "Beznosikov, Dobre, Gidel 2024",
-    ),
-    "lsvrg-fw": (
-        _GAP(exponent_in_n=2 / 3, epsilon_and_ns_of_n_fit=(_IN_GAP, _CUBES)),
-        "Kovalev et al. 2020, the estimate; derived here, published before by Nazykov et al. 2024",
-    ),
-    "zerosarah-fw": (
-        _GAP(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(2.0 * _IN_GAP, _ROOTS)),
-        "Li, Hanzely, Richtarik 2021, the estimate; derived here, published before by Beznosikov, "
-        "Dobre, Gidel 2024, the second method",
-    ),
-    "svfw": (
-        _GAP(exponent_in_n=2 / 3, epsilon_and_ns_of_n_fit=(_IN_GAP, _CUBES)),
-        "Reddi, Sra, Poczos, Smola 2016, the older method next to these",
-    ),
-    "storm-fw": (
-        _GAP(
-            powers={"SFO": 3.0, "LO": 3.0},
-            family=make_instance(make_bowl_problem, size=0.6, noise=0.06, spread=0.0).with_title(
-                "bowl"
-            ),
-            epsilons=accuracies_over_decades(0.3, 1.0),
-        ),
-        "Cutkosky, Orabona 2019, the estimate; derived here, published before by Zhang et al. 2020",
-    ),
-    "nfwu-page": (
-        _UPDATES(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(_IN_UPDATES, _LARGE)),
-        "shen2019 algorithm 1 along Li, Bao, Zhang, Richtarik 2021; the rate is derived here",
-    ),
-    "nfwu-lsvrg": (
-        _UPDATES(exponent_in_n=2 / 3, epsilon_and_ns_of_n_fit=(_IN_UPDATES, _CUBES)),
-        "shen2019 algorithm 1 along Kovalev, Horvath, Richtarik 2020; the rate is derived here",
-    ),
-    "nfwu-storm": (
-        _UPDATES(
-            powers={"SFO": 3.0, "LO": 2.0},
-            family=make_instance(make_bowl_problem, size=2.5, noise=0.06, spread=0.0).with_title(
-                "bowl"
-            ),
-        ),
-        "shen2019 algorithm 1 along Cutkosky, Orabona 2019; the rate is derived here",
-    ),
-    "nfwu-spiderg": (
-        _UPDATES(exponent_in_n=1 / 2, epsilon_and_ns_of_n_fit=(_IN_UPDATES, _LARGE)),
-        "shen2019 theorem 3.1, the older method next to these",
-    ),
-    "ncgs-spider": (
-        _SMOOTH(
-            powers={"SFO": 1.0, "LO": 2.0},
-            exponent_in_n=1 / 2,
-            criterion=MAPPING_SQ,
-            measure=partial(gradient_mapping_sq_with_multiple, smoothness_multiple=1.0),
-            family=make_instance(make_bowl_problem, size=0.3, shrink=0.0).with_title("bowl"),
-            epsilon_and_ns_of_n_fit=(0.003, _ROOTS),
-        ),
-        "Lan 2020, corollary 7.13, as a formal development quotes it",
-    ),
-    "one-sfw": (
-        _CONVEX(
-            powers={"SFO": 2.0, "LO": 2.0},
-            family=_NOISE,
-            epsilons=accuracies_over_decades(0.1, 1.0),
-        ),
-        "Zhang et al. 2020, the rate",
-    ),
-    "momentum-sfw": (
-        _CONVEX(
-            powers={"SFO": 3.0, "LO": 3.0},
-            family=_NOISE,
-            epsilons=accuracies_over_decades(0.15, 1.0),
-        ),
-        "Mokhtari, Hassani, Karbasi 2020, the rate",
-    ),
-    "page-fw-convex": (
-        _SIMPLEX(powers={"SFO": 1.0, "LO": 1.0}),
-        "Li et al. 2021, the estimate; derived here, published before by Beznosikov et al. 2024",
-    ),
-    "spider-fw-convex": (
-        _SIMPLEX(powers={"SFO": 2.0, "LO": 1.0}),
-        "Yurtsever, Sra, Cevher 2019, the rate",
-    ),
-    "cgs-convex": (_SIMPLEX(powers={"FO": 0.5, "LO": 1.0}), "Lan, Zhou 2016"),
-}
-"""Each row with its source, by the method's name."""
-
-
-def _claim(name: str, row: TableRow, source: str) -> Claim:
+def _claim(name: str, row: TableRow) -> Claim:
     text = ", ".join(f"{ComplexityOrder(*order)} {kind}" for kind, order in row.orders.items())
     mean = "in the mean, f convex" if row.uses_last_iterate else "in the mean over the iterates"
     return Claim(
         name=f"relatives-table1-{name}",
-        source=source,
+        source=row.source,
         kind="rate",
         statement=f"{row.criterion} {mean} after {text}, in order",
         check=partial(check_row, row=row),
@@ -431,6 +313,6 @@ def _claim(name: str, row: TableRow, source: str) -> Claim:
     )
 
 
-TABLE = {name: _claim(name, *row) for name, row in ROWS.items()}
+TABLE = {name: _claim(name, row) for name, row in ROWS.items()}
 
 CLAIMS = tuple(TABLE.values())

@@ -17,12 +17,12 @@ OLDER = {"spiderboost", "svfw", "nfwu-spiderg"}
 
 
 def case(name, epsilon, algorithm=None, **sizes):
-    return FittedCase(trial(TABLE[name], algorithm), ROWS[name][0], epsilon, sizes)
+    return FittedCase(trial(TABLE[name], algorithm), ROWS[name], epsilon, sizes)
 
 
 def power(name, kind, few, many, algorithm=None, seeds=(0, 1)):
     """The exponent between two accuracies, Delta divided out: the mean over seeds."""
-    row = ROWS[name][0]
+    row = ROWS[name]
     spent = [
         [case(name, epsilon, algorithm).calls(seed)[kind] for epsilon in (few, many)]
         for seed in seeds
@@ -44,7 +44,7 @@ def test_each_relative_has_its_row_beside_older_methods():
 
 @pytest.mark.parametrize("name", sorted(ROWS.keys() - {"one-sfw", "momentum-sfw"}))
 def test_between_two_accuracies_each_row_needs_as_many_calls_as_it_says(name):
-    row, convex = ROWS[name][0], ROWS[name][0].uses_last_iterate
+    row, convex = ROWS[name], ROWS[name].uses_last_iterate
     few, many = (row.epsilons[0], row.epsilons[0] / 4.0)
     for kind, claimed in row.powers.items():
         found = power(name, kind, few, many, seeds=(0,))
@@ -58,7 +58,7 @@ def test_between_two_accuracies_each_row_needs_as_many_calls_as_it_says(name):
 
 @pytest.mark.parametrize("name", ["page", "zerosarah-fw", "nfwu-page", "ncgs-spider", "lsvrg-fw"])
 def test_the_cost_grows_with_n_as_the_row_says(name):
-    row = ROWS[name][0]
+    row = ROWS[name]
     few, many = row.epsilon_and_ns_of_n_fit[1][0], row.epsilon_and_ns_of_n_fit[1][2]
     spent = [case(name, row.epsilon_and_ns_of_n_fit[0], n=n).calls(0)["SFO"] for n in (few, many)]
     assert math.log(spent[1] / spent[0]) / math.log(many / few) == pytest.approx(
@@ -71,7 +71,7 @@ def test_the_cost_grows_with_n_as_the_row_says(name):
     [("page", "SFO", "page-growing-batch", 2.0), ("storm-fw", "LO", "storm-fw-smaller-steps", 3.0)],
 )
 def test_a_planted_fault_has_a_larger_exponent(name, kind, fault, claimed):
-    few = ROWS[name][0].epsilons[0]
+    few = ROWS[name].epsilons[0]
     assert power(name, kind, few, few / 4.0, planted(fault), seeds=(0,)) > claimed + 0.4
 
 
