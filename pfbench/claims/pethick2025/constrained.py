@@ -20,14 +20,7 @@ ALPHA = 1.0
 
 
 def constant_alpha_gap_bound_printed(
-    K: float,
-    alpha: float,
-    L: float,
-    L_f: float,
-    rho: float,
-    zeta: float,
-    sigma: float,
-    delta: float,
+    K: int, alpha: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return pethick2025 theorem 5.6's bound of SCG's mean Frank-Wolfe gap, as printed.
 
@@ -40,14 +33,7 @@ def constant_alpha_gap_bound_printed(
 
 
 def constant_alpha_gap_bound_sharper(
-    K: float,
-    alpha: float,
-    L: float,
-    L_f: float,
-    rho: float,
-    zeta: float,
-    sigma: float,
-    delta: float,
+    K: int, alpha: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return pfbench's bound of SCG's mean Frank-Wolfe gap for a constant averaging weight alpha.
 
@@ -60,7 +46,7 @@ def constant_alpha_gap_bound_sharper(
 
 
 def vanishing_alpha_gap_bound_printed(
-    K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+    K: int, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return pethick2025 theorem 5.7's bound of SCG's mean Frank-Wolfe gap, as printed."""
     D = 2.0 * rho * zeta
@@ -71,7 +57,7 @@ def vanishing_alpha_gap_bound_printed(
 
 
 def vanishing_alpha_gap_bound_sharper(
-    K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+    K: int, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return pfbench's bound of SCG's mean Frank-Wolfe gap for averaging weights k^(-1/2).
 

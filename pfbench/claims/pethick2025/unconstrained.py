@@ -32,14 +32,7 @@ ALPHA = 0.5
 
 
 def constant_alpha_norm_bound_printed(
-    K: float,
-    alpha: float,
-    L: float,
-    L_f: float,
-    rho: float,
-    zeta: float,
-    sigma: float,
-    delta: float,
+    K: int, alpha: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return pethick2025 theorem 5.4's bound of uSCG's mean |grad f(x_k)|_*, as printed.
 
@@ -52,14 +45,7 @@ def constant_alpha_norm_bound_printed(
 
 
 def constant_alpha_norm_bound_sharper(
-    K: float,
-    alpha: float,
-    L: float,
-    L_f: float,
-    rho: float,
-    zeta: float,
-    sigma: float,
-    delta: float,
+    K: int, alpha: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return pfbench's bound of uSCG's mean |grad f(x_k)|_* for a constant averaging weight alpha.
 
@@ -71,7 +57,7 @@ def constant_alpha_norm_bound_sharper(
 
 
 def vanishing_alpha_norm_bound_printed(
-    K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+    K: int, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return pethick2025 theorem 5.5's bound of uSCG's mean |grad f(x_k)|_*, as printed.
 
@@ -83,7 +69,7 @@ def vanishing_alpha_norm_bound_printed(
 
 
 def vanishing_alpha_norm_bound_sharper(
-    K: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+    K: int, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
 ) -> float:
     """Return pfbench's bound of uSCG's mean |grad f(x_k)|_* for averaging weights k^(-1/2).
 
