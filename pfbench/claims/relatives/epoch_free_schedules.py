@@ -65,9 +65,7 @@ STORM = Claim(
     source="Cutkosky, Orabona 2019, the estimate; pfbench",
     statement="mean over t < T of E V(x_t) <= h0/(T gamma) + L D^2 gamma/2 + "
     "D sqrt(2 L gamma D sigma), alpha = L gamma D/sigma, b0 = 1/alpha (derived by pfbench)",
-    check=bound(
-        storm_gap_bound, gap, statistic="mean", parameters=partial(storm_parameters, T=300)
-    ),
+    check=bound(storm_gap_bound, gap, parameters=partial(storm_parameters, T=300)),
     instances=(QUIET,),
     algorithm="storm-fw",
     assumptions=("L = L_ms", "sigma^2", "a compact set"),
@@ -104,9 +102,7 @@ def _nfwu_gap_claim(kind: type[NFWU], source: str) -> Claim:
         source=source,
         statement="mean over t < T of E V(x_t) <= 2 epsilon D with steps of length epsilon/L, "
         "T = L h0/epsilon^2 and E|g_t - grad f(x_t)|^2 <= epsilon^2/4 (derived by pfbench)",
-        check=bound(
-            nfwu_gap_bound, gap, statistic="mean", parameters=partial(nfwu_parameters, kind=kind)
-        ),
+        check=bound(nfwu_gap_bound, gap, parameters=partial(nfwu_parameters, kind=kind)),
         instances=(BALL,),
         algorithm=kind.name,
         assumptions=("L = L_ms", "a compact set"),
@@ -197,7 +193,6 @@ PROX = Claim(
     check=bound(
         prox_page_mapping_bound,
         partial(gradient_mapping_sq_with_multiple, smoothness_multiple=4.0),
-        statistic="mean",
         parameters=partial(prox_page_parameters, T=100),
     ),
     instances=(BALL,),
@@ -217,7 +212,6 @@ SLIDING = Claim(
     check=bound(
         shared_instances.sliding_mapping_bound,
         partial(gradient_mapping_sq_with_multiple, smoothness_multiple=1.0),
-        statistic="mean",
         parameters=partial(shared_instances.sliding_parameters, steps=150),
     ),
     instances=(BALL,),

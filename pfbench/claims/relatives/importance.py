@@ -26,19 +26,20 @@ import math
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from pfbench.algorithms.base import get_parameters
 from pfbench.algorithms.loopless_frank_wolfe import SpiderFW
 from pfbench.base.constants import Constants
 from pfbench.claims.relatives import shared_instances
-from pfbench.claims.relatives.shared_instances import gap, make_unequal_smoothness_problem
-from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
-from pfbench.verification.instruments.enumerated_random import enumerate_draws
+from pfbench.claims.relatives.shared_instances import (
+    gap,
+    make_unequal_smoothness_problem,
+    mean_gap_bound,
+)
+from pfbench.verification import Claim, make_instance
 from pfbench.verification.statements.bound import bound
+from pfbench.verification.statements.error_law import Past, error_law
 from pfbench.verification.statements.separation import separation
-from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
-from pfbench.verification.units import LENGTH, NUMBER, SQUARE, VALUE, formula
+from pfbench.verification.units import SQUARE, VALUE
 
 BY_SMOOTHNESS = {"sampling": "importance"}
 
@@ -57,57 +58,34 @@ FEW = (
 """Instances whose batches of two are enumerated; on the second the bound binds."""
 
 
-def variance_bound(L: float, distance: float, batch: int) -> float:
-    """Return L^2 |x - y|^2/b, the bound of the variance of an estimate of grad f(x) - grad f(y).
+def variance_bound(c: Constants, a: Any, past: Past) -> float:
+    """Return L^2 |x_t - x_{t-1}|^2/b, the bound of the variance of a batch of b differences.
 
-    It bounds E|g_t - g_{t-1} - (grad f(x) - grad f(y))|^2. |x - y| is `distance`.
+    It bounds E|g_t - g_{t-1} - (grad f(x_t) - grad f(x_{t-1}))|^2; g_0 has no error.
     """
-    return (L * distance) ** 2 / batch
+    return c.L_mean**2 * past.step_sq / float(a.batch)
 
 
-def check_error_law(trial: Trial) -> Evidence:
-    """Test the mean and the mean square error of a run's second estimate, over all batches."""
-    parts, runs = dict[str, Decision](), 0
-    for instance in trial.claim.instances:
-        problem = instance()
-        L = problem.constants(problem.start()).L_mean
-        sizes = {"batch": 2, "period": 2, "iterations": 2, "step": 0.1}
-        created = trial.make(**sizes, **BY_SMOOTHNESS)
-
-        def second(
-            rng: Any, problem: Any = problem, algorithm: Any = created
-        ) -> tuple[Floats, Floats]:
-            _, then = trial.follow(problem, algorithm, rng=rng)
-            return np.array(then.state.at), np.array(then.estimate)
-
-        results = list(enumerate_draws(second))
-        x, chances = results[0][1][0], np.array([chance for chance, _ in results])
-        estimates, right = np.array([g for _, (_, g) in results]), problem.gradient(x)
-        deviation = float(np.abs(chances @ estimates - right).max()) / float(np.abs(right).max())
-        square = float(chances @ ((estimates - right) ** 2).sum(axis=1))
-        upper = variance_bound(L, float(np.linalg.norm(x - problem.start())), 2)
-        measured, runs = {"relative deviation": deviation}, runs + len(results)
-        wrong = f"Its mean is off by {deviation:.3g} of the gradient."
-        parts[f"{instance.name}: mean"] = decide_exact(
-            deviation <= 1e-12, "It is exact.", wrong, measured
-        )
-        parts[f"{instance.name}: mean square"] = decide_inequality([square / upper])
-    return Evidence(combine_all(parts), {"relative deviation": 0.0, "ratio": 1.0}, runs)
+def no_bias(c: Constants, a: Any, past: Past) -> float:
+    """Return 0, the mean of the error g_t - grad f(x_t)."""
+    return 0.0
 
 
 LAW = Claim(
     name="relatives-importance-law",
     source="Lan 2020, algorithm 7.12, the draws; the law is of pfbench",
-    kind="law",
     statement="drawn with q_i = L_i/sum of L_j and divided by n q_i, a batch of b differences has "
     "the mean grad f(x) - grad f(y), and a mean square error of at most (L |x - y|)^2/b, L the "
     "mean of the L_i (derived by pfbench)",
-    check=check_error_law,
+    check=error_law(
+        variance_bound,
+        mean=no_bias,
+        parameters={"batch": 2, "period": 2, "iterations": 2, "step": 0.1, **BY_SMOOTHNESS},
+    ),
     instances=FEW,
     algorithm="spider-fw",
     assumptions=("L = L_mean",),
     expected_seconds=(0.2, 0.2),
-    formulas=(formula(variance_bound, SQUARE, distance=LENGTH, batch=NUMBER),),
 )
 
 # --- sliding --------------------------------------------------------------------------------------
@@ -156,7 +134,6 @@ SLIDING = Claim(
             "of pfbench": sharper_mapping_bound,
         },
         gradient_mapping_sq,
-        statistic="mean",
         parameters=partial(sliding_parameters, steps=100),
         runs=(40, 160),
     ),
@@ -181,21 +158,6 @@ def frank_wolfe_parameters(c: Constants, *, T: int) -> dict[str, Any]:
     return {**sizes, "step": gamma, **BY_SMOOTHNESS}
 
 
-def mean_gap_bound(c: Constants, parameters: Any, *, error_factor: float | None = None) -> float:
-    """Return h0/(T gamma) + (1/2 + error_factor) L D^2 gamma, the bound of spider-fw's mean gap.
-
-    The constant c is `error_factor`, by default sqrt((q-1)/b).
-    """
-    gamma: float = parameters.step
-    deviation = (
-        math.sqrt((parameters.period - 1) / parameters.batch)
-        if error_factor is None
-        else error_factor
-    )
-    curvature = (0.5 + deviation) * c.L_mean * c.D**2
-    return float(c.delta / (parameters.iterations * gamma) + curvature * gamma)
-
-
 GAP = Claim(
     name="relatives-importance-spider-fw",
     source="Lan 2020, section 7.4, of which a formal development quotes a part; pfbench",
@@ -203,9 +165,11 @@ GAP = Claim(
     "every q = b steps, components drawn by their L_i, L the mean of these; and with "
     "1/2 + sqrt((q-1)/b) for 3/2 (derived by pfbench)",
     check=bound(
-        {"the source's": partial(mean_gap_bound, error_factor=1.0), "of pfbench": mean_gap_bound},
+        {
+            name: partial(mean_gap_bound, c=c, smoothness="L_mean")
+            for name, c in (("the source's", 1.0), ("of pfbench", math.sqrt((ROOT - 1) / ROOT)))
+        },
         gap,
-        statistic="mean",
         parameters=partial(frank_wolfe_parameters, T=60),
     ),
     instances=(UNEQUAL,),

@@ -94,6 +94,18 @@ def compute_squared_gradient_mapping(problem: Any, x: Any, L: float) -> float:
     return float(G @ G)
 
 
+def mean_gap_bound(
+    constants: Constants, parameters: Any, *, c: float, smoothness: str = "L"
+) -> float:
+    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, the bound of a method's mean gap.
+
+    L is the constant called `smoothness`.
+    """
+    curvature = (0.5 + c) * getattr(constants, smoothness) * constants.D**2
+    gamma: float = parameters.step
+    return float(constants.delta / (parameters.iterations * gamma) + curvature * gamma)
+
+
 def sliding_parameters(c: Constants, *, steps: int, root: int = BATCH) -> dict[str, Any]:
     """Return the parameters of ncgs-spider: period sqrt n, batch 10 sqrt n, and the tolerance.
 

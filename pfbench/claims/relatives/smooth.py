@@ -18,6 +18,7 @@ from pfbench.claims.relatives.shared_instances import (
     N,
     compute_squared_gradient_norm,
     gap,
+    mean_gap_bound,
 )
 from pfbench.verification import Claim
 from pfbench.verification.statements.bound import bound
@@ -73,7 +74,6 @@ def _gradient_sq_claim(name: str, parameters: Any, source: str) -> Claim:
         check=bound(
             gradient_sq_bound,
             compute_squared_gradient_norm,
-            statistic="mean",
             parameters=partial(parameters, T=100),
             runs=(240, 320),
         ),
@@ -117,13 +117,6 @@ def frank_wolfe_parameters(constants: Constants, *, name: str) -> dict[str, Any]
     return {**sizes, "iterations": _STEPS, "step": gamma}
 
 
-def mean_gap_bound(constants: Constants, parameters: Any, *, c: float) -> float:
-    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, the bound of a method's mean gap."""
-    curvature = (0.5 + c) * constants.L * constants.D**2
-    gamma: float = parameters.step
-    return float(constants.delta / (parameters.iterations * gamma) + curvature * gamma)
-
-
 def _frank_wolfe_claim(name: str, source: str) -> Claim:
     return Claim(
         name=f"relatives-gap-{name}",
@@ -133,7 +126,6 @@ def _frank_wolfe_claim(name: str, source: str) -> Claim:
         check=bound(
             partial(mean_gap_bound, c=SIZES[name][1]),
             gap,
-            statistic="mean",
             parameters=partial(frank_wolfe_parameters, name=name),
         ),
         instances=(BALL,),
