@@ -1,11 +1,11 @@
 """Frank-Wolfe on polytopes: away, pairwise and blended pairwise steps, and the open loop."""
 
-from pfbench.claims.polytopes import contraction, good_steps, openloop, table1
+from pfbench.claims.polytopes import good_steps, openloop, table1
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
     "polytopes",
     "Frank-Wolfe on polytopes: active sets and open loops",
-    (contraction, good_steps, openloop, table1),
+    (good_steps, openloop, table1),
 )
 """Claims about the papers."""

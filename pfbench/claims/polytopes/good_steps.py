@@ -1,4 +1,4 @@
-"""Decrease in each good step of away-step, pairwise and blended pairwise Frank-Wolfe.
+"""Decrease in good steps of active-set Frank-Wolfe methods, and the linear convergence from it.
 
 h_t = f(x_t) - min f, delta the pyramidal width, M the diameter. A step is *good* unless it is the
 longest that its direction allows; a step to a minimiser w of <g, v> is always good. Let a be the
@@ -7,16 +7,22 @@ and bpfw has <g, -d> >= <g, a - w>/2; that of pfw has <g, -d> = <g, a - w>. Each
 added before.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from pfbench.base.arrays import Floats
-from pfbench.verification import Claim, Evidence, Instance, make_instance
-from pfbench.verification.instruments.quadratics import pyramidal_width, quadratic_on_facet
+from pfbench.verification import Claim, Instance, Trial, make_instance
+from pfbench.verification.instruments.quadratics import (
+    pyramidal_width,
+    quadratic_on_facet,
+    suboptimality,
+)
+from pfbench.verification.statements.each_instance import check_each_instance
 from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
-from pfbench.verification.trial import Trial
 from pfbench.verification.units import NUMBER, VALUE, formula
 
 KINDS = ("good", "drop", "swap")
@@ -144,64 +150,56 @@ def suboptimality_bound_by_gap(pairwise_gap: float, sigma_hat: float, rho: float
     return pairwise_gap**2 / (2.0 * sigma_hat * rho**2)
 
 
+@check_each_instance(combine=combine_all, repetitions=2)
 def check_good_steps(
-    trial: Trial, *, smoothness_multiple: float, counts_good_steps: bool
-) -> Evidence:
+    trial: Trial,
+    instance: Instance,
+    problem: Any,
+    *,
+    smoothness_multiple: float,
+    counts_good_steps: bool,
+) -> Iterator[tuple[str, Decision]]:
     """Test in each step the bound of f(x) - min f before it, and the decrease of f by a good step.
 
     With `counts_good_steps`, also test that at least half of the steps are good.
     """
-    parts: dict[str, Decision] = {}
-    for instance in INSTANCES:
-        for step in ("short", "line-search"):
-            parts |= {
-                f"{instance.name}, {step}, {key}": decision
-                for key, decision in _decide_run(
-                    trial, instance, step, smoothness_multiple, counts_good_steps
-                ).items()
-            }
-    return Evidence(combine_all(parts), {"ratio": 1.0}, 2 * len(INSTANCES))
-
-
-def _decide_run(
-    trial: Trial, instance: Instance, step: str, quantity: float, counts_good_steps: bool
-) -> dict[str, Decision]:
-    problem = instance()
-    mu, *_, L = map(float, np.linalg.eigvalsh(problem.A))
-    delta, D = (
-        pyramidal_width(instance.parameters["kind"], instance.parameters["d"]),
-        problem.set.diameter,
-    )
-    algorithm = trial.make(iterations=_MOST, smoothness=L, step=step)
-    moves = trial.follow_with_previous_point(problem, algorithm)
-    _, first = next(moves)
-    S = ActiveSetTracker(np.asarray(first.state.x))
-    h0 = h = problem.value(np.asarray(first.state.x)) - problem.minimum_value
-    good, rest, gaps, kinds = [0.0], [0.0], [0.0], list[str]()
-    for x, record in moves:
-        recorded, g = np.asarray(record.state.x), problem.gradient(x)
-        turn = S.apply_and_classify_step(x, recorded, g, problem.set.lo(g))
-        gaps.append(h / max(suboptimality_bound_by_gap(turn.pairwise_gap, mu, delta), _FLOOR * h0))
-        before, h = h, problem.value(recorded) - problem.minimum_value
-        shrinks = (
-            contraction_factor(L, mu, delta, D, smoothness_multiple=quantity)
-            if turn.kind == "good"
-            else 1.0
+    mu, L, delta, D = _constants(instance, problem)
+    factor = contraction_factor(L, mu, delta, D, smoothness_multiple=smoothness_multiple)
+    for step in ("short", "line-search"):
+        moves = trial.follow_with_previous_point(
+            problem, trial.make(iterations=_MOST, smoothness=L, step=step)
         )
-        (good if turn.kind == "good" else rest).append(h / (shrinks * before))
-        kinds.append(turn.kind)
-        if h <= _FLOOR * h0:
-            break
-    decisions = {
-        "good steps": decide_inequality(good),
-        "others": decide_inequality(rest, 1e-9),
-        "gap": decide_inequality(gaps),
-    }
-    if counts_good_steps:
-        share = kinds.count("good") / len(kinds)
-        statement = f"{share:.3g} of the steps are good."
-        decisions["share"] = decide_exact(share >= 0.5, statement, statement, {"share": share})
-    return decisions
+        _, first = next(moves)
+        S = ActiveSetTracker(np.asarray(first.state.x))
+        h0 = h = suboptimality(problem, first.state.x)
+        good, rest, gaps, kinds = [0.0], [0.0], [0.0], list[str]()
+        for x, record in moves:
+            g = problem.gradient(x)
+            turn = S.apply_and_classify_step(x, np.asarray(record.state.x), g, problem.set.lo(g))
+            upper = suboptimality_bound_by_gap(turn.pairwise_gap, mu, delta)
+            gaps.append(h / max(upper, _FLOOR * h0))
+            before, h = h, suboptimality(problem, record.state.x)
+            is_good = turn.kind == "good"
+            (good if is_good else rest).append(h / ((factor if is_good else 1.0) * before))
+            kinds.append(turn.kind)
+            if h <= _FLOOR * h0:
+                break
+        name = f"{instance.name}, {step}"
+        yield f"{name}, good steps", decide_inequality(good)
+        yield f"{name}, others", decide_inequality(rest, 1e-9)
+        yield f"{name}, gap", decide_inequality(gaps)
+        if counts_good_steps:
+            share = kinds.count("good") / len(kinds)
+            statement = f"{share:.3g} of the steps are good."
+            measured = {"share": share}
+            yield f"{name}, share", decide_exact(share >= 0.5, statement, statement, measured)
+
+
+def _constants(instance: Instance, problem: Any) -> tuple[float, float, float, float]:
+    """Return the strong convexity, smoothness, pyramidal width and diameter of an instance."""
+    mu, *_, L = map(float, np.linalg.eigvalsh(problem.A))
+    delta = pyramidal_width(instance.parameters["kind"], instance.parameters["d"])
+    return mu, L, delta, problem.set.diameter
 
 
 def _claim(name: str, source: str, quantity: float, words: str, counts_good_steps: bool) -> Claim:
@@ -234,4 +232,69 @@ BLENDED = _claim("bpfw", "Tsuji, Tanaka, Pokutta 2022; pfbench", 4.0, "mu delta^
 
 PAIRWISE = _claim("pfw", "Lacoste-Julien, Jaggi 2015; pfbench", 1.0, "mu delta^2/(L M^2)", False)
 
-CLAIMS = (AWAY, BLENDED, PAIRWISE)
+
+# --- linear convergence ---------------------------------------------------------------------------
+
+ZIGZAGGING = tuple(
+    make_instance(quadratic_on_facet, kind=kind, d=d, kappa=kappa, turn=turn).with_title(
+        f"{kind} {d}"
+    )
+    for kind, d, kappa, turn in (
+        *(("simplex", 4, 3.0, 3), ("simplex", 3, 1.0, 0)),
+        *(("cube", 3, 2.0, 1), ("l1", 3, 2.0, 3)),
+    )
+)
+"""Polytopes on which plain Frank-Wolfe zigzags, on the first 500,000 times above the bound."""
+
+_LONGEST = 1500
+
+
+def suboptimality_bound(
+    h0: float, L_f: float, sigma_hat: float, rho: float, D: float, t: int
+) -> float:
+    """Return the bound of f(x_t) - min f after t steps, if at least half of the steps contract it.
+
+    rho is the pyramidal width, and sigma_hat the modulus of strong convexity.
+    """
+    factor = contraction_factor(L_f, sigma_hat, rho, D, smoothness_multiple=4.0)
+    return h0 * factor ** -(-t // 2)
+
+
+@check_each_instance(combine=combine_all)
+def check_contraction(
+    trial: Trial, instance: Instance, problem: Any
+) -> Iterator[tuple[str, Decision]]:
+    """Test that f(x_t) - min f is at most its bound, which converges linearly, from t = 1 on."""
+    mu, L, delta, D = _constants(instance, problem)
+    shrinks = 1.0 - suboptimality_bound(1.0, L, mu, delta, D, 2)
+    algorithm = trial.make(iterations=min(_LONGEST, int(40.0 / shrinks)), smoothness=L)
+    h = [suboptimality(problem, step.state.x) for step in trial.follow(problem, algorithm)]
+    bounds = [suboptimality_bound(h[0], L, mu, delta, D, t) for t in range(1, len(h))]
+    ratios = np.array(h[1:]) / np.array(bounds)
+    yield instance.name, decide_inequality(ratios[np.array(bounds) > _FLOOR * h[0]])
+
+
+def _contraction_claim(name: str, source: str) -> Claim:
+    return Claim(
+        name=f"polytopes-contraction-{name}",
+        source=source,
+        kind="bound",
+        statement="f(x_t) - min f <= (1 - rho)^((t-1)/2) (f(x_1) - min f), rho = min(1/2, "
+        "mu delta^2/(4 L M^2)), delta the pyramidal width, M the diameter: at least half of the "
+        "steps shrink by 1 - rho, and no other step grows (the constant is derived by pfbench)",
+        check=check_contraction,
+        instances=ZIGZAGGING,
+        algorithm=name,
+        assumptions=("f strongly convex", "a polytope"),
+        schedule="short steps with L = L_f",
+        expected_seconds=(1.2, 1.2),
+        formulas=(formula(suboptimality_bound, VALUE),),
+    )
+
+
+CONTRACTION = (
+    _contraction_claim("afw", "Lacoste-Julien, Jaggi 2015; pfbench"),
+    _contraction_claim("bpfw", "Tsuji, Tanaka, Pokutta 2022; pfbench"),
+)
+
+CLAIMS = (*CONTRACTION, AWAY, BLENDED, PAIRWISE)

@@ -6,18 +6,19 @@ with eta_t = 4/(t+4).
 """
 
 import math
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pfbench.base.constants import Constants
-from pfbench.verification import Claim, Evidence, make_instance
+from pfbench.verification import Claim, Instance, Trial, make_instance
 from pfbench.verification.instruments.indefinite import ConvexHull, IndefiniteQuadratic
 from pfbench.verification.instruments.quadratics import suboptimality
 from pfbench.verification.statements.bound import bound
+from pfbench.verification.statements.each_instance import check_each_instance
 from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
-from pfbench.verification.trial import Trial
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, VALUE, formula
 
 TRIANGLE = np.array([[0.0, 1.0], [-1.0, 0.0], [1.0, 0.0]])
@@ -105,31 +106,25 @@ STEEP = (
 )
 
 
-def check_after_transient(trial: Trial, *, T: int) -> Evidence:
+@check_each_instance({"ratio": 1.0, "tips": 0.0}, combine_all, repetitions=1)
+def check_after_transient(
+    trial: Trial, instance: Instance, problem: Any, *, T: int
+) -> Iterator[tuple[str, Decision]]:
     """Test f(x_t) - min f against its bound and that minimisers are on the edge, from step S on."""
-    parts: dict[str, Decision] = {}
-    for instance in STEEP:
-        problem, along, below = (
-            instance(),
-            instance.parameters["along"],
-            instance.parameters["below"],
-        )
-        D = problem.set.diameter
-        S = settling_step(1.0, D, below)  # grad f(x*) = (0, below), and the tip is at height 1
-        G = max(float(np.linalg.norm(problem.gradient(v))) for v in TRIANGLE)
-        ratios, tips = [0.0], 0
-        moves = trial.follow_with_previous_point(problem, trial.make(iterations=S + T, **_OPEN))
-        for t, (x, step) in enumerate(moves):
-            if t >= S:
-                bound_at = face_bound(t, S, 1.0, 1.0, D, G, 1.0 - abs(along))
-                ratios.append(suboptimality(problem, x) / bound_at)
-                tips += sum(problem.set.lo(g)[1] > 0.0 for g in step.lo_inputs)
-        statement = f"From step {S} on, {tips} LO answers are the tip."
-        parts[f"{instance.name}: LO"] = decide_exact(
-            tips == 0, statement, statement, {"tips": float(tips)}
-        )
-        parts[f"{instance.name}: f"] = decide_inequality(ratios)
-    return Evidence(combine_all(parts), {"ratio": 1.0, "tips": 0.0}, len(STEEP))
+    D, beta = problem.set.diameter, 1.0 - abs(instance.parameters["along"])
+    # grad f(x*) = (0, below), and the tip is at height 1
+    S = settling_step(1.0, D, instance.parameters["below"])
+    G = max(float(np.linalg.norm(problem.gradient(v))) for v in TRIANGLE)
+    ratios, tips = [0.0], 0
+    moves = trial.follow_with_previous_point(problem, trial.make(iterations=S + T, **_OPEN))
+    for t, (x, step) in enumerate(moves):
+        if t >= S:
+            bound_at = face_bound(t, S, 1.0, 1.0, D, G, beta)
+            ratios.append(suboptimality(problem, x) / bound_at)
+            tips += sum(problem.set.lo(g)[1] > 0.0 for g in step.lo_inputs)
+    words = f"From step {S} on, {tips} LO answers are the tip."
+    yield f"{instance.name}: LO", decide_exact(tips == 0, words, words, {"tips": float(tips)})
+    yield f"{instance.name}: f", decide_inequality(ratios)
 
 
 FACE = Claim(
@@ -180,22 +175,21 @@ def open_loop_decay(t: int) -> float:
     return float(t) ** -2
 
 
-def check_separation(trial: Trial, *, lengths: tuple[int, int]) -> Evidence:
+@check_each_instance({"open loop": -2.0, "line search": -1.0}, combine_all, repetitions=2)
+def check_separation(
+    trial: Trial, instance: Instance, problem: Any, *, lengths: tuple[int, int]
+) -> Iterator[tuple[str, Decision]]:
     """Test on triangles that f - min f decays as t^-2 by the open loop, and as t^-1 by line search.
 
     The open loop must decrease f - min f nearly as t^-2, and line search only about as t^-1.
     """
-    parts: dict[str, Decision] = {}
-    for instance in INSTANCES:
-        problem = instance()
-        fast = slope(trial, problem, _OPEN, lengths[0])
-        slowly = slope(trial, problem, _SEARCHED, lengths[1])
-        measured = {"open loop": fast, "line search": slowly}
-        wrong = f"The slopes are {fast:.3g} and {slowly:.3g}."
-        right = f"h falls as t^{fast:.3g} by the open loop, as t^{slowly:.3g} by line search."
-        is_separate = fast <= _FALLS and slowly >= _STALLS
-        parts[instance.name] = decide_exact(is_separate, right, wrong, measured)
-    return Evidence(combine_all(parts), {"open loop": -2.0, "line search": -1.0}, 2 * len(parts))
+    fast = slope(trial, problem, _OPEN, lengths[0])
+    slowly = slope(trial, problem, _SEARCHED, lengths[1])
+    measured = {"open loop": fast, "line search": slowly}
+    wrong = f"The slopes are {fast:.3g} and {slowly:.3g}."
+    right = f"h falls as t^{fast:.3g} by the open loop, as t^{slowly:.3g} by line search."
+    is_separate = fast <= _FALLS and slowly >= _STALLS
+    yield instance.name, decide_exact(is_separate, right, wrong, measured)
 
 
 SEPARATION = Claim(

@@ -15,6 +15,11 @@ Options = ParamSpec("Options")
 Parts = dict[str, Decision]
 """Decisions by name, usually that of the instance."""
 
+Decide = Callable[
+    Concatenate[Trial, Instance, Any, Options], Parts | Iterable[tuple[str, Decision]]
+]
+"""Function that decides one instance: it returns decisions by name, or yields names with them."""
+
 Claimed = Mapping[str, Any]
 
 RATIO: Claimed = {"ratio": 1.0}
@@ -26,10 +31,7 @@ def check_each_instance(
     combine: Callable[[Mapping[str, Decision]], Decision] = combine_instances,
     *,
     repetitions: int | None = None,
-) -> Callable[
-    [Callable[Concatenate[Trial, Instance, Any, Options], Parts]],
-    Callable[Concatenate[Trial, Options], Evidence],
-]:
+) -> Callable[[Decide[Options]], Callable[Concatenate[Trial, Options], Evidence]]:
     """Return a decorator that turns a function that decides one instance into a claim's check.
 
     The function gets the trial, an instance of the claim, its problem, and the options of a check.
@@ -44,14 +46,12 @@ def check_each_instance(
         Number of runs on an instance; by default one for each decision.
     """
 
-    def decorate(
-        decide: Callable[Concatenate[Trial, Instance, Any, Options], Parts],
-    ) -> Callable[Concatenate[Trial, Options], Evidence]:
+    def decorate(decide: Decide[Options]) -> Callable[Concatenate[Trial, Options], Evidence]:
         @wraps(decide)
         def check(trial: Trial, /, *args: Options.args, **options: Options.kwargs) -> Evidence:
             parts, instances = Parts(), trial.claim.instances
             for instance in instances:
-                parts |= decide(trial, instance, instance(), *args, **options)
+                parts |= dict(decide(trial, instance, instance(), *args, **options))
             runs = len(parts) if repetitions is None else repetitions * len(instances)
             return Evidence(combine(parts), claimed, runs)
 
