@@ -125,12 +125,6 @@ REMARK = Claim(
     expected_seconds=(2.0, 5.0),
 )
 
-_FINER = "runs for eps/10"
-_RUNS = "ten times as many runs"
-_NO_D = "without D"
-_ONE = "every output with X <= eps"
-"""Names of readings."""
-
 
 def examine_failure_probability(
     effort: str, seed: int, *, level: float = 1.0
@@ -164,10 +158,10 @@ def examine_failure_probability(
         },
     ).with_ratios_under_other_readings(
         {
-            _FINER: failure_probability(finer, aim, k),
-            _RUNS: failure_probability(V, aim, 10 * k),
-            _NO_D: failure_probability(V, level * epsilon, k),
-            _ONE: float(V[epsilon * constants.D >= V / 10.0].max()) / aim,
+            "runs for eps/10": failure_probability(finer, aim, k),
+            "ten times as many runs": failure_probability(V, aim, 10 * k),
+            "without D": failure_probability(V, level * epsilon, k),
+            "every output with X <= eps": float(V[epsilon * constants.D >= V / 10.0].max()) / aim,
         }
     )
 

@@ -84,28 +84,8 @@ def error_over_limit(
     return np.asarray(squares / sizes.S / (epsilon**2 / 4.0))
 
 
-def error_law_since_snapshot(
-    estimator: str, j: int, epsilon: float, S: int, constants: Constants
-) -> float:
-    """Return the bound of E|g - grad f|^2, j iterations after the snapshot, for eta = epsilon/L."""
-    L, L2 = constants.smoothness("a law"), float(constants.L2_ms)
-    return error_law(estimator, j, epsilon / L, S, L=L, L2=L2, sigma2=float(constants.sigma2))
-
-
-# --- readings that all share ----------------------------------------------------------------------
-
-_ORDER = "in O(.)"
-_FIRST = "E|.| for E|.|^2"
-_AVERAGE = "mean over an epoch"
-_SET = "without replacement"
-_TEN = "a constant of ten"
-_STEP = "eta = eps"
-_SMALLER = "eps a hundredth"
-_AT_MOST_1 = "L2 at most 1"
-
-
 def _error_ratios_by_reading(
-    estimator: str, error_ratios_by_distance: Floats, S: int, n: int, rng: np.random.Generator
+    estimator: str, ratios: Floats, S: int, n: int, rng: np.random.Generator
 ) -> dict[str, float]:
     """Return the ratio of error and bound in shen2019's condition (9), for each reading of "error".
 
@@ -113,7 +93,7 @@ def _error_ratios_by_reading(
     ----------
     estimator
         Name of the estimator.
-    error_ratios_by_distance
+    ratios
         E|g - grad f|^2 over its bound at j = 0 .. p-1, shape (p,), on a path in R^2. The error is a
         sum of means of S signs; E|.| of it is sampled.
     S, n
@@ -121,24 +101,13 @@ def _error_ratios_by_reading(
     rng
         Generator of the signs.
     """
-    amounts = np.sqrt(
-        S
-        * (
-            np.diff(error_ratios_by_distance)
-            if estimator in RECURSIVE
-            else error_ratios_by_distance[-1:]
-        )
-    )
+    amounts = np.sqrt(S * (np.diff(ratios) if estimator in RECURSIVE else ratios[-1:]))
     signs = sum(a * (2.0 * rng.binomial(S, 0.5, 1000) / S - 1.0) for a in amounts)
     results = {
-        _FIRST: float(np.abs(signs).mean() ** 2),
-        _SET: float(error_ratios_by_distance.max() * (n - S) / (n - 1)),
+        "E|.| for E|.|^2": float(np.abs(signs).mean() ** 2),
+        "without replacement": float(ratios.max() * (n - S) / (n - 1)),
     }
-    return (
-        results
-        if estimator == "sg"
-        else {**results, _AVERAGE: float(error_ratios_by_distance.mean())}
-    )
+    return results if estimator == "sg" else {**results, "mean over an epoch": float(ratios.mean())}
 
 
 # --- (9): eps^2 where eps^2/4 is asked for --------------------------------------------------------
@@ -170,7 +139,7 @@ def examine_condition_9(
         **{"S printed": first.S, "p printed": first.p, "S": second.S, "p": second.p},
     ).with_ratios_under_other_readings(
         {
-            _ORDER: float(over.max()) / 4.0,
+            "in O(.)": float(over.max()) / 4.0,
             **_error_ratios_by_reading(estimator, over, first.S, problem.n, rng),
         }
     )
@@ -203,13 +172,14 @@ def examine_sizes_under_scaling_of_f(
         chosen = created(epsilon, constants)
         over = error_over_limit(estimator, problem, epsilon, chosen) / 4.0
         by_epsilon = error_over_limit(estimator, problem, epsilon, chosen, eta=epsilon) / 4.0
-        results = {"printed": float(over.max()), _STEP: float(by_epsilon.max())}
+        results = {"printed": float(over.max()), "eta = eps": float(by_epsilon.max())}
         tried.append(results | _error_ratios_by_reading(estimator, over, chosen.S, n, rng))
     worst = {name: max(result[name] for result in tried) for name in tried[0]}
     printed = worst.pop("printed")
     recovery = Constants(n=n, L_f=1 / n, L_ms=n**-0.5, L_max=1.0, L2_ms=1.38 * n**-0.5, sigma2=1.0)
     chosen = created(1e-4, recovery)
-    law = error_law_since_snapshot(estimator, chosen.p, 1e-4, chosen.S, recovery) / 1e-8
+    L, L2 = recovery.smoothness("a law"), recovery.L2_ms
+    law = error_law(estimator, chosen.p, 1e-4 / L, chosen.S, L=L, L2=L2, sigma2=1.0) / 1e-8
     return compare_ratios(
         printed,
         max(corrected),
@@ -218,7 +188,7 @@ def examine_sizes_under_scaling_of_f(
             for scale, result in zip(_SCALES, tried, strict=True)
         },
         **{"law over eps^2 in matrix recovery": law, "n of matrix recovery": float(n)},
-    ).with_ratios_under_other_readings({**worst, _TEN: printed / 10.0})
+    ).with_ratios_under_other_readings({**worst, "a constant of ten": printed / 10.0})
 
 
 def examine_small_epsilon(
@@ -247,9 +217,9 @@ def examine_small_epsilon(
         **{"p printed": first.p, "p": second.p},
     ).with_ratios_under_other_readings(
         {
-            _ORDER: float(over.max()) / 4.0,
-            _SMALLER: float(smaller.max()),
-            _AT_MOST_1: other.n / of_other.p,
+            "in O(.)": float(over.max()) / 4.0,
+            "eps a hundredth": float(smaller.max()),
+            "L2 at most 1": other.n / of_other.p,
             **_error_ratios_by_reading("casvrg", over, 1, problem.n, rng),
         }
     )

@@ -224,7 +224,6 @@ THEOREM = {
 
 _UNITS = "lengths in units of D"
 _LATER = "t from 1 to T"
-_CONSTANT = "a constant of ten"
 """Names of readings."""
 
 
@@ -250,7 +249,7 @@ def examine_missing_diameter(
     return compare_ratios(
         worst["printed"], worst["corrected"], epsilon=epsilon
     ).with_ratios_under_other_readings(
-        {_UNITS: worst[_UNITS], _LATER: worst[_LATER], _CONSTANT: worst["printed"] / 10.0}
+        {_UNITS: worst[_UNITS], _LATER: worst[_LATER], "a constant of ten": worst["printed"] / 10.0}
     )
 
 
