@@ -2,7 +2,7 @@
 
 import pytest
 
-from pfbench.claims.lacoste2016.gap_rate import RATE
+from pfbench.claims.lacoste2016.theorem1 import RATE
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.sample import Sample
-from pfbench.claims.lacoste2016.local import DoubleWell
+from pfbench.claims.lacoste2016.sections_2_and_3 import DoubleWell
 from pfbench.sets import L2Ball
 from pfbench.verification.instruments.indefinite import (
     ConvexHull,
