@@ -8,8 +8,7 @@ from pfbench.claims.relatives import (
     epoch_free_schedules,
     importance,
     inner_loops,
-    lower_bound,
-    page_cost,
+    least_costs,
     smooth,
     storm,
     table1,
@@ -19,16 +18,6 @@ from pfbench.verification.paper_tables import read_paper
 PAPER = read_paper(
     "relatives",
     "Loopless and recursive estimates in smooth and in Frank-Wolfe steps",
-    (
-        smooth,
-        page_cost,
-        convex,
-        epoch_free_schedules,
-        importance,
-        inner_loops,
-        table1,
-        lower_bound,
-        storm,
-    ),
+    (smooth, convex, epoch_free_schedules, importance, inner_loops, table1, least_costs, storm),
 )
 """Claims about the papers."""

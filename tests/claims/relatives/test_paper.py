@@ -14,8 +14,7 @@ from pfbench.claims.relatives import (
     epoch_free_schedules,
     importance,
     inner_loops,
-    lower_bound,
-    page_cost,
+    least_costs,
     smooth,
 )
 from pfbench.claims.relatives.shared_instances import (
@@ -103,23 +102,23 @@ def test_page_takes_fewer_steps_than_its_theorem(constants):
 
 
 def test_a_method_of_one_component_a_step_is_at_its_lower_bound(judgements):
-    found = judgements(lower_bound.SPANS)
+    found = judgements(least_costs.SPANS)
     assert found.verdict.keeps_bound, found.reason
     assert found.measured["n = 200, k: ratio"] == pytest.approx(1.0, abs=0.01)
     assert found.measured["n = 200, n/2: ratio"] <= 1.0
 
 
 def test_the_lower_bound_is_the_least_norm_in_the_span_and_repeats_are_no_new_components():
-    problem = lower_bound.orthogonal_sum(7, smoothness=2.0, rise=3.0)
+    problem = least_costs.orthogonal_sum(7, smoothness=2.0, rise=3.0)
     slopes = problem.noise + problem.b
     assert np.allclose(slopes @ slopes.T, 2 * 2.0 * 3.0 * 7 * np.eye(7))
     assert problem.value(-problem.b / 2.0) == pytest.approx(problem.minimum_value)
     for k in range(8):
         seen = slopes[[*range(k), *range(k)]]  # each twice
         x = -slopes[:k].sum(axis=0) / (7 * 2.0)
-        assert lower_bound.count_seen_components(problem, x) == k
+        assert least_costs.count_seen_components(problem, x) == k
         least = np.linalg.norm(problem.gradient(x))
-        assert least == pytest.approx(lower_bound.gradient_norm_floor(2.0, 3.0, 7, k), abs=1e-9)
+        assert least == pytest.approx(least_costs.gradient_norm_floor(2.0, 3.0, 7, k), abs=1e-9)
         rng = np.random.default_rng(k)
         for _ in range(20):
             y = rng.standard_normal(len(seen)) @ seen / 20 if k else x
@@ -300,10 +299,10 @@ def test_the_least_cost_of_page_is_that_of_all_batches_and_chances_by_hand():
     """At n = 100 all batches and 2000 chances are tried; published sizes have c = 1."""
     n, accurate = 100, 1e6
     chances = np.geomspace(1e-4, 0.99, 2000)
-    every = [page_cost.mean_sfo(n, b, p, accurate) for b in range(1, 60) for p in chances]
-    ours = page_cost.mean_sfo(n, 1, 2 / n, accurate)
+    every = [least_costs.mean_sfo(n, b, p, accurate) for b in range(1, 60) for p in chances]
+    ours = least_costs.mean_sfo(n, 1, 2 / n, accurate)
     assert 1.0 - 1e-9 <= ours / min(every) <= 1.001
-    assert ours <= page_cost.min_mean_sfo(n, 1.0, accurate, 1.0)
-    assert page_cost.step_count(10, 10 / 110, 1.0) == pytest.approx(1.0 + np.sqrt(5.0))
+    assert ours <= least_costs.min_mean_sfo(n, 1.0, accurate, 1.0)
+    assert least_costs.step_count(10, 10 / 110, 1.0) == pytest.approx(1.0 + np.sqrt(5.0))
     step = 2.0 / (1.0 + np.sqrt(5.0))  # of the lemma, for L = 1
-    assert page_cost.step_count(10, 10 / 110, 1.0) == pytest.approx(2.0 / step)
+    assert least_costs.step_count(10, 10 / 110, 1.0) == pytest.approx(2.0 / step)

@@ -6,12 +6,12 @@ from judging import trial
 
 from pfbench.algorithms.proximal import ProxSpiderBoost, SpiderBoost
 from pfbench.base.state import State
-from pfbench.claims.wang2019 import estimate, theorem1, theorem3
+from pfbench.claims.wang2019 import estimate, mean_mapping, theorem3
 from pfbench.points import keep
 
 
 def verdicts(subject):
-    found = estimate.decide_law_with_own_schedule(trial(theorem1.THM1, subject))
+    found = estimate.decide_law_with_own_schedule(trial(mean_mapping.THM1, subject))
     return {name: decision.verdict for name, decision in found.items()}
 
 
