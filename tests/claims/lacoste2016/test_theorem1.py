@@ -29,9 +29,3 @@ def test_the_sharp_bound_follows_from_the_decrease(h0):
         assert theorem1.min_gap_bound(theorem1.CurvatureAndSuboptimality(C, h0), None, t) == max(
             2 * h0, C
         ) / sqrt(t + 1)
-
-
-def test_the_bound_15_is_nearly_reached_and_6_within_a_third(judgements):
-    measured = judgements(theorem1.THEOREM1).measured
-    assert 0.996 <= measured["(15), adaptive: ratio"] <= 1 + 1e-9
-    assert 0.7 <= measured["(6), adaptive: ratio"] <= 1 + 1e-9

@@ -4,11 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from pfbench.claims.li2019.corollary3 import inner_gap_bound, inner_gap_bound_by_30
-
-
-def test_the_bound_of_the_gap_by_hand():
-    assert inner_gap_bound(3.0, 2.0, 4) == pytest.approx(8 * 3 * 2 / 20)
+from pfbench.claims.li2019.corollary3 import inner_gap_bound_by_30
 
 
 def test_inner_bound_is_30_summed_by_hand():

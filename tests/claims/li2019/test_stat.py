@@ -12,7 +12,6 @@ from pfbench.claims.li2019.shared_runs import (
     follow_inner_iterations,
     from_quadratic,
     make_biased_minimiser_problem,
-    statistical_error_squared,
 )
 from pfbench.claims.li2019.stat import STAT
 
@@ -26,11 +25,6 @@ def parts(problem, share):
     """Return truth, the flat direction and the mirror image of theta_hat in the truth."""
     w = np.sign(problem.slope) / len(problem.slope)
     return problem.minimiser + share * w, w, problem.minimiser + 2 * share * w
-
-
-def test_the_statistical_error_by_hand():
-    numbers = (0.01, 0.5, 2.0, 0.1, 0.3, 0.2)
-    assert statistical_error_squared(*numbers) == pytest.approx(8 * 0.01 * 0.8**2 / 0.5)
 
 
 @pytest.mark.parametrize("support", [1, 3])

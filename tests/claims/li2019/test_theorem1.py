@@ -2,7 +2,7 @@
 
 from math import ceil, sqrt
 
-from pfbench.claims.li2019.theorem1 import component_gradient_count, lo_first_term, lo_second_term
+from pfbench.claims.li2019.theorem1 import lo_first_term, lo_second_term
 
 
 def test_the_bound_of_lo_is_the_sum_over_all_inner_loops():
@@ -15,9 +15,3 @@ def test_the_bound_of_lo_is_the_sum_over_all_inner_loops():
     claimed = lo_first_term(L, D, sigma, delta0, T) + lo_second_term(L, sigma, T)
     # The geometric sum 2 + 4 + ... + 2^T is bounded by 2 2^T.
     assert total + 2 * N * T <= claimed <= total * 2**T / (2**T - 1) + 2 * N * T + 1e-6
-
-
-def test_sfo_by_hand():
-    """n = 10, N_t = 3: one part in 8 takes 3 outer iterations, one in 9 takes 4."""
-    assert component_gradient_count(10, 3, 0.7, 0.7 / 8) == 90
-    assert component_gradient_count(10, 3, 0.7, 0.7 / 9) == 120

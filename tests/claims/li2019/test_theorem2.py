@@ -5,21 +5,10 @@ import pytest
 from judging import trial
 
 from pfbench.claims.li2019.shared_runs import follow_inner_iterations, from_quadratic
-from pfbench.claims.li2019.theorem2 import (
-    VARIANCE,
-    batch_size,
-    component_gradient_count,
-    decide_mean_variances,
-    variance_bound,
-)
+from pfbench.claims.li2019.theorem2 import VARIANCE, decide_mean_variances, variance_bound
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.sensing import draw_synthetic_sensing
 from pfbench.verification.instruments.quadratics import interior_of_l2_ball
-
-
-def test_the_schedule_by_hand():
-    assert batch_size(1.0, 3.0, 0.25) == 5200 * 16 * 3 * 4
-    assert component_gradient_count(n=10, N=16, m=7, T=3) == 3 * (10 + 2 * 7 * 16)
 
 
 def test_the_variance_is_that_of_the_definition():

@@ -64,18 +64,6 @@ def test_the_instances_attain_the_law_or_stay_below_it(estimator):
         assert below.h_derivative(below.begin) < constants.L_ms
 
 
-@pytest.mark.thin(5)
-@pytest.mark.claims
-@pytest.mark.parametrize("estimator", LAW)
-def test_the_methods_attain_their_laws(estimator, judgements):
-    found = judgements(LAW[estimator])
-    assert found.verdict == "within-10"
-    assert found.measured["inequality: ratio"] == pytest.approx(1.0, abs=1e-8)
-    _, in_j, in_eta = LAWS[estimator]
-    for of, claimed in (("j", in_j), ("eta", in_eta), ("S", -1.0)):
-        assert found.measured[f"exponent in {of}: slope"] == pytest.approx(claimed, abs=0.02)
-
-
 class Floats:
     """A stream whose draws nobody can enumerate; `share` of each batch."""
 

@@ -4,19 +4,8 @@ import numpy as np
 import pytest
 
 from pfbench.claims.shen2019 import PAPER
-from pfbench.claims.shen2019.recovery_claims import FAMILY, MUTANTS, ONE_NUMBER, SIZES
+from pfbench.claims.shen2019.recovery_claims import FAMILY, MUTANTS, ONE_NUMBER
 from pfbench.points import combine
-
-
-@pytest.mark.claims
-def test_a_component_hessian_is_one_number_paid_once_an_epoch(judgements):
-    """T = 40, p = 11: four epochs."""
-    found = judgements(ONE_NUMBER)
-    assert found.verdict == "holds"
-    assert SIZES[1:] == (11, 40)
-    n = FAMILY.example().n
-    seen = {"largest n": n, "largest d": 72, "largest T": 40, "largest components": n}
-    assert found.measured == {"gradient": 0.0, "Hessian": 0.0, "SSO": 4.0 * n, **seen}
 
 
 @pytest.mark.claims

@@ -45,17 +45,6 @@ def test_the_mean_is_that_of_all_iterates_before_the_last():
     assert found[0][0] != found[1][0]
 
 
-@pytest.mark.claims
-@pytest.mark.parametrize("claim", THEOREM.values(), ids=THEOREM)
-def test_the_methods_keep_the_bound_and_9(claim, judgements):
-    found = judgements(claim)
-    assert found.verdict == "within-10"
-    assert found.measured["tight_on"] == ["valley"]
-    assert found.measured["tight_ratio"] == [pytest.approx(0.54, abs=0.04)]
-    assert found.measured["condition (9) in the valley: ratio"] < 1.0
-    assert found.measured["condition (9) on the worst path: sampled ratio"] < 1.5
-
-
 def test_before_the_valley_the_mean_of_the_gap_is_half_of_its_bound():
     """Exact gradients: V over T steps is epsilon D on the slope, and little more in the valley."""
     problem = VALLEYS["spiderg"]()
