@@ -10,13 +10,11 @@ from pfbench.claims.pethick2025 import (
     averaged_errors,
     constrained,
     failing_steps,
-    geometry,
     heavy_tails,
     unconstrained,
 )
 from pfbench.claims.pethick2025.parabolas import (
     make_distant_parabola,
-    make_linf_quadratic,
     make_two_point_noise_parabola,
 )
 from pfbench.verification import Subject
@@ -25,34 +23,7 @@ from pfbench.verification.statements.path_mean import gap, gradient_dual_norm, n
 pytestmark = pytest.mark.claims
 
 
-def test_the_gap_bounds_the_gradient_and_is_reached(judgements):
-    found = judgements(geometry.DUAL_GAP)
-    assert found.verdict == "attained", found.reason
-    assert max(found.measured["tight_ratio"]) == pytest.approx(1.0, abs=0.01)
-
-
-def ratio_of(row, label, name):
-    """What was measured over a bound, on the instance whose name begins so."""
-    key = f"{label}, {name}"
-    return next(v for k, v in row.measured.items() if k.startswith(key) and k.endswith(": ratio"))
-
-
 # --- uSCG -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("K", "share"),
-    [
-        (100, 0.79),
-        (1_000, 0.92),
-        pytest.param(10_000, 0.974, marks=pytest.mark.long),
-        pytest.param(100_000, 0.992, marks=pytest.mark.long),
-    ],
-)
-def test_the_sharper_theorem_5_5_is_nearly_reached_far_away(K, share):
-    problem = make_distant_parabola(K, K**0.25)
-    found = mean_ratio(problem, unconstrained.vanishing_alpha_norm_bound_sharper)
-    assert found == pytest.approx(share, abs=0.005 if share < 0.95 else 0.0005)
 
 
 def mean_ratio(
@@ -107,19 +78,6 @@ def test_the_sharper_bound_is_a_sixth_of_the_printed_one():
     assert share == pytest.approx(0.155, abs=0.002)
 
 
-def test_the_bounds_are_only_kept_where_norms_and_noise_are_usual(judgements):
-    row = judgements(unconstrained.CONSTANT)
-    assert ratio_of(row, "sharper", "make_distant_parabola") > 0.99
-    assert ratio_of(row, "sharper", "make_linf_quadratic") < 0.5
-    assert norm_constants(make_linf_quadratic(5))["zeta"] == pytest.approx(10**0.5)
-
-
-def test_the_lemma_is_reached_by_travel_and_by_oscillation(judgements):
-    row = judgements(unconstrained.LEMMA_1)
-    assert ratio_of(row, "sharper", "make_distant_parabola") > 0.9999
-    assert ratio_of(row, "printed", "make_oscillation_parabola") == pytest.approx(0.9998, abs=6e-5)
-
-
 def test_the_proof_of_theorem_5_5_gives_half_of_a_printed_constant():
     """4/3 for 8/3; with it the bound is still above the sharper one, and holds."""
     for L_f, zeta, sigma in ((1.0, 1.0, 0.0), (2.0, 3.0, 0.1), (0.1, 2.0, 5.0), (0.0, 1.0, 1.0)):
@@ -134,12 +92,6 @@ def test_the_proof_of_theorem_5_5_gives_half_of_a_printed_constant():
 
 
 # --- SCG ------------------------------------------------------------------------------------------
-
-
-def test_theorem_5_7_is_reached_to_two_fifths(judgements):
-    row = judgements(constrained.VANISHING)
-    assert ratio_of(row, "sharper", "line_instance 10000") == pytest.approx(0.43, abs=0.005)
-    assert ratio_of(row, "printed", "line_instance 10000") < 0.11
 
 
 @pytest.mark.parametrize(
@@ -161,14 +113,6 @@ def test_the_printed_constants_of_theorem_5_7_see_neither_fault(fault, sharper, 
 
 
 # --- errors ---------------------------------------------------------------------------------------
-
-
-def test_the_errors_of_averages_are_reached(judgements):
-    for claim in (averaged_errors.CONSTANT, averaged_errors.CONSTANT_HELD):
-        row = judgements(claim)
-        exact = [v for k, v in row.measured.items() if k.startswith("sharper") and "ratio" in k]
-        assert max(exact) == pytest.approx(1.0, abs=1e-9)
-        assert sum(one > 0.999 for one in exact) >= 2
 
 
 def test_the_sharper_bounds_are_below_the_printed_ones():
@@ -193,12 +137,6 @@ def test_the_sharper_bounds_are_below_the_printed_ones():
                 k=k, L_f=1.3, reach=reach, sigma=0.8
             )
             assert sharper <= printed * (1.0 + 1e-12)
-
-
-def test_each_step_of_the_errors_is_reached(judgements):
-    row = judgements(averaged_errors.STEP)
-    assert ratio_of(row, "sharper", "make_distant_parabola 8 100.0, alpha constant") > 0.996
-    assert ratio_of(row, "printed", "make_distant_parabola 8 100.0, alpha constant") < 0.45
 
 
 @pytest.mark.thin(2)

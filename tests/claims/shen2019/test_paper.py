@@ -1,14 +1,23 @@
-"""The paper as a whole: its names, its instances, and what a verdict reaches."""
+"""The paper as a whole: its names, its instances, what a verdict reaches, and small theorems."""
 
 import re
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from pfbench.base.counts import Counts
 from pfbench.claims import shen2019
-from pfbench.claims.shen2019 import PAPER
+from pfbench.claims.shen2019 import PAPER, sagafw
 from pfbench.claims.shen2019.epoch_estimators import METHODS
+from pfbench.claims.shen2019.recovery_claims import FAMILY, MUTANTS, ONE_NUMBER
+from pfbench.claims.shen2019.remark31 import REMARK, VALLEY
+from pfbench.claims.shen2019.table1 import CROSSOVERS, min_cost
+from pfbench.claims.shen2019.table1_counts import exact_counts
+from pfbench.claims.shen2019.theorem51 import CHAIN, gap_floor
+from pfbench.points import combine
+from pfbench.verification.trial import Trial
 
 FOLDER = Path(shen2019.__file__).parent
 THEOREMS = {
@@ -54,3 +63,76 @@ def test_a_verdict_reaches_no_other_theorem_and_no_erratum_of_others():
     for claim in PAPER.claims:
         check = claim.check.func if isinstance(claim.check, partial) else claim.check
         assert check.__module__.rpartition(".")[2] in THEOREMS | {"exact_counts"}
+
+
+def test_counts_by_hand():
+    """n=10, S=3, p=4, T=9: full gradients at 0, 4, 8; six differences."""
+    assert exact_counts("sg", n=10, S=3, p=4, T=9) == Counts(sfo=27, lo=9)
+    assert exact_counts("svrg", n=10, S=3, p=4, T=9) == Counts(fo=3, sfo=66, lo=9)
+    assert exact_counts("casvrg", n=10, S=3, p=4, T=9) == Counts(fo=3, sfo=66, sso=30, hvp=78, lo=9)
+
+
+@pytest.mark.parametrize("estimator", CROSSOVERS)
+def test_at_the_crossover_the_costs_are_equal(estimator):
+    n = 10**8
+    at = CROSSOVERS[estimator].epsilon(n)
+    spider = min_cost("spiderg", n, at).cost
+    assert min_cost(estimator, n, at).cost == pytest.approx(spider, rel=0.02)
+
+
+@pytest.mark.claims
+def test_the_best_of_three_runs_keeps_the_bound_at_its_cost(judgements):
+    """Beyond the three runs it costs n SFO and 1 LO each."""
+    found = judgements(REMARK)
+    assert found.verdict == "holds"
+    assert found.measured["missed: ratio"] == 0.0
+    assert 0.05 < found.claimed["share above the level"] < 0.1
+    assert found.measured["condition all runs miss the level: sampled ratio"] < 2.0
+    assert found.measured["condition the choice has the least gap: ratio"] < 1.0
+    assert found.measured["condition cost: sfo"] == found.claimed["sfo"] > 3 * VALLEY.example().n
+
+
+(CLAIM,) = sagafw.CLAIMS
+
+
+@pytest.mark.claims
+def test_calls_to_a_target_leave_the_table_out_and_grow_with_accuracy():
+    trial, problem = Trial(CLAIM), sagafw.FAMILY(n=60, seed=3)
+    coarse, fine = (sagafw._sfo_to_gap_share(trial, problem, share, 5) for share in (0.3, 0.03))
+    assert 0.0 < coarse < fine < np.inf
+
+
+@pytest.mark.claims
+def test_the_bound_of_the_proof_needs_more_than_one_sample_and_fewer_than_all():
+    """With S = 1 a table of 64 entries is too old along the path."""
+    assert sagafw.PATH().n == 224
+    batch = sagafw._batch_by_error(Trial(CLAIM), 64)
+    assert 1 < batch < 64
+
+
+def test_the_floor_is_that_of_the_chain():
+    """0.08 R; R = 230 sqrt T (shen2019 section 7.1)."""
+    problem = CHAIN(T=9)
+    assert problem.set.radius == pytest.approx(690.0)
+    assert gap_floor(problem.set.diameter) == pytest.approx(0.08 * 690.0)
+    assert CHAIN.example().horizon == 10
+
+
+@pytest.mark.claims
+def test_the_faults_are_seen_in_what_they_change(judgements):
+    """Two entries in the Hessians alone; the method that pays too often in the count alone."""
+    spread = judgements(ONE_NUMBER, MUTANTS[0])
+    assert spread.reason == "Hessian is 1, not 0."
+    paid = next(one for one in PAPER.mutants if one.name == "caspiderg-fresh-hessians")
+    assert judgements(ONE_NUMBER, paid).reason.startswith("SSO is ")
+
+
+def test_the_faulty_hessian_has_two_entries_and_the_same_sum():
+    problem, rng = FAMILY.example(), np.random.default_rng(0)
+    x = combine(problem.start(), problem.set.random_vertex(rng), 0.3)
+    y, one = problem.start(), np.array([4])
+    right = problem.open(rng).hessian(y).batch(one, x, y)
+    wrong = MUTANTS[0].subject.problem_under_test(problem).open(rng).hessian(y).batch(one, x, y)
+    assert np.flatnonzero(right).tolist() == [4]
+    assert np.flatnonzero(wrong).tolist() == [4, 5]
+    assert wrong.sum() == pytest.approx(right.sum())

@@ -1,11 +1,11 @@
-"""Theorem 1 and corollary 1: their bounds, verdicts and faults."""
+"""The bounds of qu2018's theorems, their schedules, and the reach of the momentum."""
 
 import numpy as np
 import pytest
 
-from pfbench.algorithms.sliding import NCGS
+from pfbench.algorithms.sliding import NCGS, NCGSVR, StochasticNCGS
 from pfbench.base.constants import Constants
-from pfbench.claims.qu2018 import gradient_mapping, theorem1
+from pfbench.claims.qu2018 import gradient_mapping, theorem1, theorem2, theorem3
 from pfbench.verification.instruments.indefinite import make_quadratic_linear_along_box
 from pfbench.verification.trial import Trial
 
@@ -43,3 +43,21 @@ def test_the_momentum_reaches_the_end_of_its_slope_just_then(N):
             assert min(sizes) >= least * g
         else:
             assert min(sizes) < 0.999 * g
+
+
+def test_the_schedule_of_theorem_2_is_the_least_iterations_of_its_bound():
+    epsilon, known = 0.4, (0.5, 0.1, 2.0, 1.0, 1.0, 0.7)
+    N = StochasticNCGS.theory(epsilon, KNOWN).iterations
+    assert (
+        theorem2.stochastic_mapping_bound(*known, N)
+        <= epsilon
+        < theorem2.stochastic_mapping_bound(*known, N - 1)
+    )
+
+
+def test_the_schedule_of_theorem_3_is_the_least_iterations_of_its_bound():
+    epsilon, method = 0.4, NCGSVR.theory(0.4, KNOWN)
+    T, m = method.iterations, method.period
+    assert theorem3.uniform_output_bound(0.5, 3.0, T) <= epsilon
+    assert theorem3.uniform_output_bound(0.5, 3.0, T - m) > epsilon
+    assert theorem3.component_gradient_count(27, method.batch, m, T) == T // 3 * (27 + 2 * 9 * 3)

@@ -1,4 +1,4 @@
-"""Theorem 1 and (9): their bounds, their verdicts, and the faults they must catch."""
+"""Theorem 1 of lacoste2016 and (9): their bounds."""
 
 from math import sqrt
 

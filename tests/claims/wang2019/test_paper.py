@@ -1,0 +1,126 @@
+"""What wang2019's checks share, pairs of runs, rates, and faults of the momentum."""
+
+import math
+
+import numpy as np
+import pytest
+from judging import judge, trial
+
+from pfbench.algorithms.proximal import ProxGD, SpiderBoost
+from pfbench.claims.wang2019 import PAPER, mean_mapping, step, table1, theorem3
+from pfbench.claims.wang2019.mapping_rates import long_slope_problem
+from pfbench.claims.wang2019.shared import chain, mapping_sq_function, noiseless_model
+from pfbench.problems.linear_models import LeastSquares
+from pfbench.verification.criteria import MAPPING, ComplexityOrder
+from pfbench.verification.subject import Subject
+
+
+def test_models_without_noise_have_value_0():
+    problem = noiseless_model(3, kind=LeastSquares, n=30, d=3, scale=3.0)
+    rows, labels = problem.features, problem.labels
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(np.full(30, 3.0))
+    w = np.linalg.lstsq(rows, labels)[0]
+    assert problem.value(w) == pytest.approx(0.0, abs=1e-20)
+
+
+@pytest.mark.parametrize(("n", "links"), [(9, 3), (100, 3), (16, 5)])
+def test_a_chain_has_the_wanted_links(n, links):
+    problem = chain(n, links)
+    assert problem.length == links
+    constants = problem.constants(problem.start())
+    assert pytest.approx(1.0) == constants.L
+    assert 0.5 < constants.delta <= 1.0
+
+
+def test_the_mapping_without_set_and_penalty_is_the_gradient():
+    problem = noiseless_model(3, kind=LeastSquares, n=30, d=3)
+    x = np.array([0.3, -1.0, 2.0])
+    g = problem.gradient(x)
+    assert mapping_sq_function(problem)(x) == pytest.approx(g @ g)
+
+
+class Still(SpiderBoost):
+    """Makes no step."""
+
+    def run(self, ask, x, rng):
+        yield from ()
+
+
+def test_a_method_that_makes_no_step_is_failed():
+    row = judge(mean_mapping.THM1, Subject(Still))
+    assert (row.verdict, row.catches_fault) == ("failed", True)
+    assert "no step" in row.reason
+
+
+def test_a_pair_counts_calls_to_both_accuracies():
+    problem = step.STEP.instances[0](3)
+    near, below, reached = step._sfo_ratios_and_spider_success(trial(step.STEP), problem, 3)
+    assert 0.0 < near < 1.0
+    assert 0.0 < below < 1.0
+    assert reached in (0.0, 1.0)
+
+
+class StandsStill(SpiderBoost):
+    """Pays and stays where it is."""
+
+    def run(self, ask, x, rng):
+        for state in super().run(ask, x, rng):
+            yield state._replace(x=x)
+
+
+def test_a_method_that_never_gets_there_needs_infinitely_many_calls():
+    problem = step.STEP.instances[0](3)
+    near, below, _ = step._sfo_ratios_and_spider_success(trial(step.STEP, StandsStill), problem, 3)
+    assert math.isinf(near)
+    assert math.isinf(below)
+
+
+@pytest.mark.long
+def test_a_method_that_never_gets_there_is_violated():
+    assert judge(step.STEP, Subject(StandsStill)).verdict == "violated"
+
+
+FAULTS = [mutant for mutant in PAPER.mutants if theorem3.THM3 in mutant.expected_claims]
+
+
+@pytest.mark.parametrize("mutant", FAULTS, ids=lambda mutant: mutant.name)
+def test_faults_of_the_momentum_are_caught(mutant):
+    assert theorem3.decide_if_momentum_is_admissible(trial(theorem3.THM3)).verdict == "attained"
+    decision = theorem3.decide_if_momentum_is_admissible(
+        trial(theorem3.THM3, mutant.subject.algorithm_under_test())
+    )
+    assert decision.verdict == "violated"
+
+
+ORDERS = {
+    "wang2019-thm3": ("prox-spiderboost-m", ComplexityOrder(2.0, 1 / 2), 2.0),
+    "wang2019-table1-prox-gd": ("prox-gd", ComplexityOrder(2.0, 1.0), 2.0),
+    "wang2019-table1-prox-sgd": ("prox-sgd", ComplexityOrder(4.0), 2.0),
+    "wang2019-table1-prox-svrg": ("prox-svrg", ComplexityOrder(2.0, 2 / 3), 2.0),
+    "wang2019-table1-prox-saga": ("prox-saga", ComplexityOrder(2.0, 2 / 3), 2.0),
+    "wang2019-table1-prox-svrg-plus": ("prox-svrg-plus", ComplexityOrder(2.0, 2 / 3), 2.0),
+    "wang2019-table1-natasha15": ("natasha15", ComplexityOrder(10 / 3), 10 / 3),
+    "wang2019-table1-prox-spiderboost": ("prox-spiderboost", ComplexityOrder(2.0, 1 / 2), 2.0),
+    "wang2019-table1-prox-spiderboost-online": ("prox-spiderboost", ComplexityOrder(3.0), 2.0),
+}
+
+
+def test_every_rate_states_its_orders():
+    claims = (*theorem3.CLAIMS, *table1.CLAIMS)
+    assert [claim.name for claim in claims] == list(ORDERS)
+    for claim in claims:
+        method, sfo, po = ORDERS[claim.name]
+        assert (claim.complexity.method, claim.complexity.criterion) == (method, MAPPING)
+        assert claim.complexity.orders == {"SFO": sfo, "PO": ComplexityOrder(po)}
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.1])
+def test_a_long_slope_takes_as_many_steps_as_wanted(epsilon):
+    """Gradient steps 1/L move by 2 epsilon/L and lower f + h by 4 epsilon^2/L: a stride of 1."""
+    problem = long_slope_problem(
+        np.random.default_rng(3), epsilon, n=2, sigma=0.0, stride=1.0, steps=50, shrink=0.0
+    )
+    algorithm = ProxGD(iterations=200_000, step=1.0 / problem.L)
+    steps = enumerate(trial(table1.TABLE["prox-gd"]).follow(problem, algorithm), 1)
+    walked = next(k for k, step in steps if abs(step.state.x[0]) <= epsilon)
+    assert 50 / epsilon**2 <= walked <= 105 / epsilon**2
