@@ -1,41 +1,17 @@
 """wang2019 table 1: the rates of proximal methods, finite sums and online."""
 
 import math
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from pfbench.base.constants import Constants
-from pfbench.claims.wang2019.mapping_rates import PO, SFO, RateCase, check_rates
+from pfbench.claims.wang2019.mapping_rates import Given, RateCase, check_rates
 from pfbench.claims.wang2019.shared import MEAN_SQUARED
 from pfbench.verification import Claim
-
-
-def _row_claim(
-    name: str, rate: str, *cases: RateCase, expected_seconds: tuple[float | None, float]
-) -> Claim:
-    """Return the claim about one row of wang2019's table 1; the first case is the finite sum.
-
-    `expected_seconds` are the quick and the full duration in seconds.
-    """
-    algorithm = name.removesuffix("-online")
-    return Claim(
-        name=f"wang2019-table1-{name}",
-        source="wang2019 table 1",
-        kind="rate",
-        statement=f"E|G| <= eps after {rate}, in order",
-        algorithm=algorithm,
-        assumptions=(MEAN_SQUARED,),
-        instances=tuple(problem for form in cases for problem in form.instances),
-        schedule=(
-            "theory; on the turning bowl the cheapest batch and epoch; on robust regression also "
-            "the best of three steps"
-        ),
-        expected_seconds=expected_seconds,
-        complexity=cases[0].complexity(algorithm),
-        check=partial(check_rates, cases=cases),
-    )
-
 
 # --- what schedules are given besides -------------------------------------------------------------
 
@@ -69,89 +45,57 @@ def sigma_parameter_from_L_max(epsilon: float, constants: Constants) -> Mapping[
 
 # --- the rows -------------------------------------------------------------------------------------
 
-_SQUARES = tuple(k * k for k in (10, 14, 20, 26, 38, 52, 72, 100))
-_CUBES = tuple(k**3 for k in (10, 12, 14, 18, 24, 30, 38, 48))
-_HUGE = 10**9
-"""n in the claims about the online forms."""
+_PARAMETERS: Mapping[str, Given] = {
+    "best batch": best_batch_parameters,
+    "online": online_parameters,
+    "online sizes": online_spider_parameters,
+    "sigma": sigma_parameter_from_L_max,
+}
+
+
+def _make_case(**fields: Any) -> RateCase:
+    """Return a case from its fields in ``table1.toml``."""
+    if "parameters" in fields:
+        fields["parameters"] = _PARAMETERS[fields["parameters"]]
+    if "epsilons" in fields:
+        fields["epsilons"] = [k ** fields["epsilons"]["power"] for k in fields["epsilons"]["of"]]
+    for name, value in fields.items():
+        if isinstance(value, str):
+            fields[name] = float(Fraction(value))
+        elif isinstance(value, list):
+            fields[name] = tuple(value)
+    return RateCase(**fields)
+
+
+def _make_claim(
+    name: str, *, rate: str, seconds: Mapping[str, float], cases: Sequence[Mapping[str, Any]]
+) -> Claim:
+    """Return the claim about one row of wang2019's table 1, from its fields in ``table1.toml``."""
+    algorithm = name.removesuffix("-online")
+    forms = tuple(_make_case(**fields) for fields in cases)
+    return Claim(
+        name=f"wang2019-table1-{name}",
+        source="wang2019 table 1",
+        kind="rate",
+        statement=f"E|G| <= eps after {rate}, in order",
+        algorithm=algorithm,
+        assumptions=(MEAN_SQUARED,),
+        instances=tuple(problem for form in forms for problem in form.instances),
+        schedule=(
+            "theory; on the turning bowl the cheapest batch and epoch; on robust regression also "
+            "the best of three steps"
+        ),
+        expected_seconds=(seconds.get("quick"), seconds["full"]),
+        complexity=forms[0].complexity(algorithm),
+        check=partial(check_rates, cases=forms),
+    )
+
 
 TABLE = {
-    row.name.removeprefix("wang2019-table1-"): row
-    for row in (
-        _row_claim(
-            "prox-gd",
-            "n eps^-2 SFO, eps^-2 PO",
-            RateCase(size=1.0, is_squared=False, stride=1.4, sizes=_SQUARES),
-            expected_seconds=(None, 6.0),
-        ),
-        _row_claim(
-            "prox-sgd",
-            "eps^-4 SFO, eps^-2 PO",
-            RateCase(sfo=4.0, n=_HUGE, sigma=0.4, steps=16, formulas=(SFO,)),
-            expected_seconds=(None, 30.0),
-        ),
-        _row_claim(
-            "prox-svrg",
-            "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
-            RateCase(size=2 / 3, stride=1 / 3, sizes=_CUBES),
-            expected_seconds=(None, 12.0),
-        ),
-        _row_claim(
-            "prox-saga",
-            "n + n^(2/3) eps^-2 SFO, eps^-2 PO",
-            RateCase(size=2 / 3, stride=0.14, sizes=_CUBES),
-            expected_seconds=(None, 31.0),
-        ),
-        _row_claim(
-            "prox-svrg-plus",
-            "n + n^(2/3) eps^-2 SFO, eps^-2 PO; online eps^-10/3 SFO",
-            RateCase(size=2 / 3, stride=1 / 6, sizes=_CUBES, parameters=best_batch_parameters),
-            RateCase(
-                sfo=10 / 3,
-                stride=1 / 6,
-                epsilons=tuple(k**-1.5 for k in (1, 2, 3, 4, 6, 9, 14, 22)),
-                n=_HUGE,
-                formulas=(SFO,),
-                parameters=online_parameters,
-            ),
-            expected_seconds=(None, 25.0),
-        ),
-        _row_claim(
-            "natasha15",
-            "eps^-3 + eps^-10/3 SFO, eps^-10/3 PO",
-            RateCase(
-                sfo=10 / 3,
-                po=10 / 3,
-                is_squared=False,
-                stride=0.06,
-                epsilons=tuple((k / 2) ** -1.5 for k in (2, 3, 5, 8, 12, 19, 28, 44)),
-                n=_HUGE,
-                sigma=math.sqrt(8.0),
-                shrink=5 / 3,
-                formulas=(SFO, PO),  # its step, too, is a formula in epsilon
-                parameters=sigma_parameter_from_L_max,
-            ),
-            expected_seconds=(None, 55.0),
-        ),
-        _row_claim(
-            "prox-spiderboost",
-            "n + n^(1/2) eps^-2 SFO, eps^-2 PO",
-            RateCase(size=0.5, is_squared=False, sizes=_SQUARES, chain=True, curvature=4.0),
-            expected_seconds=(5.0, 40.0),
-        ),
-        _row_claim(
-            "prox-spiderboost-online",
-            "eps^-2 + eps^-3 SFO, eps^-2 PO",
-            RateCase(
-                sfo=3.0,
-                is_squared=False,
-                epsilons=tuple(1.0 / k for k in (1, 2, 4, 7, 14, 27, 52, 100)),
-                n=_HUGE,
-                formulas=(SFO,),
-                parameters=online_spider_parameters,
-            ),
-            expected_seconds=(None, 10.0),
-        ),
-    )
+    name: _make_claim(name, **fields)
+    for name, fields in tomllib.loads(
+        Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    ).items()
 }
 """The claims about the rows of table 1, by the row's name."""
 
