@@ -111,11 +111,7 @@ def _decide_mean_gap_in_valley(
     last: list[float] = []
 
     def mean_gap(seed: int) -> float:
-        gaps, squares = [], []
-        for x, step in trial.follow_with_previous_point(problem, algorithm, seed):
-            g = problem.gradient(x)
-            gaps.append(float(g @ x) - problem.set.minimum(g)[0])
-            squares.append(float(np.sum(estimate_error(step, g) ** 2)))
+        gaps, squares = _gaps_and_squared_errors(trial, problem, algorithm, seed)
         full_list.append(float(np.mean(squares)))
         last.append(float(np.mean(squares[p - 1 :: p] or squares)))
         return float(np.mean(gaps))
@@ -157,7 +153,15 @@ def _decide_gap_and_condition_9(trial: Trial, name: str, problem: Problem) -> di
 def mean_gap_and_squared_error(
     trial: Trial, problem: Problem, algorithm: Algorithm, seed: int
 ) -> tuple[float, float]:
-    """Return the mean Frank-Wolfe gap of a run, and the mean squared error of its estimates.
+    """Return the mean Frank-Wolfe gap of a run, and the mean squared error of its estimates."""
+    gaps, squares = _gaps_and_squared_errors(trial, problem, algorithm, seed)
+    return float(np.mean(gaps)), float(np.mean(squares))
+
+
+def _gaps_and_squared_errors(
+    trial: Trial, problem: Problem, algorithm: Algorithm, seed: int
+) -> tuple[list[float], list[float]]:
+    """Return the Frank-Wolfe gaps of a run, and the squared errors of its estimates.
 
     Raises
     ------
@@ -172,7 +176,7 @@ def mean_gap_and_squared_error(
         squares.append(float(error @ error))
     if not gaps or step.counts().lo > len(gaps):
         raise NotTestable(f"the method yields {len(gaps)} states, not one for each LO call")
-    return float(np.mean(gaps)), float(np.mean(squares))
+    return gaps, squares
 
 
 def _decide_condition_9_on_path(trial: Trial, estimator: str) -> Decision:

@@ -1,8 +1,7 @@
 """Section 4 of shen2019: the conditional mean of each gradient estimate is the gradient."""
 
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import math
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -21,6 +20,7 @@ from pfbench.verification.reproducibility import (
     check_seed_changes_runs,
     mark_unrepeatable,
 )
+from pfbench.verification.statements.error_law import group_errors
 from pfbench.verification.statistics import LEVEL, Decision, decide_exact, mean_interval
 
 
@@ -49,33 +49,27 @@ def check_unbiased(trial: Trial, *, estimator: str) -> Evidence:
     has yielded, so the algorithm may draw when and how it likes.
     """
     problem = FAMILY(trial.rng("data"))
-    settings = [(1, 2)] if estimator == "sg" else [(3, 3), (2, 4)]
     results = {"at snapshots": 0.0, "relative deviation": 0.0}
     runs = 0
-    for p, T in settings:
+    for p, T in [(1, 2)] if estimator == "sg" else [(3, 3), (2, 4)]:
 
-        def errors(rng: np.random.Generator, p: int = p, T: int = T) -> list[_PointAndError]:
-            return _points_and_errors(trial, problem, p, T, rng=rng)
+        def run(rng: np.random.Generator, p: int = p, T: int = T) -> list[tuple[Floats, Floats]]:
+            return _points_and_estimates(trial, problem, p, T, rng=rng)
 
         try:
             check_reproducible(trial, problem, _make_algorithm(trial, p, T))
-            full_list = list(enumerate_draws(errors))
+            groups, count = group_errors(problem, enumerate_draws(run))
         except NotEnumerable as why:
             sampled = _check_sampled_means(trial, problem, estimator)
             return replace(sampled, decision=mark_unrepeatable(sampled.decision, why))
-        runs += len(full_list)
-        for t in range(T):
-            if _is_full_gradient(estimator, t, p):
-                deviation, worst = (
-                    "at snapshots",
-                    max(np.abs(points[t].error).max() for _, points in full_list),
-                )
+        runs += count
+        for group in groups:
+            if _is_full_gradient(estimator, group.past.t, p):
+                name, worst = "at snapshots", math.sqrt(group.square / group.chance)
             else:
-                deviation, worst = (
-                    "relative deviation",
-                    _max_mean_increment(full_list, t, estimator),
-                )
-            results[deviation] = max(results[deviation], float(worst))
+                before = group.past.error if estimator in RECURSIVE else 0.0
+                name, worst = "relative deviation", np.abs(group.mean / group.chance - before).max()
+            results[name] = max(results[name], float(worst))
     scale = float(np.abs(problem.gradient(problem.start())).max())
     measured = {name: worst / scale for name, worst in results.items()}
     largest = max(measured.values())
@@ -90,14 +84,6 @@ def check_unbiased(trial: Trial, *, estimator: str) -> Evidence:
     return Evidence(decision, dict.fromkeys(results, 0.0), runs)
 
 
-@dataclass(frozen=True)
-class _PointAndError:
-    """Point x_t and error g_t - grad f(x_t) of the gradient estimate in iteration t."""
-
-    x: Floats
-    error: Floats
-
-
 def _is_full_gradient(estimator: str, t: int, p: int) -> bool:
     """Return whether the estimate in iteration t is a full gradient, as it is at snapshots."""
     return estimator != "sg" and t % p == 0
@@ -107,48 +93,17 @@ def _make_algorithm(trial: Trial, p: int, T: int) -> Algorithm:
     return trial.make(batch=_BATCH, period=p, iterations=T, step=_STEP)
 
 
-def _points_and_errors(
+def _points_and_estimates(
     trial: Trial, problem: Problem, p: int, T: int, **stream: Any
-) -> list[_PointAndError]:
-    """Return the points of a run, each with the error of the gradient estimate at it.
+) -> list[tuple[Floats, Floats]]:
+    """Return the points of a run, each with the gradient estimate at it.
 
     `stream` is the argument `rng` or `seed` of `Trial.follow`.
     """
     steps = list(trial.follow(problem, _make_algorithm(trial, p, T), **stream))
     points = [problem.start(), *(step.state.x for step in steps)]
-    return [
-        _PointAndError(*pair)
-        for pair in zip(points, estimate_errors(problem, steps, T), strict=False)
-    ]
-
-
-def _error_increment(path_points: Sequence[_PointAndError], t: int, estimator: str) -> Floats:
-    """Return the error in iteration t or, for a recursive estimate, its change from t-1 to t."""
-    return (
-        path_points[t].error - path_points[t - 1].error
-        if estimator in RECURSIVE
-        else path_points[t].error
-    )
-
-
-def _max_mean_increment(
-    weighted_runs: Sequence[tuple[float, list[_PointAndError]]], t: int, estimator: str
-) -> float:
-    """Return the largest entry, in modulus, of the mean `_error_increment` given the past.
-
-    `weighted_runs` has the probability and the points of each run. Means are conditional on the
-    past.
-    """
-    chances: dict[Any, float] = defaultdict(float)
-    sums: dict[Any, Any] = defaultdict(float)
-    for chance, points in weighted_runs:
-        past = (
-            *((point.x.tobytes(), point.error.tobytes()) for point in points[:t]),
-            points[t].x.tobytes(),
-        )
-        chances[past] += chance
-        sums[past] += chance * _error_increment(points, t, estimator)
-    return max(float(np.abs(sums[past] / chances[past]).max()) for past in sums)
+    estimate_errors(problem, steps, T)  # raises where it cannot see them
+    return [(x, step.estimate) for x, step in zip(points, steps, strict=False)]
 
 
 def _check_sampled_means(trial: Trial, problem: Problem, estimator: str) -> Evidence:
@@ -158,21 +113,24 @@ def _check_sampled_means(trial: Trial, problem: Problem, estimator: str) -> Evid
     tests. At snapshots every error must be 0.
     """
     p, T = (1, 1) if estimator == "sg" else (3, 4)
-    points = [
-        _points_and_errors(trial, problem, p, T, seed=seed)
-        for seed in trial.seeds(2000, "sampled mean")
-    ]
+    errors = np.array(
+        [
+            [
+                g - problem.gradient(x)
+                for x, g in _points_and_estimates(trial, problem, p, T, seed=s)
+            ]
+            for s in trial.seeds(2000, "sampled mean")
+        ]
+    )
     scale = float(np.abs(problem.gradient(problem.start())).max())
     random = [t for t in range(T) if not _is_full_gradient(estimator, t, p)]
-    added = np.array(
-        [[_error_increment(points, t, estimator) for t in random] for points in points]
+    added = errors[:, random] - (
+        errors[:, [t - 1 for t in random]] if estimator in RECURSIVE else 0
     )
-    snapshots = [points[t].error for points in points for t in range(T) if t not in random]
-    columns = added.reshape(len(points), -1) / scale
+    columns = added.reshape(len(errors), -1) / scale
     deviation = float(np.abs(columns.mean(axis=0)).max())
-    measured = {"relative deviation": deviation, "at snapshots": 0.0}
-    if snapshots:
-        measured["at snapshots"] = float(np.abs(snapshots).max()) / scale
+    snapshots = np.abs(np.delete(errors, random, axis=1)).max(initial=0.0)
+    measured = {"relative deviation": deviation, "at snapshots": float(snapshots) / scale}
     p_value = min(1.0, min(map(_p_value, columns.T)) * columns.shape[1])
     half = max(np.ptp([*vars(mean_interval(column)).values()]) / 2.0 for column in columns.T)
     measured["half width of the interval"] = float(half)
@@ -187,7 +145,7 @@ def _check_sampled_means(trial: Trial, problem: Problem, estimator: str) -> Evid
         decision = Decision("holds", "The sampled mean is the gradient.", measured, p_value)
     else:
         decision = Decision("inconclusive", "The sampled mean is too uncertain.", measured, p_value)
-    return Evidence(decision, {"relative deviation": 0.0, "at snapshots": 0.0}, len(points))
+    return Evidence(decision, {"relative deviation": 0.0, "at snapshots": 0.0}, len(errors))
 
 
 def _p_value(column: Floats) -> float:
