@@ -6,7 +6,7 @@ import pytest
 import pfbench as pf
 from pfbench.base.errors import InputError, RefusedError
 from pfbench.base.state import State
-from pfbench.claims.kim2026.sign_separation import make_stretched_quadratic
+from pfbench.claims.kim2026.theorem1 import make_stretched_quadratic
 from pfbench.claims.pethick2025.parabolas import (
     line_instance,
     make_distant_parabola,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from judging import planted, trial
 
-from pfbench.claims.kim2026 import PAPER, orthogonalisers, sign_separation, theorem1
+from pfbench.claims.kim2026 import PAPER, orthogonalisers, theorem1
 from pfbench.sets.orthogonalisers import QUINTIC, map_singular_values
 from pfbench.verification.statements.path_mean import norm_constants
 
@@ -117,8 +117,8 @@ def least_steps(d, size):
 
 @pytest.mark.parametrize(("d", "floor", "best"), [(101, 35, 38), (1001, 347, 355)])
 def test_gradient_descent_needs_a_third_of_d(d, floor, best):
-    assert math.ceil(sign_separation.min_gradient_descent_steps(d)) == floor
-    assert sign_separation.sign_step_count(d) == 17
+    assert math.ceil(theorem1.min_gradient_descent_steps(d)) == floor
+    assert theorem1.sign_step_count(d) == 17
     sizes = np.linspace(0.0, 1.0, 401)[1:] * 2.0 / d
     found = min(least_steps(d, size) for size in sizes)
     assert floor < found <= best
