@@ -97,7 +97,7 @@ def _make_erratum(
     dossier = {name: fields.pop(name) for name in _DOSSIER if name in fields}
     quoted = tuple(Quote(**quote) for quote in quotes)
     examination = resolve_name(f"{package}.{examine}")
-    formulas = {
+    formulas: dict[str, Any] = {
         form: _make_formula(package, **fields.pop(form)) for form in _FORMULAS if form in fields
     }
     return Erratum(
@@ -128,8 +128,8 @@ def _make_formula(
     A unit is a name in `units`, such as VALUE, or the powers of the units of f and x.
     """
     source = resolve_name(f"{package}.{function}") if function else PowerProduct(powers or {})
-    known = {name: _find_unit(value) for name, value in (units or {}).items()}
-    return formula(source, _find_unit(unit), parameters, **known)
+    argument_units = {name: _find_unit(value) for name, value in (units or {}).items()}
+    return formula(source, _find_unit(unit), parameters, **argument_units)
 
 
 def _find_unit(value: Any) -> Any:

@@ -174,8 +174,8 @@ def check_lower_bound(
         if spent <= n / 2:
             early.append(math.sqrt(c.L_f * c.delta) / max(size, 1e-300))
     words = f"{excess} of its points have parts along more components than it queried."
-    beyond = {"beyond": float(excess)}
-    yield f"{instance.name}, span", decide_exact(excess == 0, words, words, beyond)
+    measured = {"beyond": float(excess)}
+    yield f"{instance.name}, span", decide_exact(excess == 0, words, words, measured)
     yield f"{instance.name}, k", decide_inequality(ratios)
     yield f"{instance.name}, n/2", decide_inequality(early)
 
