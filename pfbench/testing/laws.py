@@ -149,7 +149,8 @@ def _compare_samples(methods: Sequence[Any], index: int, seed: int, why: str, ca
     ]
     from scipy.stats import mannwhitneyu
 
-    chances = mannwhitneyu(*samples, method="asymptotic", axis=0).pvalue
+    first, second = samples
+    chances = mannwhitneyu(first, second, method="asymptotic", axis=0).pvalue
     worst = int(np.argmin(chances))
     if chances[worst] * len(chances) < _LEVEL:
         medians = [float(np.median(sample[:, worst])) for sample in samples]

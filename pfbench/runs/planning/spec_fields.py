@@ -164,8 +164,8 @@ def parse_seeds(field: str, value: Any) -> Sequence[int]:
 
 def parse_grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
     """Return a dict from each parameter name in a grid to the list of its values."""
-    noting = ErrorCollector()
-    for key, values in parse_table(field, value, "a table of lists").items():
+    noting, grid = ErrorCollector(), parse_table(field, value, "a table of lists")
+    for key, values in grid.items():
         with noting():
             _check_name(f"{field}.{key}", key)
             if not isinstance(values, list) or not values:
@@ -176,7 +176,7 @@ def parse_grid(field: str, value: Any) -> Mapping[str, Sequence[Any]]:
                 if first.setdefault(format_setting_value(item), k) != k:
                     raise InputError(f"{field}.{key}[{k}] = {abbreviate(item)} appears twice.")
     noting.raise_collected()
-    return value
+    return grid
 
 
 def parse_settings(field: str, value: Any) -> tuple[Setting, ...]:
