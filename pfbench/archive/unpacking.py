@@ -73,7 +73,7 @@ def read_runs(folder: Path) -> list[StoredRun]:
         if record is None:
             continue
         try:
-            entry, _ = decode(record)
+            entry = decode(record)
         except DamagedFileError as damage:
             raise InputError(f"the run {key} of the archive is damaged ({damage}).") from damage
         entries.append(entry)

@@ -29,11 +29,11 @@ from pfbench.cli.terminal import (
     print_parts,
     show_facts,
 )
-from pfbench.runs.storage.damage import KINDS
+from pfbench.runs.storage.damage import KINDS, DamageReport
 
 if TYPE_CHECKING:
     from pfbench.runs.storage.entry_list import Listing, Row
-    from pfbench.runs.storage.maintenance import DamageReport, MergeReport
+    from pfbench.runs.storage.maintenance import MergeReport
     from pfbench.runs.storage.store import Store
 
 app = typer.Typer(rich_markup_mode=None)
@@ -43,6 +43,7 @@ ALGORITHM = option("NAME", "Only entries of this algorithm: a name, or a selecto
 STATUS = option("STATUS", "Only entries of this status.")
 
 _SHOWN = ("shown", "not shown", "certified", "not certified")
+_SEE_CHECK = "; see `pfbench store check`"
 _LINE = "%-11s  %-13s  %-5s  %-10s  %-8s  %-12s  %s"
 
 
@@ -72,7 +73,7 @@ def list_entries(
         print("]" if rows else "[]")
     else:
         _show_rows(rows, len(listing.rows), console().width)
-    _exit_if_damaged(listing)
+    _print_damage(listing.damaged, remedy=_SEE_CHECK)
 
 
 @app.command()
@@ -94,7 +95,7 @@ def check(
         print_json({"entries": number, "damaged": _damage_records(damaged)})
     else:
         print_parts(f"{number:,} entries read, {len(damaged):,} damaged")
-    _print_damage(opened, damaged)
+    _print_damage(damaged, f" of {folder}")
     exit_if(damaged)
 
 
@@ -165,10 +166,7 @@ def _show_merge_and_exit_if_incomplete(report: "MergeReport", *, as_json: bool) 
         print_parts(", ".join((*texts, f"{len(report.refused):,} refused")))
     for kind, key, subject in report.refused:
         print_error(f"{kind} {key} is refused: its {subject} differs between the stores.")
-    for damage in report.damaged:
-        print_error(
-            f"{damage.kind} {damage.key} of DIR is damaged: {damage.reason} ({damage.detail})."
-        )
+    _print_damage(report.damaged, " of DIR")
     exit_if(report.refused or report.damaged)
 
 
@@ -257,7 +255,7 @@ def export(
     print_parts(f"{format_plural(number, 'run')} in {format_plural(len(files), 'file')}: {output}")
     for reason, many in left_out.items():
         print_error(f"{format_plural(many, 'run')} left out: {end_sentence(reason)}")
-    _exit_if_damaged(listing)
+    _print_damage(listing.damaged, remedy=_SEE_CHECK)
 
 
 # --- the parts ------------------------------------------------------------------------------------
@@ -335,17 +333,12 @@ def _wrap(row: str, trailing_text: str, width: int) -> str:
     return "\n".join([line.rstrip() for line in lines])
 
 
-def _exit_if_damaged(listing: "Listing") -> None:
-    for kind, key, damage in listing.damaged:
-        print_error(f"{kind} {key} is damaged: {damage}; see `pfbench store check`.")
-
-
-def _damage_records(damaged: Sequence["DamageReport"]) -> list[dict[str, Any]]:
+def _damage_records(damaged: Sequence[DamageReport]) -> list[dict[str, Any]]:
     return [dataclass_as_dict(damage, aside="quarantined") for damage in damaged]
 
 
-def _print_damage(store: "Store", damaged: Sequence["DamageReport"]) -> None:
+def _print_damage(damaged: Sequence[DamageReport], place: str = "", *, remedy: str = "") -> None:
     for damage in damaged:
         aside = "" if damage.aside is None else f"; moved to {damage.aside}"
-        subject = f"{damage.kind} {damage.key} of {store.folder}"
-        print_error(f"{subject} is damaged: {damage.reason} ({damage.detail}){aside}.")
+        observed = f"{damage.reason} ({damage.detail}){aside}{remedy}"
+        print_error(f"{damage.kind} {damage.key}{place} is damaged: {observed}.")

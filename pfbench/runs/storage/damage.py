@@ -8,8 +8,9 @@ import os
 import re
 import stat
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from pfbench.base.errors import StorageError
 from pfbench.base.escaping import escape_hidden
@@ -29,6 +30,27 @@ DAMAGES: Mapping[str, str] = {
 _LONGEST = 200
 
 
+@dataclass(frozen=True)
+class DamageReport:
+    """Report on a damaged entry, or a damaged file, of a store.
+
+    Attributes
+    ----------
+    kind, key
+        Kind and key of the entry; for a damaged file, ``file`` and the name of the file.
+    reason, detail
+        A name in `DAMAGES`, and the observation.
+    aside
+        Location to which the entry or file was moved; None if it was not moved.
+    """
+
+    kind: str
+    key: str
+    reason: str
+    detail: str
+    aside: str | None = None
+
+
 class DamagedFileError(StorageError):
     """Error for a damaged file, or damaged entry, of a store.
 
@@ -37,14 +59,19 @@ class DamagedFileError(StorageError):
     reason
         A name in `DAMAGES`.
     detail
-        Description of the damage; it may contain text from the file.
+        Description of the damage, by default that in `DAMAGES`; it may contain text from the file.
     """
 
-    def __init__(self, subject: str, detail: str) -> None:
-        detail = escape_hidden(detail)
+    def __init__(self, subject: str, detail: str = "") -> None:
+        detail = escape_hidden(detail or DAMAGES[subject])
         detail = detail if len(detail) <= _LONGEST else f"{detail[:_LONGEST]}..."
         super().__init__(f"{subject} ({detail})")
         self.reason, self.detail = subject, detail
+
+    def report(self, kind: Any, key: Any, aside: str | None = None) -> DamageReport:
+        """Return the report on a damaged entry; its kind and key may be of any type."""
+        names = escape_hidden(str(kind)), escape_hidden(str(key))
+        return DamageReport(*names, self.reason, self.detail, aside)
 
 
 KINDS: Mapping[str, int] = {

@@ -11,9 +11,8 @@ from math import nan
 from typing import Any, NamedTuple
 
 from pfbench.base.counts import COUNTED
-from pfbench.base.escaping import escape_hidden
 from pfbench.runs.loop.run import STATUSES
-from pfbench.runs.storage.damage import DAMAGES, KEY, KIND_ORDER, KINDS, DamagedFileError
+from pfbench.runs.storage.damage import KEY, KIND_ORDER, KINDS, DamagedFileError, DamageReport
 from pfbench.runs.storage.serialization import LISTED, SHOWN, encode_for_checksum
 
 
@@ -57,11 +56,11 @@ class Listing:
         Listed columns of each entry with valid columns, sorted by kind, claim, problem, algorithm,
         seed and key.
     damaged
-        Kind, key, and damage of each entry with invalid columns.
+        Report on each entry with invalid columns.
     """
 
     rows: list[Row]
-    damaged: list[tuple[str, str, DamagedFileError]] = field(default_factory=list)
+    damaged: list[DamageReport] = field(default_factory=list)
 
 
 def check_and_list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
@@ -82,9 +81,7 @@ def check_and_list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
                 listing.rows.append(row._replace(seconds=nan) if is_unknown else row)
                 continue
             reason = "incomplete"
-        damage = DamagedFileError(reason, DAMAGES[reason])
-        kind, key = (escape_hidden(str(name)) for name in columns[:2])
-        listing.damaged.append((kind, key, damage))
+        listing.damaged.append(DamagedFileError(reason).report(*columns[:2]))
     listing.rows.sort(key=_sort_key)
     return listing
 

@@ -161,7 +161,7 @@ class Export:
         for row in self.rows:
             record = self.store.read("run", row.key)
             try:
-                entry = None if record is None else decode(record)[0]
+                entry = None if record is None else decode(record)
             except DamagedFileError:
                 self.omitted[row.key] = "damaged: see `pfbench store check`"
                 continue

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +13,9 @@ from pfbench.base.selectors import replace_file_by_module
 from pfbench.base.user_code import is_builtin
 from pfbench.runs.loop.run import UNINFORMATIVE, Run
 from pfbench.runs.storage.content_keys import source_digest
-from pfbench.runs.storage.damage import KIND_ORDER, DamagedFileError
+from pfbench.runs.storage.damage import KIND_ORDER, DamagedFileError, DamageReport
 from pfbench.runs.storage.database import DamagedStoreError
 from pfbench.runs.storage.field_types import list_type, text
-from pfbench.runs.storage.old_store import OldEntry
 from pfbench.runs.storage.repair import salvage
 from pfbench.runs.storage.serialization import Record, StoredRun, decode, decode_metadata
 from pfbench.runs.storage.store import Store
@@ -26,34 +25,6 @@ TIMES = frozenset({"seconds", "oracle_seconds"})
 """Fields and columns that may differ when a run is re-run."""
 
 Progress = Callable[[], None]
-
-
-@dataclass(frozen=True)
-class DamageReport:
-    """Report on a damaged entry, or a damaged file, of a store.
-
-    Attributes
-    ----------
-    kind, key
-        Kind and key of the entry; for a damaged file, ``file`` and the name of the file.
-    reason, detail
-        A name in `pfbench.runs.storage.damage.DAMAGES`, and the observation.
-    aside
-        Location to which the entry or file was moved; None if it was not moved.
-    """
-
-    kind: str
-    key: str
-    reason: str
-    detail: str
-    aside: str | None = None
-
-    @classmethod
-    def from_damage(
-        cls, kind: Any, key: Any, damage: DamagedFileError, aside: str | None = None
-    ) -> Self:
-        """Return the report on a damaged entry; its kind and key may be of any type."""
-        return cls(str(kind), str(key), damage.reason, damage.detail, aside)
 
 
 def check_entries(
@@ -93,7 +64,7 @@ def check_entries(
     for record, damage in damages:
         moved = repair and store.quarantine(record.kind, record.key, damage)
         aside = "its table damaged" if moved else None
-        reports.append(DamageReport.from_damage(record.kind, record.key, damage, aside))
+        reports.append(damage.report(record.kind, record.key, aside))
     return number, reports
 
 
@@ -232,19 +203,20 @@ def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> M
 
 
 def merge_entries(
-    store: Store, entries: Iterable[OldEntry], *, progress: Progress = lambda: None
+    store: Store, entries: Iterable[Record | DamageReport], *, progress: Progress = lambda: None
 ) -> MergeReport:
     """Copy the entries of another store, or of one in the old format, to a store; see `merge`."""
     report = MergeReport()
     with WriteBatch[None](store) as batch:
         for entry in entries:
             progress()
+            if isinstance(entry, DamageReport):
+                report.damaged.append(entry)
+                continue
             try:
-                if not isinstance(entry, Record):
-                    raise entry[-1]
-                reference, _ = decode(entry)
+                reference = decode(entry)
             except DamagedFileError as damage:
-                report.damaged.append(DamageReport.from_damage(*entry[:2], damage))
+                report.damaged.append(damage.report(*entry[:2]))
                 continue
             kind, key = entry[:2]
             row = store.get(key) if kind == "run" else store.get_row(kind, key)

@@ -5,8 +5,7 @@
 
 import hashlib
 import json
-import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +13,8 @@ import numpy as np
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import require_pyarrow
-from pfbench.runs.storage.damage import DAMAGES, KEY, DamagedFileError, open_file
+from pfbench.runs.storage.damage import KEY, DamagedFileError, DamageReport, open_file
 from pfbench.runs.storage.serialization import (
-    INTEGERS,
-    Columns,
     Record,
     column_dtype,
     decode_json,
@@ -26,7 +23,7 @@ from pfbench.runs.storage.serialization import (
 )
 
 if TYPE_CHECKING:
-    import pyarrow.parquet as pq
+    import pyarrow as pa
 
 _ROWS = {
     "verdict": "verdicts",
@@ -35,10 +32,9 @@ _ROWS = {
     "fault": "faults",
 }
 _MOST_BYTES = 2**28
-_METADATA, _DIGEST = b"pfbench", b"pfbench.digest"
 
-OldEntry = Record | tuple[str, str, DamagedFileError]
-"""Entry, or kind, name and damage of an unreadable one."""
+OldEntry = Record | DamageReport
+"""Entry, or the report on an unreadable one."""
 
 
 def read_old_store(folder: Path) -> Iterator[OldEntry]:
@@ -55,131 +51,100 @@ def read_old_store(folder: Path) -> Iterator[OldEntry]:
     if not (folder / "runs").is_dir():
         raise InputError(f"there is no store of an earlier pfbench in {folder}: name its folder.")
     require_pyarrow("an old store")
-    skipped_keys: set[str] = set()
-    for path in sorted(folder.glob("runs/??/*.parquet")):
-        if KEY.fullmatch(path.stem):
-            skipped_keys.add(path.stem)
-            yield _read("run", path, _read_run)
+    paths = [path for path in folder.glob("runs/??/*.parquet") if KEY.fullmatch(path.stem)]
+    for path in sorted(paths):
+        yield _read_or_report("run", path.stem, _read_run, path)
+    keys = {path.stem for path in paths}
     for segment in sorted(folder.glob("segments/[!.]*"), reverse=True):
         try:
-            for record in _read_runs_of_segment(segment, skipped_keys):
-                skipped_keys.add(record[1])
-                yield record
+            for entry in _read_runs_of_segment(segment, keys):
+                keys.add(entry.key)
+                yield entry
         except DamagedFileError as damage:
-            yield "segment", segment.name, damage
+            yield damage.report("segment", segment.name)
     for kind, name in _ROWS.items():
         for path in sorted(folder.glob(f"{name}/??/*.json")):
-            yield _read(kind, path, _read_row)
+            yield _read_or_report(kind, path.stem, _read_row, kind, path)
 
 
-def _read(kind: str, path: Path, read: Any) -> OldEntry:
+def _read_or_report(kind: str, name: str, read: Callable[..., Record], *arguments: Any) -> OldEntry:
     try:
         with refuse_damaged("unreadable"):
-            record: Record = read(kind, path)
-        return record
+            return read(*arguments)
     except DamagedFileError as damage:
-        return kind, path.stem, damage
+        return damage.report(kind, name)
 
 
 def _read_row(kind: str, path: Path) -> Record:
     with open_file(path) as file:
         header = decode_json(file.read(_MOST_BYTES))
-    if header["key"] != path.stem or header["sha256"] != _row_digest(header["row"]):
-        raise DamagedFileError("wrong content", DAMAGES["wrong content"])
+    text = json.dumps(header["row"], sort_keys=True, allow_nan=False)
+    if header["key"] != path.stem or header["sha256"] != hashlib.sha256(text.encode()).hexdigest():
+        raise DamagedFileError("wrong content")
     meta = {"row": header["row"], "notes": header.get("notes", {})}
     return make_record(kind, path.stem, meta, stored=int(path.stat().st_mtime))
 
 
-def _read_run(kind: str, path: Path) -> Record:
+def _read_run(path: Path) -> Record:
     import pyarrow.parquet as pq
 
     with open_file(path) as file:
         parquet = pq.ParquetFile(file, page_checksum_verification=True)
-        _check_size(parquet, [])
-        table = parquet.read(use_threads=False)
-        metadata = parquet.metadata.metadata or {}
-    columns = {name: table[name].to_numpy() for name in table.column_names}
-    digest = metadata.get(_DIGEST, b"").decode()
-    return _old_record(path.stem, metadata[_METADATA], columns, digest, int(path.stat().st_mtime))
+        table, metadata = parquet.read(), parquet.metadata.metadata
+    digest = metadata.get(b"pfbench.digest", b"").decode()
+    return _make_run_record(
+        path.stem, metadata[b"pfbench"], table, digest, int(path.stat().st_mtime)
+    )
 
 
-def _read_runs_of_segment(folder: Path, skipped_keys: set[str]) -> Iterator[OldEntry]:
+def _read_runs_of_segment(folder: Path, skipped_keys: Collection[str]) -> Iterator[OldEntry]:
     """Yield the runs of a segment (a folder of Parquet files), without those of `skipped_keys`.
 
-    These are keys of runs in single files and in later segments.
+    A group of runs is a row group of ``runs.parquet``; their traces, one after the other, are a
+    row group of another file.
     """
     import pyarrow.parquet as pq
 
     with refuse_damaged("unreadable"):
         with open_file(folder / "manifest.json") as file:
             manifest = decode_json(file.read(_MOST_BYTES).partition(b"\n")[2])
-        groups, traces = manifest["groups"], [*map(tuple, manifest["traces"])]
-        files = {
-            name: pq.ParquetFile(os.fspath(folder / name), page_checksum_verification=True)
-            for name in ("runs.parquet", *(f"trace-{k}.parquet" for k in range(len(traces))))
-        }
-        heads = files["runs.parquet"]
-    for group, (number, part) in enumerate(groups):
+        names = ["runs", *(f"trace-{k}" for k in range(len(manifest["traces"])))]
+        heads, *traces = (
+            pq.ParquetFile(folder / f"{name}.parquet", page_checksum_verification=True)
+            for name in names
+        )
+    for group, (number, part) in enumerate(manifest["groups"]):
         try:
             with refuse_damaged("unreadable"):
-                trace_file = files[f"trace-{number}.parquet"]
-                _check_size(heads, [group])
-                _check_size(trace_file, [part])
-                names = ["key", "about", "sha256", "length", "stored"]
-                head = heads.read_row_group(group, columns=names, use_threads=False)
-                table = trace_file.read_row_group(part, use_threads=False)
-                trace = {name: table[name].to_numpy() for name in traces[number]}
+                rows = heads.read_row_group(group).to_pylist()
+                trace = traces[number].read_row_group(part).select(manifest["traces"][number])
         except DamagedFileError as damage:
-            yield "segment", f"{folder.name}, group {group}", damage
+            yield damage.report("segment", f"{folder.name}, group {group}")
             continue
-        start = 0
-        for row in head.to_pylist():
-            end = start + row["length"]
-            columns = {name: column[start:end] for name, column in trace.items()}
-            start = end
-            if row["key"] in skipped_keys:
-                continue
-            try:
-                stored = row["stored"] // 10**9
-                with refuse_damaged("unreadable"):
-                    yield _old_record(row["key"], row["about"], columns, row["sha256"], stored)
-            except DamagedFileError as damage:
-                yield "run", row["key"], damage
-    for file in files.values():
-        file.close()
+        for row in rows:
+            own, trace = trace.slice(0, row["length"]), trace.slice(row["length"])
+            if (key := row["key"]) not in skipped_keys:
+                content = key, row["about"], own, row["sha256"], row["stored"] // 10**9
+                yield _read_or_report("run", key, _make_run_record, *content)
 
 
-def _check_size(file: "pq.ParquetFile", groups: list[int]) -> None:
-    parts = groups or range(file.metadata.num_row_groups)
-    if sum(file.metadata.row_group(k).total_byte_size for k in parts) > _MOST_BYTES:
-        raise DamagedFileError("too large", "more than any file of pfbench")
-
-
-def _old_record(key: str, text: bytes, columns: Columns, digest: str, stored: int) -> Record:
+def _make_run_record(key: str, text: bytes, trace: "pa.Table", digest: str, stored: int) -> Record:
     """Return the row of the store's table for a run from a store in the old format.
 
     The `digest` is empty for runs of the first versions, which stored no digest.
     """
-    if digest and digest != _run_digest(text, columns):
-        raise DamagedFileError("wrong content", DAMAGES["wrong content"])
+    columns = {name: trace[name].to_numpy() for name in trace.column_names}
+    content = hashlib.sha256(text)
+    for name, column in columns.items():
+        if column.dtype != column_dtype(name):
+            raise DamagedFileError("incomplete", "a column of its trace has a wrong type")
+        kind = "int64" if column_dtype(name) is np.int64 else "double"
+        content.update(f"{name} {kind} {len(column)}\n".encode())
+        content.update(np.ascontiguousarray(column).tobytes())
+    if digest and digest != content.hexdigest():
+        raise DamagedFileError("wrong content")
     header: Mapping[str, Any] = decode_json(text)
     if header.get("key") != key:
         raise DamagedFileError("wrong key", f"it says {header.get('key')!r}")
     meta = {name: header.get(name, {}) for name in ("run", "environment", "notes")}
-    if any(column.dtype != column_dtype(name) for name, column in columns.items()):
-        raise DamagedFileError("incomplete", "a column of its trace has a wrong type")
     return make_record("run", key, meta, columns, stored)
-
-
-def _row_digest(row: Mapping[str, Any]) -> str:
-    text = json.dumps(row, sort_keys=True, allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _run_digest(text: bytes, columns: Columns) -> str:
-    digest = hashlib.sha256(text)
-    for name, column in columns.items():
-        kind = "int64" if name in INTEGERS else "double"
-        digest.update(f"{name} {kind} {len(column)}\n".encode())
-        digest.update(np.ascontiguousarray(column).tobytes())
-    return digest.hexdigest()

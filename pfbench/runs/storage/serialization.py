@@ -19,7 +19,7 @@ import numpy as np
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.loop.trace import TraceRows, rows_of_blocks
-from pfbench.runs.storage.damage import DAMAGES, KEY, KINDS, DamagedFileError
+from pfbench.runs.storage.damage import KEY, KINDS, DamagedFileError
 from pfbench.runs.storage.field_types import check_metadata_types, count, list_type, text
 
 PackedTrace = tuple[list[str], int, bytearray]
@@ -261,15 +261,13 @@ def encode_for_checksum(listed: Sequence[Any]) -> bytes:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def decode(record: Record) -> tuple[Any, Mapping[str, Any]]:
-    """Return the content of a row, i.e. a `StoredRun` or a JSON object, and the row's metadata.
+def decode(record: Record) -> Any:
+    """Return the content of a row: a `StoredRun`, or a JSON object for other kinds than runs.
 
     For errors, see `decode_metadata`.
     """
     meta, trace = decode_metadata(record)
-    if record.kind != "run":
-        return meta["row"], meta
-    return make_stored_run(record.key, meta, trace), meta
+    return make_stored_run(record.key, meta, trace) if record.kind == "run" else meta["row"]
 
 
 def make_stored_run(key: str, meta: Mapping[str, Any], trace: PackedTrace) -> StoredRun:
@@ -295,7 +293,7 @@ def decode_metadata(record: Record) -> tuple[dict[str, Any], PackedTrace]:
         digest.update(b"\0")
         digest.update(part)
     if (zlib.crc32(columns), digest.digest()) != (record.checksum, record.sha256):
-        raise DamagedFileError("wrong content", DAMAGES["wrong content"])
+        raise DamagedFileError("wrong content")
     meta = decode_json(_unpack(record.meta, KINDS[record.kind], "metadata"))
     if not isinstance(meta, dict):
         raise DamagedFileError("unreadable", f"its metadata are not those of a {record.kind}")

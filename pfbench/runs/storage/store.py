@@ -84,33 +84,24 @@ class Store:
         self.path = folder / NAME
         self._mutex = RLock()
         self._opened: _OpenDatabase | None = None
-        exists = os.path.lexists(self.path)
-        old = not exists and (folder / "runs").is_dir()
-        if not make and not exists:
-            if old:
-                raise InputError(
-                    f"{folder} is a store of an earlier pfbench: import it once, by `pfbench store "
-                    f"import {folder} --store {folder}`."
-                )
+        if os.path.lexists(self.path):
+            return
+        if not make and (folder / "runs").is_dir():
+            raise InputError(
+                f"{folder} is a store of an earlier pfbench: import it once, by `pfbench store "
+                f"import {folder} --store {folder}`."
+            )
+        if not make:
             raise InputError(f"there is no store in {folder}: choose another with --store.")
-        if old:
-            text = "%s has runs of an earlier pfbench: `pfbench store import %s` reads them."
-            _LOG.warning(text, folder, folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
+            _ = self._database
+        except (OSError, ReadOnlyError) as error:
+            reason = getattr(error, "strerror", "read-only")
             raise StorageError(
-                f"the store {folder} cannot be created ({error.strerror}): choose another with "
-                "--store, or fix its permissions."
+                f"the store {folder} cannot be created ({reason}): choose another with --store, or "
+                "fix its permissions."
             ) from error
-        if not exists:
-            try:
-                _ = self._database
-            except ReadOnlyError as error:
-                raise StorageError(
-                    f"the store {folder} cannot be created: choose another by --store, or fix its "
-                    "permissions."
-                ) from error
 
     def __getstate__(self) -> dict[str, Any]:
         return {"folder": self.folder}
@@ -285,7 +276,7 @@ class Store:
     def _get(self, kind: str, key: str) -> Any:
         record = self.read(kind, key)
         try:
-            return None if record is None else decode(record)[0]
+            return None if record is None else decode(record)
         except DamagedFileError as damage:
             moved = self.quarantine(kind, key, damage)
             location = "set aside in its table damaged" if moved else "not moved"

@@ -458,7 +458,7 @@ def test_a_damaged_column_is_reported_and_the_others_are_listed(store, right):
         listing = store.listing()
         assert len(listing.rows) == 6
         reason = "incomplete" if right else "wrong content"
-        assert [(k, key, d.reason) for k, key, d in listing.damaged] == [("run", KEY, reason)]
+        assert [(d.kind, d.key, d.reason) for d in listing.damaged] == [("run", KEY, reason)]
 
 
 @pytest.mark.parametrize(
