@@ -52,8 +52,7 @@ from pfbench.runs.storage.run_keys import (
     is_strictly_within,
 )
 from pfbench.runs.storage.serialization import StoredRun, run_record, storage_obstacle
-from pfbench.runs.storage.store import Store, has_store
-from pfbench.runs.storage.write_batch import WriteBatch
+from pfbench.runs.storage.store import Store, WriteBatch, has_store
 
 Progress = Callable[["PlanOutcome"], object]
 """Callback that gets the outcome of each run."""
@@ -175,7 +174,7 @@ def iterate_plan_outcomes(
         now, waiting = _split_by_containment(now, keys)
         now.sort(key=_problem_and_code_sort_key)
         # An engine sees to pfbench's own source.
-        sources = [keys[plan].source if plan.user_selectors else None for plan in now]
+        sources = [keys[plan].notes["source"] if plan.user_selectors else None for plan in now]
         tasks = [
             Task(make_run_with_file_digests, (plan, source), user_code_name=plan.user_code_name)
             for plan, source in zip(now, sources, strict=True)
@@ -186,7 +185,8 @@ def iterate_plan_outcomes(
                     plan = now[result.index]
                     candidate = keys[plan]
                     run, files = _make_run(plan, candidate, result)
-                    notes = {"retries": result.retries, **_notes_to_store(plan, candidate, files)}
+                    notes = {"retries": result.retries, **candidate.notes, "plan": plan.as_json()}
+                    notes |= {"files": files} if files else {}
                     if minimum := least_known(plan.problem):
                         notes["best_known"] = dict(zip(("value", "source"), minimum, strict=True))
                     lengths.add(candidate, run)
@@ -249,27 +249,8 @@ def _make_run(plan: PlannedRun, keys: RunKeys, result: TaskResult) -> tuple[Run,
     return run, files
 
 
-def _notes_to_store(plan: PlannedRun, keys: RunKeys, files: Mapping[str, str]) -> dict[str, Any]:
-    """Return the notes to be stored with a run: data from its plan, and the files that it read."""
-    guarantee = keys.guarantee
-    return {
-        "family": keys.family,
-        "limits": keys.limits,
-        "source": keys.source,
-        "dimension": keys.dimension,
-        "plan": plan.as_json(),
-        **({"files": files} if files else {}),
-        **(
-            {"promised": dict(zip(("measure", "value"), guarantee, strict=True))}
-            if guarantee
-            else {}
-        ),
-    }
-
-
-_keys = use_single_thread()(
-    compute_keys
-)  # so that a schedule has the same bits here and in a worker
+# So that a schedule has the same bits here and in a worker.
+_keys = use_single_thread()(compute_keys)
 
 
 def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: str) -> PlanOutcome:

@@ -32,10 +32,10 @@ from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.storage.damage import DamagedFileError, open_file
 from pfbench.runs.storage.field_types import check_metadata_types, count, list_type, table, text
 from pfbench.runs.storage.serialization import (
-    MOST_COLUMNS,
     StoredRun,
     column_dtype,
     decode_json,
+    insert_lacking_counts,
     list_stored_columns,
     make_run,
     run_fields,
@@ -233,23 +233,16 @@ def _read_tables(shapes: Any, body: bytes) -> Iterator[_Table]:
     start = 0
     for shape in shapes:
         names, rows = shape["columns"], shape["rows"]
-        if not (list_type(text)(names) and count(rows)):
-            raise DamagedFileError("incomplete", "a table has invalid columns or rows")
-        stored = list_stored_columns(names)
-        if names[: len(stored)] != stored:
-            raise DamagedFileError("incomplete", "a table has other columns than a trace")
-        if len(names) > MOST_COLUMNS or len(set(names)) < len(names):
-            raise DamagedFileError("too large", f"a trace has {len(names):,} columns")
-        integer_count = len(stored) - 1  # seconds, the last of them, is a float
+        if not count(rows):
+            raise DamagedFileError("incomplete", "a table has invalid rows")
+        integer_count = len(list_stored_columns(names)) - 1  # seconds, the last, is a float
         middle = start + _WIDTH * rows * integer_count
         end = start + _WIDTH * rows * len(names)
         if end > len(body):
             raise DamagedFileError("truncated", f"{len(body):,} bytes, at least {end:,} expected")
         integers = _decode_columns(body[start:middle], "i", integer_count, rows)
         floats = _decode_columns(body[middle:end], "f", len(names) - integer_count, rows)
-        complete = np.zeros((len(TRACE_COLUMNS) - 1, rows), integers.dtype)
-        complete[[name in names for name in TRACE_COLUMNS[:-1]]] = integers
-        yield [*TRACE_COLUMNS, *names[len(stored) :]], complete, floats
+        yield *insert_lacking_counts(names, integers), floats
         start = end
     if start != len(body):
         raise DamagedFileError("unreadable", "data follow the tables")

@@ -215,7 +215,7 @@ def test_a_full_disk_ends_it_and_loses_nothing(pfbench, folder, spec, monkeypatc
             return super().executemany(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr("pfbench.runs.storage.write_batch._FAST", 0.0)
+        patch.setattr("pfbench.runs.storage.store._FAST", 0.0)
         patch.setattr(sqlite3, "connect", lambda *a, **b: connect(*a, **b, factory=Full))
         outcome = run(pfbench)
     assert outcome.status == 1

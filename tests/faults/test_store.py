@@ -30,7 +30,7 @@ from pathlib import Path
 sys.path.insert(0, {tests!r})
 from stored import ENVIRONMENT, change, key_of, made_run, set_aside
 from pfbench.base.errors import StorageError
-from pfbench.runs.storage.store import Store
+from pfbench.runs.storage.store import Store, WriteBatch
 store = Store(Path("store"))
 """
 
@@ -174,7 +174,6 @@ def test_kills_at_any_moment(tmp_path, kills):
     """Writers are killed again and again; what they said was stored is stored, and all is whole."""
     script = """
 from pfbench.runs.storage.serialization import run_record
-from pfbench.runs.storage.write_batch import WriteBatch
 said = open("said", "a")
 batch = WriteBatch(store)
 for seed in range(10**6):

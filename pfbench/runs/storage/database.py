@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import sys
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -216,11 +217,35 @@ def lock_folder(folder: Path) -> tuple[BinaryIO | None, bool]:
     return file, True
 
 
-def downgrade_to_shared_lock(file: BinaryIO | None) -> None:
-    """Change an exclusive lock on a store to a shared one, which other processes can hold, too."""
-    if file is not None and sys.platform != "win32":
-        with suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_SH)
+class OpenDatabase:
+    """Open database of a store in one process, closed when the store is garbage-collected."""
+
+    def __init__(self, path: Path) -> None:
+        self.process = os.getpid()
+        lock, is_alone = lock_folder(path.parent)
+        try:
+            was_killed = is_alone and has_leftover_journal(path)
+            self.connection = open_database(path)
+            if was_killed and (wrong := check_structure(self.connection, quick=True)):
+                self.connection.close()
+                raise damage_error(path, wrong)
+        except BaseException:
+            if lock is not None:
+                lock.close()
+            raise
+        if lock is not None and is_alone and sys.platform != "win32":
+            with suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_SH)
+        self.close = weakref.finalize(self, _close, self.connection, lock, self.process)
+
+
+def _close(connection: sqlite3.Connection, lock: BinaryIO | None, process: int) -> None:
+    if os.getpid() != process:  # a forked process has no right to it
+        return
+    with suppress(sqlite3.Error):
+        connection.close()
+    if lock is not None:
+        lock.close()
 
 
 def _check_regular(path: Path) -> None:

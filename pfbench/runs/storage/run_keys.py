@@ -50,27 +50,22 @@ class RunKeys:
         Content key of the run, and the key shared by all runs that differ only in their limits.
     limits
         Budget of the run, and its parameter `iterations` if that is a limit like a budget.
-    source
-        Note for the store on the source of the run; see `source_note`.
-    dimension
-        The number of entries of a point.
     parameters, schedule
         Parameters and schedule of the run, even if it is cut from a run of another selector.
     files
         The digests of the files that user-defined code read during planning, by name.
-    guarantee
-        The measure that the theorem of its schedule bounds, and the bound; None if there is none.
+    notes
+        Notes to be stored with the run: family, limits, source, dimension and, if the theorem of
+        its schedule bounds a measure, this measure and its bound.
     """
 
     key: str
     family: str
     limits: Mapping[str, float]
-    source: Mapping[str, Any]
-    dimension: int
     parameters: Mapping[str, Any]
     schedule: str
-    guarantee: tuple[str, float] | None
     files: Mapping[str, str]
+    notes: Mapping[str, Any]
 
 
 def compute_keys(
@@ -92,16 +87,24 @@ def compute_keys(
         iterations = getattr(run.algorithm, "iterations", None) if run else None
         if run and iterations is not None and is_anytime(run.algorithm):
             limits = {**limits, "iterations": iterations}
+        family = content_key(_key_content(plan, resolved, limited=False), source, environment)
+        notes: dict[str, Any] = {
+            "family": family,
+            "limits": limits,
+            "source": source_note(modules, source),
+            "dimension": math.prod(resolved.built_problem.problem.shape),
+        }
+        if run and run.guarantee and (measure := run.guarantee[0].measure):
+            promise, bound = run.guarantee
+            notes["promised"] = {"measure": measure, "value": bound ** (1.0 / promise.power)}
         keys[plan] = RunKeys(
             key=content_key(_key_content(plan, resolved), source, environment),
-            family=content_key(_key_content(plan, resolved, limited=False), source, environment),
+            family=family,
             limits=limits,
-            source=source_note(modules, source),
-            dimension=math.prod(resolved.built_problem.problem.shape),
             parameters=as_json_parameters(get_parameters(run.algorithm)) if run else {},
             schedule=run.schedule if run else "explicit",
-            guarantee=_measure_and_guaranteed_bound(resolved),
             files=resolved.files,
+            notes=notes,
         )
     return keys
 
@@ -115,18 +118,6 @@ def is_anytime(algorithm: Any) -> bool:
     kind = type(algorithm)
     statement = is_builtin(kind.__module__) or "anytime" in vars(kind)
     return statement and bool(getattr(algorithm, "anytime", False))
-
-
-def _measure_and_guaranteed_bound(resolved: ResolvedPlan) -> tuple[str, float] | None:
-    """Return the measure that a schedule guarantees, and its bound in the measure's units.
-
-    The result is None without a guarantee.
-    """
-    run = resolved.resolved_run_or_none
-    if run is None or run.guarantee is None:
-        return None
-    promise, bound = run.guarantee
-    return (promise.measure, bound ** (1.0 / promise.power)) if promise.measure else None
 
 
 def root_modules(plan: PlannedRun, resolved: ResolvedPlan) -> frozenset[str]:

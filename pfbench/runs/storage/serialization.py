@@ -288,11 +288,8 @@ def decode_metadata(record: Record) -> tuple[dict[str, Any], PackedTrace]:
     if not all(isinstance(part, bytes) for part in record[-3:]) or record.kind not in KINDS:
         raise DamagedFileError("incomplete", "a column of the store's table has a wrong type")
     columns = encode_for_checksum(listed)
-    digest = hashlib.sha256(columns)
-    for part in (record.meta, record.trace):
-        digest.update(b"\0")
-        digest.update(part)
-    if (zlib.crc32(columns), digest.digest()) != (record.checksum, record.sha256):
+    digest = hashlib.sha256(b"\0".join((columns, record.meta, record.trace))).digest()
+    if (zlib.crc32(columns), digest) != (record.checksum, record.sha256):
         raise DamagedFileError("wrong content")
     meta = decode_json(_unpack(record.meta, KINDS[record.kind], "metadata"))
     if not isinstance(meta, dict):
@@ -315,12 +312,8 @@ def _read_trace(shape: Any, packed: bytes) -> PackedTrace:
         raise DamagedFileError("incomplete", "its field trace is missing or of a wrong type")
     names: list[str] = shape.get("columns", [])
     rows: int = shape["rows"]
-    if not list_type(text)(names) or len(set(names)) < len(names):
-        raise DamagedFileError("incomplete", "its table has other columns than a trace")
-    stored = list_stored_columns(names)
-    if names[: len(stored)] != stored:
-        raise DamagedFileError("incomplete", "its table has other columns than a trace")
-    if len(names) > MOST_COLUMNS or rows * len(names) > MOST_NUMBERS:
+    list_stored_columns(names)
+    if rows * len(names) > MOST_NUMBERS:
         raise DamagedFileError("too large", f"{rows:,} rows of {len(names):,} columns")
     size = 8 * rows * len(names)
     data = _unpack(packed, size, "a trace")
@@ -329,12 +322,32 @@ def _read_trace(shape: Any, packed: bytes) -> PackedTrace:
     return names, rows, data
 
 
-def list_stored_columns(names: Sequence[str]) -> list[str]:
+def list_stored_columns(names: Any) -> list[str]:
     """Return the columns of a stored trace before its measures; `names` are the stored columns.
 
     Counts that are not stored are 0; all other columns before the measures are always stored.
+
+    Raises
+    ------
+    DamagedFileError
+        If these are not the columns of a trace.
     """
-    return [name for name in TRACE_COLUMNS if name in names or name not in COUNTED]
+    if not list_type(text)(names) or len(set(names)) < len(names) or len(names) > MOST_COLUMNS:
+        raise DamagedFileError("incomplete", "its table has other columns than a trace")
+    stored = [name for name in TRACE_COLUMNS if name in names or name not in COUNTED]
+    if names[: len(stored)] != stored:
+        raise DamagedFileError("incomplete", "its table has other columns than a trace")
+    return stored
+
+
+def insert_lacking_counts(
+    names: Sequence[str], integers: "np.ndarray[Any, Any]"
+) -> tuple[list[str], "np.ndarray[Any, Any]"]:
+    """Return all column names and all integer columns of a trace that lacks some counts."""
+    lacking = [name not in names for name in TRACE_COLUMNS[:-1]]
+    complete = np.zeros((len(lacking), integers.shape[1]), np.int64)
+    complete[~np.array(lacking)] = integers
+    return [*TRACE_COLUMNS, *names[len(integers) + 1 :]], complete
 
 
 def _trace_columns_and_rows(
@@ -351,10 +364,7 @@ def _trace_columns_and_rows(
     numbers = np.frombuffer(data, "<f8").reshape(len(names), rows)
     largest = max(integers.max(initial=0), -int(integers.min(initial=0)))
     if len(stored) < len(TRACE_COLUMNS) or largest >= _EXACT:
-        lacking = [name not in names for name in TRACE_COLUMNS[:-1]]
-        complete = np.zeros((len(lacking), rows), np.int64)
-        complete[~np.array(lacking)] = integers
-        columns = [*TRACE_COLUMNS, *names[len(stored) :]]
+        columns, complete = insert_lacking_counts(names, integers)
         return columns, rows_of_blocks(complete, numbers[integer_count:])
     for column, integer_column in zip(numbers, integers, strict=False):
         column[:] = integer_column

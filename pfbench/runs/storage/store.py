@@ -8,12 +8,12 @@ import json
 import logging
 import os
 import sqlite3
-import weakref
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import RLock
-from typing import Any, BinaryIO
+from typing import Any, Generic, Self, TypeVar
 
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.files import check_writable
@@ -21,13 +21,9 @@ from pfbench.runs.loop.run import Run
 from pfbench.runs.storage.damage import KEY, DamagedFileError
 from pfbench.runs.storage.database import (
     NAME,
+    OpenDatabase,
     ReadOnlyError,
     check_structure,
-    damage_error,
-    downgrade_to_shared_lock,
-    has_leftover_journal,
-    lock_folder,
-    open_database,
     transaction,
     translate_errors,
 )
@@ -56,7 +52,9 @@ _SET_ASIDE = (
     " WHERE kind = ? AND key = ?"
 )
 _AT_ONCE, _MOST_BYTES = 500, 2**24  # rows, and about their bytes, that are read together
+_FAST, _LONGEST_WAIT = 0.02, 0.25  # seconds
 _LOG = logging.getLogger(__name__)
+Report = TypeVar("Report")
 
 
 class Store:
@@ -83,7 +81,7 @@ class Store:
         self.folder = folder = Path(folder)
         self.path = folder / NAME
         self._mutex = RLock()
-        self._opened: _OpenDatabase | None = None
+        self._opened: OpenDatabase | None = None
         if os.path.lexists(self.path):
             return
         if not make and (folder / "runs").is_dir():
@@ -120,7 +118,7 @@ class Store:
         """Connection to the file of the store; a forked process opens a new one."""
         if self._opened is None or self._opened.process != os.getpid():
             with self._mutex:
-                self._opened = _OpenDatabase(self.path)
+                self._opened = OpenDatabase(self.path)
         return self._opened.connection
 
     # --- writing ----------------------------------------------------------------------------------
@@ -338,6 +336,46 @@ def _take_until_large(rows: Iterable[Any]) -> list[Any]:
     return first
 
 
+class WriteBatch(Generic[Report]):
+    """Entries that a store writes in one transaction, each with a report to return afterwards.
+
+    An entry waits only while others follow fast, because a disk can be flushed only some hundred
+    times a second. If the process is killed, less than a second of work is lost.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._records: list[Record] = []
+        self._reports: list[Report] = []
+        self._first = self._last = -_FAST
+
+    def __enter__(self) -> Self:
+        """Return the batch; the end of the block, even by an exception, writes waiting entries."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.flush()
+
+    def add(self, record: Record, reports: Iterable[Report] = ()) -> list[Report]:
+        """Add an entry with its reports; return the reports of all entries that this call wrote."""
+        now = time.monotonic()
+        follows = now - self._last < _FAST
+        if not self._records:
+            self._first = now
+        self._last = now
+        self._records.append(record)
+        self._reports += reports
+        full = len(self._records) >= _AT_ONCE or now - self._first > _LONGEST_WAIT
+        return [] if follows and not full else self.flush()
+
+    def flush(self) -> list[Report]:
+        """Write all waiting entries, and return their reports."""
+        records, reports = self._records, self._reports
+        self._records, self._reports = [], []
+        self._store.write(records)
+        return reports
+
+
 def has_store(folder: Path) -> bool:
     """Return whether a folder has a store."""
     return os.path.lexists(folder / NAME)
@@ -354,33 +392,3 @@ def check_key(key: str) -> str:
     if not KEY.fullmatch(key):
         raise InputError(f"{key!r} is not a key: it must be 8 to 128 letters or digits.")
     return key
-
-
-class _OpenDatabase:
-    """Open database of a store in one process, closed when the store is garbage-collected."""
-
-    def __init__(self, path: Path) -> None:
-        self.process = os.getpid()
-        lock, alone = lock_folder(path.parent)
-        try:
-            killed = alone and has_leftover_journal(path)
-            self.connection = open_database(path)
-            if killed and (wrong := check_structure(self.connection, quick=True)):
-                self.connection.close()
-                raise damage_error(path, wrong)
-        except BaseException:
-            if lock is not None:
-                lock.close()
-            raise
-        if alone:
-            downgrade_to_shared_lock(lock)
-        self.close = weakref.finalize(self, _close, self.connection, lock, self.process)
-
-
-def _close(connection: sqlite3.Connection, lock: BinaryIO | None, process: int) -> None:
-    if os.getpid() != process:  # a forked process has no right to it
-        return
-    with suppress(sqlite3.Error):
-        connection.close()
-    if lock is not None:
-        lock.close()

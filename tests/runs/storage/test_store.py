@@ -26,8 +26,7 @@ from pfbench.runs.storage.content_keys import source_digest, source_note
 from pfbench.runs.storage.damage import KINDS, DamagedFileError
 from pfbench.runs.storage.database import DamagedStoreError
 from pfbench.runs.storage.field_types import ROWS
-from pfbench.runs.storage.store import Store
-from pfbench.runs.storage.write_batch import WriteBatch
+from pfbench.runs.storage.store import Store, WriteBatch
 
 KEY = key_of("a")
 VERDICT = {"claim": "qu2018-thm1", "verdict": "holds", "measured": {"ratio": 0.1}, "seconds": 1.0}
@@ -357,9 +356,9 @@ def test_other_tables_are_refused(store):
 def test_a_killed_writer_leaves_a_file_that_is_checked(store, monkeypatch):
     fill(store)
     looked = []
-    monkeypatch.setattr("pfbench.runs.storage.store.has_leftover_journal", lambda path: True)
+    monkeypatch.setattr("pfbench.runs.storage.database.has_leftover_journal", lambda path: True)
     monkeypatch.setattr(
-        "pfbench.runs.storage.store.check_structure", lambda *a, **b: looked.append(1) or ""
+        "pfbench.runs.storage.database.check_structure", lambda *a, **b: looked.append(1) or ""
     )
     other = Store(store.folder)
     assert len(other.rows()) == 6
@@ -410,7 +409,7 @@ def test_a_store_that_must_be_there(tmp_path):
 
 def test_a_batch_reports_what_is_on_the_disk_and_nothing_else(store, monkeypatch):
     moment = [100.0]
-    monkeypatch.setattr("pfbench.runs.storage.write_batch.time.monotonic", lambda: moment[0])
+    monkeypatch.setattr("pfbench.runs.storage.store.time.monotonic", lambda: moment[0])
     records = [serialization.run_record(key_of(k), made_run(k), ENVIRONMENT) for k in range(40)]
     reported = []
 
