@@ -13,6 +13,9 @@ from pfbench.verification.coverage import sizes_in_words
 _RIGHT, _WRONG, _OTHER, _NEUTRAL = "#2e7d32", "#b71c1c", "#8d6e00", "#1f4e79"
 _SIGNS = str.maketrans({"|": "\\|", "<": "&lt;", "`": "'", "@": "&#64;"})
 
+Row = dict[str, str]
+"""Cells of a table by column, as plain text."""
+
 
 def escape_html(text: str) -> str:
     """Return a text in which control characters and HTML markup are escaped."""
@@ -89,7 +92,7 @@ def pages(fields: Mapping[str, Any], table: Sequence[Sequence[str]] = ()) -> dic
         lines += [*_claim_lines(fields)]
     elif table:
         sentences, *rows = table
-        lines += [*map(_escape_markdown, sentences), "", *_table(rows)]
+        lines += [*map(_escape_markdown, sentences), "", *_markdown_table(rows)]
     versions = [" ".join(pair) for pair in sorted(fields["environments"][0].items())]
     lines += [
         f"Made on {_escape_markdown(fields['made'])} by pfbench {_escape_markdown(fields['pfbench'])}; "  # noqa: E501
@@ -124,23 +127,61 @@ def script_name(record: Mapping[str, Any]) -> str:
     return f"{SCRIPT}{re.sub('[^a-z0-9]+', '-', record['claim'].lower())[:80]}.py"
 
 
+def claim_rows(fields: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield a row for each claim of an archive, with its verdict."""
+    caught, faults = count_caught_and_catchable_faults(fields)
+    for claim, verdict in zip(fields["claims"], fields["verdicts"], strict=True):
+        measured, share = verdict["measured"], tightness(verdict)
+        number = measured.get("ratio", measured.get("median", measured.get("exponent")))
+        kind = ", ".join(claim["assumptions"])
+        yield {
+            "class of problems": kind or f"not stated, {claim['method'] or 'no method'}",
+            "claim": claim["name"],
+            "says": claim["statement"],
+            "method": claim["method"],
+            "verdict": verdict["verdict"],
+            "measured": verdict["reason"].rstrip(".") if number is None else f"{number:.4g}",
+            "tested on": sizes_in_words(measured),
+            "share of its bound": "" if share is None else f"{share:.3f}",
+            "units": unit_check_text(claim),
+            "faults caught": f"{caught} of {faults}",
+        }
+
+
+def erratum_rows(fields: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield a row for each erratum of an archive that was reproduced."""
+    for erratum in fields["errata"]:
+        if erratum["evidence"]["shown"]:
+            yield {
+                "erratum": erratum["erratum"],
+                "as printed or read": erratum["as_printed"],
+                "corrected": erratum["corrected"],
+                "conclusion": erratum["ruling"],
+                "of": erratum["claim"],
+            }
+
+
+def counterexample_rows(fields: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield a row for each counterexample of an archive."""
+    statements = {claim["name"]: claim["statement"] for claim in fields["claims"]}
+    for record in fields["counterexamples"]:
+        yield {
+            "counterexample to": record["claim"],
+            "says": statements[record["claim"]],
+            "measured > bound": describe_violation(record),
+            "script": script_name(record) if record["script"] else "",
+        }
+
+
 def _claim_lines(fields: Mapping[str, Any]) -> Iterator[str]:
-    head = ("claim", "says", "verdict", "measured", "tested on", "units")
-    pairs = zip(fields["claims"], fields["verdicts"], strict=True)
-    yield from _table([head, *(_claim_row(*pair) for pair in pairs)])
-    errata = [
-        tuple(erratum[name] for name in ("erratum", "as_printed", "corrected", "ruling"))
-        for erratum in fields["errata"]
-        if erratum["evidence"]["shown"]
-    ]
-    if errata:
-        yield from _table([("erratum", "as printed or read", "corrected", "conclusion"), *errata])
-    rows = [
-        (record["claim"], describe_violation(record), script_name(record) * bool(record["script"]))
-        for record in fields["counterexamples"]
-    ]
-    if rows:
-        yield from _table([("counterexample to", "measured > bound", "script"), *rows])
+    """Yield the lines of the page of an archive of claims: its tables, and a remark on faults."""
+    for rows, columns in (
+        (claim_rows(fields), ("claim", "says", "verdict", "measured", "tested on", "units")),
+        (erratum_rows(fields), ("erratum", "as printed or read", "corrected", "conclusion")),
+        (counterexample_rows(fields), ("counterexample to", "measured > bound", "script")),
+    ):
+        cells = [[row[name] for name in columns] for row in rows]
+        yield from _markdown_table([columns, *cells]) if cells else ()
     missed = [
         f"{item['where']}: {item['before']} → {item['after']}"
         for item in fields["faults"]["generated"]
@@ -154,28 +195,13 @@ def _claim_lines(fields: Mapping[str, Any]) -> Iterator[str]:
     yield _escape_markdown(f"Seed {fields['seed']}, {fields['effort']}.")
 
 
-def _claim_row(claim: Mapping[str, Any], verdict: Mapping[str, Any]) -> tuple[str, ...]:
-    measured = verdict["measured"]
-    number = measured.get("ratio", measured.get("median", measured.get("exponent")))
-    text = verdict["reason"].rstrip(".") if number is None else f"{number:.4g}"
-    tested = sizes_in_words(measured)
-    return (
-        claim["name"],
-        claim["statement"],
-        verdict["verdict"],
-        text,
-        tested,
-        unit_check_text(claim),
-    )
-
-
 def unit_check_text(claim: Mapping[str, Any]) -> str:
     """Return "✓", "✗" or "none" for the result of a claim's unit check, followed by its remark."""
     words = {True: "✓", False: "✗", None: "none"}[claim["homogeneous"]]
     return f"{words} {claim['normalised']}".strip()
 
 
-def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def _markdown_table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     head, *rest = [f"| {' | '.join(_escape_markdown(cell) for cell in row)} |" for row in rows]
     yield from [head, "| " + " | ".join("---" for _ in rows[0]) + " |", *rest, ""]
 

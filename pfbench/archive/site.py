@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from pfbench.archive.page import (
-    count_caught_and_catchable_faults,
-    describe_violation,
+    Row,
+    claim_rows,
+    counterexample_rows,
+    erratum_rows,
     escape_html,
     pages,
-    script_name,
-    tightness,
-    unit_check_text,
 )
 from pfbench.base.errors import InputError
 from pfbench.base.files import atomic_write, translate_os_errors
@@ -43,10 +42,16 @@ _ABOUT = (
     "largest ratio of measured value to bound; a bound with ratio 1 cannot be improved. In each "
     "class of problems the claim with the largest ratio comes first."
 )
-_CLAIMS, _COUNTEREXAMPLES, _ERRATA = "Claims", "Counterexamples", "Reproduced errata"
-
-Row = dict[str, str]
-"""Cells of a table of the site as HTML, by column."""
+_CLAIMS = "Claims"
+_COLUMNS = {
+    _CLAIMS: (
+        *("class of problems", "claim", "says", "method", "verdict", "share of its bound"),
+        *("units", "faults caught", "of"),
+    ),
+    "Counterexamples": ("counterexample to", "says", "measured > bound", "script", "of"),
+    "Reproduced errata": ("erratum", "conclusion", "as printed or read", "corrected", "of"),
+}
+"""Columns of the first tables of the site, by title, besides the last one, on the check."""
 
 
 @dataclass(frozen=True)
@@ -106,30 +111,47 @@ def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
     StorageError
         If a file of the site cannot be written.
     """
-    tables: dict[str, list[Row]] = defaultdict(list)
-    ranked: list[tuple[str, float, Row]] = []
+    tables: dict[str, list[tuple[Row, CheckedArchive]]] = defaultdict(list)
     with translate_os_errors(f"the site {output}"):
         for item in checked:
-            manifest, location = item.archive.manifest, item.archive.path.stem
-            _write_pages(item, output / location)
-            link, check = f"{location}/index.html", {"checked": _describe_check(item.record)}
-            if manifest["kind"] == "claim":
-                ranked += _claim_classes_ranks_and_rows(manifest, link, check)
-                tables[_COUNTEREXAMPLES] += _counterexample_rows(manifest, link, check)
-                tables[_ERRATA] += _erratum_rows(manifest, link, check)
-            elif manifest["kind"] == "comparison":
-                digest = hashlib.sha256(item.archive.read(SPEC)).hexdigest()[:12]
-                row = {"method": _link(link, manifest["method"])}
-                row["rank"] = escape_html(manifest["says"])
-                tables[f"Suite {manifest['suite']}, version {digest}"].append(row | check)
-            else:
-                row = {"sweep": _link(link, manifest["title"]), "runs": str(manifest["planned"])}
-                tables["Sweeps"].append(row | check)
-        tables[_CLAIMS] = [row for *_, row in sorted(ranked, key=lambda item: item[:2])]
-        first = dict.fromkeys((_CLAIMS, _COUNTEREXAMPLES, _ERRATA))
-        order = dict.fromkeys([*first, *sorted(tables.keys() - {"Sweeps"}), "Sweeps"])
-        body = [f"<p>{_ABOUT}</p>", *(_table(title, tables[title]) for title in order)]
+            _write_pages(item, output / item.archive.path.stem)
+            for title, row in _titled_rows(item.archive):
+                tables[title].append((row, item))
+        tables[_CLAIMS].sort(key=lambda pair: _class_and_share(pair[0]))
+        order = dict.fromkeys([*_COLUMNS, *sorted(tables.keys() - {"Sweeps"}), "Sweeps"])
+        rows = {title: [_html_row(*pair) for pair in tables[title]] for title in order}
+        body = [f"<p>{_ABOUT}</p>", *(_html_table(*pair) for pair in rows.items())]
         _write(output, "index.html", _document("Leaderboard", body))
+
+
+def _class_and_share(row: Row) -> tuple[str, float]:
+    return row["class of problems"], -float(row["share of its bound"] or 0.0)
+
+
+def _titled_rows(archive: Archive) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of an archive on the site, each with the title of its table."""
+    manifest = archive.manifest
+    if manifest["kind"] == "claim":
+        rows = claim_rows(manifest), counterexample_rows(manifest), erratum_rows(manifest)
+        for (title, columns), part in zip(_COLUMNS.items(), rows, strict=True):
+            for row in ({"of": manifest["title"]} | row for row in part):
+                yield title, {name: row[name] for name in columns}
+    elif manifest["kind"] == "comparison":
+        digest = hashlib.sha256(archive.read(SPEC)).hexdigest()[:12]
+        row = {"method": manifest["method"], "rank": manifest["says"]}
+        yield f"Suite {manifest['suite']}, version {digest}", row
+    else:
+        yield "Sweeps", {"sweep": manifest["title"], "runs": str(manifest["planned"])}
+
+
+def _html_row(row: Row, item: CheckedArchive) -> Row:
+    """Return a row with links to the pages of its archive, and with the result of the check."""
+    cells = {name: escape_html(text) for name, text in row.items()}
+    linked, folder = "claim" if "claim" in row else next(iter(row)), item.archive.path.stem
+    cells[linked] = _link(f"{folder}/index.html", row[linked])
+    if script := row.get("script"):
+        cells["script"] = _link(f"{folder}/{script}", script)
+    return cells | {"checked": _describe_check(item.record)}
 
 
 def _write_pages(item: CheckedArchive, folder: Path) -> None:
@@ -146,56 +168,6 @@ def _write_pages(item: CheckedArchive, folder: Path) -> None:
     _write(folder, "index.html", _document(manifest["title"], [f"<pre>{displayed}</pre>"]))
 
 
-def _claim_classes_ranks_and_rows(
-    manifest: Mapping[str, Any], link: str, check: Row
-) -> Iterator[tuple[str, float, Row]]:
-    """Yield the class of problems, the sort key and the table row of each claim."""
-    caught, faults = count_caught_and_catchable_faults(manifest)
-    for claim, verdict in zip(manifest["claims"], manifest["verdicts"], strict=True):
-        kind = ", ".join(claim["assumptions"]) or f"not stated, {claim['method'] or 'no method'}"
-        share = tightness(verdict)
-        row = {
-            "class of problems": escape_html(kind),
-            "claim": _link(link, claim["name"]),
-            "says": escape_html(claim["statement"]),
-            "method": escape_html(claim["method"]),
-            "verdict": escape_html(verdict["verdict"]),
-            "share of its bound": "" if share is None else f"{share:.3f}",
-            "units": escape_html(unit_check_text(claim)),
-            "faults caught": f"{caught} of {faults}",
-            "of": escape_html(manifest["title"]),
-        }
-        yield kind, -(share or 0.0), row | check
-
-
-def _counterexample_rows(manifest: Mapping[str, Any], link: str, check: Row) -> Iterator[Row]:
-    """Yield a table row for each counterexample."""
-    statements = {claim["name"]: claim["statement"] for claim in manifest["claims"]}
-    for record in manifest["counterexamples"]:
-        script = script_name(record)
-        location = link.replace("index.html", script)
-        yield {
-            "counterexample to": _link(link, record["claim"]),
-            "says": escape_html(statements[record["claim"]]),
-            "measured > bound": escape_html(describe_violation(record)),
-            "script": _link(location, script) if record["script"] else "",
-            "of": escape_html(manifest["title"]),
-        } | check
-
-
-def _erratum_rows(manifest: Mapping[str, Any], link: str, check: Row) -> Iterator[Row]:
-    """Yield a table row for each erratum that was reproduced."""
-    for erratum in manifest["errata"]:
-        if erratum["evidence"]["shown"]:
-            yield {
-                "erratum": _link(link, erratum["erratum"]),
-                "conclusion": escape_html(erratum["ruling"]),
-                "as printed or read": escape_html(erratum["as_printed"]),
-                "corrected": escape_html(erratum["corrected"]),
-                "of": escape_html(erratum["claim"]),
-            } | check
-
-
 def _describe_check(record: Mapping[str, Any]) -> str:
     runs, verdicts = record["runs"][0], record["verdicts"][0]
     return escape_html(
@@ -208,7 +180,7 @@ def _link(target: str, text: str) -> str:
     return f'<a href="{escape_html(target)}">{escape_html(text)}</a>'
 
 
-def _table(title: str, rows: Sequence[Row]) -> str:
+def _html_table(title: str, rows: Sequence[Row]) -> str:
     """Return an HTML table with a title; empty if the table has no rows."""
     if not rows:
         return ""

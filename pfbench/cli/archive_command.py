@@ -1,7 +1,7 @@
 """``pfbench archive``: write runs or claims to one archive file, and check archives."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -15,7 +15,7 @@ from pfbench.base.selectors import is_user_defined
 from pfbench.cli import options, terminal
 from pfbench.cli.formatting import format_bytes, format_plural
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.terminal import Fact, field_table, print_parts, show_facts
+from pfbench.cli.terminal import Fact, fact_values, print_parts, show_facts
 
 if TYPE_CHECKING:
     from pfbench.archive.check import CheckOutcome
@@ -233,35 +233,12 @@ def check(
     archive = open_archive(path)
     if theorem is not None:
         _check_theorem(archive, theorem)
-    record = check_archive(archive, salt, seconds, jobs, files or Path(), quiet=as_json)
+    facts = check_archive(archive, salt, seconds, jobs, files or Path(), quiet=as_json)
+    record = fact_values(facts)
     for text in (*record["off"], *(f"not checked: {t}" for t in record["unreached"])):
         terminal.print_error(end_sentence(text))
-    if as_json:
-        terminal.print_json(record)
-    else:
-        lines = [
-            ("archive", str(path)),
-            ("title", record["title"]),
-            ("salt", record["salt"]),
-            ("versions and machine", "the author's" if record["same"] else "others"),
-            *((title, f"{record[name][0]} of {record[name][1]}") for name, title in _OF.items()),
-            ("runs with new seeds", f"{record['new']}, least p-value {record['least_p']:.2g}"),
-            ("computed by archived code", _describe_results_by_archived_code(record["inside"])),
-            *(("counterexample", text) for text in record["counterexamples"]),
-            ("deviations", str(len(record["off"]))),
-            ("not checked", str(len(record["unreached"]))),
-            ("confinement", record["confined"]),
-            ("for a review", record["text"]),
-        ]
-        print_parts(field_table(lines))
+    show_facts(facts, as_json=as_json)
     terminal.exit_if(record["off"] or record["unreached"])
-
-
-_OF = {
-    "runs": "runs recomputed",
-    "verdicts": "verdicts recomputed",
-    "faults": "faults caught again",
-}
 
 
 def _check_theorem(archive: "Archive", theorem: str) -> None:
@@ -292,8 +269,8 @@ def check_archive(
     files: Path,
     *,
     quiet: bool,
-) -> dict[str, Any]:
-    """Check an archive by recomputing a part of it, and return the results as a JSON record."""
+) -> list[Fact]:
+    """Check an archive by recomputing a part of it, and return the results."""
     from pfbench.archive.check import describe_confinement
     from pfbench.archive.checker import check_archive as checked
     from pfbench.base.checks import check_real
@@ -310,25 +287,38 @@ def check_archive(
     )
     for text in outcome.notes:
         terminal.print_error(end_sentence(text))
-    return {
-        "archive": str(archive.path),
-        "kind": archive.manifest["kind"],
-        "title": archive.manifest["title"],
-        "sha256": archive.sha256,
-        "salt": salt,
-        "same": outcome.is_same_environment,
-        "runs": outcome.runs,
-        "new": outcome.fresh_runs,
-        "inside": dict(outcome.confined_result_counts),
-        "least_p": outcome.min_p_value,
-        "verdicts": outcome.verdicts,
-        "faults": outcome.faults,
-        "counterexamples": outcome.confirmed,
-        "off": outcome.deviations,
-        "unreached": outcome.unreached_tasks,
-        "confined": confinement,
-        "text": _summary_paragraph(archive, salt, outcome),
-    }
+    same, least = outcome.is_same_environment, outcome.min_p_value
+    new, inside = outcome.fresh_runs, dict(outcome.confined_result_counts)
+    off, unreached = outcome.deviations, outcome.unreached_tasks
+    return [
+        Fact("archive", str(archive.path), "archive"),
+        Fact("kind", archive.manifest["kind"]),
+        Fact("title", archive.manifest["title"], "title"),
+        Fact("sha256", archive.sha256),
+        Fact("salt", salt, "salt"),
+        Fact("same", same, "versions and machine", "the author's" if same else "others"),
+        Fact("runs", outcome.runs, "runs recomputed", _format_share(outcome.runs)),
+        Fact("verdicts", outcome.verdicts, "verdicts recomputed", _format_share(outcome.verdicts)),
+        Fact("faults", outcome.faults, "faults caught again", _format_share(outcome.faults)),
+        Fact("new", new, "runs with new seeds", f"{new}, least p-value {least:.2g}"),
+        Fact("least_p", least),
+        Fact(
+            "inside",
+            inside,
+            "computed by archived code",
+            _describe_results_by_archived_code(inside),
+        ),
+        Fact("counterexamples", outcome.confirmed),
+        *(Fact("", text, "counterexample") for text in outcome.confirmed),
+        Fact("off", off, "deviations", str(len(off))),
+        Fact("unreached", unreached, "not checked", str(len(unreached))),
+        Fact("confined", confinement, "confinement"),
+        Fact("text", _summary_paragraph(archive, salt, outcome), "for a review"),
+    ]
+
+
+def _format_share(numbers: Sequence[int]) -> str:
+    return f"{numbers[0]} of {numbers[1]}"
 
 
 def _describe_results_by_archived_code(counts: Mapping[str, int]) -> str:
@@ -338,11 +328,8 @@ def _describe_results_by_archived_code(counts: Mapping[str, int]) -> str:
 
 def _summary_paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome") -> str:
     """Return a paragraph that summarises the check of an archive, for a reviewer to quote."""
-    bits = (
-        "bits"
-        if outcome.is_same_environment
-        else "counts (versions or machine differ) and measures to 1e-6"
-    )
+    bits = "counts (versions or machine differ) and measures to 1e-6"
+    bits = "bits" if outcome.is_same_environment else bits
     tests = len(outcome.p_values)
     fresh = (
         f"{outcome.fresh_runs} runs with new seeds were compared with stored ones by {tests} rank "
@@ -352,11 +339,10 @@ def _summary_paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome") -
     )
     wrong = [*outcome.deviations, *outcome.unreached_tasks]
     claims = (
-        f"; so were {outcome.verdicts[0]} of {outcome.verdicts[1]} verdicts and "
-        f"{outcome.faults[0]} of {outcome.faults[1]} faults"
-        if outcome.verdicts[1]
-        else ""
+        f"; so were {_format_share(outcome.verdicts)} verdicts and {_format_share(outcome.faults)} "
+        "faults"
     )
+    claims = claims if outcome.verdicts[1] else ""
     trust = (
         f"{outcome.unconfined_runs} of these {outcome.runs[0] + outcome.fresh_runs} runs were counted "  # noqa: E501
         "and measured by processes that import no archived code. Archived code computed: "
@@ -367,7 +353,7 @@ def _summary_paragraph(archive: "Archive", salt: str, outcome: "CheckOutcome") -
     return (
         f"The archive {archive.path.name} (sha256 {archive.sha256[:16]}) of "
         f"{archive.manifest['title']} was checked with pfbench {__version__}. In an order given by "
-        f"its hash and the salt {salt}, {outcome.runs[0]} of {outcome.runs[1]} runs were "
+        f"its hash and the salt {salt}, {_format_share(outcome.runs)} runs were "
         f"recomputed and compared in their {bits}{claims}. {fresh} {trust}{sentences} {end}"
     )
 
@@ -403,7 +389,8 @@ def collect(
         archive = open_archive(path)
         record = None if again else read_record(path, archive.sha256)
         if record is None:
-            record = check_archive(archive, None, seconds, jobs, folder, quiet=False)
+            facts = check_archive(archive, None, seconds, jobs, folder, quiet=False)
+            record = fact_values(facts)
             for text in (*record["off"], *record["unreached"]):
                 terminal.print_error(f"{path.name}: {end_sentence(text)}")
             if record["off"] or record["unreached"]:

@@ -30,9 +30,14 @@ NAME = "store.sqlite"
 LOCK = "store.lock"
 """File on which each process that has a store open holds a shared lock."""
 
-_KINDS = {"seed": "INTEGER", "iterations": "INTEGER", "stored": "INTEGER", "checksum": "INTEGER"}
-_KINDS |= {"seconds": "REAL", "meta": "BLOB", "trace": "BLOB", "sha256": "BLOB"}
-_COLUMNS = ", ".join(f"{name} {_KINDS.get(name, 'TEXT')}" for name in Record._fields)
+COLUMN_TYPES = {
+    **dict.fromkeys(Record._fields, "TEXT"),
+    **dict.fromkeys(("seed", "iterations", "stored", "checksum"), "INTEGER"),
+    **{"seconds": "REAL", "meta": "BLOB", "trace": "BLOB", "sha256": "BLOB"},
+}
+"""SQL type of each column of an entry."""
+
+_COLUMNS = ", ".join(f"{name} {kind}" for name, kind in COLUMN_TYPES.items())
 _TABLES = (
     f"CREATE TABLE entries (id INTEGER PRIMARY KEY, {_COLUMNS}, UNIQUE (kind, key))",
     f"CREATE TABLE damaged (id INTEGER PRIMARY KEY, {_COLUMNS}, reason TEXT, detail TEXT)",

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import nan
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from pfbench.base.counts import COUNTED
 from pfbench.runs.loop.run import STATUSES
 from pfbench.runs.storage.damage import KEY, KIND_ORDER, KINDS, DamagedFileError, DamageReport
-from pfbench.runs.storage.serialization import LISTED, SHOWN, encode_for_checksum
+from pfbench.runs.storage.serialization import encode_for_checksum
 
 
 class Row(NamedTuple):
@@ -43,6 +44,7 @@ _NUMBER = r"-?\d{1,18}(?:\.\d{1,18})?(?:e[+-]?\d{1,3})?"
 _FORM_OF_COUNTS = re.compile(rf'\{{(?:"(?:{"|".join(COUNTED)})": \d{{1,18}}(?:, |(?=\}})))*\}}')
 _FORM_OF_LIMITS = re.compile(rf'\{{(?:"\w{{1,40}}": {_NUMBER}(?:, |(?=\}})))*\}}')
 _MOST_SECONDS = 2**36
+_required = attrgetter("problem", "algorithm", "seed", "stop_reason", "iterations", "counts")
 _NAMES = slice(Row._fields.index("problem"), Row._fields.index("seconds"))
 
 
@@ -64,16 +66,17 @@ class Listing:
 
 
 def check_and_list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
-    """Return a listing of rows; a row with a wrong checksum or type is listed as damaged."""
+    """Return a listing of rows; a row with a wrong checksum or value is listed as damaged.
+
+    The columns have been converted to their types. A value of another type therefore has a wrong
+    checksum.
+    """
     listing = Listing([])
     # Equal texts of very many rows are one object.
     share = dict[Any, Any]().setdefault
     for *columns, checksum, size in cells:
-        if zlib.crc32(encode_for_checksum(columns)) != checksum:
-            reason = "wrong content"
-        elif not _are_column_types(columns[0], tuple(map(type, columns))):
-            reason = "incomplete"
-        else:
+        reason = "wrong content"
+        if zlib.crc32(encode_for_checksum(columns)) == checksum:
             columns[_NAMES] = map(share, columns[_NAMES], columns[_NAMES])
             row = Row._make((*columns, size))
             if _has_valid_values(row):
@@ -93,11 +96,12 @@ def _sort_key(row: Row) -> tuple[object, ...]:
 
 def _has_valid_values(row: Row) -> bool:
     return (
-        KEY.fullmatch(row.key) is not None
-        and 0 <= row.stored < _MOST_SECONDS
+        row.kind in KINDS
+        and KEY.fullmatch(row.key or "") is not None
+        and 0 <= (row.stored if row.stored is not None else -1) < _MOST_SECONDS
         and (row.iterations or 0) >= 0
         and _are_json_of_numbers(row.counts, row.limits)
-        and (row.kind != "run" or row.status in STATUSES)
+        and (row.kind != "run" or (row.status in STATUSES and None not in _required(row)))
     )
 
 
@@ -106,24 +110,6 @@ def _are_json_of_numbers(counts: str | None, limits: str | None) -> bool:
     """Return whether the counts and limits of a row are JSON objects of numbers."""
     return (counts is None or _FORM_OF_COUNTS.fullmatch(counts) is not None) and (
         limits is None or _FORM_OF_LIMITS.fullmatch(limits) is not None
-    )
-
-
-_NUMERIC = {"seed": (int,), "iterations": (int,), "stored": (int,), "seconds": (float, int)}
-_TYPES: Sequence[tuple[type, ...]] = [_NUMERIC.get(name, (str,)) for name in LISTED[:SHOWN]]
-_ALWAYS = ("kind", "key", "stored")
-_IN_RUNS = ("problem", "algorithm", "seed", "status", "stop_reason", "iterations", "counts")
-
-
-@lru_cache(maxsize=1024)
-def _are_column_types(kind: Any, types: tuple[type, ...]) -> bool:
-    """Return whether these are types of the main columns of an entry of this kind."""
-    if types[0] is not str or kind not in KINDS:
-        return False
-    needed = (*_ALWAYS, *(_IN_RUNS if kind == "run" else ()))
-    return all(
-        own in allowed or (own is type(None) and name not in needed)
-        for name, own, allowed in zip(LISTED, types, _TYPES, strict=False)
     )
 
 

@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from command_line import SMALL, SVRG
 from stored import change
@@ -38,31 +37,48 @@ def how(folder, *plans):
     return [outcome.origin for outcome in outcomes(folder, *plans)]
 
 
-def columns(run):
-    """The trace without its times, by column."""
-    places = [k for k, name in enumerate(run.columns) if name != "seconds"]
-    return np.array([[row[k] for k in places] for row in run.rows])
+def told(run):
+    """Everything of a run but its seconds, as the store has it."""
+    row = {key: value for key, value in run.as_json().items() if "seconds" not in key}
+    place = run.columns.index("seconds")
+    return json.dumps(row, sort_keys=True, default=str), run.columns, [repr(row[:place] + row[place + 1 :]) for row in run.rows]
+
+
+def as_alone(folder, plan):
+    """Return how a run is found in a store; it must be the run that is made without the store."""
+    (outcome,) = outcomes(folder, plan)
+    found, alone = outcome.entry.run, execute_plan(plan)
+    for name in ("status", "iterations", "problem", "algorithm", "parameters", "schedule", "seed"):
+        assert getattr(found, name) == getattr(alone, name)
+    assert found.unmet_assumptions == alone.unmet_assumptions
+    assert told(found)[1:] == told(alone)[1:]
+    if outcome.origin != "cut":
+        assert told(found) == told(alone)
+        return outcome.origin
+    # The counts are those of the last recorded iterate; alone, a budget ends the next iteration.
+    for name in COUNTED:
+        assert getattr(found.counts, name) <= getattr(alone.counts, name)
+    # Where the trace holds a measure of the last iterate, so does the output.
+    last_is_known = alone.parameters["output"] == "last" and alone.yields_output is False
+    for name, value in found.final.items():
+        known = last_is_known and name in found.columns
+        assert value == (alone.final[name] if known else None)
+    return outcome.origin
+
+
+def long(iterations, plan=PLAN):
+    return replace(
+        plan, algorithm=plan.algorithm.replace("iterations=10", f"iterations={iterations}")
+    )
 
 
 @pytest.mark.parametrize("most", [0, 59, 60, 100, 165, 200])
 def test_a_smaller_budget_cuts_the_stored_run(tmp_path, most):
-    longer, shorter = budget(250), budget(most)
-    assert how(tmp_path, longer) == ["made"]
-    (outcome,) = outcomes(tmp_path, shorter)
-    assert outcome.origin == "cut"
-    cut, alone = outcome.entry.run, execute_plan(shorter)
-    # The trace is that of the run with the smaller budget alone, bit for bit.
-    np.testing.assert_array_equal(columns(cut), columns(alone))
-    assert (cut.status, cut.iterations) == (alone.status, alone.iterations)
-    assert cut.parameters == alone.parameters
-    # Its counts are those of the last recorded iterate; alone, it begins one more iteration.
-    for name in COUNTED:
-        assert getattr(cut.counts, name) <= getattr(alone.counts, name)
-    assert cut.counts.sfo <= most
-    # Where the trace holds a measure of the last iterate, so does the output.
-    assert cut.final["fw_gap"] == alone.final["fw_gap"]
-    assert cut.final["objective"] is None
-    assert "longer stored run" in cut.stop_reason
+    assert how(tmp_path, budget(250)) == ["made"]
+    assert as_alone(tmp_path, budget(most)) == "cut"
+    (outcome,) = outcomes(tmp_path, budget(most))
+    assert outcome.entry.run.counts.sfo <= most
+    assert "longer stored run" in outcome.entry.run.stop_reason
     assert len(list(Store(tmp_path).keys())) == 1
 
 
@@ -77,19 +93,14 @@ def test_a_cut_keeps_what_was_recorded(tmp_path):
 def test_a_drawn_output_is_not_known_of_a_cut(tmp_path):
     drawn = replace(budget(250), algorithm=SVRG.replace("output=last", "output=uniform"))
     how(tmp_path, drawn)
-    (outcome,) = outcomes(tmp_path, replace(drawn, budget=Budget(sfo=100)))
-    assert outcome.origin == "cut"
-    assert set(outcome.entry.run.final.values()) == {None}
+    assert as_alone(tmp_path, replace(drawn, budget=Budget(sfo=100))) == "cut"
 
 
 def test_a_larger_budget_runs_what_the_budget_ended_and_nothing_else(tmp_path):
-    ended, finished = budget(250), budget(500)
-    assert how(tmp_path, ended) == ["made"]
-    assert how(tmp_path, finished) == ["made"]
+    assert how(tmp_path, budget(250)) == ["made"]
+    assert how(tmp_path, budget(500)) == ["made"]
     for larger in (budget(600), PLAN, replace(PLAN, budget=Budget(lo=50))):
-        (outcome,) = outcomes(tmp_path, larger)
-        assert outcome.origin == "stored"
-        np.testing.assert_array_equal(columns(outcome.entry.run), columns(execute_plan(larger)))
+        assert as_alone(tmp_path, larger) == "stored"
 
 
 def test_other_time_limits_repeat_nothing_that_ended_before(tmp_path):
@@ -103,7 +114,11 @@ def test_in_one_sweep_the_longest_is_made_and_the_others_are_cut(tmp_path):
     plans = [budget(100), budget(250), budget(60), replace(PLAN, budget=Budget(lo=3))]
     # Neither of sfo <= 250 and lo <= 3 contains the other.
     assert how(tmp_path, *plans) == ["cut", "made", "cut", "made"]
+    before = Store(tmp_path).rows()
+    told = predict_origins([*plans, budget(500)], tmp_path, SingleProcessEngine())
+    assert list(told.values()) == ["cut", "stored", "cut", "stored", "made"]
     assert how(tmp_path, *plans) == ["cut", "stored", "cut", "stored"]
+    assert Store(tmp_path).rows() == before
 
 
 def test_another_seed_schedule_or_frequency_is_another_family(tmp_path):
@@ -115,18 +130,13 @@ def test_another_seed_schedule_or_frequency_is_another_family(tmp_path):
         replace(budget(100), algorithm=SVRG.replace("period=4", "period=5")),
     ):
         assert how(tmp_path, other) == ["made"]
+    assert how(tmp_path, replace(budget(200), measures=("value", "fw_gap"))) == ["cut"]
 
 
 @pytest.mark.parametrize("most", [Budget(sfo=200, lo=3), Budget(sfo=100, lo=9)])
 def test_of_two_limits_the_first_one_cuts(tmp_path, most):
     how(tmp_path, PLAN)
-    both = replace(PLAN, budget=most)
-    (outcome,) = outcomes(tmp_path, both)
-    cut, alone = outcome.entry.run, execute_plan(both)
-    assert outcome.origin == "cut"
-    assert 0 < cut.iterations < 9
-    np.testing.assert_array_equal(columns(cut), columns(alone))
-    assert (cut.status, cut.iterations) == (alone.status, alone.iterations)
+    assert as_alone(tmp_path, replace(PLAN, budget=most)) == "cut"
 
 
 def test_what_a_listing_says_of_limits_is_what_was_stored(tmp_path):
@@ -137,38 +147,7 @@ def test_what_a_listing_says_of_limits_is_what_was_stored(tmp_path):
     assert how(tmp_path, budget(100)) == ["made"]
 
 
-def test_what_would_come_about_is_told_and_nothing_written(tmp_path):
-    how(tmp_path, budget(250))
-    before = Store(tmp_path).rows()
-    plans = [budget(100), budget(250), budget(500)]
-    assert list(predict_origins(plans, tmp_path, SingleProcessEngine()).values()) == [
-        "cut",
-        "stored",
-        "made",
-    ]
-    assert Store(tmp_path).rows() == before
-
-
-def test_the_order_of_measures_makes_no_other_run(tmp_path):
-    how(tmp_path, budget(270))
-    (outcome,) = outcomes(tmp_path, replace(budget(200), measures=("value", "fw_gap")))
-    assert outcome.origin == "cut"
-
-
 # --- iterations -----------------------------------------------------------------------------------
-
-
-def long(iterations, plan=PLAN):
-    return replace(
-        plan, algorithm=plan.algorithm.replace("iterations=10", f"iterations={iterations}")
-    )
-
-
-def told(run):
-    """Everything of a run but its seconds, as the store has it."""
-    row = {key: value for key, value in run.as_json().items() if "seconds" not in key}
-    place = run.columns.index("seconds")
-    return repr(row), run.columns, [repr(row[:place] + row[place + 1 :]) for row in run.rows]
 
 
 def test_fewer_iterations_are_cut_and_more_are_made(tmp_path):
@@ -177,15 +156,13 @@ def test_fewer_iterations_are_cut_and_more_are_made(tmp_path):
     # With no limit of its own it is the longer one, and so is one that the budget does not end.
     assert how(tmp_path, budget(1000)) == ["stored"]
     for fewer in (1, 6):
+        assert as_alone(tmp_path, long(fewer)) == "cut"
         (outcome,) = outcomes(tmp_path, long(fewer))
-        cut, alone = outcome.entry.run, execute_plan(long(fewer))
-        assert outcome.origin == "cut"
-        assert (cut.status, cut.stop_reason) == (alone.status, alone.stop_reason)
-        assert cut.status == "finished"
-        assert (cut.parameters, cut.algorithm) == (alone.parameters, alone.algorithm)
-        assert cut.counts == alone.counts
-        assert told(cut)[1:] == told(alone)[1:]
-        assert cut.final["fw_gap"] == alone.final["fw_gap"]
+        alone = execute_plan(long(fewer))
+        assert (alone.stop_reason, alone.counts) == (
+            outcome.entry.run.stop_reason,
+            outcome.entry.run.counts,
+        )
 
 
 def test_iterations_are_cut_only_where_that_iterate_is_recorded(tmp_path):
@@ -194,11 +171,7 @@ def test_iterations_are_cut_only_where_that_iterate_is_recorded(tmp_path):
     assert how(tmp_path, long(8, seldom)) == ["cut"]
     assert how(tmp_path, long(7, seldom)) == ["made"]
     # What of both ends it first is not known, where neither has been recorded.
-    both = replace(long(7, seldom), budget=Budget(sfo=200))
-    (outcome,) = outcomes(tmp_path, both)
-    alone = execute_plan(both)
-    assert outcome.entry.run.status == alone.status
-    assert outcome.entry.run.iterations == alone.iterations
+    as_alone(tmp_path, replace(long(7, seldom), budget=Budget(sfo=200)))
 
 
 @pytest.mark.thin(4)
@@ -207,14 +180,7 @@ def test_iterations_are_cut_only_where_that_iterate_is_recorded(tmp_path):
 def test_budget_and_iterations_together(tmp_path, iterations, most):
     """However a run comes out of a store with a longer and a shorter one, it is the run itself."""
     how(tmp_path, budget(250), budget(120, long(6)))
-    plan = budget(most, long(iterations))
-    (outcome,) = outcomes(tmp_path, plan)
-    found, alone = outcome.entry.run, execute_plan(plan)
-    assert found.status == alone.status
-    assert (found.iterations, found.parameters) == (alone.iterations, alone.parameters)
-    assert told(found)[1:] == told(alone)[1:]
-    if outcome.origin != "cut":
-        assert told(found) == told(alone)
+    as_alone(tmp_path, budget(most, long(iterations)))
 
 
 def test_a_method_that_stops_by_itself_is_not_made_longer(tmp_path):
@@ -225,10 +191,7 @@ def test_a_method_that_stops_by_itself_is_not_made_longer(tmp_path):
     assert 3 < last < 500
     for iterations in (1000, last + 1, last, last - 1):
         one = replace(plan, algorithm=stops % iterations)
-        (outcome,) = outcomes(tmp_path, one)
-        assert outcome.origin == ("stored" if iterations > last else "cut")
-        assert outcome.entry.run.counts == execute_plan(one).counts
-        assert outcome.entry.run.parameters["iterations"] == iterations
+        assert as_alone(tmp_path, one) == ("stored" if iterations > last else "cut")
 
 
 def test_a_target_at_an_iterate_that_a_longer_run_does_not_record(tmp_path):
@@ -237,20 +200,13 @@ def test_a_target_at_an_iterate_that_a_longer_run_does_not_record(tmp_path):
     aimed = replace(plan, stop=Stop("value", execute_plan(long(6, plan)).rows[-1][-1]))
     (short,) = outcomes(tmp_path, long(6, aimed))
     assert (short.entry.run.status, short.entry.run.iterations) == ("target", 6)
-    (outcome,) = outcomes(tmp_path, aimed)
-    assert told(outcome.entry.run) == told(execute_plan(aimed))
-    assert outcome.entry.run.iterations == 8
+    assert as_alone(tmp_path, aimed) == "made"
 
 
 def test_a_run_of_other_limits_is_told_as_it_was_planned(tmp_path):
     how(tmp_path, PLAN)
     other = "nfwu-svrg[step=0.1,period=4,batch=7,output=last,iterations=10,epsilon=0.3]"
-    plan = replace(PLAN, algorithm=other, budget=Budget(lo=8))
-    (outcome,) = outcomes(tmp_path, plan)
-    assert outcome.origin == "cut"
-    alone = execute_plan(plan)
-    for name in ("problem", "algorithm", "parameters", "schedule", "seed", "unmet_assumptions"):
-        assert getattr(outcome.entry.run, name) == getattr(alone, name)
+    assert as_alone(tmp_path, replace(PLAN, algorithm=other, budget=Budget(lo=8))) == "cut"
 
 
 def test_a_schedule_that_depends_on_the_iterations_is_another_run(tmp_path):
@@ -310,19 +266,14 @@ def test_an_own_method_is_cut_by_its_budget_alone(tmp_path, monkeypatch, method)
 
 @pytest.mark.parametrize("name", ["prox-katyusha-ns", "prox-asvrg"])
 def test_an_output_of_the_methods_own_is_not_known_of_a_cut(tmp_path, name):
-    own = f"{name}[step=0.1,batch=2,period=3,iterations="
-    longer, shorter = (
-        PlannedRun(
-            "nonconvex-logistic[source=synthetic,rows=13,columns=4,set=none]",
-            f"{own}{T}]",
-            0,
-            ("value",),
-            1,
-        )
-        for T in (14, 4)
+    plan = replace(
+        PLAN,
+        problem="nonconvex-logistic[source=synthetic,rows=13,columns=4,set=none]",
+        algorithm=f"{name}[step=0.1,batch=2,period=3,iterations=10]",
+        measures=("value",),
     )
-    how(tmp_path, longer)
-    (outcome,) = outcomes(tmp_path, shorter)
+    how(tmp_path, plan)
+    (outcome,) = outcomes(tmp_path, long(4, plan))
     assert outcome.origin == "cut"
     assert set(outcome.entry.run.final.values()) == {None}
 
@@ -339,7 +290,6 @@ def test_a_cut_hides_no_target_that_its_last_iterate_reaches(tmp_path):
     seldom = replace(plan, every=5, stop=Stop("value", values[1]))
     how(tmp_path, replace(seldom, budget=Budget(lo=9)))
     smaller = replace(seldom, budget=Budget(lo=1))
-    (outcome,) = outcomes(tmp_path, smaller)
+    as_alone(tmp_path, smaller)
     fresh = execute_plan(smaller)
     assert (fresh.status, fresh.iterations) == ("target", 1)
-    assert (outcome.entry.run.status, outcome.entry.run.iterations) == ("target", 1)
