@@ -1,6 +1,7 @@
 """A small theorem, archives of it, and forged ones with right hashes."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -113,9 +114,18 @@ def change_run(change, which=0):
     return changed
 
 
+def fewer_calls(run):
+    return replace(run, counts=replace(run.counts, sfo=run.counts.sfo - 1))
+
+
+def without_one(store):
+    store.remove([("run", next(iter(store.keys())))])
+
+
 def checking(path, folder):
-    """Return a check of an archive, unpacked into a folder, which is made in this process."""
+    """Return a check of an archive, unpacked into a new folder, which is made in this process."""
     archive = open_archive(path)
+    folder.mkdir()
     archive.unpack(folder)
     engine, rng = SingleProcessEngine(), random.Random(1)
     return Check(archive.manifest, folder, engine, rng, True, 900.0)

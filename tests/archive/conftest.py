@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from forged_archives import THEOREM, run
+from forged_archives import THEOREM, content, run
 
 
 @pytest.fixture(autouse=True)
@@ -46,3 +46,9 @@ def importable(tmp_path, monkeypatch):
     yield of
     for name in names:
         sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def theorem(archive, importable):
+    """The code of the archive at hand, as a worker of its check finds it."""
+    return importable("lazy_descent", content(archive)[1]["code/lazy_descent.py"].decode())

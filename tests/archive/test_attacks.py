@@ -1,5 +1,6 @@
 """Ways to an archive that says more than is so, and ways out of the processes of a check."""
 
+import io
 import json
 import os
 import shutil
@@ -42,90 +43,35 @@ def test_no_file_has_a_name_that_a_system_reads_otherwise(name):
     assert is_valid_member_name("xcon.csv")
 
 
-def rewrite(path, to, more):
-    with zipfile.ZipFile(path) as old, zipfile.ZipFile(to, "w") as new:
-        for entry in old.infolist():
-            new.writestr(entry, old.read(entry))
-        for name, data in more(old).items():
-            new.writestr(name, data)
+def changed_case(data):
+    """A file under a name that some systems do not tell from another one."""
+    archive = zipfile.ZipFile(whole := io.BytesIO(data), "a")
+    with archive:
+        archive.writestr("code/LAZY_descent.py", archive.read("code/lazy_descent.py"))
+    return whole.getvalue()
 
 
-def changed_case(path, to):
-    rewrite(path, to, lambda old: {"code/LAZY_descent.py": old.read("code/lazy_descent.py")})
-
-
-def beside(path, to):
-    """A folder out of itself, under a name that begins as a right one."""
-    rewrite(path, to, lambda old: {"code/../../escaped.py": b""})
-
-
-def entry_points(path, to):
-    rewrite(path, to, lambda old: {"code/x.dist-info/entry_points.txt": b""})
-
-
-def other_local_name(path, to):
+def other_local_name(data):
     """One name where it is listed, another where it is read."""
-    data = path.read_bytes()
-    at = data.index(b"code/lazy_descent.py")
-    to.write_bytes(data[:at] + b"code/lazy_descend.py" + data[at + 20 :])
+    return data.replace(b"code/lazy_descent.py", b"code/lazy_descend.py", 1)
 
 
-def before_and_after(path, to):
+def before_and_after(data):
     """A page in front, which a browser would show, and a letter behind."""
-    to.write_bytes(b"<html><script>alert(1)</script></html>" + path.read_bytes() + b"z")
+    return b"<html><script>alert(1)</script></html>" + data + b"z"
 
 
-def outside(path, to):
-    rewrite(path, to, lambda old: {"/etc/escaped.py": b""})
-
-
-def backslash(path, to):
-    rewrite(path, to, lambda old: {"code\\..\\..\\escaped.py": b""})
-
-
-def link(path, to):
-    entry = zipfile.ZipInfo("code/data.csv")
-    entry.external_attr = 0o120777 << 16
-    rewrite(path, to, lambda old: {entry: b"/etc/passwd"})
-
-
-def listed_with(path, to, name, size):
-    """One file is said to have so many bytes once it is unpacked."""
-    data = bytearray(path.read_bytes())
-    at = data.rindex(name.encode()) - 46
-    data[at + 24 : at + 28] = size.to_bytes(4, "little")
-    to.write_bytes(data)
-
-
-def huge(path, to):
-    listed_with(path, to, "code/lazy_descent.py", 2**31)
-
-
-def huge_together(path, to):
-    listed_with(path, to, "store.sqlite", 2**30)
-
-
-def larger_than_listed(path, to):
-    """A gigabyte of zeros would be 1 MB in the file."""
-    rewrite(path, to.with_suffix(".old"), lambda old: {"code/zeros.csv": bytes(2**24)})
-    listed_with(to.with_suffix(".old"), to, "code/zeros.csv", 10)
-
-
-def listed_elsewhere(path, to):
+def listed_elsewhere(data):
     """The list that zipfile reads is another than the last bytes name."""
-    data = path.read_bytes()
-    to.write_bytes(data[:-22] + b"PK\x06\x07" + bytes(16) + data[-22:])
+    return data[:-22] + b"PK\x06\x07" + bytes(16) + data[-22:]
 
 
 @pytest.mark.parametrize(
-    "trick",
-    [
-        *(changed_case, beside, entry_points, other_local_name, before_and_after, outside),
-        *(backslash, link, huge, huge_together, larger_than_listed, listed_elsewhere),
-    ],
+    "trick", [changed_case, other_local_name, before_and_after, listed_elsewhere]
 )
 def test_what_is_no_plain_archive_is_refused(archive, tmp_path, trick):
-    trick(archive, tmp_path / "tricky.zip")
+    """Other names, types and sizes are those of `test_archive` in the store."""
+    (tmp_path / "tricky.zip").write_bytes(trick(archive.read_bytes()))
     with pytest.raises(InputError):
         open_archive(tmp_path / "tricky.zip").unpack(tmp_path)
 
@@ -348,7 +294,6 @@ def test_code_that_changes_how_pfbench_counts_changes_nothing_where_runs_are_mea
             store.put(key, replace(entry.run, counts=Counts()), entry.environment, entry.notes)
 
     path = forged(archive, tmp_path / "poisoned.zip", runs=nothing_counted, files=poisoned)
-    (tmp_path / "inside").mkdir()
     check = checking(path, tmp_path / "inside")
     stored = [entry for entry in read_runs(tmp_path / "inside") if entry.run.seed in seeds]
     check.process_until_time_limit(list(check.iterate_run_tasks(stored[:1]))[:1])

@@ -2,13 +2,21 @@
 
 import json
 import sys
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
 import jsonschema
 import pytest
-from forged_archives import THEOREM, change_run, checking, content, forged, run
+from forged_archives import (
+    THEOREM,
+    change_run,
+    checking,
+    content,
+    fewer_calls,
+    forged,
+    run,
+    without_one,
+)
 
 from pfbench.archive.checker import _ClaimsTasks
 from pfbench.archive.claim_tasks import (
@@ -120,9 +128,7 @@ def statement(about):
         (statement, "Delta/t in the archive"),
     ],
 )
-def test_what_follows_from_the_code_is_what_it_says(archive, importable, tmp_path, change, says):
-    theorem = importable("lazy_descent", content(archive)[1]["code/lazy_descent.py"].decode())
-    (tmp_path / "inside").mkdir()
+def test_what_follows_from_the_code_is_what_it_says(archive, theorem, tmp_path, change, says):
     check = checking(archive, tmp_path / "inside")
     said = describe_claims(theorem, check.manifest["faults"]["most"])
     _ClaimsTasks(check, check.manifest).compare_statements(said)
@@ -132,37 +138,15 @@ def test_what_follows_from_the_code_is_what_it_says(archive, importable, tmp_pat
     assert any(says in text for text in check.outcome.deviations)
 
 
-def fewer_calls(run):
-    return replace(run, counts=replace(run.counts, sfo=run.counts.sfo + 20))
-
-
-def other_value(run):
-    return replace(run, final=dict.fromkeys(run.final, 0.0))
-
-
-def one_bit(run):
-    *rows, last = run.rows
-    return replace(run, rows=[*rows, (*last[:-1], last[-1] * (1 + 2**-50))])
-
-
-def without_one(store):
-    store.remove([("run", next(iter(store.keys())))])
-
-
-@pytest.mark.thin(5)
 @pytest.mark.parametrize(
     ("runs", "says"),
     [
         (change_run(fewer_calls), "differs here in sfo"),
-        (change_run(other_value), "differs here in final"),
-        (change_run(one_bit), "differs here in column"),
         (without_one, "1 planned runs are not in the archive"),
         (None, ""),
     ],
 )
-def test_forged_runs_are_seen(archive, importable, tmp_path, runs, says):
-    theorem = importable("lazy_descent", content(archive)[1]["code/lazy_descent.py"].decode())
-    (tmp_path / "inside").mkdir()
+def test_forged_runs_are_seen(archive, theorem, tmp_path, runs, says):
     check = checking(forged(archive, tmp_path / "forged.zip", runs=runs), tmp_path / "inside")
     stored = read_runs(tmp_path / "inside")
     _ClaimsTasks(check, check.manifest).compare_planned_runs(stored, list_claim_runs(theorem, 0))
@@ -172,12 +156,10 @@ def test_forged_runs_are_seen(archive, importable, tmp_path, runs, says):
 
 
 @pytest.mark.parametrize("part", ["claimed", "reason", "measured"])
-def test_each_part_of_a_verdict_is_recomputed(archive, importable, tmp_path, part):
-    about, inside = content(archive)
-    theorem = importable("lazy_descent", inside["code/lazy_descent.py"].decode())
+def test_each_part_of_a_verdict_is_recomputed(archive, theorem, tmp_path, part):
+    about, _ = content(archive)
     there = next(one for one in about["verdicts"] if one["claim"] == "lazy-count")
     again = recompute_verdict(theorem, "lazy-count", "quick", about["seed"])
-    (tmp_path / "inside").mkdir()
     check = checking(archive, tmp_path / "inside")
     tasks = _ClaimsTasks(check, check.manifest)
     tasks.compare_verdict(there, again)
@@ -188,16 +170,14 @@ def test_each_part_of_a_verdict_is_recomputed(archive, importable, tmp_path, par
 
 
 def test_a_fault_that_changes_something_does_not_pass_for_one_that_does_not(
-    archive, importable, tmp_path
+    archive, theorem, tmp_path
 ):
-    about, inside = content(archive)
-    theorem = importable("lazy_descent", inside["code/lazy_descent.py"].decode())
+    about, _ = content(archive)
     found = next(one for one in about["faults"]["generated"] if one["found_by"])
     how, fault = (about["effort"], about["seed"]), (found["method"], found["fault"])
     assert is_fault_confirmed(theorem, (*fault, found["found_by"]), *how)
     assert not is_fault_confirmed(theorem, (*fault, ""), *how)
     assert not is_fault_confirmed(theorem, ("", "lazy-eager", "lazy-falls"), *how)
-    (tmp_path / "inside").mkdir()
     check = checking(archive, tmp_path / "inside")
     check.manifest["faults"]["generated"][0] |= {"found_by": None, "equivalent": "runs"}
     asked = {one.description for one in _ClaimsTasks(check, check.manifest).errata_and_faults()}

@@ -5,8 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from archive.test_claims import fewer_calls
-from forged_archives import change_run, forged, run
+from forged_archives import change_run, fewer_calls, forged, run
 
 from pfbench.archive.site import CheckedArchive, read_record, write_record, write_site
 from pfbench.claims import kim2026

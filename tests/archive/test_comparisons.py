@@ -91,7 +91,6 @@ def checked(home, tmp_path, monkeypatch):
 
     def of(path, suite=None):
         folder = tmp_path / "inside"
-        folder.mkdir()
         check = checking(path, folder)
         _redraw_table(check, suite, read_runs(folder))
         tasks = _tasks(check, read_runs(folder))
@@ -184,7 +183,6 @@ def test_forged_runs_are_seen_of_the_method_and_of_others(
 
 def test_the_table_is_drawn_where_nothing_of_its_code_is_imported(home, tmp_path, monkeypatch):
     """The method's process says what it requires; without that nothing is known of it here."""
-    (tmp_path / "inside").mkdir()
     check = checking(home / "steps.zip", tmp_path / "inside")
     asked = []
 

@@ -96,7 +96,6 @@ def test_each_part_of_it_is_computed_again(archived, importable, tmp_path, chang
     record, _ = about["counterexamples"]
     if change is not None:
         change(record)
-    (tmp_path / "inside").mkdir()
     check = checking(archived, tmp_path / "inside")
     again = json.loads(json.dumps(confirm_counterexample(theorem, record)))
     _ClaimsTasks(check, check.manifest).compare_counterexample(record, again)

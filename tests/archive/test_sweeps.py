@@ -7,7 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from forged_archives import change_run, checking, content, forged, run, with_runs
+from forged_archives import (
+    change_run,
+    checking,
+    content,
+    fewer_calls,
+    forged,
+    run,
+    with_runs,
+    without_one,
+)
 
 import pfbench as package
 from pfbench.archive.checker import _tasks
@@ -42,7 +51,6 @@ def sweep(tmp_path_factory):
 
 def checked(path, folder):
     """Check an archive in this process; return what is not as it says."""
-    folder.mkdir(exist_ok=True)
     check = checking(path, folder)
     check.process_until_time_limit(list(_tasks(check, read_runs(folder))))
     return check.outcome
@@ -65,8 +73,8 @@ def test_of_a_run_that_was_cut_from_a_longer_one_the_longer_one_is_inside(sweep,
     assert checked(sweep.parent / "less.zip", tmp_path / "inside").deviations == []
 
 
-def fewer(run):
-    return replace(run, counts=replace(run.counts, lo=run.counts.lo - 1))
+def other_value(run):
+    return replace(run, final=dict.fromkeys(run.final, 0.0))
 
 
 def last_bit(run):
@@ -74,15 +82,12 @@ def last_bit(run):
     return replace(run, rows=[*rows, (*last[:-1], last[-1] * (1 + 2**-50))])
 
 
-def without_one(store):
-    store.remove([("run", next(iter(store.keys())))])
-
-
 @pytest.mark.parametrize(
     ("runs", "elsewhere", "says"),
     [
-        (change_run(fewer), False, "differs here in lo"),
-        (change_run(fewer), True, "differs here in lo"),
+        (change_run(fewer_calls), False, "differs here in sfo"),
+        (change_run(fewer_calls), True, "differs here in sfo"),
+        (change_run(other_value), False, "differs here in final"),
         (change_run(last_bit), False, "differs here in column"),
         (change_run(last_bit), True, ""),
         (without_one, False, "1 planned runs are not in the archive"),

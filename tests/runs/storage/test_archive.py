@@ -70,6 +70,8 @@ def test_what_is_written_is_read_and_the_same_content_has_the_same_bytes(path, t
         "../spec.toml",
         "/etc/passwd",
         "code/../../x.py",
+        "code/x.dist-info/entry_points.txt",
+        "code\\..\\..\\x.py",
         "code/x.pth",
         "code/a b.py",
         "code\\x.py",
@@ -119,7 +121,7 @@ def test_a_size_that_is_a_lie_is_found(path):
     forged(path, FILES, MANIFEST_FIELDS)
     data = path.read_bytes()
     name = b"code/mine.py"
-    at = data.rindex(name) - 46 + 24  # the size in the central directory
+    at = data.rindex(name) - 46 + 24  # the size in the central directory; more bytes follow
     path.write_bytes(data[:at] + (7).to_bytes(4, "little") + data[at + 4 :])
     with pytest.raises(InputError, match="not a complete pfbench archive"):
         open_archive(path).read("code/mine.py")

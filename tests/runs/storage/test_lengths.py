@@ -41,7 +41,11 @@ def told(run):
     """Everything of a run but its seconds, as the store has it."""
     row = {key: value for key, value in run.as_json().items() if "seconds" not in key}
     place = run.columns.index("seconds")
-    return json.dumps(row, sort_keys=True, default=str), run.columns, [repr(row[:place] + row[place + 1 :]) for row in run.rows]
+    return (
+        json.dumps(row, sort_keys=True, default=str),
+        run.columns,
+        [repr(row[:place] + row[place + 1 :]) for row in run.rows],
+    )
 
 
 def as_alone(folder, plan):
