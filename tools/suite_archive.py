@@ -7,19 +7,112 @@ Usage, from the root of a checkout::
 SUITE is quick, standard, norms, or the file of a suite.
 """
 
+import gzip
+import json
+from collections.abc import Iterable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
+from math import isnan
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import typer
 
 from pfbench import __version__
-from pfbench.base.files import check_writable
+from pfbench.base.files import atomic_write, check_writable, translate_os_errors
 from pfbench.cli.compare import load_suite
 from pfbench.cli.options import default_store_folder, make_engine
 from pfbench.cli.report_sources import make_runs, resolve_search
+from pfbench.runs.execute import PlanOutcome
+from pfbench.runs.loop.run import TRACE_COLUMNS, Run, Stop
+from pfbench.runs.storage.serialization import column_dtype, run_fields
 from pfbench.runs.storage.store import Store
-from pfbench.runs.suite_archive import CURVE, write_suite_archive
+from pfbench.runs.suite_archive import NUMBER_WIDTH, SCHEMA
+
+CURVE = 20
+"""Maximum number of trace rows that are kept for a curve."""
+
+_NOTES = ("plan", "best_known", "promised", "dimension")
+
+
+def thin_trace(run: Run, targets: Iterable[Stop], between: int = CURVE) -> Run:
+    """Return a run with only the trace rows that tables and curves need."""
+    number_of_rows = len(run.rows)
+    points = {0, *range(max(0, number_of_rows - 2), number_of_rows)} if number_of_rows else set()
+    for target in targets:
+        first = run.first_value(target.measure, target.target)
+        points |= set() if first is None else {first}
+    for index in range(len(TRACE_COLUMNS), len(run.columns)):
+        indices = (
+            point for point in reversed(range(number_of_rows)) if not isnan(run.rows[point][index])
+        )
+        points |= set(islice(indices, 1))
+    if number_of_rows > 1 and between:
+        spread = np.geomspace(1, number_of_rows - 1, min(between, number_of_rows))
+        points |= {round(point) for point in spread.tolist()}
+    return replace(run, rows=[run.rows[point] for point in sorted(points)], x=None)
+
+
+def write_suite_archive(
+    path: Path, outcomes: Sequence[tuple[PlanOutcome, Sequence[Stop], int]], *, text: str
+) -> None:
+    """Write a suite archive atomically: the whole file or nothing.
+
+    Parameters
+    ----------
+    outcomes
+        The runs, each with its targets and the number of rows that its curve needs.
+    text
+        Version of pfbench, and the day.
+
+    Raises
+    ------
+    StorageError
+        If the file cannot be written.
+    """
+    environments: list[dict[str, str]] = []
+    tables: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+    runs = []
+    for outcome, targets, between in outcomes:
+        entry = outcome.entry
+        environment = dict(entry.environment)
+        if environment not in environments:
+            environments.append(environment)
+        short = thin_trace(entry.run, targets, between)
+        tables.setdefault(short.columns, []).extend(short.rows)
+        notes = {name: entry.notes[name] for name in _NOTES if name in entry.notes}
+        runs.append(
+            {
+                "key": entry.key,
+                "environment": environments.index(environment),
+                "run": run_fields(short),
+                "notes": notes | {"plan": outcome.plan.as_json()},
+                "table": [*tables].index(short.columns),
+                "rows": len(short.rows),
+            }
+        )
+    shapes = [{"columns": names, "rows": len(rows)} for names, rows in tables.items()]
+    statement = {"schema": SCHEMA, "made": text, "environments": environments}
+    statement |= {"tables": shapes, "runs": runs}
+    head = json.dumps(statement, default=str, separators=(",", ":")).encode()
+    columns = (
+        _encode_column(np.array(column, column_dtype(name)))
+        for names, rows in tables.items()
+        for name, column in zip(names, zip(*rows, strict=True), strict=bool(rows))
+    )
+    data = head + b"\n" + b"".join(columns)
+    with translate_os_errors(f"the archive {path}"), atomic_write(path) as file:
+        file.write(gzip.compress(data, compresslevel=9, mtime=0))
+
+
+def _encode_column(column: "np.ndarray[Any, Any]") -> bytes:
+    if column.dtype.kind == "i":
+        column = np.diff(column, prepend=column.dtype.type(0))
+    little = column.astype(column.dtype.newbyteorder("<"))
+    return little.view(np.uint8).reshape(-1, NUMBER_WIDTH).T.tobytes()
 
 
 def write_archive(suite: str, path: Path, store: Store, jobs: int | None) -> int:

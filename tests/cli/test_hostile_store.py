@@ -6,12 +6,10 @@ import sqlite3
 import sys
 import zlib
 from contextlib import closing
-from hashlib import sha256
 
 import pytest
-from stored import ENVIRONMENT, key_of, made_run, set_aside
+from stored import ENVIRONMENT, crafted, key_of, made_run, set_aside
 
-from pfbench.runs.storage import serialization
 from pfbench.runs.storage.serialization import Record
 from pfbench.runs.storage.store import Store
 
@@ -86,11 +84,7 @@ def write(store, change=lambda header: header, *, key=BAD, columns=None):
 
 
 def insert(store, record, columns):
-    record = record._replace(**columns)
-    shown = serialization.encode_for_checksum(record[: serialization.SHOWN])
-    parts = [part if isinstance(part, bytes) else b"" for part in (record.meta, record.trace)]
-    digest = sha256(b"\0".join((shown, *parts))).digest()
-    record = record._replace(checksum=zlib.crc32(shown), sha256=digest)
+    record = crafted(record, **columns)
     store.close()
     with closing(sqlite3.connect(store.path)) as database, database:
         database.text_factory = bytes

@@ -16,7 +16,8 @@ from pfbench.reporting.runtimes import Cost
 from pfbench.runs import suite_archive
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.storage.serialization import StoredRun
-from pfbench.runs.suite_archive import read_suite_archive, thin_trace, write_suite_archive
+from pfbench.runs.suite_archive import read_suite_archive
+from tools.suite_archive import CURVE, thin_trace, write_suite_archive
 
 NOTES = {"best_known": {"value": 0.5, "source": "x"}, "dimension": 3, "family": "f"}
 
@@ -28,7 +29,7 @@ def outcomes(number=3):
                 plan(seed=k), StoredRun("0" * 64, descending(7, seed=k), {"python": "3"}, NOTES)
             ),
             TARGETS,
-            suite_archive.CURVE,
+            CURVE,
         )
         for k in range(number)
     ]

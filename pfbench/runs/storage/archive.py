@@ -14,14 +14,12 @@ import re
 import stat
 import struct
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from pfbench.base.errors import InputError
-from pfbench.base.escaping import escape_hidden
 from pfbench.base.files import atomic_write
 from pfbench.runs.storage.damage import DamagedFileError, check_size, open_file
 from pfbench.runs.storage.field_types import (
@@ -33,7 +31,7 @@ from pfbench.runs.storage.field_types import (
     table,
     text,
 )
-from pfbench.runs.storage.serialization import decode_json
+from pfbench.runs.storage.serialization import decode_json, refuse_damaged
 
 SCHEMA = 3
 """Version of a manifest; archives of another version are not read."""
@@ -91,10 +89,6 @@ KINDS: Mapping[str, Mapping[str, Type]] = {
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same content has the same bytes
 _FORMS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _ENCRYPTED = 1
-_DAMAGES = (
-    *(DamagedFileError, OSError, ValueError, zipfile.BadZipFile, zlib.error),
-    *(EOFError, KeyError, NotImplementedError, RuntimeError),
-)
 _END, _END_OF_LARGE = b"PK\x05\x06", b"PK\x06\x07"
 """Signatures of the last 22 bytes of a zip file, and of the 20 bytes before them in a large one."""
 
@@ -163,10 +157,6 @@ class Archive:
                 raise DamagedFileError("unreadable", "two files in it have the same name")
             if min(entry.header_offset for entry in entries):
                 raise DamagedFileError("unreadable", _MORE)
-            if {"pack.json", "receipt.json", "comparison.json"} & self._entries.keys():
-                raise DamagedFileError(
-                    "wrong schema version", "an earlier pfbench wrote it: make it again"
-                )
             for entry in entries:
                 _check_zip_entry(entry)
             unpacked = sum(entry.file_size for entry in entries)
@@ -229,26 +219,21 @@ class Archive:
         with self._zip.open(entry) as file:
             data = file.read(entry.file_size + 1)
         if len(data) != entry.file_size:
-            raise DamagedFileError(
-                "truncated", f"{name} has {len(data):,} of {entry.file_size:,} bytes"
-            )
+            detail = f"{name} has {len(data):,} of {entry.file_size:,} bytes"
+            raise DamagedFileError("truncated", detail)
         return data
 
     @contextmanager
     def _refuse_errors(self) -> Iterator[None]:
         """Convert any exception of zipfile in the block to an error about the archive."""
         try:
-            yield
-        except (MemoryError, InputError):
-            raise
-        except _DAMAGES as error:
-            subject = escape_hidden(
-                str(error).splitlines()[0] if str(error) else type(error).__name__
-            )
+            with refuse_damaged("unreadable"):
+                yield
+        except DamagedFileError as damage:
             raise InputError(
-                f"{self.path} is not a complete pfbench archive ({subject.rstrip('.')}): request a "
-                "new copy from its author."
-            ) from error
+                f"{self.path} is not a complete pfbench archive ({damage}): request a new copy "
+                "from its author."
+            ) from damage
 
 
 def open_archive(path: Path) -> Archive:
@@ -288,19 +273,16 @@ def _check_zip_file_list(data: bytes) -> None:
 def _check_zip_entry(entry: zipfile.ZipInfo) -> None:
     """Raise for a zip entry with a name, type or size that archives of pfbench never have."""
     name = entry.filename
-    max_count = next((limit for form, limit in _LIMITS.items() if re.fullmatch(form, name)), None)
-    if max_count is None or entry.orig_filename != name:
-        raise DamagedFileError(
-            "unreadable", f"the archive has a file of the name {name!r}, which is not allowed"
-        )
-    if entry.file_size > max_count:
-        raise DamagedFileError(
-            "too large", f"{name} has {entry.file_size:,} bytes once it is unpacked"
-        )
+    limit = next((limit for form, limit in _LIMITS.items() if re.fullmatch(form, name)), None)
+    if limit is None or entry.orig_filename != name:
+        detail = f"the archive has a file of the name {name!r}, which is not allowed"
+        raise DamagedFileError("unreadable", detail)
+    if entry.file_size > limit:
+        detail = f"{name} has {entry.file_size:,} bytes once it is unpacked"
+        raise DamagedFileError("too large", detail)
     if entry.flag_bits & _ENCRYPTED or entry.compress_type not in _FORMS:
-        raise DamagedFileError(
-            "unreadable", f"{name} is encrypted, or compressed by another method"
-        )
+        detail = f"{name} is encrypted, or compressed by another method"
+        raise DamagedFileError("unreadable", detail)
     mode = entry.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
         raise DamagedFileError("not a file", f"{name} is a link or a device")
@@ -311,16 +293,14 @@ def _read_manifest(data: bytes) -> Mapping[str, Any]:
     if not table(subject):
         raise DamagedFileError("unreadable", f"{MANIFEST} is not a JSON object")
     if subject.get("schema") != SCHEMA or subject.get("kind") not in KINDS:
-        raise DamagedFileError(
-            "wrong schema version", f"{subject.get('schema')!r} instead of {SCHEMA}"
-        )
+        detail = f"{subject.get('schema')!r} instead of {SCHEMA}"
+        raise DamagedFileError("wrong schema version", detail)
     for name, kind in {**_FIELDS, **KINDS[subject["kind"]]}.items():
         if name not in subject or not kind(subject[name]):
             raise DamagedFileError("incomplete", f"the field {name} of {MANIFEST}")
     if any(not re.fullmatch(_READ, name) for name in {**subject["reads"], **subject["origins"]}):
-        raise DamagedFileError(
-            "unreadable", "a file that its code reads has a name that is not allowed"
-        )
+        detail = "a file that its code reads has a name that is not allowed"
+        raise DamagedFileError("unreadable", detail)
     if not subject["origins"].keys() <= subject["reads"].keys():
         raise DamagedFileError("incomplete", "a file with an origin has no digest")
     return subject

@@ -45,31 +45,12 @@ _BENCHOPT = {"iteration": "stop_val", "seconds": "time", "objective": "objective
 _BENCHOPT |= {name: f"count_{name}" for name in COUNTED}
 
 
-@dataclass(frozen=True)
-class RunNaming:
-    """Spec, setting, label and targets of a run; unknown ones are empty.
-
-    Attributes
-    ----------
-    sweep, setting, label
-        Name of the spec, title of the setting, and label of the algorithm.
-    targets
-        Targets as texts MEASURE=NUMBER, the hardest last.
-    """
-
-    sweep: str = ""
-    setting: str = ""
-    label: str = ""
-    targets: tuple[str, ...] = ()
-
-    @property
-    def columns(self) -> dict[str, str]:
-        """Spec, setting, label and targets as cells of a table, by column."""
-        return vars(self) | {"targets": ", ".join(self.targets)}
-
-
 Planned = tuple[str, str, int]
 """Key of a stored run in a spec: its problem, algorithm and seed."""
+
+RunNaming = Mapping[str, str]
+"""Cells of a run, by column: spec, title of the setting, label of the algorithm, and targets as
+texts MEASURE=NUMBER, the hardest last."""
 
 
 def run_names(spec: Spec) -> Mapping[Planned, RunNaming]:
@@ -79,14 +60,13 @@ def run_names(spec: Spec) -> Mapping[Planned, RunNaming]:
     at any point of its grid therefore counts as tuned on the seeds of the study, and as a trial on
     those of the search.
     """
-    namings: dict[Planned, RunNaming] = {}
+    names: dict[Planned, RunNaming] = {}
     for study in spec.studies:
-        targets = tuple(map(_format_target, study.targets))
+        targets = ", ".join(map(_format_target, study.targets))
         for setting, label, plan in _iterate_labelled_runs(study):
-            namings.setdefault(
-                portable_identity(plan), RunNaming(spec.name, setting.title, label, targets)
-            )
-    return namings
+            naming = {"sweep": spec.name, "setting": setting.title, "label": label}
+            names.setdefault(portable_identity(plan), naming | {"targets": targets})
+    return names
 
 
 def _iterate_labelled_runs(study: Study) -> Iterator[tuple[Setting, str, PlannedRun]]:
@@ -107,15 +87,15 @@ def _iterate_labelled_runs(study: Study) -> Iterator[tuple[Setting, str, Planned
 
 def find_naming(entry: StoredRun, names: Mapping[Planned, RunNaming]) -> RunNaming:
     """Return the naming of a stored run; for a run that the spec lacks, it has only the target."""
-    run = entry.run
-    naming = names.get(portable_identity(run))
+    naming = names.get(portable_identity(entry.run))
     if naming is not None:
         return naming
     try:
         stop = PlannedRun.from_json(entry.notes.get("plan", {})).stop
     except InputError:
         stop = None
-    return RunNaming(targets=() if stop is None else (_format_target(stop),))
+    unknown = dict.fromkeys(("sweep", "setting", "label"), "")
+    return unknown | {"targets": "" if stop is None else _format_target(stop)}
 
 
 def _format_target(target: Stop) -> str:
@@ -239,7 +219,7 @@ class Export:
         """Return the cells of a run in ``runs.csv``, by column."""
         run = entry.run
         line = vars(run) | run.counts.as_dict() | {"key": entry.key}
-        line |= find_naming(entry, self.names).columns
+        line |= find_naming(entry, self.names)
         line |= {
             "parameters": _as_json(dict(run.parameters)),
             "unmet": _as_json(list(run.unmet_assumptions)),
@@ -296,7 +276,7 @@ class Export:
             **{f"p_solver_{name}": str(value) for name, value in run.parameters.items()},
             "status": run.status,
             "key": entry.key,
-            **find_naming(entry, self.names).columns,
+            **find_naming(entry, self.names),
             "version-numpy": entry.environment.get("numpy", ""),
             "version-scipy": entry.environment.get("scipy", ""),
             "env-OMP_NUM_THREADS": entry.environment.get("threads", ""),

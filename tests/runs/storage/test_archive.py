@@ -181,9 +181,3 @@ def test_what_is_no_archive(path, tmp_path):
         assert "not a complete pfbench archive" in refusal(path)
     (tmp_path / "link.zip").symlink_to(path)
     assert "link" in refusal(tmp_path / "link.zip")
-
-
-@pytest.mark.parametrize("name", ["pack.json", "receipt.json", "comparison.json"])
-def test_an_archive_of_an_earlier_pfbench_is_named_as_one(path, name):
-    forged(path, {**FILES, name: b"{}"}, MANIFEST_FIELDS)
-    assert "an earlier pfbench wrote it" in refusal(path)

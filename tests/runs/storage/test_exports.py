@@ -164,7 +164,7 @@ def test_tuned_methods_and_their_search_have_labels(tmp_path):
     found = run_names(load_spec(path))
     for step in (0.1, 0.2):
         method = f"sfw[iterations=3,step={step}]"
-        told = {seed: found[f"quadratic[seed={seed}]", method, seed].label for seed in (0, 1, 7)}
+        told = {seed: found[f"quadratic[seed={seed}]", method, seed]["label"] for seed in (0, 1, 7)}
         assert told == {0: "sfw, tuned", 1: "sfw, tuned", 7: "sfw, search"}
     assert len(found) == 2 + 2 * 3
 
