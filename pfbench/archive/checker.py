@@ -14,14 +14,14 @@ from pfbench.archive.comparison import describe_method, read_interface, redraw_t
 from pfbench.archive.page import describe_violation, pages
 from pfbench.archive.reruns import TOLERANCE
 from pfbench.archive.unpacking import (
-    link_external_files_and_list_failures,
+    link_external_files,
     list_changed_data,
     list_changed_versions,
     read_runs,
     source_digest,
     unpack_archive,
 )
-from pfbench.base.errors import InputError, end_sentence
+from pfbench.base.errors import InputError
 from pfbench.kernels.libraries import use_recorded_blas_in_child_processes
 from pfbench.runs.engines.engine import Engine
 from pfbench.runs.engines.workers import Task
@@ -80,11 +80,7 @@ def check_archive(
     with unpack_archive(archive) as folder, kernels as loaded_kernels:
         if loaded_kernels:
             notes.append(f"OpenBLAS uses the kernels {loaded_kernels}, as on the author's machine")
-        lacking = link_external_files_and_list_failures(manifest, folder, external_files_folder)
-        for name, fault_and_remedy in lacking.items():
-            raise InputError(
-                f"{archive.path} needs the file {name}, which {end_sentence(fault_and_remedy)}"
-            )
+        link_external_files(archive, folder, external_files_folder)
         stored_runs = read_runs(folder)
         check = Check(manifest, folder, engine, rng, not versions, seconds)
         try:

@@ -86,29 +86,28 @@ def read_runs(folder: Path) -> list[StoredRun]:
     return entries
 
 
-def link_external_files_and_list_failures(
-    manifest: Mapping[str, Any], folder: Path, source_folder: Path
-) -> dict[str, str]:
-    """Link files that an archive names but lacks into the folder; return the failures.
+def link_external_files(archive: Archive, folder: Path, source_folder: Path) -> None:
+    """Link the files that an archive names but lacks from a folder into that of the archive.
 
-    Returns
-    -------
-    dict of str to str
-        The reason for each file that was not linked, by its name.
+    Raises
+    ------
+    InputError
+        If a file is not in the folder, or differs from the author's.
     """
-    lacking = {}
+    manifest = archive.manifest
     for name, origin in manifest["origins"].items():
         paths = (source_folder / name, source_folder / Path(name).name)
         path = next((path.resolve() for path in paths if path.is_file()), None)
+        if path is None or file_digest(path) != manifest["reads"][name]:
+            fault = "is not" if path is None else "differs from the author's"
+            raise InputError(
+                f"{archive.path} needs the file {name}, which {fault} in {source_folder}: get it "
+                f"from {origin}."
+            )
         inside = folder / CODE / name
-        if path is None:
-            lacking[name] = f"is not in {source_folder}: get it from {origin}"
-        elif file_digest(path) != manifest["reads"][name]:
-            lacking[name] = f"differs from the author's in {source_folder}: get it from {origin}"
-        elif not inside.exists():
+        if not inside.exists():
             inside.parent.mkdir(parents=True, exist_ok=True)
             inside.symlink_to(path)
-    return lacking
 
 
 def list_changed_data(manifest: Mapping[str, Any]) -> dict[str, str]:

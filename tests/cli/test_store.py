@@ -163,9 +163,11 @@ def test_export(pfbench, store, folder):
     assert "is not empty" in pfbench("store", "export", "benchopt", "-o", "out").refusal
 
 
-def test_listing_loads_neither_pyarrow_nor_numba(store):
+def test_listing_and_reading_load_neither_pyarrow_nor_numba(store):
     script = (
         "import sys\nfrom pfbench.cli.main import app\n"
+        "from pfbench.runs.storage.store import Store\n"
+        f"assert Store({str(store.folder)!r}).get({key_of('late')!r}).run.seed == 0\n"
         f"try: app(['store', 'list', '--store', {str(store.folder)!r}])\n"
         "except SystemExit as end: assert end.code == 0\n"
         "assert not {'pyarrow', 'pandas', 'numba', 'scipy'} & set(sys.modules)"
@@ -235,17 +237,11 @@ def test_of_a_damaged_old_store_the_rest_is_imported(pfbench, old, folder):
     assert "Traceback" not in done.err
 
 
-def test_without_pyarrow_parquet_is_refused(pfbench, store, monkeypatch):
+def test_without_pyarrow_parquet_is_refused(pfbench, store, old, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     words = 'needs pyarrow: pip install "pfbench[parquet]"'
     assert words in pfbench("store", "export", "benchopt", "-o", "x").refusal
+    assert words in pfbench("store", "import", old, "--store", "new").refusal
     options = ("-p", "simplex-norm", "-a", "frank-wolfe[iterations=2]", "--trace", "t.parquet")
     assert words in pfbench("solve", *options).refusal
     assert pfbench("store", "check").status == 0
-
-
-def test_without_pyarrow_an_old_store_is_refused_in_one_sentence(pfbench, old, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    words = 'needs pyarrow: pip install "pfbench[parquet]"'
-    assert words in pfbench("store", "import", old, "--store", "new").refusal

@@ -7,8 +7,6 @@ import pickle
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 import zlib
 from contextlib import closing
 from dataclasses import replace
@@ -116,17 +114,6 @@ def test_a_row_that_json_cannot_hold_is_refused_before_anything_is_written(store
 def test_a_key_is_no_path(store, key):
     with pytest.raises(InputError, match="is not a key"):
         store.put(key, made_run(), ENVIRONMENT)
-
-
-def test_what_reads_without_pyarrow_or_numba(store):
-    fill(store)
-    script = (
-        "import sys; from pathlib import Path; from pfbench.runs.storage.store import Store\n"
-        f"store = Store(Path({str(store.folder)!r}))\n"
-        f"assert store.get({key_of(1)!r}).run.seed == 1 and len(store.rows()) == 6\n"
-        "assert not {'pyarrow', 'pandas', 'numba', 'scipy'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_a_count_that_a_store_lacks_reads_0(store):
