@@ -3,6 +3,8 @@
 import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from string import Template
 from typing import Any
 
 from pfbench.base.escaping import escape_hidden
@@ -20,6 +22,12 @@ Row = dict[str, str]
 def escape_html(text: str) -> str:
     """Return a text in which control characters and HTML markup are escaped."""
     return html.escape(escape_hidden(text))
+
+
+def fill_template(name: str, **values: Any) -> str:
+    """Return a file of the folder ``templates`` with its variables replaced by these values."""
+    path = files("pfbench.archive") / "templates" / name
+    return Template(path.read_text(encoding="utf-8")).substitute(values)
 
 
 def find_worst_verdict(fields: Mapping[str, Any]) -> Verdict:
@@ -215,11 +223,5 @@ def _badge(words: Sequence[str], colour: str) -> bytes:
     """Return an SVG badge with these phrases, as bytes."""
     text = escape_html(" · ".join(words))
     width = 62 + 6 * len(" · ".join(words))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img" '
-        f'aria-label="{text}"><rect width="54" height="20" fill="#444"/>'
-        f'<rect x="54" width="{width - 54}" height="20" fill="{colour}"/>'
-        '<g fill="#fff" font-family="DejaVu Sans,Verdana,sans-serif" font-size="11">'
-        f'<text x="6" y="14">pfbench</text><text x="59" y="14" textLength="{width - 64}">'
-        f"{text}</text></g></svg>\n"
-    ).encode()
+    sizes = {"width": width, "right": width - 54, "length": width - 64}
+    return fill_template("badge.svg", text=text, colour=colour, **sizes).encode()

@@ -18,6 +18,7 @@ from pfbench.archive.page import (
     counterexample_rows,
     erratum_rows,
     escape_html,
+    fill_template,
     pages,
 )
 from pfbench.base.errors import InputError
@@ -29,14 +30,6 @@ from pfbench.runs.storage.serialization import decode_json
 _FIELDS = (
     *("sha256", "salt", "same", "runs", "new", "inside", "least_p", "verdicts", "faults", "text"),
 )
-_STYLE = """
-body { font: 13px/1.35 system-ui, sans-serif; max-width: 90rem; margin: 1rem auto; padding: 0 1rem }
-h1 { font-size: 1.2rem; margin: 0 0 .4rem } h2 { font-size: .85rem; margin: .7rem 0 .1rem }
-table { border-collapse: collapse } td, th { text-align: left; vertical-align: top; min-width: 4rem;
-padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #ddd } th { font-weight: 600; color: #555 }
-div { overflow-x: auto } p { margin: .3rem 0; max-width: 46rem; overflow-wrap: anywhere }
-pre { white-space: pre-wrap }
-"""
 _ABOUT = (
     "A part of each archive was recomputed before it was listed. The share of its bound is the "
     "largest ratio of measured value to bound; a bound with ratio 1 cannot be improved. In each "
@@ -192,15 +185,8 @@ def _html_table(title: str, rows: Sequence[Row]) -> str:
 
 def _document(title: str, body: Sequence[str]) -> bytes:
     """Return an HTML page that has no scripts and loads no external resources."""
-    head = (
-        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
-        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; '
-        "style-src 'unsafe-inline'\">",
-        '<meta name="viewport" content="width=device-width">',
-        f"<title>{escape_html(title)}</title><style>{_STYLE}</style></head><body>",
-        f"<h1>{escape_html(title)}</h1>",
-    )
-    return "\n".join([*head, *filter(None, body), "</body></html>\n"]).encode()
+    content = "\n".join(filter(None, body))
+    return fill_template("site.html", title=escape_html(title), body=content).encode()
 
 
 def _write(folder: Path, name: str, content: bytes) -> None:
