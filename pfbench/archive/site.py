@@ -108,7 +108,7 @@ def write_site(checked: Sequence[CheckedArchive], output: Path) -> None:
     with translate_os_errors(f"the site {output}"):
         for item in checked:
             _write_pages(item, output / item.archive.path.stem)
-            for title, row in _titled_rows(item.archive):
+            for title, row in _titles_and_rows(item.archive):
                 tables[title].append((row, item))
         tables[_CLAIMS].sort(key=lambda pair: _class_and_share(pair[0]))
         order = dict.fromkeys([*_COLUMNS, *sorted(tables.keys() - {"Sweeps"}), "Sweeps"])
@@ -121,7 +121,7 @@ def _class_and_share(row: Row) -> tuple[str, float]:
     return row["class of problems"], -float(row["share of its bound"] or 0.0)
 
 
-def _titled_rows(archive: Archive) -> Iterator[tuple[str, Row]]:
+def _titles_and_rows(archive: Archive) -> Iterator[tuple[str, Row]]:
     """Yield the rows of an archive on the site, each with the title of its table."""
     manifest = archive.manifest
     if manifest["kind"] == "claim":

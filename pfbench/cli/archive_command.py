@@ -287,9 +287,9 @@ def check_archive(
     )
     for text in outcome.notes:
         terminal.print_error(end_sentence(text))
-    same, least = outcome.is_same_environment, outcome.min_p_value
+    same, p_value = outcome.is_same_environment, outcome.min_p_value
     new, inside = outcome.fresh_runs, dict(outcome.confined_result_counts)
-    off, unreached = outcome.deviations, outcome.unreached_tasks
+    deviations, unreached = outcome.deviations, outcome.unreached_tasks
     return [
         Fact("archive", str(archive.path), "archive"),
         Fact("kind", archive.manifest["kind"]),
@@ -300,8 +300,8 @@ def check_archive(
         Fact("runs", outcome.runs, "runs recomputed", _format_share(outcome.runs)),
         Fact("verdicts", outcome.verdicts, "verdicts recomputed", _format_share(outcome.verdicts)),
         Fact("faults", outcome.faults, "faults caught again", _format_share(outcome.faults)),
-        Fact("new", new, "runs with new seeds", f"{new}, least p-value {least:.2g}"),
-        Fact("least_p", least),
+        Fact("new", new, "runs with new seeds", f"{new}, least p-value {p_value:.2g}"),
+        Fact("least_p", p_value),
         Fact(
             "inside",
             inside,
@@ -310,7 +310,7 @@ def check_archive(
         ),
         Fact("counterexamples", outcome.confirmed),
         *(Fact("", text, "counterexample") for text in outcome.confirmed),
-        Fact("off", off, "deviations", str(len(off))),
+        Fact("off", deviations, "deviations", str(len(deviations))),
         Fact("unreached", unreached, "not checked", str(len(unreached))),
         Fact("confined", confinement, "confinement"),
         Fact("text", _summary_paragraph(archive, salt, outcome), "for a review"),

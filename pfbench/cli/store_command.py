@@ -337,8 +337,8 @@ def _damage_records(damaged: Sequence[DamageReport]) -> list[dict[str, Any]]:
     return [dataclass_as_dict(damage, aside="quarantined") for damage in damaged]
 
 
-def _print_damage(damaged: Sequence[DamageReport], place: str = "", *, remedy: str = "") -> None:
+def _print_damage(damaged: Sequence[DamageReport], origin: str = "", *, remedy: str = "") -> None:
     for damage in damaged:
         aside = "" if damage.aside is None else f"; moved to {damage.aside}"
         observed = f"{damage.reason} ({damage.detail}){aside}{remedy}"
-        print_error(f"{damage.kind} {damage.key}{place} is damaged: {observed}.")
+        print_error(f"{damage.kind} {damage.key}{origin} is damaged: {observed}.")

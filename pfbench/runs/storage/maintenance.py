@@ -165,8 +165,9 @@ def _readable_rows(path: Path) -> Iterator[tuple[object, ...]]:
                         high = number
                     yield tuple(row)
                 return
-            except (sqlite3.Error, OverflowError, UnicodeDecodeError):
-                continue
+            except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
+                if getattr(error, "sqlite_errorname", "") == "SQLITE_NOTADB":
+                    return
         limit = low + 1 + max(_LEAST_GAP, path.stat().st_size // _LEAST_ROW)
         for number in range(low + 1, min(high, limit) if high > low else limit):
             with suppress(sqlite3.Error, UnicodeDecodeError):
