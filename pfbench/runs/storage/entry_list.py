@@ -66,24 +66,24 @@ class Listing:
 
 
 def check_and_list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
-    """Return a listing of rows; a row with a wrong checksum or value is listed as damaged.
+    """Return a listing of rows; a row with a wrong checksum, type or value is listed as damaged.
 
-    The columns have been converted to their types. A value of another type therefore has a wrong
-    checksum.
+    The cells of a row are the listed columns, whether they have their types, and the size.
     """
     listing = Listing([])
     # Equal texts of very many rows are one object.
     share = dict[Any, Any]().setdefault
-    for *columns, checksum, size in cells:
-        reason = "wrong content"
-        if zlib.crc32(encode_for_checksum(columns)) == checksum:
+    for *columns, checksum, has_types, size in cells:
+        reason = "incomplete"
+        if zlib.crc32(encode_for_checksum(columns)) != checksum:
+            reason = "wrong content"
+        elif has_types:
             columns[_NAMES] = map(share, columns[_NAMES], columns[_NAMES])
             row = Row._make((*columns, size))
             if _has_valid_values(row):
                 is_unknown = row.seconds is None and row.kind == "run"
                 listing.rows.append(row._replace(seconds=nan) if is_unknown else row)
                 continue
-            reason = "incomplete"
         listing.damaged.append(DamagedFileError(reason).report(*columns[:2]))
     listing.rows.sort(key=_sort_key)
     return listing

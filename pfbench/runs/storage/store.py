@@ -52,7 +52,9 @@ _SET_ASIDE = (
     f"INSERT INTO damaged ({_NAMES}, reason, detail) SELECT {_NAMES}, ?, ? FROM entries"
     " WHERE kind = ? AND key = ?"
 )
-_LISTED = ", ".join(f"CAST({name} AS {COLUMN_TYPES[name]})" for name in LISTED)
+_HAS_TYPES = " AND ".join(
+    f"typeof({name}) IN ('{COLUMN_TYPES[name].lower()}', 'null')" for name in LISTED
+)
 _AT_ONCE, _MOST_BYTES = 500, 2**24  # rows, and about their bytes, that are read together
 _FAST, _LONGEST_WAIT = 0.02, 0.25  # seconds
 _LOG = logging.getLogger(__name__)
@@ -313,7 +315,9 @@ class Store:
 
         If `families` are given, only runs whose keys without limits are among them are listed.
         """
-        query = f"SELECT {_LISTED}, length(meta) + length(trace) FROM entries"
+        query = (
+            f"SELECT {', '.join(LISTED)}, {_HAS_TYPES}, length(meta) + length(trace) FROM entries"
+        )
         arguments = []
         if families is not None:
             query += " WHERE kind = 'run' AND family IN (SELECT value FROM json_each(?))"
