@@ -15,7 +15,7 @@ from pfbench.runs.storage.store import Store
 from pfbench.verification import verdict
 from pfbench.verification.claim import Claim, Erratum, Mutant
 from pfbench.verification.description import describe
-from pfbench.verification.faults.equivalence import find_equivalence
+from pfbench.verification.faults.equivalence import CASES, find_equivalence
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.outcomes import ErratumFinding, MutantOutcome, Verification
 from pfbench.verification.subject import Subject
@@ -280,11 +280,9 @@ class Session:
         from pfbench.verification.replay.same_runs import is_same_in_long_runs
 
         task = Task(_find_equivalence_as_row, (fault, claim), COMPARISON_LIMIT)
-        statement = (
-            [fault, find_equivalence] if claim is None else [fault, is_same_in_long_runs, claim]
-        )
+        compared = [find_equivalence, CASES] if claim is None else [is_same_in_long_runs, claim]
         return _Request(
-            self._make_cached_task("fault", statement, task),
+            self._make_cached_task("fault", [fault, *compared], task),
             0.0,
             lambda row: str(row["equivalent"]),
             lambda _: "",  # not decided

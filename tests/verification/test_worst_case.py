@@ -19,8 +19,7 @@ from pfbench.verification.worst_case import (
     methods,
     select_cases,
 )
-from pfbench.verification.worst_case.cases import mean_squared_table_age
-from pfbench.verification.worst_case.methods import EstimatedPath
+from pfbench.verification.worst_case.methods import EstimatedPath, mean_squared_table_age
 from pfbench.verification.worst_case.recording import RecordingOptions, record_method
 
 BY_NAME = {case.name: case for case in WORST_CASES}

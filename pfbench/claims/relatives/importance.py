@@ -37,8 +37,8 @@ from pfbench.claims.relatives.shared_instances import (
 )
 from pfbench.verification import Claim, make_instance
 from pfbench.verification.statements.bound import bound
+from pfbench.verification.statements.comparisons import separation
 from pfbench.verification.statements.error_law import Past, error_law
-from pfbench.verification.statements.separation import separation
 from pfbench.verification.units import SQUARE, VALUE
 
 BY_SMOOTHNESS = {"sampling": "importance"}

@@ -7,11 +7,13 @@ draws. A fault whose distribution cannot be enumerated counts as not equivalent.
 """
 
 import inspect
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,73 +51,8 @@ _BUDGET = Budget(sfo=20_000, lo=2_000, po=2_000, fv=20_000)
 _ALWAYS = frozenset({"iterations", "batch", "period"})
 """Parameters that are set even if they have a default, if a method has them."""
 
-_VARIED: tuple[Mapping[str, Any], ...] = (
-    {"output": "last"},
-    {"output": "uniform"},
-    {"batch": 1, "period": 2},
-    {"batch": 40},
-    {"period": 1},
-    {"iterations": 1},
-    {"option": 1},
-    {"option": 2},
-    {"option": 1, "tolerance": 0.05},
-    {"option": "claimed"},
-    {"restarts": 2, "iterations": 3},
-    {"restarts": 3, "iterations": 3},
-    {"restarts": 3, "iterations": 3, "output": "last"},
-    {"probability": 0.3, "iterations": 2},
-    {"snapshot": 4},
-    {"snapshot": 11},
-    {"momentum": "convex"},
-    {"alpha": 0.6},
-    {"alpha": 0.6, "begin": "zero"},
-    {"decay": 0.4},
-    {"tolerance": 0.3},
-    {"tolerance": 1e-3},
-    {"smoothness": 0.2},
-    {"lam": 0.05},
-    {"sampling": "importance"},
-    {"step": "open-loop"},
-    {"step": "adaptive", "curvature": 2.0},
-    {"step": "short", "smoothness": 0.5},
-    {"step": "line-search", "curvature": 2.0},
-    {"step": "primal-dual", "smoothness": 0.5},
-    {"step": "backtracking"},
-    {"step": "backtracking", "smoothness": 0.01},
-    {"subepochs": 1, "batch": 2},
-)
-"""Changes of the usual parameters; each applies only to methods that have its parameters."""
-
-_GIVEN: tuple[Mapping[str, Any], ...] = (
-    {},
-    {"option": 2},
-    {"option": "claimed"},
-    {"online": True},
-    {"batch": 5},
-    {"step": "backtracking"},
-    {"step": "backtracking", "smoothness": 9.0},
-    {"curvature": 0.4},
-    {"sigma": 0.3},
-    {"sampling": "importance"},
-)
-"""Parameters of a schedule, in addition to the accuracy."""
-
-_CONSTANTS = (
-    Constants(
-        n=1000, D=2.0, L_f=1.0, L_ms=1.5, L_max=3.0, L2_ms=0.7, sigma2=0.9, delta=0.8, M=1.2,
-        sigma_hat=0.05, ell=0.3, L_mean=1.2,
-    ),
-    Constants(
-        n=19, D=0.7, L_f=2.0, L_ms=2.5, L_max=4.0, L2_ms=2.0, sigma2=30.0, delta=11.0, M=0.5,
-        sigma_hat=0.4, ell=0.0, L_mean=2.2,
-    ),
-    Constants(
-        n=10**6, D=30.0, L_f=0.3, L_ms=0.4, L_max=0.9, L2_ms=0.01, sigma2=1e-3, delta=0.01, M=19.0,
-        sigma_hat=0.2, ell=5.0, L_mean=0.35,
-    ),
-)  # fmt: skip
-
-_EPSILONS = (0.9, 0.1, 0.013, 1e-3, 2e-5)
+CASES = tomllib.loads(Path(__file__).with_name("cases.toml").read_text(encoding="utf-8"))
+"""Parameters, sizes and constants of the compared runs and schedules, by purpose."""
 
 Values = tuple[Any, ...]
 
@@ -187,10 +124,9 @@ def _run_cached_schedules(algorithm: Any) -> list[RunOutcome]:
 def _iterate_schedule_outcomes(algorithm: Any) -> Iterator[RunOutcome]:
     """Yield the parameters, or the error, that `theory` gives for each tested input."""
     theory = getattr(algorithm, "theory", None)
-    for constants in _CONSTANTS if theory else ():
-        for epsilon in _EPSILONS:
-            for parameters in _GIVEN:
-                yield _schedule_outcome(theory, epsilon, constants, parameters)
+    cases = product(CASES["constants"], CASES["epsilons"], CASES["schedule_parameters"])
+    for numbers, epsilon, parameters in cases if theory else ():
+        yield _schedule_outcome(theory, epsilon, Constants(**numbers), parameters)
 
 
 def _schedule_outcome(theory: Any, epsilon: float, constants: Constants, value: Any) -> RunOutcome:
@@ -235,7 +171,7 @@ def _parameter_choices(reference: Any) -> tuple[Mapping[str, Any], ...]:
         _ALWAYS & set(parameters)
     )
     usual = {name: value for name, value in SHORT.items() if name in needed}
-    rest = [{**usual, **change} for change in _VARIED if set(change) <= set(parameters)]
+    rest = [{**usual, **change} for change in CASES["changes"] if set(change) <= set(parameters)]
     return (usual, *(item for item in rest if _can_be_made(reference, item)))
 
 
@@ -289,13 +225,6 @@ def _observe_run(
 
 # --- laws -----------------------------------------------------------------------------------------
 
-_TINY: tuple[Mapping[str, int], ...] = (
-    {"n": 3, "iterations": 3, "batch": 2, "snapshot": 2, "restarts": 2},
-    {"n": 2, "iterations": 3, "batch": 2, "snapshot": 2, "restarts": 2},
-    {"n": 2, "iterations": 2, "batch": 2, "snapshot": 1, "restarts": 2},
-)
-"""Values of n, and upper limits of parameters, for enumeration; the first that works is used."""
-
 
 def _laws_equal(method: Any, reference: Any, choice_index: int) -> bool:
     """Return whether the outcomes of two methods' tiny runs have the same distribution."""
@@ -328,14 +257,14 @@ def _enumerable_sizes_and_law(
 ) -> tuple[Mapping[str, int], Mapping[Values, float]]:
     """Return sizes for which all runs can be enumerated, and the distribution of their outcomes.
 
-    The sizes are the first in `_TINY`. The probabilities are those of the correct method.
+    The sizes are the first in `CASES`. The probabilities are those of the correct method.
 
     Raises
     ------
     NotEnumerable
         If no sizes can be enumerated.
     """
-    for sizes in _TINY:
+    for sizes in CASES["tiny_sizes"]:
         with suppress(NotEnumerable):
             return sizes, _enumerate_outcomes(
                 _make_tiny_run(reference, reference, choice_index, problem_index, sizes)

@@ -6,61 +6,33 @@ The rules are for one verification with at most `MOST_TESTS` tests over all clai
 the assumptions that its rule states.
 """
 
+from pfbench.verification.statistics.decisions import Decision as Decision
+from pfbench.verification.statistics.decisions import decide_equality as decide_equality
+from pfbench.verification.statistics.decisions import decide_exact as decide_exact
+from pfbench.verification.statistics.decisions import decide_inequality as decide_inequality
+from pfbench.verification.statistics.decisions import decide_mean as decide_mean
 from pfbench.verification.statistics.decisions import (
-    Decision,
-    decide_equality,
-    decide_exact,
-    decide_inequality,
-    decide_mean,
-    decide_mean_sequentially,
-    decide_share,
-    decide_uniform,
-    is_doubtful,
+    decide_mean_sequentially as decide_mean_sequentially,
 )
-from pfbench.verification.statistics.exponents import Exponent, fit_exponent, make_fit_function
-from pfbench.verification.statistics.means import LEVEL, MOST_TESTS, EProcess, mean_interval
-from pfbench.verification.statistics.medians import MOST_SEEDS, SEEDS, SeedRows
-from pfbench.verification.statistics.parts import (
-    cap_by_own_constant,
-    cap_by_schedule,
-    combine_all,
-    combine_instances,
-    combine_with_conditions,
-)
-from pfbench.verification.statistics.seed_decisions import (
-    EXPONENT_MARGIN,
-    LAW_MARGIN,
-    decide_exponent,
-    decide_median,
-)
-
-__all__ = [
-    "EXPONENT_MARGIN",
-    "LAW_MARGIN",
-    "LEVEL",
-    "MOST_SEEDS",
-    "MOST_TESTS",
-    "SEEDS",
-    "Decision",
-    "EProcess",
-    "Exponent",
-    "SeedRows",
-    "cap_by_own_constant",
-    "cap_by_schedule",
-    "combine_all",
-    "combine_instances",
-    "combine_with_conditions",
-    "decide_equality",
-    "decide_exact",
-    "decide_exponent",
-    "decide_inequality",
-    "decide_mean",
-    "decide_mean_sequentially",
-    "decide_median",
-    "decide_share",
-    "decide_uniform",
-    "fit_exponent",
-    "is_doubtful",
-    "make_fit_function",
-    "mean_interval",
-]
+from pfbench.verification.statistics.decisions import decide_share as decide_share
+from pfbench.verification.statistics.decisions import decide_uniform as decide_uniform
+from pfbench.verification.statistics.decisions import is_doubtful as is_doubtful
+from pfbench.verification.statistics.exponents import Exponent as Exponent
+from pfbench.verification.statistics.exponents import fit_exponent as fit_exponent
+from pfbench.verification.statistics.exponents import make_fit_function as make_fit_function
+from pfbench.verification.statistics.means import LEVEL as LEVEL
+from pfbench.verification.statistics.means import MOST_TESTS as MOST_TESTS
+from pfbench.verification.statistics.means import EProcess as EProcess
+from pfbench.verification.statistics.means import mean_interval as mean_interval
+from pfbench.verification.statistics.medians import MOST_SEEDS as MOST_SEEDS
+from pfbench.verification.statistics.medians import SEEDS as SEEDS
+from pfbench.verification.statistics.medians import SeedRows as SeedRows
+from pfbench.verification.statistics.parts import cap_by_own_constant as cap_by_own_constant
+from pfbench.verification.statistics.parts import cap_by_schedule as cap_by_schedule
+from pfbench.verification.statistics.parts import combine_all as combine_all
+from pfbench.verification.statistics.parts import combine_instances as combine_instances
+from pfbench.verification.statistics.parts import combine_with_conditions as combine_with_conditions
+from pfbench.verification.statistics.seed_decisions import EXPONENT_MARGIN as EXPONENT_MARGIN
+from pfbench.verification.statistics.seed_decisions import LAW_MARGIN as LAW_MARGIN
+from pfbench.verification.statistics.seed_decisions import decide_exponent as decide_exponent
+from pfbench.verification.statistics.seed_decisions import decide_median as decide_median

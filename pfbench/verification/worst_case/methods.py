@@ -1,4 +1,4 @@
-"""Worst cases of built-in methods, for N steps with the parameters of their theorems.
+"""Worst cases of built-in methods, for N steps with the parameters of their theorems, and bounds.
 
 Every function takes the number of steps N and the smoothness L of f. The methods' parameters are
 those for L = 1, so another L is a planted fault. The methods and estimators themselves run on
@@ -255,3 +255,116 @@ def _saga_streams(N: int) -> Iterator[EnumerableGenerator]:
         script = np.zeros(2 * N + 2, dtype=np.int64)
         script[[*range(3, 2 * N, 2), 2 * N]] = combination
         yield IndexReplayGenerator(script, 2)
+
+
+# --- bounds, L = 1 --------------------------------------------------------------------------------
+
+
+def min_gap_bound(N: int) -> float:
+    """Return the bound of Lacoste-Julien 2016 on the smallest Frank-Wolfe gap of N iterates.
+
+    It is sqrt(2 h0 C/N), (15) of the paper, or (6) if 2 h0 = C.
+    """
+    return math.sqrt(2.0 * DELTA / N)
+
+
+def open_loop_bound(N: int) -> float:
+    """Return the bound of theorem 1 of Jaggi 2013 on f(x_N) - min f.
+
+    It is 2 C/(N+2).
+    """
+    return 2.0 / (N + 2.0)
+
+
+def exact_mean_gap_bound(N: int) -> float:
+    """Return a bound on the mean Frank-Wolfe gap of N steps of NFWU with exact gradients.
+
+    It is 1.5 epsilon D, a sharp form of theorem 3.1 of shen2019, without the term of the gradient
+    error.
+    """
+    return 1.5 * theorem_accuracy(N)
+
+
+def inexact_mean_gap_bound(N: int) -> float:
+    """Return a bound on the mean Frank-Wolfe gap of N steps of NFWU with inexact gradients.
+
+    It is 2 epsilon D, in a sharp form of theorem 3.1 of shen2019.
+    """
+    return 2.0 * theorem_accuracy(N)
+
+
+def min_gradient_mapping_bound(N: int) -> float:
+    """Return a bound on the smallest squared gradient mapping of N proximal gradient steps.
+
+    It is 2 L h0/N, from Ghadimi, Lan, Zhang 2016.
+    """
+    return 2.0 * DELTA / N
+
+
+def sliding_bound(N: int) -> float:
+    """Return the bound of theorem 1 of qu2018 on the mean squared gradient mapping, option I.
+
+    It is (16 L Delta + 28 L)/(3N).
+    """
+    return (16.0 * DELTA_SLIDING + 28.0) / (3.0 * N)
+
+
+def spiderboost_bound(N: int) -> float:
+    """Return the bound of theorem 1 of wang2019 on the mean of E|grad f|^2 over N steps.
+
+    It is 4 L Delta/N.
+    """
+    return 4.0 * DELTA / N
+
+
+def prox_spiderboost_bound(N: int) -> float:
+    """Return the bound of theorem 2 of wang2019 on the mean squared gradient mapping.
+
+    It is 20 L Delta/N for N steps.
+    """
+    return 20.0 * DELTA / N
+
+
+def saga_bound(N: int) -> float:
+    """Return a published bound on the mean of E|grad f|^2 over N steps of SAGA, for n = 2.
+
+    It is 3 L n^(2/3) h0/N. The source is Reddi, Sra, Poczos, Smola, CDC 2016. The bound does not
+    hold for all N. If all f_i are equal, SAGA is gradient descent, which violates the bound from N
+    = 8 on if n = 1. If n = 2, it violates the bound from N = 28 on.
+    """
+    return float(3.0 * 2.0 ** (2 / 3) * DELTA / N)
+
+
+def svrg_error_bound(N: int) -> float:
+    """Return the bound of shen2019, section 3.1, on the squared error of an SVRG estimate.
+
+    It is L^2 (N eta)^2/S.
+    """
+    return (N * ETA) ** 2 / 2.0
+
+
+def spider_error_bound(N: int) -> float:
+    """Return the bound of shen2019, section 3.2, on the squared error of a SPIDER estimate.
+
+    It is L^2 N eta^2/S.
+    """
+    return N * ETA**2
+
+
+def mean_squared_table_age(N: int, n: int = 2, S: int = 1) -> float:
+    """Return the mean squared age of an entry of SAGA's table N steps after it was filled.
+
+    Each step but the last replaces an entry with probability q = 1 - (1 - 1/n)^S.
+    """
+    retained = (1.0 - 1.0 / n) ** S
+    ages = [(1.0 - retained) * retained ** (a - 1) * a**2 for a in range(1, N)]
+    return sum(ages) + retained ** (N - 1) * N**2
+
+
+def saga_error_bound(N: int) -> float:
+    """Return a bound on the squared error of a SAGA estimate N steps after the table is filled.
+
+    It is L^2 eta^2 E a^2/S, where a is the age of an entry. It holds since a variance is at most a
+    mean square.
+    """
+    return ETA**2 * mean_squared_table_age(N)

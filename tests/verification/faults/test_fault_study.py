@@ -15,8 +15,7 @@ from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 from pfbench.runs.storage.store import Store
 from pfbench.verification import session as sessions
 from pfbench.verification.faults.fault import Edit, Fault, SourceChange
-from pfbench.verification.faults.generate import generate_faults
-from pfbench.verification.faults.late import LATE_OPERATORS
+from pfbench.verification.faults.generate import LATE_OPERATORS, generate_faults
 from pfbench.verification.faults.mutant_compilation import module_source
 from pfbench.verification.faults.mutation_operators import OPERATORS
 from pfbench.verification.mutation_study import (
