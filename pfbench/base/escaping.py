@@ -55,6 +55,12 @@ def html_fields(values: Mapping[str, Any], caption: str = "") -> str:
     return html_table(("", ""), displayed, caption)
 
 
+def markdown_table(head: Sequence[str], rows: Iterable[Iterable[Any]]) -> list[str]:
+    """Return the lines of a Markdown table with a header; cells are escaped already."""
+    lines = [f"| {' | '.join(map(str, row))} |" for row in rows]
+    return [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}", *lines]
+
+
 def html_text(text: str) -> str:
     """Return a text with the special characters of HTML escaped."""
     return escape(escape_hidden(text))

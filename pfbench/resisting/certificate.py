@@ -109,11 +109,8 @@ class Certificate:
     def from_row(cls, row: Mapping[str, Any]) -> Self:
         """Return the certificate from a dict that `as_json` returned."""
         arguments = {name: row[name] for name in NEEDED}
-        counts, findings = Counts(**row["counts"]), tuple(row["findings"])
-        return cls(
-            **arguments
-            | {"counts": counts, "findings": findings, "fixed_seed": row.get("fixed_seed")}
-        )
+        converted = {"counts": Counts(**row["counts"]), "findings": tuple(row["findings"])}
+        return cls(**arguments | converted, fixed_seed=row.get("fixed_seed"))
 
 
 NEEDED = frozenset(field.name for field in fields(Certificate)) - {"fixed_seed"}
@@ -246,10 +243,8 @@ def _certification_obstacles(
     if not skew <= ORTHONORMAL:
         refusals.append(f"the hidden directions are not orthonormal: they are off by {skew:.2g}.")
     if not answers.error <= replay.TOLERANCE:
-        refusals.append(
-            f"check (i) fails: the fixed function differs from a recorded answer by "
-            f"{answers.error:.2g}."
-        )
+        reason = f"the fixed function differs from a recorded answer by {answers.error:.2g}."
+        refusals.append(f"check (i) fails: {reason}")
     if queries.departure:
         refusals.append(
             "check (ii) fails: fed only the recorded answers, the algorithm makes other "

@@ -119,20 +119,14 @@ def certificate_task(
     name = Selector.parse(contestant.selector).name
     named = {module_name(name)} if ":" in name else set()
     fixed = {} if contestant.fixed_seed is None else {"fixed_seed": contestant.fixed_seed}
-    algorithm = (
-        contestant.algorithm.algorithm
-        if isinstance(contestant.algorithm, FixedSeedAlgorithm)
-        else contestant.algorithm
-    )
+    algorithm = contestant.algorithm
+    if isinstance(algorithm, FixedSeedAlgorithm):
+        algorithm = algorithm.algorithm
+    selector = replace_file_by_module(contestant.selector)
+    content = {"certificate": selector, "horizon": T, "dimension": d, "seed": seed, **fixed}
     return CachedTask(
         "certificate",
-        {
-            "certificate": replace_file_by_module(contestant.selector),
-            "horizon": T,
-            "dimension": d,
-            "seed": seed,
-        }
-        | fixed,
+        content,
         frozenset({certificate.__name__, type(algorithm).__module__, *named}),
         Task(_certify_selector, (contestant.label, T, d, iterations, seed, contestant.fixed_seed)),
         make_row=lambda outcome: {"schema": certificate.SCHEMA, **outcome.certificate.as_json()},
@@ -144,9 +138,5 @@ def certificate_task(
 def _certify_selector(
     label: str, T: int, d: int | None, iterations: int | None, seed: int, fixed_seed: int | None
 ) -> AdversaryOutcome:
-    return certify(
-        make_contestant(label, make_resisting_chain(T, d), iterations, fixed_seed),
-        T,
-        d=d,
-        seed=seed,
-    )
+    contestant = make_contestant(label, make_resisting_chain(T, d), iterations, fixed_seed)
+    return certify(contestant, T, d=d, seed=seed)

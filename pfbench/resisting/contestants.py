@@ -27,6 +27,9 @@ from pfbench.runs.loop.steps import random_stream
 AVAILABLE_ORACLES = frozenset({"gradient", "batch", "difference", "value", "lo", "prox", "set"})
 """Oracles that the resisting oracle answers: all of first order."""
 
+_NEEDED = ("name", "requires", "deterministic", "run")
+"""Attributes that a user-defined algorithm must have."""
+
 
 @dataclass(frozen=True)
 class Contestant:
@@ -113,23 +116,19 @@ def make_contestant(
         If the theorem does not cover this algorithm.
     """
     selector = Selector.parse(text)
-    T = (
-        problem.horizon
-        if iterations is None
-        else check_integer("iterations", iterations, minimum=1)
-    )
+    T = problem.horizon
+    if iterations is not None:
+        T = check_integer("iterations", iterations, minimum=1)
     if ":" in selector.name:
         named = _set_iterations(selector, T)
-        user_algorithm = _make_user_algorithm(named)
+        user_algorithm = user_code.load_user_algorithm(named, _NEEDED)
     else:
         algorithm(selector.name, **selector.parameters)  # refuses unknown names
         if fixed_seed is None:
             _check_class_is_not_randomised(ALGORITHMS[selector.name])
         user_algorithm = _catalogue_algorithm(selector, problem, T)
-        parameters = {
-            name: v for name, v in get_parameters(user_algorithm).items() if v is not None
-        }
-        named = Selector(selector.name, parameters)
+        parameters = get_parameters(user_algorithm).items()
+        named = Selector(selector.name, {k: v for k, v in parameters if v is not None})
     user_algorithm = _fix_seed(user_algorithm, fixed_seed)
     check_contestant(user_algorithm)
     if getattr(user_algorithm, "runs_until_stopped", False):
@@ -163,7 +162,7 @@ def rebuild_algorithm(selector: str, fixed_seed: int | None = None) -> Algorithm
     """
     parsed = Selector.parse(selector)
     if ":" in parsed.name:
-        return _fix_seed(_make_user_algorithm(parsed), fixed_seed)
+        return _fix_seed(user_code.load_user_algorithm(parsed, _NEEDED), fixed_seed)
     method = find_entry("algorithm", parsed.name, ALGORITHMS)
     try:
         algorithm = method(**parsed.parameters)
@@ -271,8 +270,3 @@ def _set_iterations(selector: Selector, T: int) -> Selector:
     if "iterations" in {field.name for field in declared}:
         return Selector(selector.name, {"iterations": T} | dict(selector.parameters))
     return selector
-
-
-def _make_user_algorithm(selector: Selector) -> Algorithm:
-    """Return the user-defined algorithm that a selector names."""
-    return user_code.load_user_algorithm(selector, ("name", "requires", "deterministic", "run"))

@@ -89,9 +89,8 @@ class AnswerCheck:
 
         `count_kind` is the kind of calls that is counted, "lo" or "gradient".
         """
-        return next(
-            (int(getattr(p, count_kind)) for p in self.visited_points if p.gap <= target), None
-        )
+        reached = (p for p in self.visited_points if p.gap <= target)
+        return next((int(getattr(p, count_kind)) for p in reached), None)
 
 
 def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
@@ -112,9 +111,8 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
             y = (1.0 - event.weight) * y + event.weight * coordinates[event.toward]
         square = float(x @ x) / mu**2
         chain.write_chain_gradient(y, slopes)
-        passed.append(
-            VisitedPoint(height * ball_gap(square, y, slopes, R / mu), outputs, len(fingerprints))
-        )
+        gap = height * ball_gap(square, y, slopes, R / mu)
+        passed.append(VisitedPoint(gap, outputs, len(fingerprints)))
         if event.kind == GRADIENT:
             parts = height / mu * (0.2 * math.sqrt(square) + norm(slopes))
             error = norm(fixed.gradient(x) - transcript.rows[event.answer])

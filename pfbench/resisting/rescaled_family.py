@@ -124,11 +124,8 @@ def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
     """
     own: Any = algorithm  # a dataclass of the catalogue, or a user-defined class
     if not isinstance(algorithm, (CGS, SlidingMethod)):
-        yield (
-            replace(own, iterations=limit)
-            if "iterations" in get_parameters(algorithm)
-            else algorithm
-        )
+        has_iterations = "iterations" in get_parameters(algorithm)
+        yield replace(own, iterations=limit) if has_iterations else algorithm
         return
     field = "period" if isinstance(algorithm, CGS) else "iterations"
     iterations = T
@@ -152,11 +149,6 @@ def _calls(
         return reached
 
     with suppress(BudgetExhausted):
-        run_against_oracle(
-            algorithm,
-            oracle,
-            random_stream(seed, "algorithm"),
-            budget=Budget(lo=limit),
-            watch=has_reached_target,
-        )
+        rng, budget = random_stream(seed, "algorithm"), Budget(lo=limit)
+        run_against_oracle(algorithm, oracle, rng, budget=budget, watch=has_reached_target)
     return oracle.counts().lo, reached

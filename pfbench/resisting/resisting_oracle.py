@@ -277,11 +277,9 @@ class ResistingOracle(CountingBackend):
     ) -> None:
         """Add an event to the transcript, unless the oracle records none."""
         if self._recorder is not None:
-            rows = {
-                name: self._recorder.find_or_add_row(vector) for name, vector in vectors.items()
-            }
-            direction_count = self._exchange.direction_count
-            self._recorder.add(kind, number=number, weight=weight, drawn=direction_count, **rows)
+            rows = {k: self._recorder.find_or_add_row(vector) for k, vector in vectors.items()}
+            drawn = self._exchange.direction_count
+            self._recorder.add(kind, number=number, weight=weight, drawn=drawn, **rows)
 
 
 def run_against_oracle(
@@ -322,9 +320,8 @@ def run_against_oracle(
     problem: Any = SimpleNamespace(
         name="", set=backend.set, start=lambda: np.zeros(backend.d), open=lambda rng: backend
     )
-    run = Steps(
-        problem, algorithm, ledger=Ledger(budget), bundle=Oracles, streams={"algorithm": rng}
-    )
+    streams = {"algorithm": rng}
+    run = Steps(problem, algorithm, ledger=Ledger(budget), bundle=Oracles, streams=streams)
     backend.note(State(run.start))
     with single_blas_thread():
         while True:

@@ -210,11 +210,8 @@ class Mutant:
             return self.subject.description
         # Not `getdoc`: a class without a text of its own would have that of the right method.
         algorithm = self.subject.algorithm or self.subject.oracles
-        value = (
-            getattr(algorithm, "__doc__", None)
-            if inspect.isclass(algorithm)
-            else inspect.getdoc(algorithm)
-        )
+        is_class = inspect.isclass(algorithm)
+        value = algorithm.__doc__ if is_class else inspect.getdoc(algorithm)
         return inspect.cleandoc(value) if value else getattr(algorithm, "__name__", "")
 
 

@@ -12,7 +12,6 @@ multiplies the power of eps. A direct proof may give a smaller complexity.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 GAP, MAPPING_SQ, MAPPING = CRITERIA = ("V <= eps", "|G|^2 <= eps", "|G| <= eps")
 """Criteria of stationarity in the papers."""
@@ -20,16 +19,14 @@ GAP, MAPPING_SQ, MAPPING = CRITERIA = ("V <= eps", "|G|^2 <= eps", "|G| <= eps")
 EXCESS = "f - min f <= eps"
 """Criterion for convex f; no link leads to it."""
 
-_FACTORS: Mapping[tuple[str, str], float] = MappingProxyType(
-    {
-        ("V <= eps", "|G|^2 <= eps"): 1.0,
-        ("V <= eps", "|G| <= eps"): 2.0,
-        ("|G|^2 <= eps", "V <= eps"): 2.0,
-        ("|G|^2 <= eps", "|G| <= eps"): 2.0,
-        ("|G| <= eps", "V <= eps"): 1.0,
-        ("|G| <= eps", "|G|^2 <= eps"): 0.5,
-    }
-)
+_FACTORS: Mapping[tuple[str, str], float] = {
+    ("V <= eps", "|G|^2 <= eps"): 1.0,
+    ("V <= eps", "|G| <= eps"): 2.0,
+    ("|G|^2 <= eps", "V <= eps"): 2.0,
+    ("|G|^2 <= eps", "|G| <= eps"): 2.0,
+    ("|G| <= eps", "V <= eps"): 1.0,
+    ("|G| <= eps", "|G|^2 <= eps"): 0.5,
+}
 
 
 @dataclass(frozen=True)

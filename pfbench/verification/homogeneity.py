@@ -29,7 +29,7 @@ from pfbench.verification.schedules import (
     ScheduleRequest,
     check_published_schedule,
 )
-from pfbench.verification.statements.bound import Bound
+from pfbench.verification.statements.bound import EACH, Bound
 from pfbench.verification.statements.error_law import ErrorLawCheck, Past
 from pfbench.verification.statements.exact_counts import ExactCounts
 from pfbench.verification.statements.setting import (
@@ -125,17 +125,19 @@ def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
         return
     own = Trial(claim).claim_algorithm
     existing = accuracy_unit(own, USUAL[-1])
-    offs: list[list[str]] = []
-    for unit in [existing] if existing else ACCURACIES:
-        created = [
-            partial(_compute_printed_schedule, own, published, request, unit)
-            for request in published.requests
-        ]
-        departures = [find_departures(item) for item in created]
-        offs.append(
-            [text for departures in departures for text in departures.real + departures.integers]
-        )
-    best = min(offs, key=len)
+    best = min(
+        (
+            [
+                text
+                for request in published.requests
+                for text in find_departures(
+                    partial(_compute_printed_schedule, own, published, request, unit)
+                ).texts
+            ]
+            for unit in ([existing] if existing else ACCURACIES)
+        ),
+        key=len,
+    )
     yield (best[0], False) if best else ("the printed schedule", True)
 
 
@@ -147,15 +149,13 @@ def _compute_printed_schedule(
     scaling: Scaling,
 ) -> Mapping[str, Any]:
     """Return the parameters of a published schedule for a request in the units of `scaling`."""
-    products = {
-        name: value * scaling.factor(_parameter_unit(method, name)) if is_float(value) else value
-        for name, value in request.parameters.items()
-    }
+    floats = [name for name, value in request.parameters.items() if is_float(value)]
+    units = {name: _parameter_unit(method, name) for name in floats}
     other = replace(
         request,
         epsilon=request.epsilon * scaling.factor(unit),
         constants=scaling.constants(request.constants),
-        parameters=products,
+        parameters=scaling.numbers(request.parameters, units),
     )
     return published.schedule(other)
 
@@ -170,25 +170,21 @@ def _check_bounds(claim: Claim) -> Iterator[tuple[str, bool]]:
     settings = {"": check.setting} if isinstance(check, ErrorLawCheck) else check.settings
     for label, setting in settings.items():
         explicit = {} if callable(setting.parameters) else setting.parameters
-        tried = (
-            list(
-                _check_setting(
-                    claim, label, _make_case_of_scaling(trial, setting, problem, units), problem
-                )
-            )
+        cases = (
+            _make_case_of_scaling(trial, setting, problem, units)
             for units in _unit_choices(trial, explicit)
         )
+        tried = (list(_check_setting(claim, label, case, problem)) for case in cases)
         first = next(tried)
-        yield from next(
-            (item for item in (first, *tried) if all(right for _, right in item)), first
-        )
+        right = (results for results in (first, *tried) if all(kept for _, kept in results))
+        yield from next(right, first)
 
 
 def _check_setting(
     claim: Claim, label: str, case: Case, problem: Any
 ) -> Iterator[tuple[str, bool]]:
     departures = find_departures(lambda scaling: vars(case(scaling)[1]))
-    yield from ((integer, False) for integer in departures.real + departures.integers)
+    yield from ((text, False) for text in departures.texts)
     for name, point, unit in _iterate_bound_functions(claim, case, problem):
         subject = ", ".join(filter(None, (name, label)))
         yield _describe(subject, find_departure(subject, point, unit), unit or infer_unit(point))
@@ -216,17 +212,13 @@ def _iterate_bound_functions(
     elif isinstance(check, Bound):
         named = QUANTITIES.get(check.quantity) if isinstance(check.quantity, str) else None
         bounds = claim.units.get("of", named)
-        for name, bound in check.bounds.items():
-            for t in (1, 7) if check.statistic in ("every", "step", "least") else (None,):
-                other_reported = () if t is None else (t,)
-                label = f"the bound {name}".strip()
+        times: list[tuple[int, ...]] = [(1,), (7,)] if check.statistic in EACH else [()]
+        for (name, bound), time in product(check.bounds.items(), times):
 
-                def bound_value(
-                    scaling: Scaling, upper: Any = bound, reported: Any = other_reported
-                ) -> Any:
-                    return upper(*case(scaling), *reported)
+            def bound_value(scaling: Scaling, upper: Any = bound, t: Any = time) -> Any:
+                return upper(*case(scaling), *t)
 
-                yield label, bound_value, bounds
+            yield f"the bound {name}".strip(), bound_value, bounds
 
 
 def _evaluate_law(law: Any, case: Any, problem: Any, scaling: Scaling) -> Any:
@@ -248,12 +240,7 @@ def _make_case_of_scaling(
     def case(scaling: Scaling) -> tuple[Any, Any]:
         constants = rescale_constants(existing, scaling, units)
         parameters = setting.parameters(constants) if callable(setting.parameters) else explicit
-        products = {
-            name: value * scaling.factor(parameter_units[name])
-            if name in parameter_units
-            else value
-            for name, value in parameters.items()
-        }
+        products = scaling.numbers(parameters, parameter_units)
         epsilon = products.pop("epsilon", None)
         if epsilon is not None:
             if own is not None and has_schedule(own):
@@ -273,15 +260,15 @@ def _unit_choices(trial: Trial, explicit: Mapping[str, Any]) -> Iterator[dict[st
     is not.
     """
     own = trial.claim_algorithm if trial.claim.algorithm else None
-    choices = {
-        name: [trial.claim.units[name]]
-        if name in trial.claim.units
-        else list(dict.fromkeys((_parameter_unit(own, name), *UNITS.get(name, ()), NUMBER)))
-        for name, value in explicit.items()
-        if is_float(value)
-    }
-    for units in product(*choices.values()):
-        yield dict(zip(choices, units, strict=True))
+
+    def choices(name: str) -> list[Unit]:
+        if name in trial.claim.units:
+            return [trial.claim.units[name]]
+        return list(dict.fromkeys((_parameter_unit(own, name), *UNITS.get(name, ()), NUMBER)))
+
+    floats = [name for name, value in explicit.items() if is_float(value)]
+    for units in product(*map(choices, floats)):
+        yield dict(zip(floats, units, strict=True))
 
 
 def _parameter_unit(method: Any, name: str) -> Unit:

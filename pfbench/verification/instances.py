@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pfbench.base.errors import InputError
+from pfbench.base.parameters import string_parameter_names
 from pfbench.base.selectors import Selector
 from pfbench.base.user_code import load_user_object
 
@@ -106,16 +107,11 @@ def with_other_data_seed(instance: Instance, seed: int, name: str) -> Instance:
     @wraps(instance.build)
     def build(*args: Any, **parameters: Any) -> Any:
         created = instance.build(*args, **parameters)
-        return (
-            created.with_selector(name, parameters)
-            if hasattr(created, "with_selector")
-            else created
-        )
+        rename = getattr(created, "with_selector", None)
+        return rename(name, parameters) if rename else created
 
-    knows_seed = (
-        isinstance(instance.build, CatalogueFamily) and "seed" in instance.build.parameter_names
-    )
-    has_seed = "seed" in instance.parameters or knows_seed
+    family = instance.build if isinstance(instance.build, CatalogueFamily) else None
+    has_seed = "seed" in instance.parameters or (family and "seed" in family.parameter_names)
     parameters = {**instance.parameters, **({"seed": seed} if has_seed else {})}
     return replace(instance, build=build, parameters=parameters)
 
@@ -186,11 +182,8 @@ def make_instance(source: Any, **parameters: Any) -> Instance:
         return replace(source, parameters={**source.parameters, **parameters})
     if isinstance(source, str):
         selector = Selector.parse(source)
-        build = (
-            load_user_object(selector.name)
-            if ":" in selector.name
-            else CatalogueFamily(selector.name)
-        )
+        load = load_user_object if ":" in selector.name else CatalogueFamily
+        build = load(selector.name)
         fixed = {**selector.parameter_values(text_parameters(build)), **parameters}
         return Instance(build, fixed, selector.name)
     if hasattr(source, "start") and hasattr(source, "gradient") and not inspect.isclass(source):
@@ -205,12 +198,7 @@ def make_instance(source: Any, **parameters: Any) -> Instance:
 def text_parameters(build: Any) -> list[str]:
     """Return the names of the parameters of a problem builder that take strings."""
     if isinstance(build, CatalogueFamily):
-        from pfbench.base.parameters import string_parameter_names as declared_texts
-
-        return (
-            list(declared_texts(build.catalogue_entry.parameters()))
-            if build.catalogue_entry
-            else []
-        )
+        entry = build.catalogue_entry
+        return list(string_parameter_names(entry.parameters())) if entry else []
     full_list = inspect.signature(build).parameters.values()
     return [parameter.name for parameter in full_list if parameter.annotation in (str, "str")]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pfbench.base.escaping import markdown_table
 from pfbench.base.status import Verdict as VerdictName
 from pfbench.verification.claim import Claim
 from pfbench.verification.faults.fault import AdmissibleFault, Fault
@@ -43,17 +44,14 @@ class StudiedFault:
     @property
     def caught_by(self) -> str | None:
         """Name of the claim that catches the fault, or None if no claim does."""
-        return next(
-            (verdict.claim.name for verdict in self.verdicts if verdict.catches_fault), None
-        )
+        names = (verdict.claim.name for verdict in self.verdicts if verdict.catches_fault)
+        return next(names, None)
 
     @property
     def is_caught_by_error(self) -> bool:
         """Whether a claim catches the fault because the method raises an exception."""
-        return any(
-            verdict.catches_fault and verdict.verdict == VerdictName.FAILED
-            for verdict in self.verdicts
-        )
+        catching = (verdict for verdict in self.verdicts if verdict.catches_fault)
+        return any(verdict.verdict == VerdictName.FAILED for verdict in catching)
 
     @property
     def is_timed_out(self) -> bool:
@@ -64,6 +62,11 @@ class StudiedFault:
     def is_counted(self) -> bool:
         """Whether a claim should catch the fault: it is neither equivalent nor admissible."""
         return not (self.equivalent or self.admissible)
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether a claim should catch the fault, but none does."""
+        return self.is_counted and self.caught_by is None
 
     def as_json(self) -> dict[str, Any]:
         """Return the fault and its verdicts as a JSON object."""
@@ -102,9 +105,8 @@ def detection_rate(studied_faults: Sequence[StudiedFault]) -> DetectionRate:
 
 def count_first_catches_by_claim(studied_faults: Sequence[StudiedFault]) -> Mapping[str, int]:
     """Return the number of faults that each claim caught first, by name, in descending order."""
-    return dict(
-        Counter(study.caught_by for study in studied_faults if study.caught_by).most_common()
-    )
+    counts = Counter(study.caught_by for study in studied_faults if study.caught_by)
+    return dict(counts.most_common())
 
 
 def run_mutation_study(
@@ -148,16 +150,14 @@ def run_mutation_study(
         for fault, equivalent in zip(faults, same, strict=True)
     ]
     for session in sessions:
-        quickest_firsts = [
-            _quickest_first(claims_of(study.fault), session.effort)
-            if study.is_counted and study.caught_by is None
-            else ()
+        claims = [
+            _quickest_first(claims_of(study.fault), session.effort) if study.is_missed else ()
             for study in studies
         ]
-        claims = _run_claims_until_caught(session, faults, quickest_firsts)
+        found = _run_claims_until_caught(session, faults, claims)
         studies = [
             replace(study, verdicts=(*study.verdicts, *verdicts))
-            for study, verdicts in zip(studies, claims, strict=True)
+            for study, verdicts in zip(studies, found, strict=True)
         ]
     return studies
 
@@ -206,17 +206,13 @@ def _is_undecided(verdicts: Sequence[Verdict]) -> bool:
 # --- as Markdown ----------------------------------------------------------------------------------
 
 
-def group_by_method(studied_faults: Sequence[StudiedFault]) -> Mapping[str, list[StudiedFault]]:
-    """Return the studied faults by the name of their method."""
-    return _group_by_key(studied_faults, lambda fault: fault.method)
-
-
-def _group_by_key(
-    studied_faults: Sequence[StudiedFault], key: Callable[[Fault], str]
-) -> dict[str, list[StudiedFault]]:
+def group_by(
+    attribute: str, studied_faults: Sequence[StudiedFault]
+) -> Mapping[str, list[StudiedFault]]:
+    """Return the studied faults by an attribute of the fault, "method" or "operator"."""
     faults: dict[str, list[StudiedFault]] = {}
     for study in studied_faults:
-        faults.setdefault(key(study.fault), []).append(study)
+        faults.setdefault(getattr(study.fault, attribute), []).append(study)
     return faults
 
 
@@ -240,12 +236,8 @@ def report(faults: Sequence[StudiedFault], command: str, sample: str) -> str:
     lines = ["# Generated faults", "", f"Made by `{command}`: {sample}.", ""]
     if early:
         lines += [f"Found of those neither equivalent nor admissible: {detection_rate(early)}.", ""]
-        lines += [
-            *_detection_rate_table("method", group_by_method(early)),
-            "",
-            *_operator_rows(early),
-        ]
-        lines += ["", *_claim_rows(early), *_fault_rows(early)]
+        lines += [*_detection_rate_table("method", group_by("method", early)), ""]
+        lines += [*_operator_rows(early), "", *_claim_rows(early), *_fault_rows(early)]
     if late:
         lines += ["", "## Late faults", "", LATE, ""]
         lines += [f"Found of those that change a run of that size: {detection_rate(late)}.", ""]
@@ -264,22 +256,18 @@ LATE = (
 def _detection_rate_table(
     subject: str, of_names: Mapping[str, Sequence[StudiedFault]]
 ) -> list[str]:
-    head = f"| {subject} | faults | equivalent | admissible | found | that raise |"
-    rows = [_row(name, faults) for name, faults in of_names.items()]
-    return [head, "| --- | --- | --- | --- | --- | --- |", *rows]
+    head = (subject, "faults", "equivalent", "admissible", "found", "that raise")
+    return markdown_table(head, (_cells(name, faults) for name, faults in of_names.items()))
 
 
 def _operator_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
-    faults = _group_by_key(studied_faults, lambda fault: fault.operator)
+    faults = group_by("operator", studied_faults)
     return _detection_rate_table("operator", dict(sorted(faults.items())))
 
 
 def _claim_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
-    rows = [
-        f"| {name} | {number} |"
-        for name, number in count_first_catches_by_claim(studied_faults).items()
-    ]
-    return ["| claim | found first |", "| --- | --- |", *rows]
+    counts = count_first_catches_by_claim(studied_faults)
+    return markdown_table(("claim", "found first"), counts.items())
 
 
 def _fault_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
@@ -289,36 +277,33 @@ def _fault_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
         ("Admissible", _admissible(studied_faults)),
     ):
         if chosen:
-            lines += ["", f"## {title}", "", "| method | place | operator | before | after | why |"]
-            lines += ["| --- | --- | --- | --- | --- | --- |", *map(_fault_line, chosen)]
+            head = ("method", "place", "operator", "before", "after", "why")
+            lines += ["", f"## {title}", "", *markdown_table(head, map(_fault_cells, chosen))]
     return lines
 
 
 def list_missed_faults(studied_faults: Sequence[StudiedFault]) -> list[StudiedFault]:
     """Return the faults that should be caught, but that no claim catches."""
-    return [study for study in studied_faults if study.is_counted and study.caught_by is None]
+    return [study for study in studied_faults if study.is_missed]
 
 
 def _admissible(studied_faults: Sequence[StudiedFault]) -> list[StudiedFault]:
     return [study for study in studied_faults if study.admissible and not study.equivalent]
 
 
-def _row(name: str, studied_faults: Sequence[StudiedFault]) -> str:
+def _cells(name: str, studied_faults: Sequence[StudiedFault]) -> tuple[Any, ...]:
     same = sum(bool(study.equivalent) for study in studied_faults)
     covered = len(_admissible(studied_faults))
     raising = sum(study.is_caught_by_error for study in studied_faults)
-    return f"| {name} | {len(studied_faults)} | {same} | {covered} | {detection_rate(studied_faults)} | {raising} |"  # noqa: E501
+    rate = detection_rate(studied_faults)
+    return name, len(studied_faults), same, covered, rate, raising
 
 
-def _fault_line(study: StudiedFault) -> str:
-    fault = study.fault
+def _fault_cells(study: StudiedFault) -> tuple[str, ...]:
+    fault, change = study.fault, study.fault.change
     why = study.admissible or ("its checks did not end" if study.is_timed_out else "")
-    cells = (fault.method, fault.location, fault.operator)
-    change = (
-        f"`{_escape_markdown(fault.change.line_before)}`",
-        f"`{_escape_markdown(fault.change.line_after)}`",
-    )
-    return f"| {' | '.join((*cells, *change))} | {_escape_markdown(why)} |"
+    lines = (f"`{_escape_markdown(line)}`" for line in (change.line_before, change.line_after))
+    return fault.method, fault.location, fault.operator, *lines, _escape_markdown(why)
 
 
 def _escape_markdown(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from pfbench.base.escaping import html_table
@@ -82,7 +82,7 @@ class MutantOutcome:
         }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ErratumFinding:
     """Erratum with the evidence of its examination.
 
@@ -103,6 +103,7 @@ class ErratumFinding:
 
     erratum: Erratum
     evidence: Mapping[str, float]
+    _: KW_ONLY
     is_shown: bool
     readings: Mapping[str, bool] = field(default_factory=dict)
     failure_reason: str = ""

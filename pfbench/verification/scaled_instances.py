@@ -59,10 +59,8 @@ def recheck_inhomogeneous_bound(trial: Trial, evidence: Evidence) -> Evidence:
         f"The bound is not homogeneous ({units.description}), but holds in the units that were tried: "  # noqa: E501
         "correct it, or state the reason in `scale_dependence`."
     )
-    verdict = Verdict.INCONCLUSIVE
-    decision = replace(
-        evidence.decision, verdict=verdict, reason=reason, test_count=tests, tight_on={}
-    )
+    undecided = {"verdict": Verdict.INCONCLUSIVE, "reason": reason, "tight_on": {}}
+    decision = replace(evidence.decision, test_count=tests, **undecided)
     return replace(evidence, decision=decision, repetitions=runs)
 
 
@@ -97,19 +95,12 @@ def _unit_of_quantity(trial: Trial, check: Bound) -> Unit | None:
 def _decide_in_scaled_units(trial: Trial, check: Bound, scaling: Scaling) -> Evidence | None:
     """Test a bound in other units; return the evidence, or None if this is impossible."""
     instances = tuple(_rescale(instance, scaling) for instance in trial.claim.instances)
-    settings = {
-        label: _rescale_setting(trial, setting, scaling)
-        for label, setting in check.settings.items()
-    }
+    settings = {k: _rescale_setting(trial, each, scaling) for k, each in check.settings.items()}
     other = replace(check, quantity=_rescale_quantity(trial, check, scaling), settings=settings)
     claim = replace(trial.claim, instances=instances, check=other)
     try:
         return other.decide(replace(trial, claim=claim))
-    except (
-        ClaimBroken,
-        NotTestable,
-        ArithmeticError,
-    ):  # its parameters may be for the stated units
+    except (ClaimBroken, NotTestable, ArithmeticError):  # as parameters are for stated units
         return None
 
 
@@ -143,8 +134,5 @@ def _rescale_setting(trial: Trial, setting: ClaimSetting, scaling: Scaling) -> C
         )
     if callable(parameters):
         return setting
-    scaled = {
-        name: value * scaling.factor(units[name]) if is_float(value) else value
-        for name, value in parameters.items()
-    }
-    return replace(setting, parameters=scaled)
+    known = {name: units[name] for name, value in parameters.items() if is_float(value)}
+    return replace(setting, parameters=scaling.numbers(parameters, known))

@@ -4,7 +4,8 @@ Other units must leave its integers unchanged, and multiply each real parameter 
 """
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -113,23 +114,23 @@ def check_schedule(method: Any) -> Homogeneity | None:
     reported = partial(Homogeneity, name=getattr(method, "name", "it"), kind="schedule")
     reason = getattr(method, "scale_dependence", "")
     existing = accuracy_unit(method, USUAL[-1])
-    first: UnitDepartures | None = None
+    first: list[UnitDepartures] = []
     for unit in [existing] if existing else ACCURACIES:
-        departures = _schedule_departures(method, unit)
-        if departures is None:
+        found = _schedule_departures(method, unit)
+        if not found:
             return reported(
                 homogeneous=None,
                 description="the schedule raises for usual constants, or returns no parameters",
             )
-        if not (departures.real or departures.integers):
-            words = "; ".join([f"epsilon is {ACCURACIES[unit]}", *dict.fromkeys(departures.rounds)])
+        if not any(departures.texts for departures in found):
+            rounds = dict.fromkeys(text for departures in found for text in departures.rounds)
+            words = "; ".join([f"epsilon is {ACCURACIES[unit]}", *rounds])
             return reported(homogeneous=True, description=words, normalised=reason, accuracy=unit)
-        first = first or departures
-    assert first is not None
-    text = (first.real or first.integers)[0]
-    return reported(
-        homogeneous=False, description=text, normalised=reason, always=first.for_all_arguments
-    )
+        first = first or found
+    real = [text for departures in first for text in departures.real]
+    texts = real or [text for departures in first for text in departures.integers]
+    always = all(departures.real and not departures.integers for departures in first)
+    return reported(homogeneous=False, description=texts[0], normalised=reason, always=always)
 
 
 def accuracy_unit(method: Any, constants: Constants) -> Unit | None:
@@ -159,26 +160,16 @@ class UnitDepartures:
     """Descriptions of a schedule's parameters that do not scale with their units.
 
     They are listed by kind: real numbers, integers, and integers that are off by one.
-    `for_all_arguments` is True if real parameters, and no integers that may explain it, depart for
-    all accuracies and constants.
     """
 
     real: list[str] = field(default_factory=list)
     integers: list[str] = field(default_factory=list)
     rounds: list[str] = field(default_factory=list)
-    for_all_arguments: bool = False
 
-    @classmethod
-    def merge(cls, departures: Sequence["UnitDepartures"]) -> "UnitDepartures":
-        """Merge the departures of several objects into one."""
-        return cls(
-            real=[text for departures in departures for text in departures.real],
-            integers=[text for departures in departures for text in departures.integers],
-            rounds=[text for departures in departures for text in departures.rounds],
-            for_all_arguments=all(
-                departures.real and not departures.integers for departures in departures
-            ),
-        )
+    @property
+    def texts(self) -> list[str]:
+        """Descriptions that count against a schedule; rounding by one does not."""
+        return self.real + self.integers
 
 
 def find_departures(make_parameters: Parameters) -> UnitDepartures:
@@ -206,25 +197,25 @@ def find_departures(make_parameters: Parameters) -> UnitDepartures:
     return departures
 
 
-def _schedule_departures(method: Any, unit: Unit) -> UnitDepartures | None:
+def _schedule_departures(method: Any, unit: Unit) -> list[UnitDepartures]:
     """Return a schedule's departures from its units, for several accuracies and constants.
 
-    Return None if the schedule never returns parameters.
+    The list is empty if the schedule never returns parameters.
     """
     every_one: list[UnitDepartures] = []
     for form, constants, epsilon in itertools.product(("theory", "practical"), USUAL, _EPSILONS):
         created = partial(compute_scaled_schedule, method, form, epsilon, unit, constants)
-        try:
-            if not created(ONE):
-                continue
-        except Exception:  # as a schedule may refuse by any error
+        is_given = False
+        with suppress(Exception):  # as a schedule may refuse by any error
+            is_given = bool(created(ONE))
+        if not is_given:
             continue
         try:
-            departures = find_departures(created)
+            every_one.append(find_departures(created))
         except Exception as error:
-            departures = UnitDepartures(integers=[f"the schedule raises in other units ({error})"])
-        every_one.append(departures)
-    return UnitDepartures.merge(every_one) if every_one else None
+            text = f"the schedule raises in other units ({error})"
+            every_one.append(UnitDepartures(integers=[text]))
+    return every_one
 
 
 def compute_scaled_schedule(

@@ -75,12 +75,8 @@ def judge(
 def examine(erratum: Erratum, effort: str = "quick", seed: int = 0) -> ErratumFinding:
     """Examine one erratum in this process, and return its evidence."""
     evidence = erratum.examine(effort, seed)
-    return ErratumFinding(
-        erratum=erratum,
-        evidence=evidence.numbers,
-        is_shown=erratum.is_shown(evidence),
-        readings=evidence.readings,
-    )
+    is_shown = erratum.is_shown(evidence)
+    return ErratumFinding(erratum, evidence.numbers, is_shown=is_shown, readings=evidence.readings)
 
 
 # --- in processes that can be killed --------------------------------------------------------------
@@ -164,12 +160,12 @@ class Session:
         check is killed. It defaults to `time_limit`. The errors are those of `verify`.
         """
         seconds = limit or time_limit
+        pairs = [(mutant, claim) for mutant in mutants for claim in mutant.expected_claims]
         requests = [
             self._claim_request(
                 claim, mutant.subject, f"mutant {mutant.name}", seconds(claim, self.effort)
             )
-            for mutant in mutants
-            for claim in mutant.expected_claims
+            for mutant, claim in pairs
         ]
         verdicts = iter(self._outcomes(requests))
         return [
@@ -183,9 +179,7 @@ class Session:
         The errors are those of `verify`.
         """
         subjects = [(claim, Subject(fault)) for claim, fault in claims_and_faults]
-        return self._outcomes(
-            [self._claim_request(claim, subject, subject.label) for claim, subject in subjects]
-        )
+        return self._outcomes([self._claim_request(*each, each[1].label) for each in subjects])
 
     def find_equivalences(
         self,
@@ -198,9 +192,8 @@ class Session:
         method. If it returns None, they are compared on small problems. The errors are those of
         `verify`.
         """
-        return self._outcomes(
-            [self._equivalence_request(fault, claim_of(fault)) for fault in faults]
-        )
+        requests = [self._equivalence_request(fault, claim_of(fault)) for fault in faults]
+        return self._outcomes(requests)
 
     def examine(self, errata: Sequence[Erratum]) -> list[ErratumFinding]:
         """Examine errata, and return their evidence; raise the same exceptions as `verify`."""
@@ -240,13 +233,11 @@ class Session:
             "seed": self.seed,
             "at_seed": self.case_seed if claim.needs_seed else 0,
         }
-        arguments = (claim, subject, neighbour)
+        statement = [claim, subject, label, *([self.case_seed] if claim.needs_seed else [])]
+        seconds = limit or time_limit(claim, self.effort)
+        task = Task(_judge_as_row, (claim, subject, neighbour), seconds)
         return _Request(
-            self._make_cached_task(
-                "verdict",
-                [claim, subject, label, *([neighbour["at_seed"]] if claim.needs_seed else [])],
-                Task(_judge_as_row, arguments, limit or time_limit(claim, self.effort)),
-            ),
+            self._make_cached_task("verdict", statement, task),
             claim.seconds(self.effort),
             lambda row: Verdict.from_stored(claim, row),
             lambda result: verdict.make_unfinished_verdict(
@@ -255,24 +246,16 @@ class Session:
         )
 
     def _erratum_request(self, erratum: Erratum) -> _Request[ErratumFinding]:
-        arguments = (erratum, self.effort, self.seed)
+        task = Task(_examine_as_row, (erratum, self.effort, self.seed), EXAMINATION_LIMIT)
         statement = [getattr(erratum, erratum_field) for erratum_field in _ERRATUM_FIELDS]
         return _Request(
-            self._make_cached_task(
-                "finding", statement, Task(_examine_as_row, arguments, EXAMINATION_LIMIT)
-            ),
+            self._make_cached_task("finding", statement, task),
             0.0,
             lambda row: ErratumFinding(
-                erratum=erratum,
-                evidence=row["evidence"],
-                is_shown=row["shown"],
-                readings=row["readings"],
+                erratum, row["evidence"], is_shown=row["shown"], readings=row["readings"]
             ),
             lambda result: ErratumFinding(
-                erratum=erratum,
-                evidence={},
-                is_shown=False,
-                failure_reason=f"{result.status}: {result.reason}",
+                erratum, {}, is_shown=False, failure_reason=f"{result.status}: {result.reason}"
             ),
         )
 
@@ -305,9 +288,8 @@ def _judge_as_row(
     claim: Claim, subject: Subject, session_columns: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """Check a claim, and return the verdict as a row for the store."""
-    verdict = judge(
-        claim, subject, *(session_columns[name] for name in ("effort", "seed", "at_seed"))
-    )
+    options = (session_columns[name] for name in ("effort", "seed", "at_seed"))
+    verdict = judge(claim, subject, *options)
     return {**verdict.as_json(), "lost": verdict.lost, **session_columns}
 
 

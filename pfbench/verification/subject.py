@@ -244,15 +244,10 @@ def select_accepted(
     if not inspect.isclass(algorithm):
         names = {field.name for field in fields(algorithm)} if is_dataclass(algorithm) else set()
         return [name for name in requested if name in names]
-    parameters, any_other = (
-        inspect.signature(algorithm).parameters,
-        accepts_any_parameters(algorithm),
-    )
-
-    def has(name: str) -> bool:
-        return name in parameters or (any_other and (name in needed or hasattr(algorithm, name)))
-
-    return [name for name in requested if has(name)]
+    accepted = {*inspect.signature(algorithm).parameters}
+    if accepts_any_parameters(algorithm):
+        accepted |= {name for name in requested if name in needed or hasattr(algorithm, name)}
+    return [name for name in requested if name in accepted]
 
 
 def accepts_any_parameters(algorithm: Any) -> bool:

@@ -143,12 +143,8 @@ class Trial:
     @property
     def parameters_of_claim_algorithm(self) -> Collection[str]:
         """Names of the parameters that the claim's own algorithm requires."""
-        needed = getattr(
-            self.claim_algorithm if self.claim.algorithm else None,
-            "list_required_parameters",
-            tuple,
-        )
-        result: Collection[str] = needed()
+        own = self.claim_algorithm if self.claim.algorithm else None
+        result: Collection[str] = getattr(own, "list_required_parameters", tuple)()
         return result
 
     def make_scheduled(self, epsilon: float, constants: Constants, **overrides: Any) -> Algorithm:
@@ -182,9 +178,8 @@ class Trial:
         T = 1
         for seed in self.seeds(self.choose_by_effort(100, 400), "output"):
             run = self.run(path, algorithm, seed=seed, measures=_PATH_FRACTIONS)
-            way, point = (
-                [row[run.columns.index(name)] for row in run.rows] for name in _PATH_FRACTIONS
-            )
+            columns = [run.columns.index(name) for name in _PATH_FRACTIONS]
+            way, point = ([row[column] for row in run.rows] for column in columns)
             steps = np.diff(way)
             if not (len(way) > 1 and abs(np.sign(steps).sum()) == len(steps)):
                 return Decision("inconclusive", "Its iterates cannot be distinguished.", {}, None)
@@ -216,24 +211,15 @@ class Trial:
             If the run raised on a problem whose points are not arrays.
         """
         witnessed = TalliedProblem(self.subject.problem_under_test(problem))
-        run = solve(
-            witnessed,
-            algorithm,
-            seed=seed,
-            budget=budget,
-            stop=stop,
-            measures=measures,
-            every=frequency,
-        )
+        limits: Any = {"budget": budget, "stop": stop, "measures": measures, "every": frequency}
+        run = solve(witnessed, algorithm, seed=seed, **limits)
         self.coverage.add_run(problem, run.iterations, witnessed.tally)
         if run.status in _FAILED:
             words = f"the run on {run.problem} ended as {run.status}: {run.stop_reason}"
             measured = run.status == Status.DIVERGED or OUTSIDE_REASON in run.stop_reason
-            raise (
-                ClaimBroken(words)
-                if measured
-                else _error_type_of_failed_run(problem, run.status == Status.ERROR)(words)
-            )
+            if measured:
+                raise ClaimBroken(words)
+            raise _error_of_failed_run(words, problem, run.status == Status.ERROR)
         _check_counts(list(run.counts.as_dict().values()), witnessed.tally)
         _check_point(problem, run.x)
         return run
@@ -293,7 +279,7 @@ class Trial:
                     words = f"the run raised {type(error).__name__}: {error}"
                     if isinstance(stream, EnumerableGenerator):
                         raise NotEnumerable(words) from error
-                    raise _error_type_of_failed_run(problem, True)(words) from error
+                    raise _error_of_failed_run(words, problem, True) from error
                 if not isinstance(state, State):
                     raise MethodFailed(f"the method yields a {type(state).__name__}, not a State")
                 if not form.is_point(state.x):
@@ -304,11 +290,10 @@ class Trial:
                 _check_point(problem, state.x)
                 if not all(is_finite(part) for part in (state.at, state.estimate, state.output)):
                     raise ClaimBroken("the method yields a State with NaN or infinite entries")
-                lo_inputs = tuple(recorder.lo_inputs)
-                step = StepRecord(
-                    _copy_state(state), lo_inputs, ledger.counts, before, self.coverage
-                )
-                created, before = created + 1, step.lo_inputs
+                inputs = tuple(recorder.lo_inputs)
+                state = _copy_state(state)
+                step = StepRecord(state, inputs, ledger.counts, before, self.coverage)
+                created, before = created + 1, inputs
                 yield step
         finally:
             self.coverage.add_run(problem, created, recorder)
@@ -380,16 +365,13 @@ def _find_number_index(number: float, numbers: Sequence[float]) -> int:
     return int(deviation.argmin()) if deviation.min() <= 1e-9 * np.abs(numbers).max() else -1
 
 
-def _error_type_of_failed_run(problem: Problem, has_raised: bool) -> type[Exception]:
-    """Return the exception class for a run that raised: `MethodFailed` or `UnsupportedPoints`.
+def _error_of_failed_run(words: str, problem: Problem, has_raised: bool) -> Exception:
+    """Return the exception for a run that failed: `MethodFailed` or `UnsupportedPoints`.
 
     On factored matrices, an error is no failure of the method: many methods only support arrays.
     """
-    return (
-        UnsupportedPoints
-        if has_raised and not isinstance(problem.start(), np.ndarray)
-        else MethodFailed
-    )
+    supported = not has_raised or isinstance(problem.start(), np.ndarray)
+    return MethodFailed(words) if supported else UnsupportedPoints(words)
 
 
 def _oracles_class(algorithm: Algorithm) -> type[Oracles]:

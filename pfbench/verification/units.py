@@ -9,7 +9,6 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,29 +29,23 @@ CURVATURE: Unit = (1, -2)
 STEP: Unit = (-1, 2)
 """Unit of a gradient step; a Frank-Wolfe step is a number, a normalised step a length."""
 
-CONSTANTS: Mapping[str, Unit] = MappingProxyType(
-    {
-        **dict.fromkeys(("L", "L_f", "L_ms", "L_max", "L_mean", "L_norm"), CURVATURE),
-        **dict.fromkeys(("ell", "sigma_hat"), CURVATURE),
-        **dict.fromkeys(("L2", "L2_ms"), (1, -3)),
-        **dict.fromkeys(("D", "M", "rho"), LENGTH),
-        **dict.fromkeys(("delta", "delta0", "Delta", "h0", "C"), VALUE),
-        "sigma2": SQUARE,
-        **dict.fromkeys(("n", "zeta", "omega"), NUMBER),
-    }
-)
+CONSTANTS: Mapping[str, Unit] = {
+    **dict.fromkeys(("L", "L_f", "L_ms", "L_max", "L_mean", "L_norm"), CURVATURE),
+    **dict.fromkeys(("ell", "sigma_hat"), CURVATURE),
+    **dict.fromkeys(("L2", "L2_ms"), (1, -3)),
+    **dict.fromkeys(("D", "M", "rho"), LENGTH),
+    **dict.fromkeys(("delta", "delta0", "Delta", "h0", "C"), VALUE),
+    "sigma2": SQUARE,
+    **dict.fromkeys(("n", "zeta", "omega"), NUMBER),
+}
 """Units of constants, by the names of `Constants` and of formulas; C is a curvature C_f."""
 
-QUANTITIES: Mapping[str, Unit] = MappingProxyType(
-    {
-        **dict.fromkeys(("objective", "value", "fw_gap", "fw_gap_lower", "suboptimality"), VALUE),
-        "gradient_mapping_sq": SQUARE,
-        "estimator_error": SQUARE,
-        "coin": NUMBER,
-        "gradient_mapping_lambda": STEP,
-        **dict.fromkeys(COUNTED, NUMBER),
-    }
-)
+QUANTITIES: Mapping[str, Unit] = {
+    **dict.fromkeys(("objective", "value", "fw_gap", "fw_gap_lower", "suboptimality"), VALUE),
+    **dict.fromkeys(("gradient_mapping_sq", "estimator_error"), SQUARE),
+    "gradient_mapping_lambda": STEP,
+    **dict.fromkeys(("coin", *COUNTED), NUMBER),
+}
 """Units of measured quantities."""
 
 _WHOLE = frozenset({*"nNKTtkijpqbmSE"})
@@ -75,14 +68,17 @@ class Scaling:
         """Return the factor by which a number with this unit changes."""
         return float(self.f ** unit[0] * self.x ** unit[1])
 
+    def numbers(self, values: Mapping[str, Any], units: Mapping[str, Unit]) -> dict[str, Any]:
+        """Return named values, of which those with a unit are in the other units."""
+        return {
+            name: value * self.factor(units[name]) if name in units else value
+            for name, value in values.items()
+        }
+
     def constants(self, constants: Constants) -> Constants:
         """Return the problem constants in the other units."""
-        changed = {
-            name: getattr(constants, name) * self.factor(unit)
-            for name, unit in CONSTANTS.items()
-            if name in MEANING and name != "n"
-        }
-        return replace(constants, **changed)
+        values = {name: getattr(constants, name) for name in MEANING if name != "n"}
+        return replace(constants, **self.numbers(values, CONSTANTS))
 
     def __str__(self) -> str:
         parts = {"f": math.log2(self.f), "x": math.log2(self.x)}
@@ -211,6 +207,7 @@ class Formula:
                     f"{self.name}: state the unit of {name}, with powers a of f's unit and b of "
                     f"x's, as {name}=(a, b)."
                 )
+        units = {name: existing[name] for name in names if name not in _WHOLE}
         for draw in range(_DRAWS):
             rng = np.random.default_rng(draw)
             base = {
@@ -219,11 +216,7 @@ class Formula:
             }
 
             def evaluate_scaled(scaling: Scaling, base: Mapping[str, Any] = base) -> Any:
-                scaled = {
-                    name: value if name in _WHOLE else value * scaling.factor(existing[name])
-                    for name, value in base.items()
-                }
-                return self.function(**scaled, **self.fixed_arguments)
+                return self.function(**scaling.numbers(base, units), **self.fixed_arguments)
 
             yield evaluate_scaled
 
@@ -288,12 +281,9 @@ def rescale_constants(constants: Any, scaling: Scaling, units: Mapping[str, Unit
     parts = _fields_by_name(constants)
     if parts is None:
         raise InputError(f"the units of constants of type {type(constants).__name__} are not known")
-    scaled = {
-        name: value * scaling.factor(_find_known_unit(name, {**CONSTANTS, **units}))
-        if is_float(value)
-        else value
-        for name, value in parts.items()
-    }
+    known = {**CONSTANTS, **units}
+    floats = [name for name, value in parts.items() if is_float(value)]
+    scaled = scaling.numbers(parts, {name: _find_known_unit(name, known) for name in floats})
     if isinstance(constants, dict):
         return scaled
     return replace(constants, **scaled) if is_dataclass(constants) else type(constants)(**scaled)  # type: ignore[type-var]

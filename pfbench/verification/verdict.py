@@ -111,13 +111,9 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         """Return the verdict as HTML for Jupyter."""
-        report = {
-            "claim": self.claim.name,
-            "source": self.claim.source,
-            "says": self.claim.statement,
-            "verdict": self.line,
-            "why": self.reason,
-        }
+        claim = self.claim
+        report = {"claim": claim.name, "source": claim.source, "says": claim.statement}
+        report |= {"verdict": self.line, "why": self.reason}
         return html_fields(report) + html_fields(self.measured, "measured")
 
     @classmethod
@@ -141,30 +137,25 @@ _OTHER_DIRECTION = (
 
 def judge(trial: Trial) -> Verdict:
     """Check the claim of a trial, and return the verdict with the largest sizes of its runs."""
-    verdict = _judge(trial)
+    started, is_broken, is_lost = perf_counter(), False, False
+    try:
+        evidence = _run_check(trial)
+    except (ClaimBroken, NotTestable) as error:
+        is_broken, is_lost = True, isinstance(error, NotTestable)
+        evidence = _empty_evidence(_verdict_of_error(error), end_sentence(error))
+    seconds = perf_counter() - started
+    verdict = _make_verdict(trial.claim, evidence, seconds, is_broken, is_lost)
     other = f" {_OTHER_DIRECTION}" if trial.coverage.has_other_direction else ""
     measured = {**verdict.measured, **trial.coverage.as_measured}
     return replace(verdict, reason=f"{verdict.reason}{other}", measured=measured)
 
 
-def _judge(trial: Trial) -> Verdict:
-    started = perf_counter()
-    try:
-        evidence = _run_check(trial)
-    except ClaimBroken as error:
-        verdict = VerdictName.FAILED if isinstance(error, MethodFailed) else VerdictName.VIOLATED
-        evidence = _empty_evidence(verdict, end_sentence(error))
-        return _make_verdict(trial.claim, evidence, perf_counter() - started, is_broken=True)
-    except NotTestable as error:
-        verdict = (
-            VerdictName.FAILED
-            if isinstance(error, SubjectLacksParameter)
-            else VerdictName.INCONCLUSIVE
-        )
-        return _make_lost_verdict(
-            trial.claim, verdict, end_sentence(error), perf_counter() - started
-        )
-    return _make_verdict(trial.claim, evidence, perf_counter() - started)
+def _verdict_of_error(error: ClaimBroken | NotTestable) -> VerdictName:
+    """Return the verdict on a claim whose check ended with an error."""
+    if isinstance(error, MethodFailed | SubjectLacksParameter):
+        return VerdictName.FAILED
+    is_broken = isinstance(error, ClaimBroken)
+    return VerdictName.VIOLATED if is_broken else VerdictName.INCONCLUSIVE
 
 
 def _run_check(trial: Trial) -> Evidence:
@@ -201,12 +192,8 @@ def _check_method_and_instances(trial: Trial) -> None:
 
 def make_unfinished_verdict(claim: Claim, reason: str, seconds: float) -> Verdict:
     """Return the verdict *failed* for a check that was killed, died or raised."""
-    return _make_lost_verdict(claim, VerdictName.FAILED, f"The check ended as {reason}.", seconds)
-
-
-def _make_lost_verdict(tested: Claim, verdict: VerdictName, reason: str, seconds: float) -> Verdict:
-    result = _make_verdict(tested, _empty_evidence(verdict, reason), seconds, is_broken=True)
-    return replace(result, lost=True)
+    evidence = _empty_evidence(VerdictName.FAILED, f"The check ended as {reason}.")
+    return _make_verdict(claim, evidence, seconds, is_broken=True, is_lost=True)
 
 
 def _empty_evidence(verdict: VerdictName, reason: str) -> Evidence:
@@ -214,7 +201,7 @@ def _empty_evidence(verdict: VerdictName, reason: str) -> Evidence:
 
 
 def _make_verdict(
-    claim: Claim, evidence: Evidence, seconds: float, is_broken: bool = False
+    claim: Claim, evidence: Evidence, seconds: float, is_broken: bool, is_lost: bool
 ) -> Verdict:
     """Return the verdict on a claim from its evidence.
 
@@ -237,6 +224,7 @@ def _make_verdict(
         repetitions=evidence.repetitions,
         p_value=decision.corrected_p_value,
         seconds=seconds,
+        lost=is_lost,
     )
 
 
@@ -245,18 +233,12 @@ def _decision_details(claim: Claim, decision: Decision) -> dict[str, Any]:
 
     Each of these instances has its ratio of measured value to bound.
     """
-    decision_details: dict[str, Any] = (
-        {} if decision.p_value is None else {"tests": decision.test_count}
-    )
-    if decision.verdict not in NEAR:
-        return decision_details
-    only = [instance.name for instance in claim.instances][:1]
-    locations = [location or ", ".join(only) for location in decision.tight_on]
-    return {
-        **decision_details,
-        "tight_on": locations,
-        "tight_ratio": list(decision.tight_on.values()),
-    }
+    details: dict[str, Any] = {} if decision.p_value is None else {"tests": decision.test_count}
+    if decision.verdict in NEAR:
+        only = [instance.name for instance in claim.instances][:1]
+        details["tight_on"] = [location or ", ".join(only) for location in decision.tight_on]
+        details["tight_ratio"] = list(decision.tight_on.values())
+    return details
 
 
 def _complexity_by_criterion(complexity: Complexity | None) -> dict[str, str]:

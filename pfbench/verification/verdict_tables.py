@@ -2,11 +2,11 @@
 
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pfbench.base.escaping import escape_hidden
+from pfbench.base.escaping import escape_hidden, markdown_table
 from pfbench.base.status import Verdict as VerdictName
 from pfbench.verification.coverage import sizes_in_words
 from pfbench.verification.criteria import CRITERIA
@@ -56,7 +56,7 @@ def verdict_table(
         rows = [row for row in verification.rows if titles.get(row.claim.paper, "Others") == title]
         if rows:
             head = ("claim", "verdict", "says", "measured", WORST_RATIO, "tested on", "runs", "s")
-            lines += [f"## {title}", "", *_table(head, map(_verdict_line, rows)), ""]
+            lines += [f"## {title}", "", *markdown_table(head, map(_verdict_cells, rows)), ""]
     exponents = [line for row in verification.rows for line in _exponent_rows(row)]
     if exponents:
         gap, mapping_sq = map(escape_markdown, CRITERIA[:2])
@@ -67,7 +67,7 @@ def verdict_table(
             "As claimed and as measured (the median over seeds), with the interval at 95 %, and",
             "the whole complexity under each criterion, by the links between them.",
             "",
-            *_table(columns, exponents),
+            *markdown_table(columns, exponents),
             "",
         ]
     doubtful = [row for row in verification.rows if not row.verdict.keeps_bound]
@@ -79,8 +79,8 @@ def verdict_table(
         ]
         lines += [""]
     if findings:
-        titles_of_findings = ("erratum", "ruling", "as printed or read", "corrected", "evidence")
-        lines += ["## Findings", "", *_table(titles_of_findings, map(_format_finding, findings))]
+        head = ("erratum", "ruling", "as printed or read", "corrected", "evidence")
+        lines += ["## Findings", "", *markdown_table(head, map(_finding_cells, findings))]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -88,71 +88,52 @@ def repetition_table(
     seeds: Sequence[int], verifications: Sequence[Verification], command: str
 ) -> str:
     """Return a Markdown table of repeated verifications: how often each claim got each verdict."""
-    counts: dict[str, Counter[str]] = {}
-    for done in verifications:
-        for row in done.rows:
-            counts.setdefault(row.claim.name, Counter())[row.verdict] += 1
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for row in (row for done in verifications for row in done.rows):
+        counts[row.claim.name][row.verdict] += 1
     violated = sum(verdicts[VerdictName.VIOLATED] for verdicts in counts.values())
     order = sorted(VerdictName, key=lambda verdict: -verdict.rank_from_worst)
-    rows = (
-        f"| {name} | {' | '.join(str(verdicts[word] or '') for word in order)} |"
-        for name, verdicts in counts.items()
-    )
+    rows = ((name, *(verdicts[word] or "" for word in order)) for name, verdicts in counts.items())
     lines = [
         "# Verdicts, repeated",
         "",
         f"Made by `{command}`: {len(verifications)} verifications with seeds {seeds[0]} to {seeds[-1]}. "  # noqa: E501
         f"{violated} of {sum(v.total() for v in counts.values())} verdicts are *violated*.",
         "",
-        *_table(("claim", *order), rows),
+        *markdown_table(("claim", *order), rows),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _table(head: Sequence[str], rows: Iterable[str]) -> list[str]:
-    """Return the lines of a Markdown table with a header and these rows."""
-    return [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}", *rows]
-
-
-def _format_row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(map(escape_markdown, cells))} |"
-
-
-def _verdict_line(row: Verdict) -> str:
-    texts = (summarise_main_numbers(row.measured), describe_worst_ratio(row.measured))
-    measured, worst = map(escape_markdown, texts)
-    return (
-        f"| {row.claim.name} | {row.verdict} | {escape_markdown(row.claim.statement)} | "
-        f"{measured} | {worst} | {sizes_in_words(row.measured, with_horizons=True)} | "
-        f"{row.repetitions} | {row.seconds:.2g} |"
+def _verdict_cells(row: Verdict) -> tuple[Any, ...]:
+    texts = (
+        row.claim.statement,
+        summarise_main_numbers(row.measured),
+        describe_worst_ratio(row.measured),
     )
+    sizes = sizes_in_words(row.measured, with_horizons=True)
+    numbers = (sizes, row.repetitions, f"{row.seconds:.2g}")
+    return (row.claim.name, row.verdict, *map(escape_markdown, texts), *numbers)
 
 
-def _exponent_rows(row: Verdict) -> Iterator[str]:
-    """Yield a Markdown table row for each measured exponent for which the claim states a value."""
-    measured, scales = (
-        row.measured,
-        [str(row.claimed.get(criterion, "")) for criterion in CRITERIA[:2]],
-    )
+def _exponent_rows(row: Verdict) -> Iterator[Iterable[str]]:
+    """Yield the cells for each measured exponent for which the claim states a value."""
+    measured = row.measured
+    scales = [str(row.claimed.get(criterion, "")) for criterion in CRITERIA[:2]]
     for name, slope in measured.items():
-        location, _, last = f": {name}".rpartition(": ")
-        removeprefix = location.removeprefix(": ")
-        statement = matching_claimed_exponent(removeprefix, row.claimed)
+        part, _, last = name.rpartition(": ")
+        statement = matching_claimed_exponent(part, row.claimed)
         if last != "slope" or slope is None or statement is None:
             continue
-        begin = f"{removeprefix}: " if removeprefix else ""
+        begin = f"{part}: " if part else ""
         low, high, decades = (measured.get(f"{begin}{k}") for k in ("lower", "upper", "decades"))
         text = format_with_interval(slope, low, high)
         if measured.get(f"{begin}by_schedule"):
             text += ", by the schedule"
-        other_removeprefix = (
-            removeprefix
-            if statement == removeprefix
-            else ": ".join(filter(None, (removeprefix, statement)))
-        )
+        location = ": ".join(dict.fromkeys(filter(None, (part, statement))))
         claimed = f"{row.claimed[statement]:.3g}"
-        cells = (row.claim.name, other_removeprefix, claimed, text, f"{decades:.2g}", *scales)
-        yield _format_row(cells)
+        cells = (row.claim.name, location, claimed, text, f"{decades:.2g}", *scales)
+        yield map(escape_markdown, cells)
 
 
 def matching_claimed_exponent(subject: str, claimed: Mapping[str, Any]) -> str | None:
@@ -176,14 +157,10 @@ LIMITS = (
 )
 
 
-def _format_finding(finding: ErratumFinding) -> str:
-    text = (
-        "shown"
-        if finding.is_shown
-        else "**not examined**"
-        if finding.failure_reason
-        else "**not shown**"
-    )
+def _finding_cells(finding: ErratumFinding) -> tuple[str, ...]:
+    text = "**not examined**" if finding.failure_reason else "**not shown**"
+    if finding.is_shown:
+        text = "shown"
     measured = [
         f"{escape_markdown(name)} **{_number(value)}**" for name, value in finding.evidence.items()
     ]
@@ -193,7 +170,7 @@ def _format_finding(finding: ErratumFinding) -> str:
     if right:
         text += f"; right if read so: {'; '.join(right)}"
     reported = (finding.erratum.ruling, finding.erratum.as_printed, finding.erratum.corrected)
-    return f"| {finding.erratum.name} | {' | '.join(map(escape_markdown, reported))} | {text} |"
+    return (finding.erratum.name, *map(escape_markdown, reported), text)
 
 
 def _number(value: float) -> str:
@@ -215,10 +192,11 @@ def power_table(searches: Mapping[str, Sequence[PowerSearch]], command: str) -> 
     command
         The command that created the table.
     """
-    rows = []
-    for same in zip(*searches.values(), strict=True):
-        lower, claim = (search.min_factor_text for search in same), same[0].claim
-        rows.append(f"| {' | '.join((claim.name, claim.method, same[0].parameter, *lower))} |")
+    rows = (
+        (first.claim.name, first.claim.method, first.parameter, *(s.min_factor_text for s in same))
+        for same in zip(*searches.values(), strict=True)
+        for first in same[:1]
+    )
     lines = [
         "# Power",
         "",
@@ -232,34 +210,28 @@ def power_table(searches: Mapping[str, Sequence[PowerSearch]], command: str) -> 
         "be built with the error, counts as a miss, and the table gives their number. The first "
         "table has, for each method, the claim that detects the smallest error.",
         "",
-        *_table(("method", "parameter", *searches), _smallest_error_rows(searches)),
+        *markdown_table(("method", "parameter", *searches), _smallest_error_rows(searches)),
         "",
-        *_table(("claim", "method", "parameter", *searches), rows),
+        *markdown_table(("claim", "method", "parameter", *searches), rows),
     ]
     return "\n".join([*lines, ""])
 
 
-def _smallest_error_rows(results: Mapping[str, Sequence[PowerSearch]]) -> Iterator[str]:
+def _smallest_error_rows(results: Mapping[str, Sequence[PowerSearch]]) -> Iterator[list[str]]:
     """Yield a table row for each method and parameter: the smallest error that a claim detects."""
+
+    def kind(search: PowerSearch) -> tuple[str, str]:
+        return search.claim.method, search.parameter
+
     everything = [search for searches in results.values() for search in searches]
-    for method, parameter in dict.fromkeys(
-        (search.claim.method, search.parameter) for search in everything
-    ):
-        cells = []
+    for same in dict.fromkeys(map(kind, everything)):
+        cells = list(same)
         for searches in results.values():
-            computed = [
-                search
-                for search in searches
-                if (search.claim.method, search.parameter) == (method, parameter)
-            ]
-            best = min(
-                computed,
-                key=lambda search: math.inf if search.min_factor is None else search.min_factor,
-            )
-            cells.append(
-                "-" if best.min_factor is None else f"{best.min_factor:g} ({best.claim.name})"
-            )
-        yield f"| {method} | {parameter} | {' | '.join(cells)} |"
+            computed = [search for search in searches if kind(search) == same]
+            best = min(computed, key=lambda search: search.min_factor or math.inf)
+            found = f"{best.min_factor:g} ({best.claim.name})" if best.min_factor else "-"
+            cells.append(found)
+        yield cells
 
 
 def units_table(results: Sequence[Homogeneity], command: str) -> str:
@@ -276,11 +248,8 @@ def units_table(results: Sequence[Homogeneity], command: str) -> str:
         [result for result in results if result.homogeneous is k] for k in (True, False, None)
     )
     printed = "erratum as printed"
-    failures = (
-        (
-            *(item.name, item.kind, item.description),
-            item.normalised or ("found by its units alone" if item.kind == printed else ""),
-        )
+    reasons = (
+        item.normalised or ("found by its units alone" if item.kind == printed else "")
         for item in lost
     )
     lines = [
@@ -292,13 +261,22 @@ def units_table(results: Sequence[Homogeneity], command: str) -> str:
         "",
         "## Not homogeneous",
         "",
-        *_table(("name", "of", "in what", "why"), map(_format_row, failures)),
+        *markdown_table(
+            ("name", "of", "in what", "why"),
+            (
+                map(escape_markdown, (item.name, item.kind, item.description, reason))
+                for item, reason in zip(lost, reasons, strict=True)
+            ),
+        ),
         "",
         "## Homogeneous",
         "",
-        *_table(
+        *markdown_table(
             ("name", "of", "what, with its unit"),
-            (_format_row((item.name, item.kind, item.description)) for item in homogeneities),
+            (
+                map(escape_markdown, (item.name, item.kind, item.description))
+                for item in homogeneities
+            ),
         ),
     ]
     lines += ["", "## Nothing with a unit", ""]

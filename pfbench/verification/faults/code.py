@@ -79,9 +79,7 @@ class Code:
 
     def calls(self, *names: str) -> "Iterator[ast.Call]":
         """Return an iterator over the calls of functions or methods with the given names."""
-        return (
-            node for node in self.nodes if isinstance(node, ast.Call) and callee_name(node) in names
-        )
+        return (node for node in self.nodes_of_type(ast.Call) if callee_name(node) in names)
 
     def enclosing(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the ancestors of a node, the nearest first."""
@@ -91,14 +89,8 @@ class Code:
 
     def find_replaced_expression(self, edit: Edit) -> ast.expr | None:
         """Return the expression that an edit replaces; None if it replaces no whole expression."""
-        return next(
-            (
-                node
-                for node in self.nodes_of_type(ast.expr)
-                if _make_edit(node, edit.replacement) == edit
-            ),
-            None,
-        )
+        nodes = self.nodes_of_type(ast.expr)
+        return next((node for node in nodes if _make_edit(node, edit.replacement) == edit), None)
 
     def may_run_repeatedly(self, node: ast.AST) -> bool:
         """Return whether one call of this function may execute a node several times.
@@ -134,17 +126,18 @@ class Code:
 
         The statements `first`, if any, are inserted before all others of the function.
         """
-        return self._make_change(
-            node, _make_edit(node, _parenthesise(after)), *map(self._prepend_edit, first)
-        )
+        edit = _make_edit(node, _parenthesise(after))
+        return self._make_change(node, edit, *map(self._prepend_edit, first))
+
+    def replacement_changes(self, node: Placed, *texts: str) -> Iterator[SourceChange]:
+        """Return an iterator over the changes that replace an expression by each of the texts."""
+        return (self.replacement_change(node, text) for text in texts)
 
     def prepend_change(self, statement: str) -> SourceChange:
         """Return the source change that inserts a statement before all others of the function."""
         body = _body(self.node)[0]
-        edit = self._prepend_edit(statement)
-        return SourceChange(
-            (edit,), self._line_after_edits(body), f"{statement}; {self._line_after_edits(body)}"
-        )
+        edit, before = self._prepend_edit(statement), self._line_after_edits(body)
+        return SourceChange((edit,), before, f"{statement}; {before}")
 
     def _prepend_edit(self, statement: str) -> Edit:
         body = _body(self.node)[0]
@@ -208,11 +201,7 @@ class Code:
         point_names |= {arg.arg for arg in self._arguments if _annotation(arg) == "Point"}
         point_names -= {""}
         while True:
-            further = {
-                name
-                for name in self._iterate_names_sharing_points(point_names)
-                if name and name not in point_names
-            }
+            further = {*self._iterate_names_sharing_points(point_names)} - {"", *point_names}
             if not further:
                 return tuple(sorted(point_names - self.rng_names))
             point_names |= further
@@ -235,14 +224,10 @@ class Code:
     @cached_property
     def assignments(self) -> "list[tuple[ast.expr, ast.expr]]":
         """Pairs of the target and the value of each assignment."""
-        nodes = [
-            (target, node.value)
-            for node in self.nodes_of_type(ast.Assign)
-            for target in node.targets
-        ]
-        nodes += [
-            (node.target, node.value) for node in self.nodes_of_type(ast.AnnAssign) if node.value
-        ]
+        plain = self.nodes_of_type(ast.Assign)
+        nodes = [(target, node.value) for node in plain for target in node.targets]
+        annotated = self.nodes_of_type(ast.AnnAssign)
+        nodes += [(node.target, node.value) for node in annotated if node.value]
         assignments: list[tuple[ast.expr, ast.expr]] = []
         for target, value in nodes:
             if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
@@ -260,11 +245,8 @@ class Code:
             if arg.arg in ("rng", "generator") or "Generator" in _annotation(arg)
         }
         args |= {"self.rng", "self._rng"}
-        return frozenset(
-            args
-            | {variable_name(t) for t, value in self.assignments if variable_name(value) in args}
-            - {""}
-        )
+        copies = {variable_name(t) for t, value in self.assignments if variable_name(value) in args}
+        return frozenset(args | copies - {""})
 
     @property
     def _arguments(self) -> list[ast.arg]:

@@ -167,9 +167,10 @@ def _parameter_choices(reference: Any) -> tuple[Mapping[str, Any], ...]:
     if not inspect.isclass(reference):
         return ({},)
     parameters = inspect.signature(reference).parameters
-    needed = {n for n, p in parameters.items() if p.default is p.empty} | (
-        _ALWAYS & set(parameters)
-    )
+    required = {
+        name for name, parameter in parameters.items() if parameter.default is parameter.empty
+    }
+    needed = required | (_ALWAYS & set(parameters))
     usual = {name: value for name, value in SHORT.items() if name in needed}
     rest = [{**usual, **change} for change in CASES["changes"] if set(change) <= set(parameters)]
     return (usual, *(item for item in rest if _can_be_made(reference, item)))
@@ -266,17 +267,12 @@ def _enumerable_sizes_and_law(
     """
     for sizes in CASES["tiny_sizes"]:
         with suppress(NotEnumerable):
-            return sizes, _enumerate_outcomes(
-                _make_tiny_run(reference, reference, choice_index, problem_index, sizes)
-            )
+            run = _make_tiny_run(reference, reference, choice_index, problem_index, sizes)
+            law: dict[Values, float] = {}
+            for chance, visited in enumerate_draws(run, _MOST_SEQUENCES):
+                law[visited] = law.get(visited, 0.0) + chance
+            return sizes, law
     raise NotEnumerable("even the smallest runs make too many draws to enumerate")
-
-
-def _enumerate_outcomes(outcome: Callable[[Any], Values]) -> Mapping[Values, float]:
-    law: dict[Values, float] = {}
-    for chance, visited in enumerate_draws(outcome, _MOST_SEQUENCES):
-        law[visited] = law.get(visited, 0.0) + chance
-    return law
 
 
 def _make_tiny_run(

@@ -119,12 +119,10 @@ class AdmissibleFault:
 
     def covers(self, fault: Fault) -> bool:
         """Return whether this description applies to a fault."""
-        return (
-            (not self.methods or fault.method in self.methods)
-            and fault.operator == self.operator
-            and fault.function == self.function
-            and self.replacement in fault.change.line_after
-        )
+        kind = (fault.operator, fault.function)
+        is_method = not self.methods or fault.method in self.methods
+        is_kind = kind == (self.operator, self.function)
+        return is_method and is_kind and self.replacement in fault.change.line_after
 
 
 def apply_edits(source: str, edits: tuple[Edit, ...]) -> str:

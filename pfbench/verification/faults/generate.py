@@ -12,7 +12,6 @@ import inspect
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -137,9 +136,8 @@ def _iterate_delayed_changes(
         if node is not None and (is_move or code.may_run_repeatedly(node)):
             lasts = is_move or _contains_yield(code.node) or code.is_inside_closure(node)
             usually = _USUALLY if lasts else _ROUNDS
-            times = round(
-                _draw_threshold(f"late-{name}", change.line_after, *_TIMES.get(name, usually))
-            )
+            low, high = _TIMES.get(name, usually)
+            times = round(_draw_threshold(f"late-{name}", change.line_after, low, high))
             late = f"({first.replacement}) if planted.has_passed_call_count(kept_late, {times}) else ({code.text(node)})"  # noqa: E501
             memory = "planted.run_memory(self, ask)" if is_move else "{}"
             start = "; ".join([f"kept_late = {memory}", *(e.replacement.strip() for e in edits)])
@@ -152,9 +150,8 @@ def _truncate_bits_of_indices(code: Code) -> Iterator[SourceChange]:
         if len(node.args) > 1 and not is_non_oracle_call(node):
             sample = code.text(node.args[0])
             bits = round(_draw_threshold("late-bits", code.text(node), *_BITS))
-            yield code.replacement_change(
-                node.args[0], f"planted.truncate_to_bits({sample}, {bits})"
-            )
+            truncated = f"planted.truncate_to_bits({sample}, {bits})"
+            yield code.replacement_change(node.args[0], truncated)
 
 
 def _clip_answers(code: Code) -> Iterator[SourceChange]:
@@ -194,15 +191,13 @@ def _draw_threshold(operator: str, text: str, low: float, high: float) -> float:
     return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
-LATE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
-    {
-        **{
-            f"late-{name}": partial(_iterate_delayed_changes, name=name, operator=operator)
-            for name, operator in RUN_OPERATORS.items()
-        },
-        "late-bits": _truncate_bits_of_indices,
-        "late-clip": _clip_answers,
-        "late-cap": _truncate_loops,
-    }
-)
+LATE_OPERATORS: Mapping[str, Operator] = {
+    **{
+        f"late-{name}": partial(_iterate_delayed_changes, name=name, operator=operator)
+        for name, operator in RUN_OPERATORS.items()
+    },
+    "late-bits": _truncate_bits_of_indices,
+    "late-clip": _clip_answers,
+    "late-cap": _truncate_loops,
+}
 """Operators of late faults, by name."""

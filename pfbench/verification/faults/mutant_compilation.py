@@ -82,20 +82,17 @@ def _modules_using(module: str, modules: frozenset[str]) -> frozenset[str]:
     """Return the names of a module and of those in `modules` that use its definitions."""
     names = {module}
     while True:
-        further = {
-            module
-            for module in modules - names
-            if any(_defining_module(value) in names for value in vars(sys.modules[module]).values())
-        }
+        further = {user for user in modules - names if names & _defining_modules(user)}
         if not further:
             return frozenset(names)
         names |= further
 
 
-def _defining_module(value: Any) -> str:
-    if isinstance(value, ModuleType):
-        return value.__name__
-    return str(getattr(value, "__module__", ""))
+def _defining_modules(module: str) -> set[str]:
+    """Return the names of the modules that define what a module's names stand for."""
+    values = vars(sys.modules[module]).values()
+    modules = {value.__name__ for value in values if isinstance(value, ModuleType)}
+    return modules | {str(getattr(value, "__module__", "")) for value in values}
 
 
 class _ReexecutedModules:
@@ -142,9 +139,8 @@ class _ReexecutedModules:
             vars(view).update(vars(module))
         else:
             return module
-        for child in {
-            f"{name}.{item.removeprefix(f'{name}.').partition('.')[0]}" for item in below
-        }:
+        names = {item.removeprefix(f"{name}.").partition(".")[0] for item in below}
+        for child in (f"{name}.{part}" for part in names):
             if child in sys.modules:
                 setattr(view, child.rpartition(".")[2], self._copy_view(child, sys.modules[child]))
         return view

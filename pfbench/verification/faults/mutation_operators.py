@@ -6,7 +6,6 @@ an old reference, a batch that differs from the counted one, a wrong term, sign 
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
 
 from pfbench.verification.faults.code import ORACLES, Code, callee_name, variable_name
 from pfbench.verification.faults.fault import SourceChange
@@ -78,13 +77,12 @@ def change_renewal(code: Code) -> Iterator[SourceChange]:
     for node in code.nodes_of_type(ast.BinOp):
         if isinstance(node.op, ast.Mod):
             time, period = code.text(node.left), code.text(node.right)
-            yield code.replacement_change(node, time)
-            yield code.replacement_change(node, f"max(({time}) - 1, 0) % ({period})")
-            yield code.replacement_change(node, f"({time}) % (2 * ({period}))")
+            late, rare = f"max(({time}) - 1, 0) % ({period})", f"({time}) % (2 * ({period}))"
+            yield from code.replacement_changes(node, time, late, rare)
     for call in code.calls("divmod"):
         time, period = map(code.text, call.args)
-        yield code.replacement_change(call, f"divmod(max(({time}) - 1, 0), {period})")
-        yield code.replacement_change(call, f"divmod({time}, 2 * ({period}))")
+        late, rare = f"divmod(max(({time}) - 1, 0), {period})", f"divmod({time}, 2 * ({period}))"
+        yield from code.replacement_changes(call, late, rare)
     for call in code.calls("replace"):
         if isinstance(call.func, ast.Attribute) and len(call.args) == 2:
             yield code.replacement_change(call.func, f"{code.text(call.func.value)}.difference")
@@ -98,9 +96,8 @@ def use_first_index(code: Code) -> Iterator[SourceChange]:
     for node in code.calls("batch", "difference", "replace"):
         if len(node.args) > 1 and not is_non_oracle_call(node):
             sample = node.args[0]
-            yield code.replacement_change(
-                sample, f"planted.repeat_first_index({code.text(sample)})"
-            )
+            same = f"planted.repeat_first_index({code.text(sample)})"
+            yield code.replacement_change(sample, same)
 
 
 def reuse_draws(code: Code) -> Iterator[SourceChange]:
@@ -120,14 +117,12 @@ def draw_without_replacement(code: Code) -> Iterator[SourceChange]:
             texts = [ast.unparse(node) for node in (*node.args, *node.keywords)]
             stream = code.text(node.func.value)
             if any(text.startswith("size") for text in texts) or len(node.args) > 1:
-                yield code.replacement_change(
-                    node, f"planted.draw_distinct({', '.join([stream, *texts])})"
-                )
+                distinct = f"planted.draw_distinct({', '.join([stream, *texts])})"
+                yield code.replacement_change(node, distinct)
         elif callee_name(node) == "sample" and isinstance(node.func, ast.Attribute):
             ask, (stream, size) = code.text(node.func.value), map(code.text, node.args)
-            yield code.replacement_change(
-                node, f"planted.draw_distinct({stream}, {ask}.n, size={size})"
-            )
+            distinct = f"planted.draw_distinct({stream}, {ask}.n, size={size})"
+            yield code.replacement_change(node, distinct)
 
 
 def use_unseeded_stream(code: Code) -> Iterator[SourceChange]:
@@ -159,17 +154,16 @@ def change_term(code: Code) -> Iterator[SourceChange]:
         if isinstance(node.op, ast.Add | ast.Sub) and not _has_integer_term(node):
             left, right = code.text(node.left), code.text(node.right)
             sign = "+" if isinstance(node.op, ast.Add) else "-"
-            yield code.replacement_change(node, left)
-            yield code.replacement_change(node, right if sign == "+" else f"-({right})")
+            alone = right if sign == "+" else f"-({right})"
+            yield from code.replacement_changes(node, left, alone)
             for factor in ("2.0", "0.5"):
-                yield code.replacement_change(node, f"({left}) {sign} {factor} * ({right})")
-                yield code.replacement_change(node, f"{factor} * ({left}) {sign} ({right})")
+                second = f"({left}) {sign} {factor} * ({right})"
+                yield from code.replacement_changes(
+                    node, second, f"{factor} * ({left}) {sign} ({right})"
+                )
     for change in code.nodes_of_type(ast.AugAssign):
         if isinstance(change.op, ast.Add | ast.Sub):
-            for factor in ("0.0", "0.5", "2.0"):
-                yield code.replacement_change(
-                    change.value, f"{factor} * ({code.text(change.value)})"
-                )
+            yield from _scale_changes(code, change.value, "0.0", "0.5", "2.0")
 
 
 def change_sign(code: Code) -> Iterator[SourceChange]:
@@ -192,16 +186,16 @@ def change_factor(code: Code) -> Iterator[SourceChange]:
     for node in code.nodes_of_type(ast.BinOp):
         above = code.parents.get(node)
         if isinstance(node.op, ast.Mult | ast.Div) and not isinstance(above, ast.BinOp):
-            yield from _scale_changes(code, node)
+            yield from _scale_changes(code, node, "2.0", "0.5")
     for call in code.calls(*_MOVES):
         last = call.args[-1] if call.args else None
         if isinstance(last, ast.Name | ast.Attribute | ast.Call):
-            yield from _scale_changes(code, last)
+            yield from _scale_changes(code, last, "2.0", "0.5")
 
 
-def _scale_changes(code: Code, node: ast.expr) -> Iterator[SourceChange]:
-    for by in ("2.0", "0.5"):
-        yield code.replacement_change(node, f"{by} * ({code.text(node)})")
+def _scale_changes(code: Code, node: ast.expr, *factors: str) -> Iterator[SourceChange]:
+    text = code.text(node)
+    return code.replacement_changes(node, *(f"{factor} * ({text})" for factor in factors))
 
 
 # --- conditions and numbers -----------------------------------------------------------------------
@@ -221,31 +215,29 @@ def change_comparison(code: Code) -> Iterator[SourceChange]:
         yes, test, no = map(code.text, (branch.body, branch.test, branch.orelse))
         yield code.replacement_change(branch, f"({no}) if ({test}) else ({yes})")
     for both in code.nodes_of_type(ast.BoolOp):
-        word = "or" if isinstance(both.op, ast.And) else "and"
-        yield code.replacement_change(
-            both, f" {word} ".join(f"({code.text(node)})" for node in both.values)
-        )
+        word = " or " if isinstance(both.op, ast.And) else " and "
+        text = word.join(f"({code.text(node)})" for node in both.values)
+        yield code.replacement_change(both, text)
 
 
 def change_integer(code: Code) -> Iterator[SourceChange]:
     """Yield changes of an integer, or of the end of a range, by 1."""
     for node in code.nodes_of_type(ast.Constant):
         if type(node.value) is int:
-            yield code.replacement_change(node, str(node.value + 1))
-            yield code.replacement_change(node, str(node.value - 1))
+            yield from code.replacement_changes(node, str(node.value + 1), str(node.value - 1))
     for call in code.calls("range"):
         end = call.args[0] if len(call.args) == 1 else call.args[1]
         if not isinstance(end, ast.Constant):
-            yield code.replacement_change(end, f"({code.text(end)}) + 1")
-            yield code.replacement_change(end, f"({code.text(end)}) - 1")
+            text = f"({code.text(end)})"
+            yield from code.replacement_changes(end, f"{text} + 1", f"{text} - 1")
 
 
 def change_constant(code: Code) -> Iterator[SourceChange]:
     """Yield changes that double or halve a floating-point constant."""
     for node in code.nodes_of_type(ast.Constant):
         if type(node.value) is float and node.value:
-            yield code.replacement_change(node, repr(2.0 * node.value))
-            yield code.replacement_change(node, repr(0.5 * node.value))
+            texts = repr(2.0 * node.value), repr(0.5 * node.value)
+            yield from code.replacement_changes(node, *texts)
 
 
 def change_tolerance(code: Code) -> Iterator[SourceChange]:
@@ -256,8 +248,9 @@ def change_tolerance(code: Code) -> Iterator[SourceChange]:
         is_callee = isinstance(around, ast.Call) and around.func is node
         is_read = isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
         if name in _TOLERANCES and is_read and not is_callee:
-            yield code.replacement_change(node, f"planted.sqrt_keeping_integers({code.text(node)})")
-            yield code.replacement_change(node, f"10.0 * ({code.text(node)})")
+            text = code.text(node)
+            root = f"planted.sqrt_keeping_integers({text})"
+            yield from code.replacement_changes(node, root, f"10.0 * ({text})")
 
 
 # --- the schedule ---------------------------------------------------------------------------------
@@ -278,10 +271,10 @@ def change_schedule(code: Code) -> Iterator[SourceChange]:
             if isinstance(key, ast.Constant) and key.value in _SIZES
         ]
     for node in values:
-        written = code.text(node)
-        yield code.replacement_change(node, f"planted.scale_number({written}, 0.5)")
-        yield code.replacement_change(node, f"planted.scale_number({written}, 2.0)")
-        yield code.replacement_change(node, f"planted.sqrt_keeping_integers({written})")
+        text = code.text(node)
+        scaled = [f"planted.scale_number({text}, {factor})" for factor in (0.5, 2.0)]
+        root = f"planted.sqrt_keeping_integers({text})"
+        yield from code.replacement_changes(node, *scaled, root)
 
 
 # --- what is declared and paid --------------------------------------------------------------------
@@ -292,9 +285,8 @@ def change_output(code: Code) -> Iterator[SourceChange]:
     for target, value in code.assignments:
         for node in ast.walk(value) if variable_name(target) == "output" else ():
             if isinstance(node, ast.Constant) and node.value in ("uniform", "weighted", "last"):
-                yield code.replacement_change(
-                    node, '"uniform"' if node.value == "last" else '"last"'
-                )
+                other = '"uniform"' if node.value == "last" else '"last"'
+                yield code.replacement_change(node, other)
 
 
 def bypass_one_oracle_call(code: Code) -> Iterator[SourceChange]:
@@ -319,44 +311,34 @@ def _has_integer_term(node: ast.BinOp) -> bool:
     return any(isinstance(node, ast.Constant) and type(node.value) is int for node in terms)
 
 
-RUN_OPERATORS: Mapping[str, Operator] = MappingProxyType(
-    {
-        "point": change_point,
-        "reference": change_point_of_full_query,
-        "yielded": change_yielded_point,
-        "renewal": change_renewal,
-        "part-of-batch": use_first_index,
-        "batch-again": reuse_draws,
-        "without-replacement": draw_without_replacement,
-        "other-stream": use_unseeded_stream,
-        "term": change_term,
-        "sign": change_sign,
-        "factor": change_factor,
-        "compare": change_comparison,
-        "index": change_integer,
-        "constant": change_constant,
-        "tolerance": change_tolerance,
-        "bypass": bypass_one_oracle_call,
-    }
-)
+RUN_OPERATORS: Mapping[str, Operator] = {
+    "point": change_point,
+    "reference": change_point_of_full_query,
+    "yielded": change_yielded_point,
+    "renewal": change_renewal,
+    "part-of-batch": use_first_index,
+    "batch-again": reuse_draws,
+    "without-replacement": draw_without_replacement,
+    "other-stream": use_unseeded_stream,
+    "term": change_term,
+    "sign": change_sign,
+    "factor": change_factor,
+    "compare": change_comparison,
+    "index": change_integer,
+    "constant": change_constant,
+    "tolerance": change_tolerance,
+    "bypass": bypass_one_oracle_call,
+}
 """Operators for code that a run reaches, by name."""
 
-SCHEDULE_OPERATORS: Mapping[str, Operator] = MappingProxyType(
-    {
-        "schedule": change_schedule,
-        "term": change_term,
-        "sign": change_sign,
-        "compare": change_comparison,
-        "index": change_integer,
-        "constant": change_constant,
-    }
-)
+SCHEDULE_OPERATORS: Mapping[str, Operator] = {
+    "schedule": change_schedule,
+    **{name: RUN_OPERATORS[name] for name in ("term", "sign", "compare", "index", "constant")},
+}
 """Operators for code that only a theorem's schedule reaches, by name."""
 
-CLASS_OPERATORS: Mapping[str, Operator] = MappingProxyType({"output": change_output})
+CLASS_OPERATORS: Mapping[str, Operator] = {"output": change_output}
 """Operators for attributes of a class, by name."""
 
-OPERATORS: Mapping[str, Operator] = MappingProxyType(
-    {**RUN_OPERATORS, **SCHEDULE_OPERATORS, **CLASS_OPERATORS}
-)
+OPERATORS: Mapping[str, Operator] = {**RUN_OPERATORS, **SCHEDULE_OPERATORS, **CLASS_OPERATORS}
 """All operators by name."""

@@ -26,10 +26,8 @@ def repeat_first_index(sample: Any) -> Any:
     """Return a sample of the same size in which every index is the first index."""
     if isinstance(sample, Sample):
         return Sample(sample.indices[:1], np.array([len(sample)]))
-    other_sample = np.asarray(sample)
-    return (
-        other_sample if other_sample.size == 0 else np.full_like(other_sample, other_sample.flat[0])
-    )
+    indices = np.asarray(sample)
+    return np.full_like(indices, indices.flat[0]) if indices.size else indices
 
 
 def draw_distinct(rng: Any, n: Any, size: Any = None, **overrides: Any) -> Any:

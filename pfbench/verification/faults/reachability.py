@@ -69,15 +69,9 @@ def _reachable_names(
                     classes.add(value)
                 else:
                     functions[value.__module__, value.__qualname__] = value
-    return frozenset(functions) | (
-        _output_declaring_class(kind, modules) if "output" in roots else frozenset()
-    )
-
-
-def _output_declaring_class(kind: type, modules: Collection[str]) -> frozenset[tuple[str, str]]:
-    """Return (module, name) of the class that declares `output`; empty if not in `modules`."""
-    owners = [owner for owner in kind.__mro__ if "output" in vars(owner)][:1]
-    return frozenset((o.__module__, o.__qualname__) for o in owners if o.__module__ in modules)
+    owners = [owner for owner in kind.__mro__ if "output" in vars(owner) and "output" in roots][:1]
+    declaring = {(o.__module__, o.__qualname__) for o in owners if o.__module__ in modules}
+    return frozenset(declaring.union(functions))
 
 
 def _iterate_attribute_functions(kind: type, names: Collection[str]) -> Iterator[Any]:
@@ -108,17 +102,13 @@ def _node(function: Any) -> Node | None:
 
 def _attribute_names(function: Any) -> set[str]:
     """Return the names of all attributes that occur in a function's source."""
-    node = _node(function)
-    return (
-        {node.attr for node in ast.walk(node) if isinstance(node, ast.Attribute)} if node else set()
-    )
+    nodes = ast.walk(_node(function) or ast.Module([], []))
+    return {node.attr for node in nodes if isinstance(node, ast.Attribute)}
 
 
 def _calls_super(function: Any) -> bool:
-    node = _node(function)
-    return node is not None and any(
-        isinstance(node, ast.Name) and node.id == "super" for node in ast.walk(node)
-    )
+    nodes = ast.walk(_node(function) or ast.Module([], []))
+    return any(isinstance(node, ast.Name) and node.id == "super" for node in nodes)
 
 
 def _used_globals(function: Any) -> Iterator[Any]:

@@ -149,19 +149,17 @@ def compute_worst_case(
     constrained = "lo" in asks
     parts = bool(method.requires & {"batch", "difference", "table"})
     function_class = function_class or FunctionClass(n=2 if parts else 1)
-    measure = check_choice(
-        "measure", measure or ("fw_gap" if constrained else "gradient_mapping_sq"), MEASURES
-    )
+    usual = "fw_gap" if constrained else "gradient_mapping_sq"
+    measure = check_choice("measure", measure or usual, MEASURES)
     if (measure == "fw_gap") is not constrained and measure != "suboptimality":
         kind, other = ("with", "fw_gap") if constrained else ("without", "gradient_mapping_sq")
         raise InputError(f"{measure} is not defined for methods {kind} lo: take {other}.")
     if measure == "suboptimality" and not function_class.convex:
         raise InputError("suboptimality needs a convex function class: set convex=true.")
     recording = record_method(method, function_class.n, steps)
-    over = check_choice(
-        "over", over or ("mean" if parts or len(recording.runs) > 1 else "least"), OVER
-    )
-    if over == "least" and len(recording.runs) > 1:
+    is_random = len(recording.runs) > 1
+    over = check_choice("over", over or ("mean" if parts or is_random else "least"), OVER)
+    if over == "least" and is_random:
         raise InputError(
             "the least value over iterates (over=least) cannot be computed for a method whose "
             "iterates are random: use over=mean."
@@ -169,10 +167,8 @@ def compute_worst_case(
     program = WorstCaseProgram(recording, function_class, constrained)
     value = program.solve(measure, over)
     function = None if np.isnan(value) else program.make_worst_function()
-    difference = max(len(run) for _, run in recording.runs) - 1
-    return ComputedWorstCase(
-        value, measure, over, difference, function_class, constrained, function
-    )
+    count = max(len(run) for _, run in recording.runs) - 1
+    return ComputedWorstCase(value, measure, over, count, function_class, constrained, function)
 
 
 class WorstCaseProgram:

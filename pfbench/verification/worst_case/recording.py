@@ -173,6 +173,15 @@ class RecordingOptions:
     max_answers: int = 48
 
 
+_UNSUPPORTED = {
+    "local_lo": "local linear minimisations",
+    "value": "function values",
+    "hessian": "Hessians",
+    "component_smoothness": "the smoothness of components",
+}
+"""Oracles whose answers are no unknown vectors, in words."""
+
+
 class _SymbolicOracles(IndexSampling):
     """Oracles of an unknown function, which answer each new query by a new symbolic vector.
 
@@ -216,9 +225,8 @@ class _SymbolicOracles(IndexSampling):
     def component(self, i: int, x: Any) -> Any:
         """Return the gradient of f_i at x, plus an unknown error if `options.error` is set."""
         g = self._answer(GRADIENT, self.coefficients(x, 1.0), component=i)
-        return (
-            g + self.free_vector_within_bound(self._options.error, x) if self._options.error else g
-        )
+        error = self._options.error
+        return g + self.free_vector_within_bound(error, x) if error else g
 
     def free_vector_within_bound(self, max_length: float, *arguments: Any) -> Any:
         """Return an unknown vector of length at most `max_length`.
@@ -277,21 +285,11 @@ class _SymbolicOracles(IndexSampling):
             raise NonlinearMethodError("the method projects, or queries proximal maps")
         return x - lam * g
 
-    def local_lo(self, x: Any, g: Any, radius: float) -> Never:
-        """Raise `NonlinearMethodError`: local linear minimisations are not supported."""
-        raise NonlinearMethodError("the method queries local linear minimisations")
-
-    def value(self, x: Any) -> Never:
-        """Raise `NonlinearMethodError`: function values are not supported."""
-        raise NonlinearMethodError("the method queries function values")
-
-    def hessian(self, s: Any) -> Never:
-        """Raise `NonlinearMethodError`: Hessians are not supported."""
-        raise NonlinearMethodError("the method queries Hessians")
-
-    def component_smoothness(self) -> Never:
-        """Raise `NonlinearMethodError`: smoothness constants of components are not supported."""
-        raise NonlinearMethodError("the method queries the smoothness of components")
+    def __getattr__(self, name: str) -> Never:
+        """Raise `NonlinearMethodError` for an oracle that is not supported."""
+        if name not in _UNSUPPORTED:
+            raise AttributeError(name)
+        raise NonlinearMethodError(f"the method queries {_UNSUPPORTED[name]}")
 
 
 class _Table:

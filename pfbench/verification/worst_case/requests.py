@@ -118,9 +118,8 @@ def iterate_worst_cases(
     """
     selector = Selector.parse(reference)
     data = load_user_object(selector.name)
-    parameters = (
-        dict(Selector.parse(f"within[{function_class}]").parameters) if function_class else {}
-    )
+    text = f"within[{function_class}]" if function_class else "within"
+    parameters = dict(Selector.parse(text).parameters)
     check_parameter_names("--function-class", parameters, (*_CLASS, "measure", "over"))
     if isinstance(data, Claim):
         yield from iterate_claim_worst_cases(load_claims(selector.name).claims[0], parameters, full)
@@ -229,21 +228,15 @@ def _function_class(parameters: Mapping[str, Any], method: Any) -> FunctionClass
         "n": 2 if method.requires & {"batch", "difference", "table"} else 1,
         "convex": parameters.get("measure") == "suboptimality",
     }
-    return FunctionClass(
-        **usual | {name: value for name, value in parameters.items() if name in _CLASS}
-    )
+    given = {name: value for name, value in parameters.items() if name in _CLASS}
+    return FunctionClass(**usual | given)
 
 
 def _constants(function_class: FunctionClass) -> Constants:
-    subject = "of the class"
-    return Constants.from_derivations(
-        n=(function_class.n, subject),
-        D=(function_class.D, subject),
-        L_f=(function_class.L, subject),
-        L_ms=(function_class.L, subject),
-        L_max=(function_class.L, subject),
-        delta=(function_class.delta, subject),
-    )
+    numbers = {name: getattr(function_class, name) for name in ("n", "D", "delta")}
+    numbers |= dict.fromkeys(("L_f", "L_ms", "L_max"), function_class.L)
+    derived = {name: (number, "of the class") for name, number in numbers.items()}
+    return Constants.from_derivations(**derived)
 
 
 def _check_case(
@@ -255,11 +248,9 @@ def _check_case(
     chosen = {name: overrides[name] for name in ("measure", "over") if name in overrides}
     steps = parameters.get("iterations")
     worst = compute_worst_case(method, _function_class(overrides, method), **chosen, steps=steps)
-    run = (
-        math.nan
-        if worst.function is None
-        else measure_on_worst_function(worst.function, method, worst)
-    )
+    run = math.nan
+    if worst.function is not None:
+        run = measure_on_worst_function(worst.function, method, worst)
     return WorstCaseCheck(worst, run, bound, parameters)
 
 

@@ -175,13 +175,9 @@ class WorstFunction(FiniteSum):
         """Return the constants of the function class over which the worst case was computed."""
         subject = "of its class, up to the solver's error"
         L = float(self._content["L"]) * (1.0 + TOLERANCE)
-        return Constants.from_derivations(
-            n=(self.n, "number of components"),
-            D=(self.set.diameter, subject),
-            L_f=(L, subject),
-            L_ms=(L, subject),
-            L_max=(L, subject),
-        )
+        smoothness = dict.fromkeys(("L_f", "L_ms", "L_max"), (L, subject))
+        n, D = (self.n, "number of components"), (self.set.diameter, subject)
+        return Constants.from_derivations(n=n, D=D, **smoothness)
 
 
 class TieBreakingHullOracle:
