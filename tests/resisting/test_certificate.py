@@ -35,7 +35,6 @@ from pfbench.resisting import (
     write_certificate,
 )
 from pfbench.resisting.certificate import _digest, build_outcome, transcript_path
-from pfbench.resisting.contestants import Contestant
 from pfbench.resisting.replay import check_answers, check_queries
 from pfbench.resisting.resisting_oracle import make_resisting_chain
 from pfbench.resisting.transcript import KINDS, Transcript, file_digest
@@ -377,8 +376,10 @@ def test_a_certificate_is_checked_from_its_files_alone(files, outcome, tmp_path)
     other.mkdir()
     for path in (files, transcript_path(files)):
         shutil.move(path, other / path.name)
-    found = check_certificate(other / files.name)
+    named = []
+    found = check_certificate(other / files.name, notify=named.append)
     assert found.certificate == outcome.certificate
+    assert named == [outcome.certificate.algorithm]
     assert found.certificate.certified
     stored = json.loads((other / files.name).read_text())
     assert stored["schema"] == 1
@@ -587,19 +588,3 @@ def test_what_is_not_given_is_filled_in():
     given = make_contestant("frank-wolfe[iterations=7,curvature=3.0]", problem).algorithm
     assert (given.iterations, given.curvature) == (7, 3.0)
     assert make_contestant("frank-wolfe", problem, 12).algorithm.iterations == 12
-
-
-def test_an_own_algorithm_is_made_again_from_its_selector(tmp_path):
-    problem = make_resisting_chain(6)
-    one = make_contestant("contenders:LinearRule[number=3]", problem)
-    assert one.algorithm == LinearRule(number=3, iterations=6)
-    path = tmp_path / "own.json"
-    write_certificate(certify(one, 6), path)
-    named = []
-    certificate = check_certificate(path, notify=named.append).certificate
-    assert certificate.certified_for == "lo"
-    assert named == [certificate.algorithm] == [one.selector]
-
-
-def test_an_own_algorithm_is_a_contestant_by_hand():
-    assert isinstance(Walk().contestant(), Contestant)
