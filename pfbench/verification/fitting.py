@@ -63,9 +63,8 @@ def fit_rate(
         If there is no run, if neither or both of x and targets are given, if a run does not state
         x, if a trace lacks the measure, or if a seed lacks a value of x.
     """
-    full_list = (
-        list(runs) if isinstance(runs, Iterable) and not isinstance(runs, np.ndarray) else []
-    )
+    is_list = isinstance(runs, Iterable) and not isinstance(runs, np.ndarray)
+    full_list = list(runs) if is_list else []
     if not full_list or not all(isinstance(run, Run) for run in full_list):
         raise InputError("runs must be a list of at least one run, as pfbench.solve returns it.")
     if (x is None) == (targets is None):

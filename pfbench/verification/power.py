@@ -66,22 +66,14 @@ class PlantedError(Subject):
 
 def scalable_parameters(method: Any) -> list[str]:
     """Return the names of a method's parameters that a planted error can scale, and `ESTIMATE`."""
+    # A method computes these if they are not set.
+    implicit = {"curvature", *(["tolerance"] if hasattr(method, "eta") else [])}
     numbers = [
         field.name
         for field in fields(method)
-        if field.name in DETECTED
-        and (
-            field.default is MISSING
-            or _is_number(field.default)
-            or _has_implicit_parameter(method, field.name)
-        )
+        if field.default is MISSING or _is_number(field.default) or field.name in implicit
     ]
-    return [*numbers, ESTIMATE]
-
-
-def _has_implicit_parameter(method: Any, parameter: str) -> bool:
-    """Return whether a method computes a value for this parameter, if the parameter is not set."""
-    return parameter == "curvature" or (parameter == "tolerance" and hasattr(method, "eta"))
+    return [*(name for name in numbers if name in DETECTED), ESTIMATE]
 
 
 def _is_number(value: Any) -> bool:
@@ -114,9 +106,9 @@ def _scale_parameter(algorithm: Any, parameter: str, factor: float) -> Any:
     if not _is_number(value):
         return algorithm
     changed = value * factor ** DETECTED[parameter]
-    return replace(
-        algorithm, **{parameter: max(1, round(changed)) if isinstance(value, int) else changed}
-    )
+    if isinstance(value, int):
+        changed = max(1, round(changed))
+    return replace(algorithm, **{parameter: changed})
 
 
 def choose_oracle_to_scale(method: Any) -> str:
@@ -247,9 +239,8 @@ def complete_searches(searches: Sequence[PowerSearch], sessions: Sequence[Sessio
     while tried := [search for search in searches if search.is_open]:
         votes = [_find_caught_errors(tried, session) for session in sessions[:-1]]
         split = [i for i, both in enumerate(zip(*votes, strict=True)) if len(set(both)) > 1]
-        last = dict(
-            zip(split, _find_caught_errors([tried[i] for i in split], sessions[-1]), strict=True)
-        )
+        deciding = _find_caught_errors([tried[i] for i in split], sessions[-1])
+        last = dict(zip(split, deciding, strict=True))
         for i, search in enumerate(tried):
             search.record_result(last.get(i, votes[0][i]))
 

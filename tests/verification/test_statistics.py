@@ -25,13 +25,6 @@ def noisy(exponent, seeds=20, noise=0.2, seed=0, x=X):
     return 50 * x**exponent * np.exp(noise * rng.standard_normal((seeds, x.size)))
 
 
-def interval_of(values, level=0.95):
-    """Mean and t-interval of scipy."""
-    values = np.asarray(values)
-    error = values.std(ddof=1) / math.sqrt(values.size)
-    return stats.t.interval(level, values.size - 1, loc=values.mean(), scale=error)
-
-
 # --- levels ---------------------------------------------------------------------------------------
 
 
@@ -138,11 +131,11 @@ def test_bad_thresholds_and_shapes_are_refused():
 
 
 @pytest.mark.parametrize("size", [2, 3, 20])
-@pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
-def test_intervals_are_those_of_scipy(size, level):
+def test_intervals_are_those_of_scipy(size):
     samples = np.random.default_rng(size).normal(5, 2, size=size)
-    interval = st.mean_interval(samples, level)
-    assert (interval.lower, interval.upper) == pytest.approx(interval_of(samples, level))
+    interval, error = st.mean_interval(samples), samples.std(ddof=1) / math.sqrt(size)
+    expected = stats.t.interval(0.95, size - 1, loc=samples.mean(), scale=error)
+    assert (interval.lower, interval.upper) == pytest.approx(expected)
 
 
 def test_one_sample_says_nothing_of_its_spread():
@@ -163,9 +156,6 @@ def test_bad_samples_have_no_interval():
     for bad in ([], [1.0, math.nan], [1.0, math.inf], [[1.0, 2.0]], ["one"]):
         with pytest.raises(InputError, match="samples"):
             st.mean_interval(bad)
-    for level in (0, 1, -0.5, 95, math.nan):
-        with pytest.raises(InputError, match="level"):
-            st.mean_interval([1.0, 2.0], level)
 
 
 # --- exponents ------------------------------------------------------------------------------------

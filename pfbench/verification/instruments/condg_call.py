@@ -89,10 +89,8 @@ class CondgCall:
                 return needed, False
             if gap <= 0.0 or not (v - x).any():
                 return None, sure and not passed
-            x, aside = (
-                self._point_after_exact_step(x, gap, v),
-                self._point_after_exact_step(aside, *self._gap(aside)),
-            )
+            x = self._point_after_exact_step(x, gap, v)
+            aside = self._point_after_exact_step(aside, *self._gap(aside))
         return None, False
 
     def _point_after_exact_step(self, x: Floats, gap: float, v: Floats) -> Floats:

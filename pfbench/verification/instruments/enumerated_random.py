@@ -68,7 +68,7 @@ class EnumerableGenerator(np.random.Generator):
     ) -> Any:
         """Return integers like `numpy.random.Generator.integers`, for scalar `low` and `high`."""
         first, end = (0, low) if high is None else (low, high)
-        if not (np.ndim(first) == 0 and np.ndim(end) == 0):
+        if np.ndim(first) or np.ndim(end):
             raise NotEnumerable(
                 "the method draws integers from several ranges in one call, not from one range"
             )

@@ -150,11 +150,9 @@ class ForcedPath(FiniteSum):
         slope = self.h_derivative(float(s[0]))
 
         def apply_hessian(sample: Indices | None, u: Floats) -> Floats:
-            return (
-                np.zeros(self.d)
-                if sample is None
-                else self._mean_of_signed_axes(sample, slope * float(u[0]))
-            )
+            if sample is None:
+                return np.zeros(self.d)
+            return self._mean_of_signed_axes(sample, slope * float(u[0]))
 
         return ComponentHessiansAtPoint(apply_hessian)
 
@@ -189,9 +187,8 @@ class ForcedTable:
         self._h = np.full(problem.n, problem.h(r))
         i = np.arange(problem.n)
         self._signs, self._k = 1.0 - 2.0 * (i % 2), 1 + (i // 2) % (problem.d - 1)
-        self._sum = np.asarray(
-            np.bincount(self._k, self._signs * self._h, minlength=problem.d), dtype=np.float64
-        )
+        signed = self._signs * self._h
+        self._sum: Floats = np.bincount(self._k, signed, minlength=problem.d).astype(np.float64)
 
     @property
     def mean(self) -> Floats:

@@ -68,9 +68,8 @@ def parabola(K: int) -> HorizonProblem:
 
     The bound is 1.5 sqrt(L Delta/K). The points have shape (1, 1).
     """
-    return HorizonProblem.from_problem(
-        _make_least_squares_problem(np.eye(1), np.zeros((1, 1)), np.ones((1, 1)), 0.0, "exact"), K
-    )
+    one = np.ones((1, 1))
+    return _make_least_squares_problem(one, 0.0 * one, one, 0.0, "exact", K)
 
 
 def least_squares(K: int, sigma: float, lmo: str = "exact", size: float = 1.0) -> HorizonProblem:
@@ -83,20 +82,19 @@ def least_squares(K: int, sigma: float, lmo: str = "exact", size: float = 1.0) -
     """
     rng = np.random.default_rng(11)
     A, B = rng.standard_normal((6, 3)), size * rng.standard_normal((6, 5))
-    return HorizonProblem.from_problem(
-        _make_least_squares_problem(A, B, np.zeros((3, 5)), sigma, lmo), K
-    )
+    return _make_least_squares_problem(A, B, np.zeros((3, 5)), sigma, lmo, K)
 
 
 def _make_least_squares_problem(
-    A: Any, B: Any, begin: Any, sigma: float, lmo: str
-) -> NormedProblem:
+    A: Any, B: Any, begin: Any, sigma: float, lmo: str, K: int
+) -> HorizonProblem:
     rng = np.random.default_rng(5)
     noise = make_noise("normal" if sigma else "none", sigma, begin.shape, 32, rng)
     plain = MatrixLeastSquares(
         set=WholeMatrices(begin.shape), start_point=begin, noise=noise, A=A, B=B
     )
-    return NormedProblem(plain, norm_ball(f"spectral[lmo={lmo}]", begin.shape))
+    normed = NormedProblem(plain, norm_ball(f"spectral[lmo={lmo}]", begin.shape))
+    return HorizonProblem.from_problem(normed, K)
 
 
 SHAPE = (4, 6)

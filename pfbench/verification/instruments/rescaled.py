@@ -68,10 +68,8 @@ class _RescaledBackend(OverriddenOracles):
 
         def rescale_answer(*value: Any) -> Any:
             """Return lambda/mu times the answer of f's oracle at the points divided by mu."""
-            return (
-                result(*(item / self._by.x if _is_point(item) else item for item in value))
-                * self._g
-            )
+            arguments = (item / self._by.x if _is_point(item) else item for item in value)
+            return result(*arguments) * self._g
 
         return rescale_answer
 
@@ -90,16 +88,13 @@ class _RescaledBackend(OverriddenOracles):
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
         """Return the proximal map of the rescaled problem at x - lam g."""
-        return (
-            self._original.prox(x / self._by.x, g / self._g, lam / self._by.factor(STEP))
-            * self._by.x
-        )
+        step = lam / self._by.factor(STEP)
+        return self._original.prox(x / self._by.x, g / self._g, step) * self._by.x
 
     def local_lo(self, x: Any, g: Any, radius: float) -> Any:
         """Return mu times the minimiser z of <g, z> over the set within radius/mu of x/mu."""
-        return (
-            self._original.local_lo(x / self._by.x, g / self._g, radius / self._by.x) * self._by.x
-        )
+        by = self._by.x
+        return self._original.local_lo(x / by, g / self._g, radius / by) * by
 
     def hessian(self, s: Any) -> Any:
         """Return all component Hessians of the rescaled problem at s."""

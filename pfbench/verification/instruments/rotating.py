@@ -119,10 +119,8 @@ class RotatingBowl(FiniteSum):
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
         """Return the sample mean of grad f_i(x) - grad f_i(y), computed without cancellation."""
-        move = x - y
-        return self.mu * move + self.tau * self._permute_and_sum(
-            self._sum_signed_weights(sample), move
-        )
+        move, shares = x - y, self._sum_signed_weights(sample)
+        return self.mu * move + self.tau * self._permute_and_sum(shares, move)
 
     def table(self, x: Floats) -> StoredGradients:
         """Return a table with every component gradient at x; it needs 8 n d bytes."""

@@ -96,12 +96,10 @@ class Bound:
     def decide(self, trial: Trial) -> Evidence:
         """Test the bound on every instance, for the number of steps that the claim sets."""
         in_every_run = self.statistic in EACH
-        parts, runs = (
-            self._decide_every_run(trial) if in_every_run else self._decide_expectation(trial)
-        )
-        decision = combine_instances(
-            {name: _combine_labels(by_label) for name, by_label in parts.items()}
-        )
+        decide = self._decide_every_run if in_every_run else self._decide_expectation
+        parts, runs = decide(trial)
+        combined = {name: _combine_labels(by_label) for name, by_label in parts.items()}
+        decision = combine_instances(combined)
         if is_count(self.quantity):
             decision = cap_by_schedule(decision)
         if self.has_own_constant:
@@ -189,9 +187,8 @@ class Bound:
         self, trial: Trial, case: MethodOnProblem, seed: int
     ) -> Iterator[tuple[int, float]]:
         """Yield each t of one run with the measured quantity at t."""
-        moves = islice(
-            trial.follow_with_previous_point(case.problem, case.algorithm, seed), case.steps
-        )
+        moves = trial.follow_with_previous_point(case.problem, case.algorithm, seed)
+        moves = islice(moves, case.steps)
         if self.statistic == "step":
             for t, (x, step) in enumerate(moves):
                 yield t, float(self.quantity(case.problem, x, step.state.x))
@@ -234,9 +231,8 @@ class Bound:
             return decide_inequality([ratio(0)]), 1
         by_effort = trial.choose_by_effort(*self.runs)
         if is_count(self.quantity):
-            return _decide_mean_count(
-                [ratio(seed) for seed in trial.seeds(by_effort, purpose)]
-            ), by_effort
+            ratios = [ratio(seed) for seed in trial.seeds(by_effort, purpose)]
+            return _decide_mean_count(ratios), by_effort
         return trial.decide_mean_sequentially(ratio, purpose=purpose, batch=_BATCH, limit=by_effort)
 
     def _value_of_run(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
@@ -277,9 +273,8 @@ def _decide_mean_count(ratios: list[float]) -> Decision:
     inequality = decide_inequality(ratios)
     if decision.verdict != Verdict.INCONCLUSIVE or inequality.verdict == Verdict.VIOLATED:
         return decision
-    return replace(
-        decision, verdict=Verdict.HOLDS, reason=f"The bound holds in each of {len(ratios)} runs."
-    )
+    reason = f"The bound holds in each of {len(ratios)} runs."
+    return replace(decision, verdict=Verdict.HOLDS, reason=reason)
 
 
 def _combine_labels(by_label: Mapping[str, Decision]) -> Decision:
@@ -298,9 +293,8 @@ def _collect_steps_with_previous_points(
 
     The number of returned steps is that of the claim.
     """
-    moves = list(
-        islice(trial.follow_with_previous_point(case.problem, case.algorithm, seed), case.steps)
-    )
+    run = trial.follow_with_previous_point(case.problem, case.algorithm, seed)
+    moves = list(islice(run, case.steps))
     if not moves:
         raise MethodFailed("the method yields no state")
     if case.steps is not None and len(moves) < case.steps:

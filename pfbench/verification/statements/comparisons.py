@@ -89,13 +89,8 @@ class IdentityCheck:
         self, trial: Trial, case: MethodOnProblem, seed: int
     ) -> Iterator[float]:
         """Yield, for each step, the relative difference between the runs of the two methods."""
-        values = [
-            self._values(trial, case, algorithm, seed)
-            for algorithm in (
-                case.algorithm,
-                make_other_method(self.other_method, self.other_parameters, case),
-            )
-        ]
+        other = make_other_method(self.other_method, self.other_parameters, case)
+        values = (self._values(trial, case, each, seed) for each in (case.algorithm, other))
         for value, two in zip_longest(*values):
             if value is None or two is None:
                 raise ClaimBroken("one of the two compared methods makes more steps than the other")
@@ -106,9 +101,7 @@ class IdentityCheck:
         self, trial: Trial, case: MethodOnProblem, algorithm: Any, seed: int
     ) -> Iterator[Any]:
         """Yield the iterates of a run, or the quantity's value at each iterate, as arrays."""
-        measured = (
-            as_function(case.problem, self.quantity) if self.quantity is not None else np.array
-        )
+        measured = as_function(case.problem, self.quantity) if self.quantity else np.array
         for step in islice(trial.follow(case.problem, algorithm, seed=seed), case.steps):
             yield np.asarray(measured(step.state.x))
 
@@ -181,12 +174,8 @@ class Separation:
                 case = self.setting.make_case(trial, instance.build_seeded(pair[0]))
                 request = pair[1], self.count, self.measure, self._target(case)
                 calls = count_calls_to_target(trial, case, case.algorithm, *request)
-                reference = count_calls_to_target(
-                    trial,
-                    case,
-                    make_other_method(self.other_method, self.other_parameters, case),
-                    *request,
-                )
+                other = make_other_method(self.other_method, self.other_parameters, case)
+                reference = count_calls_to_target(trial, case, other, *request)
                 return calls / reference if math.isfinite(calls) else math.inf
 
             rows = SeedRows(ratio, draw_seeds(trial, item, max(self.seeds, MOST_SEEDS)))

@@ -51,9 +51,8 @@ class ExactCounts:
         enumerated for few steps.
         """
         settings = () if self.expected else self.settings.values()
-        return self._check_next_horizons(
-            trial, decide_at_growing_horizons(trial, settings, self._decide)
-        )
+        evidence = decide_at_growing_horizons(trial, settings, self._decide)
+        return self._check_next_horizons(trial, evidence)
 
     def _check_next_horizons(self, trial: Trial, evidence: Evidence) -> Evidence:
         """Return the evidence, but inconclusive if the counts are wrong for slightly more steps.

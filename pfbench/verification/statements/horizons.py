@@ -53,10 +53,8 @@ def decide_at_growing_horizons(
     horizons = [setting.horizon(trial.effort) for setting in settings]
     if None in horizons or not horizons or not Verdict(evidence.decision.verdict).keeps_bound:
         return evidence
-    first, seconds = (
-        max(T for horizon in horizons if horizon for T in horizon[1:]),
-        _horizon_seconds(trial),
-    )
+    first = max(T for horizon in horizons if horizon for T in horizon[1:])
+    seconds = _horizon_seconds(trial)
     tried = _HorizonTests(check, seconds, {"": evidence.decision}, evidence.repetitions)
     groups, factor, late = split_instances_by_horizon_dependence(trial.claim), FACTOR, ""
     work, reached = [trial.coverage.work] * len(groups), [1] * len(groups)
@@ -85,9 +83,8 @@ def decide_at_growing_horizons(
     trial.coverage.horizons = tuple(first * f for f in factors) if len(factors) > 1 else ()
     decision = combine_instances(tried.parts) if len(tried.parts) > 1 else evidence.decision
     if min(reached) < max(reached):
-        late += (
-            f" T <= {first * min(reached)}{name_instances(groups[reached.index(min(reached))])}."
-        )
+        shortest = groups[reached.index(min(reached))]
+        late += f" T <= {first * min(reached)}{name_instances(shortest)}."
     reason = f"{decision.reason}{late}"
     return replace(evidence, decision=replace(decision, reason=reason), repetitions=tried.runs)
 
@@ -166,10 +163,8 @@ def select_shorter_horizon_instances(
     instances = []
     for instance in claim.instances:
         multiples = (1, shorter_multiple, longer_multiple)
-        first, at_shorter, at_longer = (
-            adapt_instance_to_longer_horizon(instance, multiple).parameters
-            for multiple in multiples
-        )
+        adapted = (adapt_instance_to_longer_horizon(instance, multiple) for multiple in multiples)
+        first, at_shorter, at_longer = (each.parameters for each in adapted)
         if at_shorter != at_longer and (shorter_multiple == 1 or at_shorter != first):
             instances.append(replace(instance, parameters=at_shorter))
     return replace(claim, instances=tuple(instances))

@@ -48,12 +48,8 @@ def as_function(problem: Problem, quantity: Quantity) -> Callable[[Any], float]:
         return lambda x: float(function(problem, x))
     if quantity == SUBOPTIMALITY:
         return _suboptimality(problem)
-    existing = available_measures(problem)
-    measure = existing[
-        check_choice(
-            f"the quantity measured on {problem.name}", quantity, [*existing, SUBOPTIMALITY]
-        )
-    ]
+    existing, subject = available_measures(problem), f"the quantity measured on {problem.name}"
+    measure = existing[check_choice(subject, quantity, [*existing, SUBOPTIMALITY])]
 
     def upper_end(x: Any) -> float:
         result = measure(problem, State(keep(x)))
@@ -129,9 +125,8 @@ def _minimise(problem: Any) -> float:
     for algorithm in _minimising_methods(problem):
         stop = Stop("fw_gap", target)
         run = solve(problem, algorithm, stop=stop, measures="fw_gap", every=20)
-        if run.status in (Status.TARGET, Status.FINISHED) and _gap(problem, run.x) < _gap(
-            problem, best
-        ):
+        has_ended = run.status in (Status.TARGET, Status.FINISHED)
+        if has_ended and _gap(problem, run.x) < _gap(problem, best):
             best = run.x
         if _gap(problem, best) <= target:
             return float(problem.value(best))

@@ -65,11 +65,9 @@ class RateCheck:
     def __call__(self, trial: Trial) -> Evidence:
         """Test the exponent on every instance, with one fitted slope for each seed."""
         parts, runs = dict[str, Decision](), 0
-        x = (
-            np.array(self.values)
-            if self.varied_parameter != EPSILON
-            else 1.0 / np.array(self.values)
-        )
+        x = np.array(self.values)
+        if self.varied_parameter == EPSILON:
+            x = 1.0 / x
         for name, item in iterate_instances(trial):
             sample = is_run_random(trial, item)
 
@@ -111,13 +109,10 @@ class RateCheck:
         """
         if self.varied_parameter == EPSILON:
             report = {"epsilon": value} if "epsilon" in instance.parameter_names else {}
-            return self.setting.make_case(
-                trial, instance.build_seeded(seed, **report), epsilon=value
-            )
-        complete = int(value) if float(value).is_integer() else value
-        return self.setting.make_case(
-            trial, instance.build_seeded(seed, **{self.varied_parameter: complete})
-        )
+            problem = instance.build_seeded(seed, **report)
+            return self.setting.make_case(trial, problem, epsilon=value)
+        varied = {self.varied_parameter: int(value) if float(value).is_integer() else value}
+        return self.setting.make_case(trial, instance.build_seeded(seed, **varied))
 
     def calls(
         self, trial: Trial, instance: Instance, value: float, data_seed: int, seed: int

@@ -76,14 +76,13 @@ class MethodOnProblem:
     @property
     def steps(self) -> int | None:
         """Number of steps that the claim sets; None if the claim sets none."""
-        iterations: int | None = vars(self.parameters).get("iterations")
+        iterations: int | None = self.claim_parameters.get("iterations")
         return iterations
 
     @property
     def claim_parameters(self) -> Mapping[str, Any]:
         """Parameters that the claim sets, by name."""
-        claim_parameters: Mapping[str, Any] = vars(self.parameters)
-        return claim_parameters
+        return vars(self.parameters)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,26 +144,18 @@ class ClaimSetting:
         constants = statement if self.constants is None else self.constants(problem)
         horizon = self.horizon(trial.effort) if trial.horizon_multiple > 1 else None
         longer = {} if horizon is None else {horizon[0]: trial.horizon_multiple * horizon[1]}
+        full = trial.choose_by_effort({}, dict(self.full))
         if callable(self.parameters):
-            parameters = {
-                **self.parameters(constants, **longer),
-                **trial.choose_by_effort({}, dict(self.full)),
-            }
+            parameters = {**self.parameters(constants, **longer), **full, **overrides}
         else:
-            parameters = {
-                **self.parameters,
-                **trial.choose_by_effort({}, dict(self.full)),
-                **longer,
-            }
-        parameters |= overrides
+            parameters = {**self.parameters, **full, **longer, **overrides}
         epsilon = parameters.pop("epsilon", None)
         if epsilon is None or not has_schedule(trial.claim_algorithm):
             algorithm = trial.make(**parameters)
         else:
             algorithm = trial.make_scheduled(epsilon, statement, **parameters)
-            parameters = get_parameters(
-                trial.claim_algorithm.theory(epsilon, statement, **parameters)
-            )
+            right = trial.claim_algorithm.theory(epsilon, statement, **parameters)
+            parameters = get_parameters(right)
         parameters |= {} if epsilon is None else {"epsilon": epsilon}
         return MethodOnProblem(
             problem=problem,
@@ -189,10 +180,9 @@ def label_settings(
     value = {} if parameters is None else parameters
     if not (isinstance(value, Mapping) or callable(value)):
         raise InputError("parameters must be a mapping, or a function of the constants.")
-    is_plural = isinstance(value, Mapping) and all(
-        isinstance(item, Mapping) or callable(item) for item in value.values()
-    )
-    by_label: Any = value if value and is_plural else {"": value}
+    items = value.values() if isinstance(value, Mapping) else [None]
+    is_plural = value and all(isinstance(item, Mapping) or callable(item) for item in items)
+    by_label: Any = value if is_plural else {"": value}
     return {label: ClaimSetting(parameters=item, **overrides) for label, item in by_label.items()}
 
 
@@ -256,12 +246,9 @@ def iterate_instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
     if not trial.claim.instances:
         raise NotTestable("the claim has no instance to test: state `instances`")
     for title, instance in zip(instance_titles(trial.claim), trial.claim.instances, strict=True):
-        yield (
-            title,
-            instance
-            if trial.horizon_multiple == 1
-            else adapt_instance_to_longer_horizon(instance, trial.horizon_multiple),
-        )
+        if trial.horizon_multiple > 1:
+            instance = adapt_instance_to_longer_horizon(instance, trial.horizon_multiple)
+        yield title, instance
 
 
 def adapt_instance_to_longer_horizon(instance: Instance, horizon_multiple: int) -> Instance:
@@ -290,11 +277,8 @@ def draw_seeds(trial: Trial, instance: Instance, count: int) -> list[tuple[int, 
     """Return `count` pairs (data seed, seed of the run), or one pair if nothing is random."""
     if not is_run_random(trial, instance):
         return [(0, 0)]
-    data, runs = (
-        trial.seeds(count, instance.stream_key),
-        trial.seeds(count, f"{instance.stream_key} runs"),
-    )
-    return list(zip(data, runs, strict=True))
+    key = instance.stream_key
+    return list(zip(trial.seeds(count, key), trial.seeds(count, f"{key} runs"), strict=True))
 
 
 def iterate_problems(trial: Trial) -> Iterator[tuple[str, Any]]:
@@ -337,10 +321,9 @@ def check_required_oracles(case: MethodOnProblem) -> None:
     InputError
         If the problem lacks an oracle that the method requires.
     """
+    backend = case.problem.open(np.random.default_rng(0))
     try:
-        resolve_run(case.problem, case.algorithm).check_requirements(
-            case.problem.open(np.random.default_rng(0))
-        )
+        resolve_run(case.problem, case.algorithm).check_requirements(backend)
     except RefusedError as error:
         raise InputError(str(error)) from error
 

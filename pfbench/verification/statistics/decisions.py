@@ -278,10 +278,8 @@ def decide_uniform(sample: Sequence[int], options: int) -> Decision:
     InputError
         If there is no draw.
     """
-    options, result = (
-        check_integer("options", options, minimum=1),
-        np.asarray(sample, dtype=np.int64),
-    )
+    options = check_integer("options", options, minimum=1)
+    result = np.asarray(sample, dtype=np.int64)
     if result.ndim != 1 or result.size == 0:
         raise InputError("sample must be a list of at least one whole number.")
     outside = int(np.count_nonzero((result < 0) | (result >= options)))

@@ -117,11 +117,8 @@ def fit_exponent(
         )
     if (cells <= 0).any():
         raise InputError("counts must be positive: write inf for a run that misses its target.")
-    offset = (
-        np.zeros(point.size)
-        if log_known_factors is None
-        else check_finite_array("known", log_known_factors, shape=point.shape)
-    )
+    known = np.zeros(point.size) if log_known_factors is None else log_known_factors
+    offset = check_finite_array("known", known, shape=point.shape)
 
     censored = ~np.isfinite(cells)
     keep = ~censored.any(axis=0)
@@ -131,9 +128,8 @@ def fit_exponent(
     nothing = np.empty(0)
     slopes, change, end = nothing, nothing, math.nan
     if usable:
-        slopes, change, ends = _fit_slopes_changes_and_end_slopes(
-            u, np.log(cells[:, keep]) - offset[keep]
-        )
+        logs = np.log(cells[:, keep]) - offset[keep]
+        slopes, change, ends = _fit_slopes_changes_and_end_slopes(u, logs)
         end = float(np.median(ends))
     slope, lower, upper = _median_and_interval(slopes, fixed)
     curvature, curvature_lower, curvature_upper = _median_and_interval(change, fixed)

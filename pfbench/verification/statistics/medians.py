@@ -85,29 +85,26 @@ def sign_p_value(values: npt.ArrayLike, bound: float) -> float:
     return float(scipy.special.bdtr(nonzero, x.size, 0.5))
 
 
-def median_interval(
-    values: npt.ArrayLike, level: float = means.CONFIDENCE
-) -> means.ConfidenceInterval:
+def median_interval(values: npt.ArrayLike) -> means.ConfidenceInterval:
     """Return the confidence interval of a median by order statistics, with equal tails.
 
-    Let B be the distribution function of Bin(n, 1/2), and k the largest number with B(k) <= (1 -
-    level)/2. The interval is [x_(k+1), x_(n-k)] of the sorted values. The true median lies above
-    x_(n-k) only if at most k values lie above it. At 95 %, fewer than 6 values give the whole line.
+    Let B be the distribution function of Bin(n, 1/2), and k the largest number with B(k) <= 2.5 %,
+    half of what `CONFIDENCE` leaves. The interval is [x_(k+1), x_(n-k)] of the sorted values. The
+    true median lies above x_(n-k) only if at most k values lie above it. Fewer than 6 values give
+    the whole line.
 
     Parameters
     ----------
     values
         See `sign_p_value`.
-    level
-        The confidence of both ends together, in (0, 1).
 
     Raises
     ------
     InputError
-        If there is no value, one is NaN, or the level is not in (0, 1).
+        If there is no value, or one is NaN.
     """
     x = np.sort(check_values(values))
-    tail = (1 - means.check_level(level)) / 2
+    tail = (1 - means.CONFIDENCE) / 2
     missed = scipy.special.bdtr(np.arange(x.size), x.size, 0.5)
     k = int(np.count_nonzero(missed <= tail)) - 1
     if k < 0:
