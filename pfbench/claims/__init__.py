@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pfbench.verification.contrast import ExaminationEvidence as ExaminationEvidence
     from pfbench.verification.dossier import Dossier as Dossier
     from pfbench.verification.dossier import Quote as Quote
-    from pfbench.verification.evidence import Evidence as Evidence
     from pfbench.verification.instances import make_instance as make_instance
     from pfbench.verification.statements.bound import bound as bound
     from pfbench.verification.statements.comparisons import identity as identity
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from pfbench.verification.statements.error_law import error_law as error_law
     from pfbench.verification.statements.exact_counts import counts as counts
     from pfbench.verification.statements.rate import rate as rate
+    from pfbench.verification.statistics.decisions import Evidence as Evidence
     from pfbench.verification.trial import Trial as Trial
 
 _HOMES = public_modules(__name__)

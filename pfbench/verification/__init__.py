@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pfbench.verification.claim import Paper as Paper
     from pfbench.verification.dossier import Dossier as Dossier
     from pfbench.verification.dossier import Quote as Quote
-    from pfbench.verification.evidence import Evidence as Evidence
     from pfbench.verification.instances import Instance as Instance
     from pfbench.verification.instances import make_instance as make_instance
+    from pfbench.verification.statistics.decisions import Evidence as Evidence
     from pfbench.verification.step_record import StepRecord as StepRecord
     from pfbench.verification.subject import ClaimBroken as ClaimBroken
     from pfbench.verification.subject import MethodFailed as MethodFailed

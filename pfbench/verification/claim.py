@@ -21,7 +21,7 @@ from pfbench.verification.units import Formula, Unit
 if TYPE_CHECKING:
     from pfbench.verification.contrast import ExaminationEvidence
     from pfbench.verification.criteria import Complexity
-    from pfbench.verification.evidence import Evidence
+    from pfbench.verification.statistics import Evidence
 
 KINDS = {
     "count": "exact counts by a formula",

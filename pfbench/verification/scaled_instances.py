@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.status import Verdict
-from pfbench.verification.evidence import Evidence
 from pfbench.verification.homogeneity import check_claim
 from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.rescaled import RescaledProblem
 from pfbench.verification.statements.bound import Bound
 from pfbench.verification.statements.quantity import as_function, is_count
 from pfbench.verification.statements.setting import ClaimSetting
-from pfbench.verification.statistics import combine_instances
+from pfbench.verification.statistics import Evidence, combine_instances
 from pfbench.verification.subject import ClaimBroken, NotTestable
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import QUANTITIES, Scaling, Unit, is_float, rescale_constants

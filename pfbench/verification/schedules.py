@@ -8,9 +8,8 @@ from typing import Any
 from pfbench.base.constants import Constants
 from pfbench.base.errors import PfbenchError, RefusedError
 from pfbench.base.protocols import Algorithm
-from pfbench.verification.evidence import Evidence
 from pfbench.verification.schedule_homogeneity import USUAL
-from pfbench.verification.statistics import Decision, combine_all, decide_exact
+from pfbench.verification.statistics import Decision, Evidence, combine_all, decide_exact
 from pfbench.verification.subject import MethodFailed, NotTestable
 from pfbench.verification.trial import Trial
 

@@ -104,14 +104,12 @@ def collect_paper(values: Iterable[Any]) -> Paper:
         if isinstance(item, Paper):
             first, parts = first or item, (*item.claims, *item.mutants, *item.errata)
         results |= {id(part): part for part in parts}
-    full_list = list(results.values())
-    return Paper(
-        key=first.key if first else "",
-        title=first.title if first else "",
-        claims=tuple(other_item for other_item in full_list if isinstance(other_item, Claim)),
-        mutants=tuple(other_item for other_item in full_list if isinstance(other_item, Mutant)),
-        errata=tuple(other_item for other_item in full_list if isinstance(other_item, Erratum)),
+    claims, mutants, errata = (
+        tuple(item for item in results.values() if isinstance(item, kind))
+        for kind in (Claim, Mutant, Erratum)
     )
+    key, title = (first.key, first.title) if first else ("", "")
+    return Paper(key=key, title=title, claims=claims, mutants=mutants, errata=errata)
 
 
 def _flatten_statements(values: Iterable[Any]) -> Iterator[Any]:

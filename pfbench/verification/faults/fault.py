@@ -46,7 +46,7 @@ class Fault:
     function
         Qualified name of the changed function in that module.
     operator
-        Name of the operator: a key of `mutation_operators.OPERATORS` or `late.LATE_OPERATORS`.
+        Name of the operator: a key of a table of operators, such as `RUN_OPERATORS`.
     number
         Number of the fault among those of this operator in this function, from 1.
     change

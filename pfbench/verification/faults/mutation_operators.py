@@ -339,6 +339,3 @@ SCHEDULE_OPERATORS: Mapping[str, Operator] = {
 
 CLASS_OPERATORS: Mapping[str, Operator] = {"output": change_output}
 """Operators for attributes of a class, by name."""
-
-OPERATORS: Mapping[str, Operator] = {**RUN_OPERATORS, **SCHEDULE_OPERATORS, **CLASS_OPERATORS}
-"""All operators by name."""

@@ -46,11 +46,6 @@ class CondgCall:
     answer: Floats
 
     @property
-    def relative_gap(self) -> float:
-        """Frank-Wolfe gap of the call's objective phi at the returned point, divided by eta."""
-        return self._gap(self.answer)[0] / self.eta
-
-    @property
     def exact_line_search_calls(self) -> int | None:
         """Linear minimisations that exact line search needs for a gap of at most eta, or None.
 
@@ -98,11 +93,6 @@ class CondgCall:
         d = v - x
         length = float(d @ d)
         return np.asarray(x + min(1.0, gap * self.lam / length) * d) if length > 0.0 else x
-
-    @property
-    def max_calls(self) -> int:
-        """Upper bound on the linear minimisations of the call; see the function `max_calls`."""
-        return max_calls(self.problem.set.diameter, self.lam, self.eta)
 
     def _slope(self, x: Floats) -> Floats:
         return np.asarray(self.l + (x - self.u) / self.lam)

@@ -16,7 +16,6 @@ from pfbench.base.status import Verdict
 from pfbench.oracles import Ledger
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.steps import steps
-from pfbench.verification.evidence import Evidence
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.references import REFERENCES
 from pfbench.verification.replay.draw_streams import examine_draw_law, iterate_draw_streams
@@ -38,7 +37,7 @@ from pfbench.verification.replay.replay_instances import (
     make_small_instances,
 )
 from pfbench.verification.replay.small_cases import find_small_case
-from pfbench.verification.statistics import Decision, combine_all
+from pfbench.verification.statistics import Decision, Evidence, combine_all
 from pfbench.verification.subject import (
     ClaimBroken,
     MethodFailed,

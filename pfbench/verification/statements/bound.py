@@ -12,7 +12,6 @@ from pfbench.base.checks import check_choice
 from pfbench.base.errors import InputError
 from pfbench.base.status import Verdict
 from pfbench.points import keep
-from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.statements.horizons import decide_at_growing_horizons
 from pfbench.verification.statements.quantity import Quantity, as_function, is_count
@@ -29,6 +28,7 @@ from pfbench.verification.statements.setting import (
 )
 from pfbench.verification.statistics import (
     Decision,
+    Evidence,
     cap_by_own_constant,
     cap_by_schedule,
     combine_all,

@@ -15,7 +15,6 @@ import numpy as np
 from pfbench.base.checks import check_choice, check_integer, check_real
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
-from pfbench.verification.evidence import Evidence
 from pfbench.verification.instances import Instance
 from pfbench.verification.statements.quantity import Quantity, as_function, count_calls_to_target
 from pfbench.verification.statements.setting import (
@@ -34,6 +33,7 @@ from pfbench.verification.statements.setting import (
 from pfbench.verification.statistics import (
     MOST_SEEDS,
     Decision,
+    Evidence,
     SeedRows,
     combine_all,
     combine_instances,

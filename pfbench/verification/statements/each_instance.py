@@ -5,9 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
-from pfbench.verification.evidence import Evidence
 from pfbench.verification.instances import Instance
-from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
+from pfbench.verification.statistics import Decision, Evidence, combine_instances, decide_inequality
 from pfbench.verification.trial import Trial
 
 Options = ParamSpec("Options")

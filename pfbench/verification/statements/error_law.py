@@ -11,7 +11,6 @@ from pfbench.base.arrays import Floats, maximum_nan_as_infinity
 from pfbench.base.protocols import Problem
 from pfbench.base.status import Verdict
 from pfbench.points import keep
-from pfbench.verification.evidence import Evidence
 from pfbench.verification.instruments.enumerated_random import rounding_key
 from pfbench.verification.statements.setting import (
     ClaimSetting,
@@ -24,6 +23,7 @@ from pfbench.verification.statements.setting import (
 )
 from pfbench.verification.statistics import (
     Decision,
+    Evidence,
     combine_instances,
     combine_with_conditions,
     decide_exact,

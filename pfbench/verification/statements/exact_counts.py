@@ -8,7 +8,6 @@ from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import InputError
 from pfbench.base.names import check_names
 from pfbench.base.status import Verdict
-from pfbench.verification.evidence import Evidence
 from pfbench.verification.statements.horizons import decide_at_growing_horizons
 from pfbench.verification.statements.setting import (
     ClaimSetting,
@@ -20,7 +19,13 @@ from pfbench.verification.statements.setting import (
     iterate_problems,
     label_settings,
 )
-from pfbench.verification.statistics import Decision, combine_all, decide_equality, decide_exact
+from pfbench.verification.statistics import (
+    Decision,
+    Evidence,
+    combine_all,
+    decide_equality,
+    decide_exact,
+)
 from pfbench.verification.subject import NotTestable, UnsupportedPoints
 from pfbench.verification.trial import Trial
 

@@ -8,14 +8,13 @@ from time import process_time
 
 from pfbench.base.status import Verdict
 from pfbench.verification.claim import Claim
-from pfbench.verification.evidence import Evidence
 from pfbench.verification.faults.fault import Fault
 from pfbench.verification.statements.setting import (
     FACTOR,
     ClaimSetting,
     adapt_instance_to_longer_horizon,
 )
-from pfbench.verification.statistics import Decision, combine_instances, is_doubtful
+from pfbench.verification.statistics import Decision, Evidence, combine_instances, is_doubtful
 from pfbench.verification.subject import ClaimBroken, Subject
 from pfbench.verification.trial import Trial
 

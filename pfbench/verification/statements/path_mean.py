@@ -14,8 +14,7 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.base.status import Verdict
 from pfbench.sets.norms import LmoQuality
-from pfbench.verification.evidence import Evidence
-from pfbench.verification.statistics import Decision, combine_instances, decide_inequality
+from pfbench.verification.statistics import Decision, Evidence, combine_instances, decide_inequality
 from pfbench.verification.trial import Trial
 
 _LONGEST = 20_000

@@ -10,7 +10,6 @@ from pfbench.base.checks import check_choice, check_finite_array, check_integer,
 from pfbench.base.counts import COUNTED
 from pfbench.base.errors import InputError
 from pfbench.base.status import Verdict
-from pfbench.verification.evidence import Evidence
 from pfbench.verification.instances import Instance
 from pfbench.verification.statements.quantity import Quantity, as_function, count_calls_to_target
 from pfbench.verification.statements.setting import (
@@ -26,6 +25,7 @@ from pfbench.verification.statistics import (
     EXPONENT_MARGIN,
     MOST_SEEDS,
     Decision,
+    Evidence,
     Exponent,
     SeedRows,
     combine_instances,

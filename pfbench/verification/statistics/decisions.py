@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,25 @@ class Decision:
     def corrected_p_value(self) -> float | None:
         """Bonferroni-corrected p-value: `p_value` times `test_count`, at most 1."""
         return None if self.p_value is None else min(1.0, self.test_count * self.p_value)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Result of the check of a claim: decision, claimed values and number of runs.
+
+    Attributes
+    ----------
+    decision
+        Verdict, reason and measured numbers.
+    claimed
+        Claimed value of each measured number, by name.
+    repetitions
+        Number of runs, or of independent cases.
+    """
+
+    decision: Decision
+    claimed: Mapping[str, Any] = field(default_factory=dict)
+    repetitions: int = 1
 
 
 def grade_bound_that_holds(lower: float) -> Verdict:

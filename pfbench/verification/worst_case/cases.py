@@ -10,8 +10,7 @@ from typing import Any
 from pfbench.base.names import check_names
 from pfbench.base.status import Verdict
 from pfbench.verification.claim import Claim
-from pfbench.verification.evidence import Evidence
-from pfbench.verification.statistics import Decision, combine_all
+from pfbench.verification.statistics import Decision, Evidence, combine_all
 from pfbench.verification.statistics.decisions import grade_bound_that_holds
 from pfbench.verification.trial import Trial
 from pfbench.verification.worst_case import methods

@@ -5,9 +5,9 @@ a gradient), and entry k to the k-th answer. A method that only adds and scales 
 unchanged, for all functions at once. Any other operation raises an error that names it.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Never
 
 import numpy as np
@@ -396,18 +396,13 @@ def _record(
 def _recordings_equal(item: MethodRecording, other: MethodRecording) -> bool:
     """Return whether two recordings have equal answers and iterates up to rounding."""
 
-    def vectors(recording: MethodRecording) -> Iterator[Floats]:
-        for answer in recording.answers:
-            yield answer.point
-        for _, run in recording.runs:
-            yield from run
-        for measured in recording.measured:
-            yield from measured
+    def kinds_and_vectors(recording: MethodRecording) -> tuple[list[Any], list[Floats]]:
+        runs = [run for _, run in recording.runs]
+        kinds = [(a.kind, a.component) for a in recording.answers], [len(run) for run in runs]
+        points = [answer.point for answer in recording.answers]
+        return [*kinds], [*points, *chain(*runs, *recording.measured)]
 
-    kinds = [[(a.kind, a.component) for a in recording.answers] for recording in (item, other)]
-    if kinds[0] != kinds[1]:
-        return False
-    if [len(run) for _, run in item.runs] != [len(run) for _, run in other.runs]:
-        return False
-    pairs = zip(vectors(item), vectors(other), strict=True)
-    return all(np.allclose(a, b, rtol=0.0, atol=1e-6) for a, b in pairs)
+    (kinds, vectors), (other_kinds, other_vectors) = map(kinds_and_vectors, (item, other))
+    return kinds == other_kinds and all(
+        np.allclose(a, b, rtol=0.0, atol=1e-6) for a, b in zip(vectors, other_vectors, strict=True)
+    )

@@ -17,7 +17,11 @@ from pfbench.verification import session as sessions
 from pfbench.verification.faults.fault import Edit, Fault, SourceChange
 from pfbench.verification.faults.generate import LATE_OPERATORS, generate_faults
 from pfbench.verification.faults.mutant_compilation import module_source
-from pfbench.verification.faults.mutation_operators import OPERATORS
+from pfbench.verification.faults.mutation_operators import (
+    CLASS_OPERATORS,
+    RUN_OPERATORS,
+    SCHEDULE_OPERATORS,
+)
 from pfbench.verification.mutation_study import (
     count_first_catches_by_claim,
     detection_rate,
@@ -179,7 +183,8 @@ def test_what_is_admissible_exists():
         for fault in generate_faults(ALGORITHMS[name], late=late)
     ]
     for entry in ADMISSIBLE:
-        assert entry.operator in {**OPERATORS, **LATE_OPERATORS}
+        operators = RUN_OPERATORS | SCHEDULE_OPERATORS | CLASS_OPERATORS | LATE_OPERATORS
+        assert entry.operator in operators
         assert any(entry.covers(fault) for fault in faults), entry
 
 

@@ -48,16 +48,21 @@ METHOD = """
 """
 
 
+class Changes(list):
+    """Faults, and the lines after the changes of one operator."""
+
+    def of(self, operator):
+        return [fault.change.line_after for fault in self if fault.operator == operator]
+
+
 @pytest.fixture
 def changes(written):
-    """Return the lines after the changes of one operator."""
-    faults = generate_faults(written(METHOD).Small)
+    return Changes(generate_faults(written(METHOD).Small))
 
-    def of(operator):
-        return [fault.change.line_after for fault in faults if fault.operator == operator]
 
-    of.all = faults
-    return of
+@pytest.fixture
+def late(written):
+    return Changes(generate_faults(written(METHOD).Small, late=True))
 
 
 @pytest.mark.parametrize(
@@ -104,20 +109,8 @@ def changes(written):
     ],
 )
 def test_an_operator_makes_its_change(changes, operator, after):
-    found = changes(operator)
+    found = changes.of(operator)
     assert any(after in line for line in found), found
-
-
-@pytest.fixture
-def late(written):
-    """Return the lines after the changes of one late operator."""
-    faults = generate_faults(written(METHOD).Small, late=True)
-
-    def of(operator):
-        return [fault.change.line_after for fault in faults if fault.operator == operator]
-
-    of.all = faults
-    return of
 
 
 @pytest.mark.parametrize(
@@ -144,15 +137,15 @@ def late(written):
     ],
 )
 def test_a_late_operator_makes_its_change(late, operator, after):
-    found = late(operator)
+    found = late.of(operator)
     assert any(re.search(after, line) for line in found), found
 
 
 def test_a_late_fault_is_in_what_is_repeated_and_has_its_threshold_each_time(late, written):
-    assert {one.function for one in late.all} == {"Small.run"}
-    assert not any("range(" in one.change.line_before for one in late.all)
+    assert {one.function for one in late} == {"Small.run"}
+    assert not any("range(" in one.change.line_before for one in late)
     again = generate_faults(written(METHOD).Small, late=True)
-    assert [fault.change for fault in again] == [one.change for one in late.all]
+    assert [fault.change for fault in again] == [one.change for one in late]
     assert all(fault.is_late for fault in again)
 
 
@@ -161,7 +154,7 @@ def test_thresholds_of_late_faults_do_not_depend_on_lines_or_modules(late, writt
     moved = moved.replace("        def run(", "        limit = 1\n\n        def run(")
     faults = generate_faults(written(moved).Small, late=True)
     assert [fault.change.line_after for fault in faults] == [
-        fault.change.line_after for fault in late.all
+        fault.change.line_after for fault in late
     ]
 
 
@@ -190,14 +183,14 @@ def test_what_is_planted_late_acts_where_it_should():
 
 
 def test_what_no_run_reaches_is_not_changed(changes):
-    functions = {one.function for one in changes.all}
+    functions = {one.function for one in changes}
     assert functions == {"Small", "Small.__init__", "Small.run", "Small.theory"}
 
 
 def test_faults_are_different_and_named(changes):
-    assert len({one.name for one in changes.all}) == len(changes.all)
-    assert len({one.change.edits for one in changes.all}) == len(changes.all)
-    for one in changes.all:
+    assert len({one.name for one in changes}) == len(changes)
+    assert len({one.change.edits for one in changes}) == len(changes)
+    for one in changes:
         assert one.change.line_before != one.change.line_after
         assert one.location.startswith(one.module)
 

@@ -8,14 +8,13 @@ import pytest
 import pfbench as pf
 from pfbench.base.status import Verdict
 from pfbench.claims import Claim, bound, counts
-from pfbench.verification.evidence import Evidence
 from pfbench.verification.instances import make_instance
 from pfbench.verification.instruments.slopes import ConstantSlopeProblem
 from pfbench.verification.outcomes import Verification
 from pfbench.verification.session import judge
 from pfbench.verification.statements import horizons
 from pfbench.verification.statements.setting import ClaimSetting
-from pfbench.verification.statistics import Decision
+from pfbench.verification.statistics import Decision, Evidence
 from pfbench.verification.trial import Trial
 from pfbench.verification.verdict_tables import verdict_table
 
