@@ -58,8 +58,8 @@ def recheck_inhomogeneous_bound(trial: Trial, evidence: Evidence) -> Evidence:
         f"The bound is not homogeneous ({units.description}), but holds in the units that were tried: "  # noqa: E501
         "correct it, or state the reason in `scale_dependence`."
     )
-    undecided = {"verdict": Verdict.INCONCLUSIVE, "reason": reason, "tight_on": {}}
-    decision = replace(evidence.decision, test_count=tests, **undecided)
+    decision = replace(evidence.decision, verdict=Verdict.INCONCLUSIVE, test_count=tests)
+    decision = replace(decision, reason=reason, tight_on={})
     return replace(evidence, decision=decision, repetitions=runs)
 
 

@@ -79,8 +79,8 @@ def verdict_table(
         ]
         lines += [""]
     if findings:
-        head = ("erratum", "ruling", "as printed or read", "corrected", "evidence")
-        lines += ["## Findings", "", *markdown_table(head, map(_finding_cells, findings))]
+        parts = ("erratum", "ruling", "as printed or read", "corrected", "evidence")
+        lines += ["## Findings", "", *markdown_table(parts, map(_finding_cells, findings))]
     return "\n".join(lines).rstrip() + "\n"
 
 
