@@ -193,7 +193,7 @@ def _render_study(studied: "Sequence[StudiedFault]") -> RenderableType:
     from pfbench.verification.mutation_study import (
         count_first_catches_by_claim,
         detection_rate,
-        group_by,
+        group_faults,
         list_missed_faults,
     )
 
@@ -205,7 +205,7 @@ def _render_study(studied: "Sequence[StudiedFault]") -> RenderableType:
             str(sum(bool(study.admissible) for study in faults)),
             str(detection_rate(faults)),
         )
-        for name, faults in group_by("method", studied).items()
+        for name, faults in group_faults("method", studied).items()
     ]
     missed = [f"{s.fault.method}: {s.fault.format}" for s in list_missed_faults(studied)]
     caught = [(name, str(k)) for name, k in count_first_catches_by_claim(studied).items()]

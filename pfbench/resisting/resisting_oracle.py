@@ -278,8 +278,8 @@ class ResistingOracle(CountingBackend):
         """Add an event to the transcript, unless the oracle records none."""
         if self._recorder is not None:
             rows = {k: self._recorder.find_or_add_row(vector) for k, vector in vectors.items()}
-            drawn = self._exchange.direction_count
-            self._recorder.add(kind, number=number, weight=weight, drawn=drawn, **rows)
+            count = self._exchange.direction_count
+            self._recorder.add(kind, number=number, weight=weight, drawn=count, **rows)
 
 
 def run_against_oracle(

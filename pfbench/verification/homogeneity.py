@@ -176,7 +176,7 @@ def _check_bounds(claim: Claim) -> Iterator[tuple[str, bool]]:
         )
         tried = (list(_check_setting(claim, label, case, problem)) for case in cases)
         first = next(tried)
-        right = (results for results in (first, *tried) if all(kept for _, kept in results))
+        right = (results for results in (first, *tried) if all(is_kept for _, is_kept in results))
         yield from next(right, first)
 
 

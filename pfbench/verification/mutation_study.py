@@ -154,10 +154,10 @@ def run_mutation_study(
             _quickest_first(claims_of(study.fault), session.effort) if study.is_missed else ()
             for study in studies
         ]
-        found = _run_claims_until_caught(session, faults, claims)
+        results = _run_claims_until_caught(session, faults, claims)
         studies = [
             replace(study, verdicts=(*study.verdicts, *verdicts))
-            for study, verdicts in zip(studies, found, strict=True)
+            for study, verdicts in zip(studies, results, strict=True)
         ]
     return studies
 
@@ -206,7 +206,7 @@ def _is_undecided(verdicts: Sequence[Verdict]) -> bool:
 # --- as Markdown ----------------------------------------------------------------------------------
 
 
-def group_by(
+def group_faults(
     attribute: str, studied_faults: Sequence[StudiedFault]
 ) -> Mapping[str, list[StudiedFault]]:
     """Return the studied faults by an attribute of the fault, "method" or "operator"."""
@@ -236,7 +236,7 @@ def report(faults: Sequence[StudiedFault], command: str, sample: str) -> str:
     lines = ["# Generated faults", "", f"Made by `{command}`: {sample}.", ""]
     if early:
         lines += [f"Found of those neither equivalent nor admissible: {detection_rate(early)}.", ""]
-        lines += [*_detection_rate_table("method", group_by("method", early)), ""]
+        lines += [*_detection_rate_table("method", group_faults("method", early)), ""]
         lines += [*_operator_rows(early), "", *_claim_rows(early), *_fault_rows(early)]
     if late:
         lines += ["", "## Late faults", "", LATE, ""]
@@ -261,7 +261,7 @@ def _detection_rate_table(
 
 
 def _operator_rows(studied_faults: Sequence[StudiedFault]) -> list[str]:
-    faults = group_by("operator", studied_faults)
+    faults = group_faults("operator", studied_faults)
     return _detection_rate_table("operator", dict(sorted(faults.items())))
 
 

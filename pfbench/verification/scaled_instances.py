@@ -133,5 +133,5 @@ def _rescale_setting(trial: Trial, setting: ClaimSetting, scaling: Scaling) -> C
         )
     if callable(parameters):
         return setting
-    known = {name: units[name] for name, value in parameters.items() if is_float(value)}
-    return replace(setting, parameters=scaling.numbers(parameters, known))
+    float_units = {name: units[name] for name, value in parameters.items() if is_float(value)}
+    return replace(setting, parameters=scaling.numbers(parameters, float_units))

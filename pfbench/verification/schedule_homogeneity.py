@@ -116,17 +116,17 @@ def check_schedule(method: Any) -> Homogeneity | None:
     existing = accuracy_unit(method, USUAL[-1])
     first: list[UnitDepartures] = []
     for unit in [existing] if existing else ACCURACIES:
-        found = _schedule_departures(method, unit)
-        if not found:
+        results = _schedule_departures(method, unit)
+        if not results:
             return reported(
                 homogeneous=None,
                 description="the schedule raises for usual constants, or returns no parameters",
             )
-        if not any(departures.texts for departures in found):
-            rounds = dict.fromkeys(text for departures in found for text in departures.rounds)
+        if not any(departures.texts for departures in results):
+            rounds = dict.fromkeys(text for departures in results for text in departures.rounds)
             words = "; ".join([f"epsilon is {ACCURACIES[unit]}", *rounds])
             return reported(homogeneous=True, description=words, normalised=reason, accuracy=unit)
-        first = first or found
+        first = first or results
     real = [text for departures in first for text in departures.real]
     texts = real or [text for departures in first for text in departures.integers]
     always = all(departures.real and not departures.integers for departures in first)

@@ -281,9 +281,9 @@ def rescale_constants(constants: Any, scaling: Scaling, units: Mapping[str, Unit
     parts = _fields_by_name(constants)
     if parts is None:
         raise InputError(f"the units of constants of type {type(constants).__name__} are not known")
-    known = {**CONSTANTS, **units}
+    all_units = {**CONSTANTS, **units}
     floats = [name for name, value in parts.items() if is_float(value)]
-    scaled = scaling.numbers(parts, {name: _find_known_unit(name, known) for name in floats})
+    scaled = scaling.numbers(parts, {name: _find_known_unit(name, all_units) for name in floats})
     if isinstance(constants, dict):
         return scaled
     return replace(constants, **scaled) if is_dataclass(constants) else type(constants)(**scaled)  # type: ignore[type-var]

@@ -229,8 +229,8 @@ def _smallest_error_rows(results: Mapping[str, Sequence[PowerSearch]]) -> Iterat
         for searches in results.values():
             computed = [search for search in searches if kind(search) == same]
             best = min(computed, key=lambda search: search.min_factor or math.inf)
-            found = f"{best.min_factor:g} ({best.claim.name})" if best.min_factor else "-"
-            cells.append(found)
+            text = f"{best.min_factor:g} ({best.claim.name})" if best.min_factor else "-"
+            cells.append(text)
         yield cells
 
 

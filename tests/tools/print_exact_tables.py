@@ -12,7 +12,7 @@ from pfbench.algorithms import ALGORITHMS
 from pfbench.claims.defazio2014 import theorem1
 from pfbench.claims.schmidt2017 import theorem1 as sag
 from pfbench.sets.orthogonalisers import PRESETS, certify_interval, map_singular_values
-from pfbench.verification.instruments.weighted_rows import (
+from pfbench.verification.statements.table_steps import (
     list_step_maps,
     second_moment_map,
     spectral_radius,

@@ -13,8 +13,9 @@ import numpy as np
 from pfbench.base.arrays import Floats
 from pfbench.verification import Claim, Trial, make_instance
 from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.instruments.weighted_rows import WeightedRows, list_step_outcomes
+from pfbench.verification.instruments.weighted_rows import WeightedRows
 from pfbench.verification.statements.each_instance import check_ratios
+from pfbench.verification.statements.table_steps import list_step_outcomes
 
 ROUNDING = 1e-12
 """Largest error of a mean, relative to the gradient."""

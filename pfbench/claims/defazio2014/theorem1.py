@@ -20,13 +20,13 @@ import scipy
 from pfbench.base.arrays import Floats
 from pfbench.verification import Claim, Trial, make_instance
 from pfbench.verification.instruments.overrides import OverriddenOracles
-from pfbench.verification.instruments.weighted_rows import (
-    WeightedRows,
+from pfbench.verification.instruments.weighted_rows import WeightedRows
+from pfbench.verification.statements.each_instance import check_ratios
+from pfbench.verification.statements.table_steps import (
     list_step_maps,
     second_moment_map,
     spectral_radius,
 )
-from pfbench.verification.statements.each_instance import check_ratios
 from pfbench.verification.units import formula
 
 

@@ -16,13 +16,13 @@ from itertools import product
 import numpy as np
 
 from pfbench.verification import Claim, Trial, make_instance
-from pfbench.verification.instruments.weighted_rows import (
-    WeightedRows,
+from pfbench.verification.instruments.weighted_rows import WeightedRows
+from pfbench.verification.statements.each_instance import check_ratios
+from pfbench.verification.statements.table_steps import (
     list_step_maps,
     second_moment_map,
     spectral_radius,
 )
-from pfbench.verification.statements.each_instance import check_ratios
 from pfbench.verification.units import formula
 
 STEPS = 400

@@ -68,8 +68,8 @@ def parabola(K: int) -> HorizonProblem:
 
     The bound is 1.5 sqrt(L Delta/K). The points have shape (1, 1).
     """
-    one = np.ones((1, 1))
-    return _make_least_squares_problem(one, 0.0 * one, one, 0.0, "exact", K)
+    unit = np.ones((1, 1))
+    return _make_least_squares_problem(unit, 0.0 * unit, unit, 0.0, "exact", K)
 
 
 def least_squares(K: int, sigma: float, lmo: str = "exact", size: float = 1.0) -> HorizonProblem:

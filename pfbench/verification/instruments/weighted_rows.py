@@ -1,10 +1,6 @@
-"""Quadratics on the line with sample weights, and all outcomes of a step of SAGA or SAG on them.
+"""Quadratics on the line with sample weights, from any point and any table of SAGA or SAG."""
 
-A step begins at any point, with any table.
-"""
-
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,9 +8,6 @@ from pfbench.base.arrays import Floats
 from pfbench.base.sample import Indices, weight_indices
 from pfbench.problems.base import FiniteSum
 from pfbench.sets.whole_space import WholeSpace
-from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
-from pfbench.verification.subject import NotTestable
-from pfbench.verification.trial import Trial
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,62 +106,3 @@ class PointTable:
         change = self.difference(sample, x)
         self.points[weight_indices(sample)[0]] = x[0]
         return change
-
-
-def list_step_outcomes(
-    trial: Trial, problem: WeightedRows, step: float, z: Floats
-) -> list[tuple[float, tuple[float, Floats]]]:
-    """Return the outcomes of a step from z, for each draw: probability, estimate and new z.
-
-    The vector z consists of the iterate x and the points phi_i whose gradients fill the table.
-
-    Raises
-    ------
-    NotTestable
-        If the method keeps no table or yields no estimate, or its draws cannot be enumerated.
-    """
-    planted = replace(problem, begin=z[0], points=z[1:])
-    method = trial.make(iterations=1, step=step, batch=1)
-
-    def take_step(rng: Any) -> tuple[float, Floats]:
-        planted.tables.clear()
-        (record,) = trial.follow(planted, method, rng=rng)
-        if not planted.tables or record.state.estimate is None:
-            raise NotTestable("the method has no table of gradients, or yields no estimate")
-        return float(record.state.estimate[0]), np.append(record.state.x, planted.tables[0].points)
-
-    try:
-        return list(enumerate_draws(take_step))
-    except NotEnumerable as error:
-        raise NotTestable(str(error)) from error
-
-
-def list_step_maps(trial: Trial, problem: WeightedRows, step: float) -> tuple[Floats, Floats]:
-    """Return the probability of each draw of a step, and the matrix that maps z to the new z.
-
-    For z see `list_step_outcomes`. Steps are linear, as all c_i are 0. The shapes are (k,) and
-    (k, n + 1, n + 1).
-    """
-    by_vector = [list_step_outcomes(trial, problem, step, z) for z in np.eye(problem.n + 1)]
-    columns = [[after for _, (_, after) in outcomes] for outcomes in by_vector]
-    chances = np.array([chance for chance, _ in by_vector[0]])
-    return chances, np.array(columns).transpose(1, 2, 0)
-
-
-def second_moment_map(chances: Floats, maps: Floats) -> Floats:
-    """Return the matrix of the linear map S -> E[B S B^T] for the random matrix B of a step.
-
-    It maps second moments E[z z^T] to those after the step; its shape is ((n+1)^2, (n+1)^2).
-
-    Parameters
-    ----------
-    chances, maps
-        The result of `list_step_maps`.
-    """
-    square = np.einsum("b,bij,bkl->ikjl", chances, maps, maps)
-    return np.asarray(square.reshape(2 * [maps[0].size]))
-
-
-def spectral_radius(matrix: Floats) -> float:
-    """Return the largest modulus of the eigenvalues of a square matrix."""
-    return float(np.abs(np.linalg.eigvals(matrix)).max())

@@ -117,8 +117,8 @@ def fit_exponent(
         )
     if (cells <= 0).any():
         raise InputError("counts must be positive: write inf for a run that misses its target.")
-    known = np.zeros(point.size) if log_known_factors is None else log_known_factors
-    offset = check_finite_array("known", known, shape=point.shape)
+    factors = np.zeros(point.size) if log_known_factors is None else log_known_factors
+    offset = check_finite_array("known", factors, shape=point.shape)
 
     censored = ~np.isfinite(cells)
     keep = ~censored.any(axis=0)

@@ -228,8 +228,8 @@ def _function_class(parameters: Mapping[str, Any], method: Any) -> FunctionClass
         "n": 2 if method.requires & {"batch", "difference", "table"} else 1,
         "convex": parameters.get("measure") == "suboptimality",
     }
-    given = {name: value for name, value in parameters.items() if name in _CLASS}
-    return FunctionClass(**usual | given)
+    overrides = {name: value for name, value in parameters.items() if name in _CLASS}
+    return FunctionClass(**usual | overrides)
 
 
 def _constants(function_class: FunctionClass) -> Constants:
