@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pfbench.base.checks import check_integer
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.base.errors import InputError
-from pfbench.base.names import brief_repr, unknown_name_error
+from pfbench.base.names import brief_repr, find_entry
 from pfbench.base.status import Status
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.storage.store import Store
@@ -156,14 +156,12 @@ def read_trajectory(
     results = _parse_rows(Path(path), data, entry)
     if not results:
         raise InputError(f"{path} has no rows: run FrankWolfe.jl again, with trajectory=true.")
+    named: list[dict[str, float]] = []
     for k, row in enumerate(results, start=1):
-        if len(row) != len(columns):
-            raise InputError(
-                f"row {k} of {path} has {len(row)} numbers, and columns has {len(columns)} names: "
-                "name every column of a row, in order."
-            )
-    named = [dict(zip(columns, row, strict=True)) for row in results]
-    _check_order(path, named)
+        fault = _find_fault(row, columns, named[-1] if named else {})
+        if fault:
+            raise InputError(f"row {k} of {path} {fault}")
+        named.append({name: row[i] or 0.0 for i, name in enumerate(columns)})
     size = max(abs(row["primal"]) for row in named)
     for k, gap in enumerate((row["dual_gap"] for row in named), start=1):
         if gap < -1e-8 * size:
@@ -176,20 +174,33 @@ def read_trajectory(
     return Trajectory((*TRACE_COLUMNS, "objective", "fw_gap"), rows, digest.hexdigest())
 
 
-def _check_order(path: Path | str, named: Sequence[Mapping[str, float]]) -> None:
-    """Raise unless t and the counts are integers, and t, counts and time never decrease."""
-    for name in (name for name in ("t", "time", *TRACKED) if name in named[0]):
-        lower = 0.0
-        for k, row in enumerate(named, start=1):
-            value = row[name]
-            if name != "time" and not value.is_integer():
-                raise InputError(f"row {k} of {path} has {name}={value:g}: write a whole number.")
-            if value < lower:
-                raise InputError(
-                    f"row {k} of {path} has {name}={value:g}, which must be at least {lower:g}: "
-                    "write the rows of one run, in order."
-                )
-            lower = value
+def _find_fault(
+    row: Sequence[float | None], columns: Sequence[str], before: Mapping[str, float]
+) -> str:
+    """Return what is wrong with a row after the row `before`, or "" if it is right.
+
+    Numbers are finite, t and the counts are integers, and t, counts and time never decrease.
+    """
+    if len(row) != len(columns):
+        return (
+            f"has {len(row)} numbers, and columns has {len(columns)} names: name every column of a "
+            "row, in order."
+        )
+    if None in row:
+        return "has null, which stands for Inf or NaN: write the file without that row."
+    if not all(math.isfinite(value) for value in row if value is not None):
+        return "has NaN or Inf: leave that row out."
+    named = dict(zip(columns, row, strict=True))
+    for name in (name for name in ("t", "time", *TRACKED) if name in named):
+        value, lower = named[name] or 0.0, before.get(name, 0.0)
+        if name != "time" and not value.is_integer():
+            return f"has {name}={value:g}: write a whole number."
+        if value < lower:
+            return (
+                f"has {name}={value:g}, which must be at least {lower:g}: write the rows of one "
+                "run, in order."
+            )
+    return ""
 
 
 def _make_trace_row(
@@ -222,34 +233,22 @@ def _read_bytes(path: Path) -> bytes:
         raise InputError(f"{path} cannot be read ({error.strerror}).") from error
 
 
-def _parse_rows(path: Path, data: bytes, entry: str | None) -> list[list[float]]:
-    """Return the rows of a file as lists of numbers; raise unless all numbers are finite."""
+def _parse_rows(path: Path, data: bytes, entry: str | None) -> list[list[float | None]]:
+    """Return the rows of a file as lists of numbers, which may be NaN, infinite or missing."""
     try:
         text = data.decode("utf-8-sig")
         results = json.loads(text) if path.suffix == ".json" else _parse_delimited(text)
         if isinstance(results, dict):
-            if entry not in results:
-                raise unknown_name_error(f"entry of {path}", str(entry), results)
-            results = results[entry]
-        empty = next((k for k, row in enumerate(results, 1) if None in row), None)
-        if empty is not None:
-            raise InputError(
-                f"row {empty} of {path} has null, which stands for Inf or NaN: write the file "
-                "without that row."
-            )
-        rows = [[float(number) for number in row] for row in results]
+            results = find_entry(f"entry of {path}", str(entry), results)
+        return [[None if item is None else float(item) for item in row] for row in results]
     except RecursionError as error:
         raise InputError(
             f"{path} has no rows of numbers: its lists are nested too deeply."
         ) from error
+    except InputError:
+        raise
     except (ValueError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(f"{path} has no rows of numbers: {str(error)[:80]}.") from error
-    bad = next((k for k, row in enumerate(rows, 1) if not all(map(math.isfinite, row))), None)
-    if bad is not None:
-        raise InputError(f"row {bad} of {path} has NaN or Inf: leave that row out.")
-    return rows
 
 
 def _parse_delimited(text: str) -> list[Any]:

@@ -125,16 +125,6 @@ def test_frank_wolfe_of_copt(step):
     assert run.trace["fo"].tolist() == [0, *range(2, T + 2)]
 
 
-def test_our_own_frank_wolfe_is_a_gradient_cheaper():
-    """Hand counting and ours on the same run: same iterates, and copt's last gradient is extra."""
-    pytest.importorskip("copt")
-    ours = pf.solve(BALL, pf.algorithm("frank-wolfe", step="open-loop", iterations=12))
-    theirs = pf.solve(BALL, CoptFrankWolfe(iterations=12, step="sublinear", smoothness=1.0))
-    np.testing.assert_allclose(ours.x, theirs.x, atol=1e-14)
-    assert theirs.counts.fo == ours.counts.fo + 1
-    assert theirs.counts.lo == ours.counts.lo
-
-
 def test_proximal_gradient_of_copt():
     copt = pytest.importorskip("copt")
     ball = copt.constraint.L1Ball(RADIUS)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from judging import trial
 
-from pfbench.claims.catalogue import MUTANTS
-from pfbench.claims.layers import joint_smoothness, norms_of_layers, steps_of_layers
+from pfbench.claims.layers import joint_smoothness, norms_of_layers
 from pfbench.problems.two_layer import TwoLayerNetwork
 from pfbench.sets.catalogue import layer_norm_ball
 from pfbench.sets.whole_space import WholeSpace
@@ -56,25 +55,6 @@ def test_the_smoothness_of_the_network_of_the_specification():
     )
     L = network.smoothness_of_layers(layer_norm_ball("spectral", network.blocks), 1.5)
     assert pytest.approx(20.2, abs=0.05) == L
-
-
-@pytest.mark.parametrize(
-    ("fault", "square", "network"),
-    [
-        ("", 1.0, 0.1756),
-        ("longer", 51.6, 1.683),
-        ("shorter", 93.1, 0.4158),
-        ("first-layer", 57.6, 0.5362),
-    ],
-)
-def test_steps_on_the_square_and_on_the_network(fault, square, network):
-    kind = MUTANTS[f"layers-muon-{fault}"].subject.algorithm_under_test() if fault else None
-    evidence = steps_of_layers.check_descent(
-        trial(steps_of_layers.MUON, kind), parameters={"beta": 0.5}
-    )
-    measured = evidence.decision.measured
-    assert measured["make_square exact: ratio"] == pytest.approx(square, rel=2e-3)
-    assert measured["make_network spectral: ratio"] == pytest.approx(network, rel=1e-2)
 
 
 def test_the_narrow_network_attains_its_smoothness():
