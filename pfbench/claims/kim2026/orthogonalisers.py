@@ -13,7 +13,7 @@ from pfbench.base.arrays import Floats
 from pfbench.base.protocols import Gradient, Point
 from pfbench.sets.matrix_balls import newton_schulz, newton_schulz_scalar, quintic_iterations
 from pfbench.sets.orthogonalisers import QUINTIC, map_singular_values
-from pfbench.verification import Claim, Evidence, Instance, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import (
     SHAPE,
     make_orthogonalised_problem,
@@ -335,12 +335,3 @@ class FaultyQuinticForNewtonSchulz(FaultyMatrixPolynomial):
     def polynomial(self, X: Floats) -> Floats:
         """Return X_q, the matrix after q steps of the quintic."""
         return quintic_iterations(X, [QUINTIC] * self._original.norm.steps)
-
-
-MUTANTS = (
-    Mutant.from_oracles("ns-degree-off-by-one", FaultyLowerDegree, RESIDUAL, DEFICIT),
-    Mutant.from_oracles("ns-unscaled", FaultyDivisionByHundredfoldNorm, RESIDUAL, DEFICIT),
-    Mutant.from_oracles("ns-quintic-under-the-name", FaultyQuinticForNewtonSchulz, RESIDUAL),
-    Mutant.from_oracles("quintic-by-newton-schulz", FaultyNewtonSchulzForQuintic, CYCLES, INTERVAL),
-    Mutant.from_oracles("quintic-one-step", FaultySingleQuinticStep, CYCLES, INTERVAL),
-)

@@ -15,7 +15,7 @@ from pfbench.algorithms.norm_ball_methods import USCG
 from pfbench.base.protocols import Gradient
 from pfbench.base.sample import Indices
 from pfbench.base.state import Point
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem, vector_quadratic
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.path_mean import gradient_dual_norm, norm_constants
@@ -113,6 +113,3 @@ class FaultySymmetricNoise(OverriddenOracles):
         """Return the gradient plus tau or minus tau, depending on the parity of the sample."""
         signs = np.where(np.asarray(sample) % 2, 1.0, -1.0)
         return np.asarray(self._original.gradient(x) + TAU * signs.mean())
-
-
-MUTANTS = (Mutant.from_oracles("almond-symmetric-noise", FaultySymmetricNoise, ALMOND_FLOOR),)

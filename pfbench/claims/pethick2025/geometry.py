@@ -18,7 +18,7 @@ from pfbench.problems.wrapper import NormedProblem
 from pfbench.sets.catalogue import norm_ball
 from pfbench.sets.norms import NormBall, NormProduct
 from pfbench.sets.whole_space import WholeMatrices
-from pfbench.verification import Claim, Instance, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Instance, Trial, make_instance
 from pfbench.verification.instruments.normed_quadratics import vector_quadratic
 from pfbench.verification.instruments.overrides import FaultyBallProblem
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
@@ -326,12 +326,3 @@ class FaultyDualNormUpperBound(FaultyBallProblem):
         def dual_norm(self, g: Gradient) -> float:
             """Return zeta |g|_2, an upper bound of the dual norm."""
             return float(self._original.zeta * np.linalg.norm(g))
-
-
-MUTANTS = (
-    Mutant.from_oracles("norms-zeta-one", FaultyZetaOne, GEOM),
-    Mutant.from_oracles("norms-diameter-for-radius", FaultyZetaByDiameter, GEOM),
-    Mutant.from_oracles("norms-unscaled-rows", FaultyLOScalingRowsJointly, GEOM),
-    Mutant.from_oracles("norms-sign-of-zero", FaultyLOWithSignOfZero, GEOM),
-    Mutant.from_oracles("norms-bound-for-norm", FaultyDualNormUpperBound, GEOM, DUAL_GAP),
-)
