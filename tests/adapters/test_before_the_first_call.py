@@ -126,7 +126,7 @@ def test_vertices_may_be_sparse(form):
 
 def test_what_fails_later_is_a_run_without_final_measures():
     run = pf.solve(SMOOTH, Later)
-    assert (run.status, run.counts.fo) == ("error", 1)
+    assert (run.status, run.stop_reason, run.counts.fo) == ("error", "ValueError: no good", 1)
     assert set(run.final.values()) == {None}
 
 

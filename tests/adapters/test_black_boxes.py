@@ -230,16 +230,6 @@ def test_a_swallowed_budget_ends_the_run_all_the_same():
     assert (run.status, run.iterations, run.counts.fo) == ("budget", 4, 4)
 
 
-def test_what_raises_ends_the_run_with_its_words():
-    class Broken(Swallows):
-        def minimise(self, plain, tell, rng):
-            tell(plain.start)
-            raise ValueError("no good")
-
-    run = pf.solve(SMOOTH, Broken())
-    assert (run.status, run.stop_reason) == ("error", "ValueError: no good")
-
-
 def test_points_that_are_no_arrays_are_refused():
     recovery = pf.problem("robust-matrix-recovery", rows=6, columns=5, source="synthetic")
     with pytest.raises(InputError, match="whose points are arrays"):

@@ -156,23 +156,6 @@ def test_a_module_in_any_surroundings(torch):
         from_module(Noisy(1, 1), loss, X, y)
 
 
-@pytest.mark.parametrize("by_name", [True, False])
-def test_an_optimizer_of_no_library_is_run(torch, by_name):
-    """Only names of torch.optim were taken."""
-    import signed_momentum
-
-    named = "signed_momentum:SignedMomentum" if by_name else signed_momentum.SignedMomentum
-    on = pf.problem("quadratic", rows=20, columns=4, set="none")
-    method = TorchOptimizer(optimizer=named, iterations=5, step=0.5, options={"momentum": 0.5})
-    run = pf.solve(on, method, measures=["value"])
-    x, m = on.start(), 0.0
-    for _ in range(5):
-        m = 0.5 * m + on.gradient(x)
-        x = x - 0.5 * np.sign(m)
-    assert (run.status, run.counts.fo) == ("finished", 5)
-    np.testing.assert_array_equal(run.x, x)
-
-
 @pytest.mark.parametrize("takes_closure", [True, False])
 def test_an_optimizer_that_reads_the_gradient_alone_is_run(torch, takes_closure):
     """Its closure was never called: the run was finished at the start, without a call."""
