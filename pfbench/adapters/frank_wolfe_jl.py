@@ -177,7 +177,7 @@ def read_trajectory(
 def _find_fault(
     row: Sequence[float | None], columns: Sequence[str], before: Mapping[str, float]
 ) -> str:
-    """Return what is wrong with a row after the row `before`, or "" if it is right.
+    """Return a text on the first fault of a row after the row `before`; "" if there is none.
 
     Numbers are finite, t and the counts are integers, and t, counts and time never decrease.
     """

@@ -106,7 +106,7 @@ def muon(
     return _iterates_of_layerwise_update(x0, grads, move)
 
 
-def known_bugs(optimizer: Callable[..., list[Any]]) -> dict[str, Callable[..., list[Any]]]:
+def faulty_variants(optimizer: Callable[..., list[Any]]) -> dict[str, Callable[..., list[Any]]]:
     """Return variants of a published optimiser with bugs of public ones, by a text on the bug.
 
     The file ``known_bugs.toml`` has the edits of this module's source that make the bugs.

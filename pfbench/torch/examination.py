@@ -20,7 +20,7 @@ from pfbench.testing.covariance import covariant
 from pfbench.testing.dead_parameters import no_dead_parameter
 from pfbench.testing.failure_messages import max_deviation
 from pfbench.testing.inequalities import Direction, compare_direction_to_momentum
-from pfbench.testing.published_optimizers import adamw, known_bugs, muon, sgd
+from pfbench.testing.published_optimizers import adamw, faulty_variants, muon, sgd
 from pfbench.testing.steppers import Layers, Stepper
 from pfbench.torch.replicas import Replicas, Settings
 
@@ -214,7 +214,7 @@ def _identify_steps(
     )
     deviations = {
         bug: max_deviation(points, faulty(x0, grads, **values))[0]
-        for bug, faulty in known_bugs(published).items()
+        for bug, faulty in faulty_variants(published).items()
     }
     best = min(deviations, key=deviations.__getitem__, default="")
     if best and deviations[best] <= tolerance:

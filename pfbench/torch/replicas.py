@@ -63,10 +63,10 @@ class Replicas:
 
         Attributes of the optimiser are included.
         """
-        own = self._own_settings(group)
-        return {usual: own[name] for usual, name in _own_names(own).items()}
+        own = self._raw_settings(group)
+        return {usual: own[name] for usual, name in _names_in_optimizer(own).items()}
 
-    def _own_settings(self, group: Settings) -> dict[str, Any]:
+    def _raw_settings(self, group: Settings) -> dict[str, Any]:
         attributes = {
             name: value
             for name, value in self._attributes.items()
@@ -116,8 +116,8 @@ class Replicas:
         The copy has the settings of `group`. Its parameters have their usual names, and those that
         the optimiser lacks are ignored.
         """
-        settings = self._own_settings(group)
-        names = _own_names(settings)
+        settings = self._raw_settings(group)
+        names = _names_in_optimizer(settings)
 
         def construct(parameters: list[Any], **changed: Any) -> Any:
             values = {names[name]: value for name, value in changed.items() if name in names}
@@ -146,7 +146,7 @@ class Replicas:
         return float(np.median(ratio)) if ratio.any() else 0.0
 
 
-def _own_names(settings: Settings) -> dict[str, str]:
+def _names_in_optimizer(settings: Settings) -> dict[str, str]:
     """Return the optimiser's own name of each hyperparameter in `settings` by its usual name."""
     names: dict[str, str] = {}
     for name in settings:

@@ -268,8 +268,8 @@ class StepReader:
         elif orthogonaliser:
             smallest = float(direction.relative.min())
             low, high = certify_interval(orthogonaliser.coefficients, smallest)
-            least, largest = direction.image_range
-            if least < low - _MARGIN * high or largest > high + _MARGIN * high:
+            lowest, highest = direction.image_range
+            if lowest < low - _MARGIN * high or highest > high + _MARGIN * high:
                 text = "singular values of the direction leave the certified interval of"
                 yield Finding(f"{name}: {text} {orthogonaliser.name}")
 
