@@ -10,23 +10,11 @@ import typer
 
 from pfbench.base.errors import InputError
 from pfbench.base.files import check_writable
-from pfbench.cli import options
+from pfbench.cli import options, terminal
 from pfbench.cli.formatting import format_number, format_plural
 from pfbench.cli.options import option
 from pfbench.cli.progress import StepProgress
-from pfbench.cli.terminal import (
-    Cell,
-    Line,
-    announce_imports,
-    exit_if,
-    field_table,
-    make_table,
-    print_error,
-    print_json,
-    print_note,
-    print_parts,
-    section_with_title,
-)
+from pfbench.cli.terminal import Line, field_table, make_table, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.resisting import Certificate
@@ -91,7 +79,7 @@ def adversary(
     selectors = list(dict.fromkeys(texts))
     if output is not None:
         _check_certificate_path(output, len(selectors))
-    announce_imports(selectors)
+    terminal.announce_imports(selectors)
     # Starting a process for one certificate takes longer than the certificate.
     slots = 0 if jobs is None and scheduler is None and len(selectors) == 1 else jobs
     with closing(options.make_engine(slots, scheduler)) as engine:
@@ -131,13 +119,13 @@ def _check_certificate_file(path: Path, *, as_json: bool) -> None:
 
     with StepProgress(f"checking {path.name}", None, "checks", quiet=as_json):
         certificate = check_certificate(
-            path, notify=lambda text: announce_imports([text])
+            path, notify=lambda text: terminal.announce_imports([text])
         ).certificate
     if as_json:
-        print_json(certificate.as_json())
+        terminal.print_json(certificate.as_json())
     else:
         show_certificate(certificate)
-    exit_if(not certificate.certified)
+    terminal.exit_if(not certificate.certified)
 
 
 # --- certificates ---------------------------------------------------------------------------------
@@ -170,7 +158,7 @@ def _run_contests(
         )
     outcomes = [(result.label, result.outcome) for result in results if result.outcome is not None]
     if not as_json:
-        print_note(
+        terminal.print_note(
             f"{format_plural(len(results), 'certificate')} ({len(outcomes):,} run, "
             f"{len(results) - len(outcomes):,} cached)"
         )
@@ -182,15 +170,17 @@ def _run_contests(
     }
     if as_json and certificates:
         records = [certificate.as_json() for certificate in certificates.values()]
-        print_json(records[0] if len(results) == 1 else records)
+        terminal.print_json(records[0] if len(results) == 1 else records)
     elif len(results) == 1:
         for certificate in certificates.values():
             show_certificate(certificate)
     elif certificates:
         _show_certificates(certificates)
     for lost in (result for result in results if result.failure_reason):
-        print_error(f"there is no certificate of {lost.label}: {lost.failure_reason}")
-    exit_if(not all(result.certificate and result.certificate.certified for result in results))
+        terminal.print_error(f"there is no certificate of {lost.label}: {lost.failure_reason}")
+    terminal.exit_if(
+        not all(result.certificate and result.certificate.certified for result in results)
+    )
 
 
 def show_certificate(certificate: "Certificate") -> None:
@@ -208,7 +198,7 @@ def show_certificate(certificate: "Certificate") -> None:
         ("seed", str(c.seed)),
     ]
     span = format_number(c.span_max_relative_distance)
-    rows: list[tuple[Cell, ...]] = [
+    rows: list[tuple[terminal.Cell, ...]] = [
         ("least gap before T", f"{gap:.6g} D = {2.0 * gap:.6g} R", "0.04 D or more"),
         ("calls to gap 0.04 D", _describe_calls(c), "T or more"),
         ("(i) answers of the fixed function", format_number(c.answer_max_relative_error), exact),
@@ -220,7 +210,7 @@ def show_certificate(certificate: "Certificate") -> None:
         ("smoothness used", format_number(c.smoothness), smoothness),
     ]
     table = make_table(("quantity", "value", "required"), rows, right=("value",))
-    print_parts(
+    terminal.print_parts(
         field_table(facts),
         section_with_title("measured values", table),
         section_with_title("findings", *c.findings) if c.findings else None,
@@ -247,10 +237,10 @@ def _show_certificates(certificates: "Mapping[str, Certificate]") -> None:
     names = "certified", "least gap", "calls to 0.08 R", "(i)", "(ii)", "LO", "algorithm"
     floor = "floor", "0.08 R before T calls"
     title = format_plural(len(certificates), "algorithm")
-    print_parts(
+    terminal.print_parts(
         field_table([("horizon T", first.horizon), ("dimension", first.dimension), floor]),
         section_with_title(title, make_table(names, rows, right=names[1:-1])),
     )
     for label, item in certificates.items():
         for finding in item.findings:
-            print_error(f"{label}: {finding}")
+            terminal.print_error(f"{label}: {finding}")

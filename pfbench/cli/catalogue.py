@@ -16,17 +16,10 @@ from rich.console import RenderableType
 from pfbench.base.bibliography import REFERENCES, find_cited_paper_keys, find_urls, format_reference
 from pfbench.base.errors import InputError
 from pfbench.base.names import unknown_name_error
+from pfbench.cli import terminal
 from pfbench.cli.formatting import docstring_summary
 from pfbench.cli.options import AS_JSON, argument
-from pfbench.cli.terminal import (
-    Fact,
-    console,
-    make_table,
-    multiline_cell,
-    print_json,
-    print_parts,
-    section_with_title,
-)
+from pfbench.cli.terminal import Fact, make_table, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.base.parameters import Parameter
@@ -160,19 +153,21 @@ def list_all(kind: str | None = argument("|".join(KINDS)), as_json: bool = AS_JS
         raise unknown_name_error("kind", kind, KINDS)
     listed = {name: list_items(name) for name in (KINDS if kind is None else [kind])}
     if as_json:
-        print_json([item.as_json() for items in listed.values() for item in items])
+        terminal.print_json([item.as_json() for items in listed.values() for item in items])
         return
     for name, items in listed.items():
         content = _item_table(items) if items else f"There are no {name} yet."
-        print_parts(content if kind else section_with_title(name, content))
+        terminal.print_parts(content if kind else section_with_title(name, content))
 
 
 def _item_table(items: list[CatalogueItem]) -> RenderableType:
     rows = [(item.display_name, item.summary, item.source) for item in items]
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
-    if sum(widths) <= console().width:
+    if sum(widths) <= terminal.console().width:
         return make_table(("name", "what it is", "source"), rows)
-    both = [(name, multiline_cell(summary, f"[{source}]")) for name, summary, source in rows]
+    both = [
+        (name, terminal.multiline_cell(summary, f"[{source}]")) for name, summary, source in rows
+    ]
     return make_table(("name", "what it is [source]"), both)
 
 

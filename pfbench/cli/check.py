@@ -9,7 +9,7 @@ from pfbench.base.escaping import escape_hidden
 from pfbench.cli import terminal
 from pfbench.cli.formatting import format_duration, format_plural
 from pfbench.cli.options import AS_JSON, argument, option
-from pfbench.cli.terminal import make_table, print_parts
+from pfbench.cli.terminal import make_table
 
 if TYPE_CHECKING:
     from pfbench.checking import CheckReport
@@ -58,7 +58,7 @@ def check(
     if as_json:
         terminal.print_json(report.as_json())
     else:
-        print_parts(render_report(report))
+        terminal.print_parts(render_report(report))
         if files:
             statement = ", ".join(map(str, files))
             terminal.print_note(f"reads {statement}: stored runs are reused only for this content.")

@@ -13,7 +13,7 @@ from pfbench.base.selectors import is_user_defined
 from pfbench.cli import options, terminal
 from pfbench.cli.descriptions import show_claim_or_erratum
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.terminal import make_table, print_parts
+from pfbench.cli.terminal import make_table
 from pfbench.cli.verification_job import VerificationJob, announce_claims, open_job
 from pfbench.cli.verify import (
     check_homogeneity,
@@ -154,7 +154,7 @@ def compute_worst_cases(
     from pfbench.verification import worst_case
 
     if listing:
-        print_parts(render_claim_list(worst_case.select_cases(claims or []), "quick"))
+        terminal.print_parts(render_claim_list(worst_case.select_cases(claims or []), "quick"))
         return
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
     with open_job(claims, as_json, table, seed=seed, **output) as work:

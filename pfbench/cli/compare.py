@@ -9,21 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from pfbench.base.errors import InputError
 from pfbench.base.selectors import Selector
-from pfbench.cli import options
+from pfbench.cli import options, terminal
 from pfbench.cli.catalogue import resolve_spec_path, suite_spec_paths
 from pfbench.cli.formatting import format_plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.report_command import OUTPUT, render_table
 from pfbench.cli.report_sources import ComparisonRunSource, report_contents
-from pfbench.cli.terminal import (
-    Fact,
-    announce_imports,
-    exit_if_failed,
-    make_table,
-    print_note,
-    section_with_title,
-    show_facts,
-)
+from pfbench.cli.terminal import Fact, make_table, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.reporting.comparison import Comparison
@@ -81,7 +73,7 @@ def compare(
     spec, path = load_suite(suite, problem, price)
     if method is not None:
         method = check_selector("algorithm", method)
-        announce_imports([method])
+        terminal.announce_imports([method])
     if grid or method is None:
         _show_grids(spec, method, as_json=as_json)
         return
@@ -93,7 +85,7 @@ def compare(
         runs = run_source(shipped, Store(store), engine, quiet=as_json)
         compared = compare_with_suite(spec, method, candidate, runs)
     _report_comparison(compared, None if text else output, as_json=as_json)
-    exit_if_failed(compared.candidate_outcomes, ", marked in the report")
+    terminal.exit_if_failed(compared.candidate_outcomes, ", marked in the report")
 
 
 def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spec, Path]":
@@ -110,7 +102,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
     if problem is None:
         path = resolve_spec_path("suite", suite, suite_spec_paths())
         spec = load_spec(path)
-        announce_imports(spec.user_selectors, path)
+        terminal.announce_imports(spec.user_selectors, path)
     elif suite not in suite_spec_paths():
         raise InputError(
             f"--problem needs a built-in suite ({', '.join(suite_spec_paths())}): remove it, and "
@@ -118,7 +110,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
         )
     else:
         problem = check_selector("problem", problem)
-        announce_imports([problem])
+        terminal.announce_imports([problem])
         normed = getattr(select_problem(problem), "norm", None) is not None
         path = suite_spec_paths()["norms" if normed and suite == "quick" else suite]
         spec = suite_for_problem(path, problem)
@@ -188,7 +180,7 @@ def _announce_seed_warning_and_run_count(
     methods = suite_labels(spec)
     family = f"tell {labels[-1]} from no other in a family of"
     if few := seed_warning(len(spec.study.seeds), len({*methods} - {*labels}), family):
-        print_note(f"{spec.name}: {few}")
+        terminal.print_note(f"{spec.name}: {few}")
     if runs.shipped is None:
         plans = [*spec.search_runs(), *spec.runs()]
         cached = runs.find_cached(plans)
@@ -197,7 +189,7 @@ def _announce_seed_warning_and_run_count(
             number = (
                 f"{format_plural(len(lacking), 'run')} of {format_plural(len(methods), 'method')}"
             )
-            print_note(f"{spec.name}: {number} to execute{tuned}")
+            terminal.print_note(f"{spec.name}: {number} to execute{tuned}")
 
 
 def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_json: bool) -> None:
@@ -217,7 +209,7 @@ def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_j
         Fact("files", [str(file) for file in summary.files]),
     ]
     first, *further = summary.sentences
-    show_facts(
+    terminal.show_facts(
         facts,
         first,
         *map(render_table, summary.tables),
@@ -276,7 +268,7 @@ def _show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
     heads = ("method", *_OFTEN, "other parameters", "trials")
     table = make_table(heads, [_grid_row(method, tune) for method in tune.methods])
     rule = section_with_title("rule", *_describe_tuning_rule(tune))
-    show_facts(facts, table, rule, as_json=as_json)
+    terminal.show_facts(facts, table, rule, as_json=as_json)
 
 
 def _grid_row(method: "TunedMethod", tune: "TuningPlan") -> list[str]:

@@ -6,17 +6,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from pfbench.base.errors import DataError, InputError
+from pfbench.cli import terminal
 from pfbench.cli.formatting import format_bytes
 from pfbench.cli.options import AS_JSON, argument
 from pfbench.cli.progress import StepProgress
-from pfbench.cli.terminal import (
-    dataclass_as_dict,
-    make_table,
-    print_error,
-    print_json,
-    print_note,
-    print_parts,
-)
+from pfbench.cli.terminal import make_table
 
 if TYPE_CHECKING:
     from pfbench.problems.data.management import DataSetStatus
@@ -42,7 +36,7 @@ def list_data_sets(as_json: bool = AS_JSON) -> None:
 
     _show_data_set_results(statuses(), as_json=as_json)
     if not as_json:
-        print_parts(f"\ncache folder: {cache_folder()} (set {VARIABLE} for another)")
+        terminal.print_parts(f"\ncache folder: {cache_folder()} (set {VARIABLE} for another)")
 
 
 @app.command()
@@ -96,7 +90,7 @@ def _for_each_data_set(
     failures: list[DataError] = []
     for number, name in enumerate(existing, 1):
         if not as_json and len(existing) > 1:
-            print_note(f"{name} ({number} of {len(existing)})")
+            terminal.print_note(f"{name} ({number} of {len(existing)})")
         try:
             status.append(task(name))
         except DataError as failure:
@@ -105,14 +99,14 @@ def _for_each_data_set(
     if failures:
         *errors, last = failures
         for other in errors:
-            print_error(str(other))
+            terminal.print_error(str(other))
         raise last
 
 
 def _show_data_set_results(results: "Sequence[DataSetStatus]", *, as_json: bool) -> None:
     if as_json:
         names = {"method": "verified_by", "size": "bytes"}
-        print_json([dataclass_as_dict(status, **names) for status in results])
+        terminal.print_json([terminal.dataclass_as_dict(status, **names) for status in results])
         return
     sizes = [None if status.size is None else format_bytes(status.size) for status in results]
     rows = [
@@ -120,7 +114,9 @@ def _show_data_set_results(results: "Sequence[DataSetStatus]", *, as_json: bool)
         for s, length in zip(results, sizes, strict=True)
     ]
     if rows:
-        print_parts(make_table(("name", "state", "size", "what it is"), rows, right=("size",)))
+        terminal.print_parts(
+            make_table(("name", "state", "size", "what it is"), rows, right=("size",))
+        )
 
 
 def _describe_status(status: "DataSetStatus") -> str:

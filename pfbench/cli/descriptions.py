@@ -6,16 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
+from pfbench.cli import terminal
 from pfbench.cli.catalogue import CatalogueItem
 from pfbench.cli.formatting import format_duration, format_number
-from pfbench.cli.terminal import (
-    READABLE,
-    Fact,
-    make_table,
-    multiline_cell,
-    section_with_title,
-    show_facts,
-)
+from pfbench.cli.terminal import Fact, make_table, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.base.constants import Constants
@@ -73,7 +67,7 @@ def constant_table(title: str, constants: Sequence[Record]) -> RenderableType:
     """Return a table of constants, given by their JSON records."""
     rows = []
     for constant in constants:
-        meaning = multiline_cell(constant["meaning"], f"from: {constant['derivation']}")
+        meaning = terminal.multiline_cell(constant["meaning"], f"from: {constant['derivation']}")
         rows.append((constant["name"], format_number(constant["value"]), meaning))
     return make_table((title, "value", "meaning, and where the value is from"), rows)
 
@@ -88,7 +82,9 @@ def show_claim_or_erratum(claim: "Claim | Erratum") -> None:
     if isinstance(claim, Claim):
         item = CatalogueItem(claim.name, "claim", claim.source, claim.statement)
         facts, parts = describe_claim(claim)
-        show_facts([*item.facts, *facts], *parts, as_json=False, max_width=READABLE)
+        terminal.show_facts(
+            [*item.facts, *facts], *parts, as_json=False, max_width=terminal.READABLE
+        )
         return
     facts = [
         Fact("name", claim.name),
@@ -98,7 +94,7 @@ def show_claim_or_erratum(claim: "Claim | Erratum") -> None:
         Fact("objection", claim.objection or None, "how to object"),
         *(_dossier_facts(claim.dossier) if claim.dossier else []),
     ]
-    show_facts(facts, as_json=False, max_width=READABLE)
+    terminal.show_facts(facts, as_json=False, max_width=terminal.READABLE)
 
 
 def _dossier_facts(dossier: "Dossier") -> list[Fact]:

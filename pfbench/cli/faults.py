@@ -11,7 +11,7 @@ from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_hidden
 from pfbench.cli import options, terminal
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.terminal import READABLE, make_table, multiline_cell, section_with_title
+from pfbench.cli.terminal import make_table, section_with_title
 from pfbench.cli.verification_job import VerificationJob, open_job
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _report_catalogue_faults(work: VerificationJob, limit: int, late_limit: int)
         make_table(("mutant", "planted fault [caught by]"), map(_mutant_row, outcomes)),
         f"{number} of {len(outcomes)} planted faults caught",
         section_with_title(title, _render_study(studied)) if is_study else None,
-        max_width=READABLE,
+        max_width=terminal.READABLE,
     )
     if number < 0.9 * len(outcomes):
         terminal.exit_with_error("fewer than 90 % of the planted faults are caught.")
@@ -115,7 +115,7 @@ def _report_user_faults(work: VerificationJob, algorithm: str, limit: int, late_
     studied = study_faults(work, chosen, claims)
     _write_study(work, {}, studied, sample)
     title = f"faults in {algorithm}, {sample}"
-    work.print(section_with_title(title, _render_study(studied)), max_width=READABLE)
+    work.print(section_with_title(title, _render_study(studied)), max_width=terminal.READABLE)
 
 
 def generate_faults(
@@ -212,7 +212,7 @@ def _render_study(studied: "Sequence[StudiedFault]") -> RenderableType:
     return Group(
         make_table(("method", "faults", "equivalent", "admissible", "caught"), rows),
         make_table(("claim", "caught first"), caught),
-        *([section_with_title("missed", multiline_cell(*missed))] if missed else []),
+        *([section_with_title("missed", terminal.multiline_cell(*missed))] if missed else []),
         f"{detection_rate(studied)} caught of those neither equivalent nor admissible",
     )
 

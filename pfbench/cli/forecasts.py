@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
+from pfbench.cli import terminal
 from pfbench.cli.formatting import (
     format_bytes,
     format_count,
@@ -20,15 +21,7 @@ from pfbench.cli.formatting import (
 )
 from pfbench.cli.options import cpu_count
 from pfbench.cli.progress import StepProgress
-from pfbench.cli.terminal import (
-    FAILURES,
-    Fact,
-    brief_json,
-    make_table,
-    multiline_cell,
-    section_with_title,
-    show_facts,
-)
+from pfbench.cli.terminal import Fact, make_table, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.base.counts import Budget
@@ -86,7 +79,7 @@ def show_run_forecast(
         f"a trial of {format_plural(trial.iterations, 'iteration')} in "
         f"{format_duration(trial.seconds)}"
     )
-    if trial.status in FAILURES:
+    if trial.status in terminal.FAILURES:
         source += f", which ended: {trial.status}, {trial.stop_reason}"
     facts = [
         Fact("problem", str(Selector(problem.name, problem.parameters)), "problem"),
@@ -102,10 +95,13 @@ def show_run_forecast(
         Fact("bytes", result.bytes, "memory", memory),
         Fact("seconds", result.seconds, "time", time),
         Fact(
-            "trial", brief_json(trial), "from", f"{source}; measures and compilation not included"
+            "trial",
+            terminal.brief_json(trial),
+            "from",
+            f"{source}; measures and compilation not included",
         ),
     ]
-    show_facts(facts, as_json=as_json)
+    terminal.show_facts(facts, as_json=as_json)
 
 
 def _format_estimate(value: Any, words: Any) -> str:
@@ -152,7 +148,7 @@ def show_sweep_forecast(
         Fact("trials", rows),
     ]
     title = f"trials of {len(rows)} of {format_plural(len(settings), 'setting')}"
-    show_facts(facts, section_with_title(title, _trial_table(rows)), as_json=as_json)
+    terminal.show_facts(facts, section_with_title(title, _trial_table(rows)), as_json=as_json)
 
 
 def format_origins(origins: Mapping[str, int], words: Mapping[str, str]) -> str:
@@ -189,7 +185,7 @@ def _trial_record(result: "TaskResult") -> dict[str, Any]:
         return {"failed": result.reason}
     value = dict(result.value)
     status, reason = value.pop("status", ""), value.pop("stop_reason", "")
-    return value | {"failed": f"{status}: {reason}" if status in FAILURES else ""}
+    return value | {"failed": f"{status}: {reason}" if status in terminal.FAILURES else ""}
 
 
 def _trial_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
@@ -199,5 +195,5 @@ def _trial_table(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
     for row in rows:
         numbers = (format_if_known(row[name], word) for name, word in words.items())
         lines = [f"{row['algorithm']} on {row['problem']}", row["refused"] or row["failed"]]
-        displayed.append((row["runs"], *numbers, multiline_cell(*filter(None, lines))))
+        displayed.append((row["runs"], *numbers, terminal.multiline_cell(*filter(None, lines))))
     return make_table(names, displayed, right=names[:-1])

@@ -11,6 +11,7 @@ from rich.console import RenderableType
 
 from pfbench.base.errors import DataError
 from pfbench.base.selectors import Selector, is_user_defined
+from pfbench.cli import terminal
 from pfbench.cli.catalogue import (
     CatalogueItem,
     find_item,
@@ -34,15 +35,7 @@ from pfbench.cli.formatting import (
     format_size,
 )
 from pfbench.cli.options import AS_JSON, argument
-from pfbench.cli.terminal import (
-    Fact,
-    announce_imports,
-    fact_lines,
-    fact_values,
-    field_table,
-    section_with_title,
-    show_facts,
-)
+from pfbench.cli.terminal import Fact, field_table, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.runs.planning.study import Study
@@ -71,10 +64,10 @@ def info(name: str = argument("NAME", default=...), as_json: bool = AS_JSON) -> 
     selector = Selector(name) if a_report else Selector.parse(name)
     own = is_user_defined(selector.name, _KINDS)
     if own:  # it is printed before it is imported
-        announce_imports([selector.name])
+        terminal.announce_imports([selector.name])
     item = make_user_item(selector.name) if own else find_item(selector.name)
     facts, parts = _KINDS[item.kind](replace(selector, name=item.name), item)
-    show_facts([*item.facts, *facts], *parts, as_json=as_json)
+    terminal.show_facts([*item.facts, *facts], *parts, as_json=as_json)
 
 
 def _return_description(function: Any) -> str:
@@ -195,8 +188,8 @@ def _describe_problem_item(selector: Selector, item: CatalogueItem) -> Described
             raise
         remark = section_with_title("constants", f"Not built: {error}")
         return [*facts, Fact("built", None), Fact("not_built", str(error))], [table, remark]
-    displayed = section_with_title(str(selector), field_table(fact_lines(built)))
-    return [*facts, Fact("built", fact_values(built))], [table, displayed, *parts]
+    displayed = section_with_title(str(selector), field_table(terminal.fact_lines(built)))
+    return [*facts, Fact("built", terminal.fact_values(built))], [table, displayed, *parts]
 
 
 def _describe_problem(selector: Selector) -> Described:
@@ -326,10 +319,10 @@ def _describe_spec(selector: Selector, item: CatalogueItem) -> Described:
     facts = [
         Fact("runs", len(spec.runs()), "runs"),
         Fact("about", " ".join(spec.introduction.split()), "about"),
-        Fact("studies", [fact_values(study) for study in studies]),
+        Fact("studies", [terminal.fact_values(study) for study in studies]),
     ]
     parts = [
-        section_with_title(study.title, field_table(fact_lines(facts)))
+        section_with_title(study.title, field_table(terminal.fact_lines(facts)))
         for study, facts in zip(spec.studies, studies, strict=True)
     ]
     if item.kind == "suite":

@@ -35,10 +35,10 @@ from pfbench.cli import (
     run_command,
     solve_command,
     store_command,
+    terminal,
     verify,
 )
 from pfbench.cli.options import flag
-from pfbench.cli.terminal import INTERRUPTED, exit_with_error, print_error
 
 FAILED, BAD_INPUT = 1, 2
 
@@ -57,7 +57,7 @@ class CommandGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            exit_with_error("interrupted.", INTERRUPTED)
+            terminal.exit_with_error("interrupted.", terminal.INTERRUPTED)
 
     def _run(self, *args: Any, **keywords: Any) -> int:
         """Run the command line, and return its exit status."""
@@ -68,7 +68,9 @@ class CommandGroup(TyperGroup):
             return status if isinstance(status, int) else 0
         except BrokenPipeError:
             if not _is_output_closed():
-                print_error("another program ended a worker process: run the command again.")
+                terminal.print_error(
+                    "another program ended a worker process: run the command again."
+                )
             _forget_output()
             return FAILED
         except Exception as error:
@@ -76,7 +78,7 @@ class CommandGroup(TyperGroup):
                 traceback.print_exc()
             message, status = _error_message(error)
             for sentence in error.messages if isinstance(error, InputErrors) else (message,):
-                print_error(sentence)
+                terminal.print_error(sentence)
             if isinstance(error, OSError):
                 _forget_output()
             return status

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pfbench.base.escaping import escape_hidden
+from pfbench.cli import terminal
 from pfbench.cli.formatting import format_bytes, format_duration, format_plural
-from pfbench.cli.terminal import FAILURES, console
 
 if TYPE_CHECKING:
     from pfbench.runs.execute import PlanOutcome
@@ -53,7 +53,7 @@ class StepProgress:
         self._title, self._total, self._unit = escape_hidden(title), total, unit
         self._slots, self._is_quiet = slots, quiet or hidden
         self.done_count = self.run_count = self.failure_count = self._cached = 0
-        self._console = console(error=True)
+        self._console = terminal.console(error=True)
         self._has_bar = self._console.is_terminal and not hidden
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
@@ -145,7 +145,7 @@ class StepProgress:
 
     def count_run(self, outcome: "PlanOutcome") -> None:
         """Count one more finished run, as executed, cached or failed."""
-        self.failure_count += outcome.entry.run.status in FAILURES
+        self.failure_count += outcome.entry.run.status in terminal.FAILURES
         self.count(outcome.plan, outcome.origin != "stored")
 
     def format_step_counts(self) -> str:

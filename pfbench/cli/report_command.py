@@ -13,25 +13,12 @@ from rich.text import Text
 
 from pfbench.base.errors import InputError
 from pfbench.base.escaping import escape_hidden
-from pfbench.cli import options
+from pfbench.cli import options, terminal
 from pfbench.cli.catalogue import PAPER, report_spec_paths
 from pfbench.cli.formatting import format_count, format_plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.report_sources import add_theory, make_reports, read_stores, report_contents
-from pfbench.cli.terminal import (
-    Fact,
-    dataclass_as_dict,
-    exit_if_failed,
-    field_table,
-    fold_table,
-    make_table,
-    print_error,
-    print_json,
-    print_note,
-    print_parts,
-    section_with_title,
-    show_facts,
-)
+from pfbench.cli.terminal import Fact, field_table, make_table, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.reporting.report import Report
@@ -121,7 +108,7 @@ def report(
         looked_up = [Store(folder) for folder in folders]
         reports = [add_theory(report, looked_up) for report in reports]
     _write_or_print(reports, None if text else output, as_json=as_json)
-    exit_if_failed(outcomes, ", marked in the reports")
+    terminal.exit_if_failed(outcomes, ", marked in the reports")
 
 
 def _write_or_print(reports: "Sequence[Report]", output: Path | None, *, as_json: bool) -> None:
@@ -137,11 +124,11 @@ def _write_or_print(reports: "Sequence[Report]", output: Path | None, *, as_json
             if not as_json:
                 _print_main_sentences(contents, files)
         elif not as_json:
-            print_parts(*_render_report(report_contents(report)))
+            terminal.print_parts(*_render_report(report_contents(report)))
         if as_json:
             records.append(_report_record(report, files))
     if as_json:
-        print_json(records)
+        terminal.print_json(records)
 
 
 def _print_main_sentences(contents: "ReportContents", files: "Sequence[Path]") -> None:
@@ -151,10 +138,12 @@ def _print_main_sentences(contents: "ReportContents", files: "Sequence[Path]") -
         for part in contents.parts
     )
     for sentence in islice(chain.from_iterable(candidate_sentences), 2):
-        print_note(sentence)
+        terminal.print_note(sentence)
     if rest := len(files) - 1:
-        print_note(f"{format_plural(rest, 'other file')}, for papers, in {files[0].parent}")
-    print_parts(str(files[0]))
+        terminal.print_note(
+            f"{format_plural(rest, 'other file')}, for papers, in {files[0].parent}"
+        )
+    terminal.print_parts(str(files[0]))
 
 
 def _report_record(report: "Report", files: Sequence[Path]) -> dict[str, Any]:
@@ -238,7 +227,7 @@ def render_table(table: "Table") -> RenderableType:
     for name, rows in table.groups():
         parts += [""] if parts else []
         parts += [Text(escape_hidden(name), style="italic")] if name else []
-        parts.append(fold_table(table.head[1:], [*map(_row_texts, rows)], right=numeric))
+        parts.append(terminal.fold_table(table.head[1:], [*map(_row_texts, rows)], right=numeric))
     note = [Text(escape_hidden(table.note), style="dim")] if table.note else []
     return section_with_title(table.caption, *parts, *note)
 
@@ -265,7 +254,9 @@ def _show_changes(old_store: Path, new_store: Path, *, as_json: bool) -> None:
     if old_store.resolve() == new_store.resolve():
         raise InputError(f"--compare {old_store} {new_store} names one store twice: name two.")
     diff = compare_stores(*(Store(folder, make=False) for folder in (old_store, new_store)))
-    changes = [dataclass_as_dict(change) | {"factor": change.factor} for change in diff.changes]
+    changes = [
+        terminal.dataclass_as_dict(change) | {"factor": change.factor} for change in diff.changes
+    ]
     facts = [
         Fact("stores", [str(old_store), str(new_store)], "stores"),
         Fact("identical", diff.identical, "the same"),
@@ -285,11 +276,15 @@ def _show_changes(old_store: Path, new_store: Path, *, as_json: bool) -> None:
     ]
     head = ("problem", "algorithm", "seed", "what", str(old_store), str(new_store), "factor")
     table = make_table(head, rows, right=head[-3:]) if rows else None
-    show_facts(facts, table, as_json=as_json)
+    terminal.show_facts(facts, table, as_json=as_json)
     if len(diff.changes) > _SHOWN and not as_json:
-        print_error(f"{len(diff.changes) - _SHOWN:,} more differences: --json has them all.")
+        terminal.print_error(
+            f"{len(diff.changes) - _SHOWN:,} more differences: --json has them all."
+        )
     if diff.unreadable:
-        print_error(f"{format_plural(diff.unreadable, 'file')} damaged: see `pfbench store check`.")
+        terminal.print_error(
+            f"{format_plural(diff.unreadable, 'file')} damaged: see `pfbench store check`."
+        )
 
 
 def _format_value(value: Any) -> str:

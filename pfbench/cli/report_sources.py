@@ -10,15 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pfbench.base.errors import ErrorCollector, InputError
+from pfbench.cli import terminal
 from pfbench.cli.catalogue import MAIN_REPORT, report_spec_paths, resolve_spec_path
 from pfbench.cli.formatting import format_plural
 from pfbench.cli.progress import StepProgress
-from pfbench.cli.terminal import (
-    announce_imports,
-    current_command_line,
-    exit_on_interrupt,
-    print_note,
-)
 
 if TYPE_CHECKING:
     from pfbench.reporting.report import RateLine, Report
@@ -73,11 +68,11 @@ def make_runs(
 
     def start(_: object) -> None:
         if not quiet:  # names and parameters are right, and nothing is run yet
-            print_note(f"{title}: {format_plural(len(plans), 'run')} planned")
+            terminal.print_note(f"{title}: {format_plural(len(plans), 'run')} planned")
         steps.start_clock()
 
     progress = StepProgress(title, len(plans), "runs", quiet=quiet, slots=engine.slots)
-    with exit_on_interrupt("run", Path(store.folder)), progress as steps:
+    with terminal.exit_on_interrupt("run", Path(store.folder)), progress as steps:
         outcomes = execute(
             plans,
             store,
@@ -87,7 +82,7 @@ def make_runs(
             recomputed_statuses=recomputed_statuses,
         )
     if not quiet:
-        print_note(f"{title}: {steps.format_step_counts()}{next_phase}")
+        terminal.print_note(f"{title}: {steps.format_step_counts()}{next_phase}")
     return outcomes
 
 
@@ -117,10 +112,10 @@ def make_reports(
             raise InputError(f"two specs have the name {name}: rename or leave out one.")
     store = Store(folder)
     for spec in specs:
-        announce_imports(spec.user_selectors, spec.path)
+        terminal.announce_imports(spec.user_selectors, spec.path)
         for study in () if quiet else spec.studies:
             if few := seed_warning(study):
-                print_note(f"{spec.name}, {study.title}: {few}")
+                terminal.print_note(f"{spec.name}, {study.title}: {few}")
     reports: list[Report] = []
     outcomes: list[PlanOutcome] = []
     for planned in specs:
@@ -165,7 +160,9 @@ def report_contents(report: "Report") -> "ReportContents":
     """Return the computed contents of a report, with the current time, command and commit."""
     from pfbench.reporting.report_contents import make_contents
 
-    return make_contents(report, current_command_line(), checkout_commit(), datetime.now(UTC))
+    return make_contents(
+        report, terminal.current_command_line(), checkout_commit(), datetime.now(UTC)
+    )
 
 
 def checkout_commit() -> str | None:

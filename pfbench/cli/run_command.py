@@ -15,7 +15,7 @@ from rich.console import RenderableType
 from pfbench.base.errors import InputError, PfbenchError, StorageError
 from pfbench.base.escaping import escape_hidden
 from pfbench.base.status import Status
-from pfbench.cli import options
+from pfbench.cli import options, terminal
 from pfbench.cli.catalogue import report_spec_paths, resolve_spec_path
 from pfbench.cli.forecasts import ORIGINS, format_origins, show_sweep_forecast
 from pfbench.cli.formatting import format_duration, format_plural
@@ -23,18 +23,7 @@ from pfbench.cli.options import argument, flag, option
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.report_command import result_tables, results_as_json_unless_large
 from pfbench.cli.report_sources import resolve_search
-from pfbench.cli.terminal import (
-    FAILURES,
-    INTERRUPTED,
-    Fact,
-    announce_imports,
-    brief_json,
-    exit_if_failed,
-    exit_with_error,
-    make_table,
-    section_with_title,
-    show_facts,
-)
+from pfbench.cli.terminal import Fact, make_table, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
@@ -83,7 +72,7 @@ def run(
         statuses = (check_choice("--again", recomputed_status, choices),)
     spec = resolve_spec_path("report", str(spec), report_spec_paths())
     planned = load_spec(spec)
-    announce_imports(planned.user_selectors, spec)
+    terminal.announce_imports(planned.user_selectors, spec)
     with _open_log(log) as reported, closing(options.make_engine(jobs, scheduler)) as engine:
         if dry_run:
             show_sweep_forecast(planned, store, engine, statuses, as_json=as_json)
@@ -171,18 +160,20 @@ def _run_sweep(
     ended = f"{board.done_count} of {total} done, {board.failure_count} failed"
     log(f"end {planned.name}: {ended}{': ' if problem else ''}{problem}")
     if problem:
-        exit_with_error(
+        terminal.exit_with_error(
             f"{problem}; {board.done_count:,} of {total} are stored in {folder}; the "
             "same command continues.",
-            INTERRUPTED if problem == "interrupted" else 1,
+            terminal.INTERRUPTED if problem == "interrupted" else 1,
         )
     if not quiet or as_json:
         runs = [records[plan] for plan in plans] if as_json else []
         seconds = time.monotonic() - started
         _show_sweep(planned, folder, outcomes, runs, seconds, as_json=as_json)
-    exit_if_failed(_select_by_status(outcomes, FAILURES))
+    terminal.exit_if_failed(_select_by_status(outcomes, terminal.FAILURES))
     for method in _first_method_refused_everywhere(planned, outcomes):
-        exit_with_error(f"{method} fits no problem of {planned.name}: all its runs were refused.")
+        terminal.exit_with_error(
+            f"{method} fits no problem of {planned.name}: all its runs were refused."
+        )
 
 
 def _select_by_status(
@@ -208,7 +199,7 @@ def _outcome_record(outcome: "PlanOutcome") -> dict[str, Any]:
         "problem": plan.problem,
         "algorithm": plan.algorithm,
         "seed": plan.seed,
-        **brief_json(outcome.entry.run),
+        **terminal.brief_json(outcome.entry.run),
         "retries": outcome.entry.notes.get("retries", 0),
     }
 
@@ -229,7 +220,7 @@ def _show_sweep(
     origins = Counter(outcome.origin for outcome in outcomes)
     statuses = Counter(outcome.entry.run.status for outcome in outcomes)
     counts = sorted(statuses.items(), key=lambda item: (-item[1], item[0]))
-    failed = _select_by_status(outcomes, FAILURES)
+    failed = _select_by_status(outcomes, terminal.FAILURES)
     facts = [
         Fact("name", planned.name, "sweep"),
         Fact("store", str(folder), "store"),
@@ -242,7 +233,7 @@ def _show_sweep(
         Fact("runs", runs),
     ]
     parts = [] if as_json else [*result_tables(report), _refusal_table(outcomes)]
-    show_facts(facts, *parts, _failure_table(failed), as_json=as_json)
+    terminal.show_facts(facts, *parts, _failure_table(failed), as_json=as_json)
 
 
 def _failure_table(failed: "Sequence[PlanOutcome]") -> RenderableType | None:

@@ -26,14 +26,7 @@ from pfbench.cli.formatting import (
 )
 from pfbench.cli.options import AS_JSON, DRY_RUN, flag, option
 from pfbench.cli.progress import StepProgress
-from pfbench.cli.terminal import (
-    Line,
-    field_table,
-    fold_table,
-    make_table,
-    print_parts,
-    section_with_title,
-)
+from pfbench.cli.terminal import Line, field_table, make_table, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.runs.loop.resolved_run import ResolvedRun
@@ -314,7 +307,7 @@ def _show_run(run: "Run", extra_lines: Sequence[Line]) -> None:
     counts = [(name, count, MEANING[name]) for name, count in _nonzero_counts(run).items()]
     calls = make_table(("name", "calls", "meaning"), counts, right=("calls",))
     failed = run.status in NO_RESULT
-    print_parts(
+    terminal.print_parts(
         field_table(facts),
         section_with_title("oracle calls", calls if counts else "none"),
         None if failed else _final_measures(run),
@@ -344,7 +337,7 @@ def _show_medians_over_seeds(runs: "Sequence[Run]", extra_lines: Sequence[Line])
     ended = "status", ", ".join(f"{count} {status}" for status, count in statuses.items())
     failed = f", {len(runs) - len(answered)} failed" if len(answered) < len(runs) else ""
     title = f"{format_plural(len(runs), 'run')}{failed}, measures at the output"
-    print_parts(
+    terminal.print_parts(
         field_table([*_run_facts(first), seeds, ended, *extra_lines]),
         section_with_title(title, make_table(names, rows, right=names[1:])),
     )
@@ -432,7 +425,7 @@ def _trace_table(run: "Run") -> RenderableType | None:
     total = format_plural(len(run.rows), "row")
     title = f"trace ({len(chosen)} of {total}; --trace FILE writes all)"
     # What does not fit beside comes below, behind the first column.
-    return section_with_title(title, fold_table(names, rows, right=names))
+    return section_with_title(title, terminal.fold_table(names, rows, right=names))
 
 
 def _format_median_and_range(values: list[float | None]) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ from pfbench.base.selectors import is_user_defined
 from pfbench.cli import options, terminal
 from pfbench.cli.formatting import format_plural
 from pfbench.cli.progress import StepProgress
-from pfbench.cli.terminal import print_parts
 
 if TYPE_CHECKING:
     from pfbench.runs.engines.engine import Engine
@@ -96,7 +95,7 @@ class VerificationJob:
     def print(self, *parts: RenderableType | None, max_width: int | None = None) -> None:
         """Print texts and tables, unless JSON goes to the standard output."""
         if not self.is_quiet:
-            print_parts(*parts, max_width=max_width)
+            terminal.print_parts(*parts, max_width=max_width)
 
 
 @contextmanager

@@ -13,13 +13,7 @@ from pfbench.base.status import Verdict as VerdictName
 from pfbench.cli import options, terminal
 from pfbench.cli.formatting import format_duration, format_plural
 from pfbench.cli.options import argument, flag, option
-from pfbench.cli.terminal import (
-    READABLE,
-    make_table,
-    multiline_cell,
-    print_parts,
-    section_with_title,
-)
+from pfbench.cli.terminal import make_table, section_with_title
 from pfbench.cli.verification_job import InterimSummary, VerificationJob, announce_claims, open_job
 
 if TYPE_CHECKING:
@@ -73,7 +67,7 @@ def verify(
     algorithm = algorithm and check_selector("algorithm", algorithm)
     if listing:
         names, effort = (announce_claims(claims, as_json), "full" if full else "quick")
-        print_parts(
+        terminal.print_parts(
             render_claim_list(select_claims(names, effort), effort, () if names else ERRATA)
         )
         return
@@ -189,7 +183,7 @@ def report_results_and_exit_if_unexpected(
         section_with_title("findings", _render_findings(findings)) if findings else None,
         section_with_title(title, _render_decisions_by_criterion()) if rates else None,
         format_summary(done.summary),
-        max_width=READABLE,
+        max_width=terminal.READABLE,
     )
     for text in sentences_on_unreproduced_errata(findings):
         terminal.print_error(text)
@@ -223,7 +217,9 @@ def _verify_repeatedly(work: VerificationJob) -> None:
         if verifications:
             seeds = work.seeds[: len(verifications)]
             text = repetition_table(seeds, verifications, terminal.current_command_line())
-            print_parts(text) if work.table is None else terminal.write_text(text, work.table)
+            terminal.print_parts(text) if work.table is None else terminal.write_text(
+                text, work.table
+            )
     for row in (row for done in verifications for row in done.rows):
         if row.is_wrong:
             terminal.print_error(f"{row.claim.name} is {row.verdict}: {row.reason}")
@@ -258,7 +254,7 @@ def _render_verdicts(done: "Verification") -> RenderableType:
             searched.append(f"{row.claim.name}: worst ratio found {text}; not a proof.")
     table = make_table(("claim", "verdict", "measured", "tested on", "time"), rows)
     sentences = [*reasons, *searched]
-    return Group(table, *([multiline_cell(*sentences)] if sentences else []))
+    return Group(table, *([terminal.multiline_cell(*sentences)] if sentences else []))
 
 
 def _describe_evidence_needed_to_decide(row: "Verdict") -> str:
@@ -315,7 +311,7 @@ def report_unit_dependence(claims: "Sequence[Claim]", work: VerificationJob) -> 
     """Print whether the bounds and schedules of user-defined theorems have consistent units."""
     if user_defined := [claim for claim in claims if claim.user_source]:
         checked = check_homogeneity(user_defined)
-        work.print(multiline_cell(*(f"units of {c.name}: {c.sentence}" for c in checked)))
+        work.print(terminal.multiline_cell(*(f"units of {c.name}: {c.sentence}" for c in checked)))
 
 
 def check_homogeneity(
@@ -399,4 +395,4 @@ def _render_harder_instances(
     if loose:
         hint = "--harder-instances tries harder ones"
         lines.append(f"far from their bound: {', '.join(loose)}; {hint}")
-    return multiline_cell(*lines) if lines else None
+    return terminal.multiline_cell(*lines) if lines else None

@@ -62,16 +62,3 @@ def test_a_failure_is_told_whole(pfbench, folder, conforms):
     assert (outcome.status, outcome.json["passed"]) == (1, False)
     one = next(one for one in outcome.json["findings"] if one["check"] == "lo minimises")
     assert one["locations"] == ["my_sets.py:7 (Wrong.lo)"]
-
-
-BAD = {
-    "unknown": (("smplex",), "did you mean 'simplex'?"),
-    "unknown of a kind": (("penalty:l2",), "unknown penalty 'l2'"),
-    "parameter": (("l1[radus=2]",), "did you mean 'radius'?"),
-    "kind": (("own_things:made", "--kind", "sets"), "did you mean 'set'?"),
-    "nothing": (("own_things:nothing",), "no kind that can be checked"),
-    "problem of a set": (("l1", "-p", "quadratic"), "which needs no problem"),
-    "not fitting": (("svrg[batch=0]",), "batch=0"),
-    "module": (("no_such:made",), "there is no module no_such"),
-    "needs": (("own_things:needs",), "needs rows"),
-}

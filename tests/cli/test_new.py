@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 import pfbench as package
-from pfbench.cli.new import NEXT
+from pfbench.cli import new
 
-KINDS = tuple(NEXT)
+KINDS = [kind for kind, item in new.KINDS.items() if "folder" not in item]
 LONG = ("compare", "run", "report", "check", "verify", "archive", "faults")
 """Commands that the written tests or test_skill.py make in their own way, or that take long."""
 
@@ -67,7 +67,7 @@ def test_the_commands_that_are_named_work(pfbench, folder, kind):
     assert first == f"wrote {file} and test_{module}.py; next:"
     assert test == f"  pytest test_{module}.py"
     assert (folder / f"test_{module}.py").exists()
-    assert len(commands) == len(NEXT[kind])
+    assert len([*commands, test]) == len(new.KINDS[kind]["next"])
     for command in commands:
         pfbench_, verb, *arguments = shlex.split(command)
         assert pfbench_ == "pfbench"

@@ -111,16 +111,6 @@ def test_a_method_that_needs_no_such_calls_has_no_line():
     assert list(found) == ["idle"]  # which reaches nothing
 
 
-def test_a_run_without_a_row_draws_nothing():
-    empty = [run([], status="refused", seed=seed) for seed in range(8)]
-    study = results(fast(), type(fast())("p", "easy", "none", "none", fast().plans, tuple(empty)))
-    labels = list(study.study.labels)
-    assert render_svg(curves_drawing(compute_figure(study), labels))
-    assert render_svg(
-        draw_target_profiles([compare_algorithms(study, Cost.from_weights("sfo"))], labels)
-    )
-
-
 @pytest.mark.parametrize(("calls", "log"), [(5, True), (30, False), (1000, False)])
 def test_calls_are_on_a_logarithmic_axis_where_a_line_would_not_be_seen(calls, log):
     far = group("far", [run([16, 8, 1], [0, 10, 900], seed=seed) for seed in SEEDS])

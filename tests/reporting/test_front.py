@@ -187,26 +187,6 @@ def test_the_table_fits_a_column_of_240_pt(panels):
     assert sum(widths) + 6 * len(widths) <= 240
 
 
-def odd():
-    """A method, and problems, of which every sign acts in LaTeX."""
-    groups = [group("my_own & 50% #1 {x} ~^$\\", slow().runs), fast(), idle()]
-    made = results(*groups)
-    titles = ("p_1 & ü", "100% of it", "a#b")
-    several = tuple(
-        SettingResults(title, "", title, tuple(replace(one, problem=title) for one in groups))
-        for title in titles
-    )
-    study = replace(made.study, problems=tuple(LabelledSelector(title, title) for title in titles))
-    return make_candidate_front(
-        compare_by_each_price(StudyResults(study, several)), (groups[0].label,)
-    )
-
-
-@pytest.mark.parametrize("found", [crowd, lambda: crowd(30), odd], ids=["46", "30", "odd"])
-def test_what_goes_into_a_paper_is_read_strictly(found):
-    assert problems(table_of(found())) == []
-
-
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [

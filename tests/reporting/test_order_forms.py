@@ -23,12 +23,9 @@ def of_forms(*groups, forms, order, target=1.0, units=(CALLS,)):
 
 def test_an_order_is_reproduced_against_the_best_form_alone():
     """The slow form of the second would be beaten, the fast one is not."""
-    mine = group("mine", [descending(40, seed=seed) for seed in SEEDS])
-    order = (("mine",), ("theirs",))
 
     def verdict(*forms):
-        found = of_forms(mine, fast(), slow(), slower(), forms={"theirs": forms}, order=order)
-        return tested_orderings.test_orderings(found)[0]
+        return against([*paced(mine=40), fast(), slow(), slower()], forms)
 
     assert verdict("slow").verdict == REPRODUCED
     assert verdict("slow", "slower").verdict == REPRODUCED
@@ -105,11 +102,7 @@ def test_a_form_of_the_first_may_win_for_it():
 
 def test_of_forms_that_are_told_apart_alike_the_best_ones_are_the_evidence():
     """By rank each is as far before the next as before the last one."""
-    paces = {"20": 20, "40": 40, "60": 60}
-    groups = [
-        group(label, [descending(pace, seed=seed) for seed in SEEDS])
-        for label, pace in paces.items()
-    ]
+    groups = paced(**{"20": 20, "40": 40, "60": 60})
 
     def evidence(forms, *order):
         names = tuple((name,) for name in order)
@@ -124,11 +117,8 @@ def test_of_forms_that_are_told_apart_alike_the_best_ones_are_the_evidence():
 
 
 def test_where_each_has_a_form_that_is_not_beaten_nothing_is_told():
-    slow_one, slow_two = (
-        group(label, [descending(60, seed=seed) for seed in SEEDS]) for label in ("a", "b")
-    )
     forms = {"mine": ("a", "slow"), "theirs": ("b",)}
-    found = of_forms(slow_one, slow_two, slow(), forms=forms, order=(("mine",), ("theirs",)))
+    found = of_forms(*paced(a=60, b=60), slow(), forms=forms, order=(("mine",), ("theirs",)))
     assert {result.verdict for result in tested_orderings.test_orderings(found)} == {OPEN}
 
 

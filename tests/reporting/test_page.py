@@ -284,12 +284,6 @@ def test_the_picture_is_small_and_whole(written, failed):
     assert written["by-hand-tiny.pdf"].read_bytes().startswith(b"%PDF")
 
 
-def test_without_a_commit_the_page_says_so(spec, outcomes, made, tmp_path):
-    written = write(spec, outcomes, tmp_path, made, commit=None)
-    text = Page(written["by-hand.html"].read_text("utf-8")).text
-    assert "commit unknown (not a git checkout)" in text
-
-
 def test_a_report_of_one_run_that_recorded_nothing_is_still_a_report(
     spec, outcomes, made, tmp_path
 ):
@@ -345,12 +339,6 @@ def test_a_full_disk_leaves_nothing_half_written(
         write(spec, outcomes, tmp_path, made)
     assert before.read_text() == "the report before"
     assert list(tmp_path.iterdir()) == [before]
-
-
-def test_a_missing_extra_is_named_before_any_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(writer, "find_spec", lambda name: None if name == "jinja2" else object())
-    with pytest.raises(InputError, match=r"need jinja2.*pip install \"pfbench\[report\]\""):
-        check_report_can_be_written(tmp_path)
 
 
 def test_each_link_of_a_word_leads_to_what_it_means(page):

@@ -4,38 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_runs import run
 
-from pfbench.base.counts import Counts
 from pfbench.reporting import seed_curves
-from pfbench.runs.loop.run import Run
-
-
-def run(y, *, x=None, seed=0, status="finished", iterations=None):
-    """Return a run whose measure takes these values at these numbers of LO calls."""
-    x = list(range(len(y))) if x is None else x
-    k = list(range(len(y))) if iterations is None else iterations
-    return Run(
-        problem="p",
-        algorithm="a",
-        parameters={},
-        schedule="explicit",
-        seed=seed,
-        status=status,
-        stop_reason="",
-        iterations=len(y),
-        counts=Counts(lo=x[-1] if x else 0),
-        final={},
-        seconds=1.0,
-        oracle_seconds=1.0,
-        failure_probability=0.0,
-        columns=("iteration", "lo", "seconds", "m"),
-        rows=[(i, a, a * (1 + seed), b) for i, a, b in zip(k, x, y, strict=True)],
-    )
 
 
 def test_runs_with_equal_counts_are_compared_without_interpolation():
     y = np.random.default_rng(0).random((7, 5))
-    found = seed_curves.median_band([run(list(row), x=[0, 3, 3, 9, 20]) for row in y], "lo", "m")
+    found = seed_curves.median_band([run(list(row), [0, 3, 3, 9, 20]) for row in y], "sfo", "m")
     np.testing.assert_array_equal(found.x, [0, 3, 3, 9, 20])
     np.testing.assert_allclose(found.median, np.median(y, axis=0))
     np.testing.assert_allclose(found.low, np.percentile(y, 25, axis=0))
@@ -45,7 +21,7 @@ def test_runs_with_equal_counts_are_compared_without_interpolation():
 
 def test_the_band_of_few_seeds_is_their_range():
     y = np.random.default_rng(1).random((4, 3))
-    found = seed_curves.median_band([run(list(row)) for row in y], "lo", "m")
+    found = seed_curves.median_band([run(list(row)) for row in y], "sfo", "m")
     np.testing.assert_array_equal(found.low, y.min(axis=0))
     np.testing.assert_array_equal(found.high, y.max(axis=0))
     assert "least to the greatest" in seed_curves.band_legend(4)
@@ -54,15 +30,17 @@ def test_the_band_of_few_seeds_is_their_range():
 
 def test_seconds_are_those_of_the_median_run_at_each_iteration():
     found = seed_curves.median_band(
-        [run([4.0, 2.0, 1.0], seed=seed) for seed in range(3)], "seconds", "m"
+        [run([4.0, 2.0, 1.0], [0, 10 + 10 * k, 20 + 20 * k], seed=k) for k in range(3)],
+        "seconds",
+        "m",
     )
     np.testing.assert_array_equal(found.x, [0, 2, 4])
     np.testing.assert_array_equal(found.median, [4, 2, 1])
 
 
 def test_differing_counts_are_put_on_their_common_grid():
-    one, two = run([4.0, 2.0, 0.0], x=[0, 10, 20]), run([8.0, 4.0, 0.0], x=[0, 4, 8])
-    found = seed_curves.median_band([one, two], "lo", "m")
+    one, two = run([4.0, 2.0, 0.0], [0, 10, 20]), run([8.0, 4.0, 0.0], [0, 4, 8])
+    found = seed_curves.median_band([one, two], "sfo", "m")
     grid = [0, 4, 8, 10, 20]
     np.testing.assert_array_equal(found.x, grid)
     expected = [np.interp(grid, [0, 10, 20], [4, 2, 0]), np.interp(grid, [0, 4, 8], [8, 4, 0])]
@@ -70,8 +48,8 @@ def test_differing_counts_are_put_on_their_common_grid():
 
 
 def test_on_a_common_grid_the_last_value_at_a_count_stands():
-    one, two = run([4.0, 3.0, 1.0], x=[0, 5, 5]), run([4.0, 1.0], x=[0, 7])
-    found = seed_curves.median_band([one, two], "lo", "m")
+    one, two = run([4.0, 3.0, 1.0], [0, 5, 5]), run([4.0, 1.0], [0, 7])
+    found = seed_curves.median_band([one, two], "sfo", "m")
     np.testing.assert_array_equal(found.x, [0, 5, 7])
     np.testing.assert_allclose(found.low, [4, 1, 1])
 
@@ -81,10 +59,10 @@ def test_on_a_common_grid_the_last_value_at_a_count_stands():
 )
 def test_a_failed_run_has_no_value_after_its_end_and_a_censored_one_keeps_it(status, runs, high):
     whole, early = run([4.0, 2.0, 1.0]), run([4.0, 3.0], seed=1, status=status)
-    found = seed_curves.median_band([whole, early], "lo", "m")
+    found = seed_curves.median_band([whole, early], "sfo", "m")
     np.testing.assert_array_equal(found.runs, [2, 2, runs])
     assert found.high[-1] == high
-    ends = seed_curves.early_endings([whole, early], "lo", "m")
+    ends = seed_curves.early_endings([whole, early], "sfo", "m")
     # What ends by its budget ends as planned, and has no cross.
     assert [(end.x, end.y, end.seed, end.status) for end in ends] == [
         (1.0, 3.0, 1, status) for _ in range(status != "budget")
@@ -92,14 +70,14 @@ def test_a_failed_run_has_no_value_after_its_end_and_a_censored_one_keeps_it(sta
 
 
 def test_values_that_are_not_finite_or_missing_leave_no_trace():
-    found = seed_curves.median_band([run([None, float("inf"), 1.0, float("nan")])], "lo", "m")
+    found = seed_curves.median_band([run([None, float("inf"), 1.0, float("nan")])], "sfo", "m")
     np.testing.assert_array_equal(found.x, [2])
     np.testing.assert_array_equal(found.median, [1])
 
 
 @pytest.mark.parametrize("runs", [[], [run([])], [replace(run([1.0]), columns=(), rows=[])]])
 def test_nothing_recorded_gives_an_empty_band(runs):
-    assert seed_curves.median_band(runs, "lo", "m").x.size == 0
+    assert seed_curves.median_band(runs, "sfo", "m").x.size == 0
     assert seed_curves.final_summary(runs, "m").runs == 0
     assert np.isnan(seed_curves.median_start_value(runs, "m"))
 
@@ -111,7 +89,7 @@ def test_final_values_are_those_of_the_runs_that_end_with_an_answer():
 
 
 def test_thinning_keeps_both_ends():
-    found = seed_curves.median_band([run(list(np.linspace(1, 2, 1000)))], "lo", "m").thin(10)
+    found = seed_curves.median_band([run(list(np.linspace(1, 2, 1000)))], "sfo", "m").thin(10)
     assert found.x.size == 10
     assert (found.x[0], found.x[-1]) == (0, 999)
     assert found.median[-1] == 2.0

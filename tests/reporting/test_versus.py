@@ -26,13 +26,6 @@ def wins(duel, sign=1):
     return not begun and sign * duel.calls < sign * duel.best_other_calls
 
 
-def test_who_needs_fewer_calls_wins_and_is_told():
-    for duel in against("fast", fast(), slow()):
-        assert (wins(duel), wins(duel, -1), duel.rank, duel.method_count) == (True, False, 1, 2)
-        assert duel.best_other.group.label == "slow"
-        assert duel.is_significant
-
-
 def test_who_needs_more_loses_to_the_best_of_the_others():
     # 123.5 and 124.5 calls to the first target are both printed as 124, and share a rank.
     for duel, place in zip(
@@ -55,12 +48,6 @@ def test_what_differs_by_luck_is_not_told_and_is_equal_only_by_its_interval():
     assert not wide.is_significant
     assert wide.ratio.interval.low < 0.8 < 1.0 < wide.ratio.interval.high
     assert "≈" not in format_cell(wide.ratio)
-
-
-def test_who_does_nothing_has_no_place():
-    for duel in against("idle", idle(), fast()):
-        assert (duel.rank, wins(duel), wins(duel, -1)) == (None, False, True)
-        assert math.isinf(duel.calls)
 
 
 def test_who_was_refused_does_not_stand():
