@@ -64,8 +64,7 @@ def descending(speed, budget=1000, seed=0, **more):
 
 def group(label, runs, budget=1000, panel="easy"):
     plans = tuple(plan(Budget(sfo=budget), one.seed, TARGETS[-1]) for one in runs)
-    keys = tuple(f"{label}-{one.seed}" for one in runs)
-    return RunGroup("p", panel, label, label, plans, tuple(runs), keys)
+    return RunGroup("p", panel, label, label, plans, tuple(runs))
 
 
 def fast(budget=1000):
@@ -129,7 +128,7 @@ def results_of(panels, targets=TARGETS, budgets=None):
     def group_of(problem, label, runs):
         runs = tuple(replace(one, seed=seed) for seed, one in enumerate(runs))
         plans = tuple(plan((budgets or {}).get(label), one.seed) for one in runs)
-        return RunGroup(problem, "", label, label, plans, runs, ("0" * 64,) * len(runs))
+        return RunGroup(problem, "", label, label, plans, runs)
 
     found = (
         SettingResults(

@@ -23,8 +23,8 @@ from pfbench.reporting.report_contents import (
     make_contents,
 )
 from pfbench.reporting.seed_curves import FinalSummary, band_legend, final_summary
-from pfbench.reporting.svg import curves_drawing, render_svg
-from pfbench.reporting.tables import Table, format_median, markdown_table, markdown_text
+from pfbench.reporting.svg import curves_drawing, render
+from pfbench.reporting.tables import Table, markdown_table, markdown_text
 from pfbench.reporting.tuning_effects import tuning_tables
 from pfbench.reporting.wording import join_items, measure_label
 from pfbench.reporting.writer import paragraphs
@@ -109,7 +109,7 @@ def _describe_panel(figure: FigureData, measure: str, index: int) -> str:
 
 
 def _format_final(value: FinalSummary) -> str:
-    return "no value" if math.isnan(value.median) else format_median(value)
+    return "no value" if math.isnan(value.median) else value.median_text
 
 
 def _abbreviate_caption(table: Table, study: Study) -> str:
@@ -135,7 +135,7 @@ def main(folder: str, *names: str) -> None:
         Path(folder, f"{name}.md").write_text(markdown_document(contents), encoding="utf-8")
         for part in contents.parts:
             drawing = curves_drawing(part.figure, contents.labels_in_colour_order)
-            Path(folder, part.picture).write_bytes(render_svg(drawing))
+            Path(folder, part.picture).write_bytes(*render(drawing, "svg"))
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from pfbench.reporting.runtimes import (
 )
 from pfbench.reporting.seed_curves import final_value
 from pfbench.reporting.significance import SeedSample, median, significant_leaders
+from pfbench.reporting.wording import format_calls
 from pfbench.runs.loop.run import Stop
 
 
@@ -51,6 +52,12 @@ class ExpectedCalls:
     interval: BootstrapInterval | None
     hits: int
     planned_runs: int
+
+    def __str__(self) -> str:
+        interval = ""
+        if self.interval is not None and self.interval.low < self.interval.high:
+            interval = f" ({' to '.join(map(format_calls, self.interval))})"
+        return f"{format_calls(self.value)}{interval} {self.hits}/{self.planned_runs}"
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,9 @@ from pfbench.reporting.results import (
 from pfbench.reporting.runtimes import Cost, ert, make_runtimes
 from pfbench.reporting.seed_curves import final_value, trace_column
 from pfbench.reporting.significance import SeedSample, median, significant_leaders
-from pfbench.reporting.tables import Cell, Table, TableRow, format_calls
+from pfbench.reporting.tables import Cell, Table, TableRow
 from pfbench.reporting.wording import (
+    format_calls,
     format_integer,
     join_items,
     name_within_sentence,

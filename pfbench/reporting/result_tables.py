@@ -18,8 +18,8 @@ from pfbench.reporting.results import RunGroup, StudyResults, truncate_to_equal_
 from pfbench.reporting.runtimes import PRODUCTS, Cost
 from pfbench.reporting.seed_curves import FinalSummary
 from pfbench.reporting.significance import seed_warning
-from pfbench.reporting.tables import Table, TableRow, format_calls
-from pfbench.reporting.wording import AXES, name_within_sentence
+from pfbench.reporting.tables import Table, TableRow
+from pfbench.reporting.wording import AXES, format_calls, name_within_sentence
 
 CSV_HEAD = "problem,setting,algorithm,price,measure,target,expected,low,high,hits,runs,standing"
 

@@ -40,8 +40,6 @@ class RunGroup:
         Name of the algorithm, without its parameters.
     plans, runs
         Planned runs and the runs themselves, in the order of the seeds.
-    keys
-        Keys of the runs in the store.
     best_known
         The least known objective of each run's problem; None if none is stored.
     guarantees
@@ -58,7 +56,6 @@ class RunGroup:
     algorithm: str
     plans: tuple[PlannedRun, ...]
     runs: tuple[Run, ...]
-    keys: tuple[str, ...] = ()
     best_known: tuple[float | None, ...] = ()
     guarantees: tuple[tuple[str, float] | None, ...] = ()
     groups_by_target: "tuple[tuple[Stop, RunGroup], ...]" = ()
@@ -197,7 +194,6 @@ def _make_groups(
             Selector.parse(plans[0].algorithm).name,
             plans,
             tuple(entry.run for entry in entries),
-            tuple(entry.key for entry in entries),
             tuple(map(_best_known, entries)),
             tuple(map(_read_guarantee, entries)),
         )

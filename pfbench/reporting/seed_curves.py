@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pfbench.base.status import Status
+from pfbench.reporting.wording import MISSING_MARK, format_significant
 from pfbench.runs.loop.run import COMPLETED, Run
 from pfbench.runs.loop.trace import TraceRows
 
@@ -81,6 +82,24 @@ class FinalSummary:
     high: float
     runs: int
     planned_runs: int
+
+    def __str__(self) -> str:
+        return " ".join([self.median_text, *self.extent_texts])
+
+    @property
+    def median_text(self) -> str:
+        """Median of the final values as text."""
+        return format_significant(self.median) if math.isfinite(self.median) else MISSING_MARK
+
+    @property
+    def extent_texts(self) -> list[str]:
+        """Range of several final values, and number of the runs that have one if not all do."""
+        texts = []
+        if self.runs > 1:
+            texts = [f"({format_significant(self.low)} to {format_significant(self.high)})"]
+        if self.runs < self.planned_runs:
+            texts.append(f"[{self.runs} of {self.planned_runs} runs]")
+        return texts
 
 
 def band_legend(seeds: int) -> str:

@@ -78,17 +78,6 @@ class DeferredDrawing:
     canvas: "Callable[[], Canvas]"
 
 
-def render_svg(drawing: DeferredDrawing) -> bytes:
-    """Draw a figure, and return it as SVG."""
-    return _minify(_render_forms(drawing, "svg")["svg"])
-
-
-def render_svg_and_pdf(drawing: DeferredDrawing) -> tuple[bytes, bytes]:
-    """Draw a figure once, and return it as SVG and as PDF."""
-    results = _render_forms(drawing, "svg", "pdf")
-    return _minify(results["svg"]), results["pdf"]
-
-
 _METADATA: Mapping[str, Mapping[str, None]] = MappingProxyType(
     {
         "svg": {"Date": None, "Creator": None},
@@ -109,12 +98,12 @@ def _silence_matplotlib() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _render_forms(drawing: DeferredDrawing, *forms: str) -> dict[str, bytes]:
+def render(drawing: DeferredDrawing, *forms: str) -> list[bytes]:
+    """Draw a figure once, and return it in each of the formats ``svg`` and ``pdf`` in `forms`."""
     with _silence_matplotlib():
         import matplotlib as mpl
         import matplotlib.figure  # it has the fonts, and with them all that is reported
-
-    getvalues = {}
+    files = []
     with mpl.rc_context(), as_file(LOOK) as look:
         mpl.rcdefaults()
         mpl.rc_file(look, use_default_template=False)
@@ -123,8 +112,8 @@ def _render_forms(drawing: DeferredDrawing, *forms: str) -> dict[str, bytes]:
             file = io.BytesIO()
             metadata: dict[str, Any] = {"Title": drawing.title, **_METADATA[form]}
             canvas.savefig(file, format=form, metadata=metadata)
-            getvalues[form] = file.getvalue()
-    return getvalues
+            files.append(_minify(file.getvalue()) if form == "svg" else file.getvalue())
+    return files
 
 
 _COORDINATES = re.compile(r'(?<= (?:d|x|y)=")[^"]*')

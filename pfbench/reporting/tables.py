@@ -18,15 +18,14 @@ from pfbench.reporting.runtimes import BootstrapInterval, is_equivalent
 from pfbench.reporting.seed_curves import AS_PLANNED, FinalSummary
 from pfbench.reporting.wording import (
     MISSING_MARK,
+    NEVER_REACHED,
     WORDS,
     format_integer,
     format_significant,
-    round_as_printed,
 )
 from pfbench.runs.loop.run import COMPLETED, Run, trace_name
 from pfbench.runs.planning.plan import PlannedRun
 
-NEVER_REACHED = "∞"
 EQUAL_MARK = "≈"
 """Mark of a ratio whose interval shows that two methods are equivalent."""
 
@@ -38,12 +37,18 @@ class CountRange:
     low: int
     high: int
 
+    def __str__(self) -> str:
+        return f"{format_integer(self.low)}–{format_integer(self.high)}"
+
 
 @dataclass(frozen=True)
 class ShellCommand:
     """Command line for the shell."""
 
     text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,9 @@ class ShareOfTotal:
 
     value: float
 
+    def __str__(self) -> str:
+        return f"{100 * self.value:.0f} %"
+
 
 @dataclass(frozen=True)
 class CallRatio:
@@ -59,6 +67,15 @@ class CallRatio:
 
     value: float
     interval: BootstrapInterval | None
+
+    def __str__(self) -> str:
+        """Return the ratio and its interval, with a mark if the two methods are equivalent."""
+        text = format_significant(self.value)
+        if self.interval is None:
+            return text
+        ends = [NEVER_REACHED if math.isinf(x) else format_significant(x) for x in self.interval]
+        mark = f" {EQUAL_MARK}" if is_equivalent(self.interval) else ""
+        return f"{text} ({' to '.join(ends)}){mark}"
 
 
 Cell = (
@@ -257,70 +274,11 @@ def early_endings_table(results: StudyResults) -> Table | None:
 
 def format_cell(cell: Cell) -> str:
     """Return a table cell as text."""
-    match cell:
-        case None:
-            return MISSING_MARK
-        case int():
-            return format_integer(cell)
-        case float():
-            return format_significant(cell)
-        case CountRange():
-            return f"{format_integer(cell.low)}–{format_integer(cell.high)}"
-        case ShareOfTotal():
-            return f"{100 * cell.value:.0f} %"
-        case ExpectedCalls():
-            return format_expected(cell)
-        case FinalSummary():
-            parts = format_median(cell), format_range(cell), format_survivors(cell)
-            return " ".join(filter(None, parts))
-        case CallRatio():
-            return format_ratio(cell)
-        case ShellCommand():
-            return cell.text
-        case str():
-            return cell
-
-
-def format_expected(cell: ExpectedCalls) -> str:
-    """Return the expected calls, their interval, and the number of hits, as text."""
-    interval = ""
-    if cell.interval is not None and cell.interval.low < cell.interval.high:
-        interval = f" ({' to '.join(map(format_calls, cell.interval))})"
-    return f"{format_calls(cell.value)}{interval} {cell.hits}/{cell.planned_runs}"
-
-
-def format_ratio(cell: CallRatio) -> str:
-    """Return a ratio and its interval as text, with a mark if the two methods are equivalent."""
-    if cell.interval is None:
-        return format_significant(cell.value)
-    ends = [NEVER_REACHED if math.isinf(end) else format_significant(end) for end in cell.interval]
-    mark = f" {EQUAL_MARK}" if is_equivalent(cell.interval) else ""
-    return f"{format_significant(cell.value)} ({' to '.join(ends)}){mark}"
-
-
-def format_calls(number: float) -> str:
-    """Return a number of calls as text; below 100 a mean has three significant digits."""
-    if math.isinf(number):
-        return NEVER_REACHED
-    printed = round_as_printed(number)
-    return format_integer(int(printed)) if printed.is_integer() else format_significant(number)
-
-
-def format_median(cell: FinalSummary) -> str:
-    """Return the median of the final values as text."""
-    return format_significant(cell.median) if math.isfinite(cell.median) else MISSING_MARK
-
-
-def format_range(cell: FinalSummary) -> str:
-    """Return the range of the final values as text; empty for fewer than two runs."""
-    if cell.runs < 2:
-        return ""
-    return f"({format_significant(cell.low)} to {format_significant(cell.high)})"
-
-
-def format_survivors(cell: FinalSummary) -> str:
-    """Return text such as ``[8 of 10 runs]``; empty if all runs have a final value."""
-    return "" if cell.runs == cell.planned_runs else f"[{cell.runs} of {cell.planned_runs} runs]"
+    if cell is None:
+        return MISSING_MARK
+    if isinstance(cell, int):
+        return format_integer(cell)
+    return format_significant(cell) if isinstance(cell, float) else str(cell)
 
 
 def is_numeric(cell: Cell) -> bool:

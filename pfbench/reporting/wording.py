@@ -23,7 +23,7 @@ def anchor(word: str) -> str:
 
 
 SEPARATOR = "\N{NARROW NO-BREAK SPACE}"
-MISSING_MARK = "–"
+MISSING_MARK, NEVER_REACHED = "–", "∞"
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -61,6 +61,14 @@ def round_as_printed(number: float) -> float:
     if not math.isfinite(number):
         return number
     return float(round(number)) if number >= 100 else float(f"{number:.2e}")
+
+
+def format_calls(number: float) -> str:
+    """Return a number of calls as text; below 100 a mean has three significant digits."""
+    if math.isinf(number):
+        return NEVER_REACHED
+    printed = round_as_printed(number)
+    return format_integer(int(printed)) if printed.is_integer() else format_significant(number)
 
 
 def format_calls_in_sentence(number: float) -> str:

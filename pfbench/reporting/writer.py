@@ -120,11 +120,8 @@ def _html_cell(value: tables.Cell, is_best: bool, is_counted: bool) -> str:
     """Return a cell of a table as HTML; a count that is zero is shown in grey."""
     best = " best" if is_best else ""
     if isinstance(value, FinalSummary):
-        further = (tables.format_range(value), tables.format_survivors(value))
-        extents = [f'<span class="extent">{_html(text)}</span>' for text in further if text]
-        return (
-            f'<td class="number{best}">{_html(tables.format_median(value))}{"".join(extents)}</td>'
-        )
+        extents = [f'<span class="extent">{_html(text)}</span>' for text in value.extent_texts]
+        return f'<td class="number{best}">{_html(value.median_text)}{"".join(extents)}</td>'
     text = _html(tables.format_cell(value))
     if isinstance(value, tables.ShellCommand):
         return f'<td class="command"><code>{text}</code></td>'
@@ -254,7 +251,7 @@ def _report_files(everything: ReportContents) -> dict[str, bytes]:
         for suffix, drawing in _drawings(part, everything.labels_in_colour_order).items():
             if drawing is not None:
                 name = f"{begin}{suffix}"
-                files[f"{name}.svg"], files[f"{name}.pdf"] = svg.render_svg_and_pdf(drawing)
+                files[f"{name}.svg"], files[f"{name}.pdf"] = svg.render(drawing, "svg", "pdf")
     return files
 
 

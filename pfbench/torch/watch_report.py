@@ -93,14 +93,15 @@ class WatchReport:
             import matplotlib as mpl
         except ImportError:
             return '<p>No figures: pip install "pfbench[report]".</p>'
-        from pfbench.reporting.svg import DeferredDrawing, render_svg
+        from pfbench.reporting.svg import DeferredDrawing, render
 
         del mpl
         columns = [c for c in _PANELS if c in self.table and self.table[c].notna().any()]
         if not columns:
             return ""
         drawing = DeferredDrawing("Measurements of the steps", partial(self._draw, columns))
-        return render_svg(drawing).decode("utf-8").partition("?>")[2].partition('dtd">')[2]
+        (image,) = render(drawing, "svg")
+        return image.decode("utf-8").partition("?>")[2].partition('dtd">')[2]
 
     def _draw(self, columns: Sequence[str]) -> Any:
         from matplotlib.figure import Figure

@@ -48,85 +48,59 @@ iterations = 1000
 step = [0.3, 0.1]
 batch = 8
 """
-OWN = '''
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+OWN = """
+from dataclasses import dataclass
 
-import numpy as np
-
+import pfbench as pf
 from pfbench.algorithms import ALGORITHMS, Algorithm
-from pfbench.base.state import State
 from pfbench.points import combine
-
-
-StochasticFrankWolfe = ALGORITHMS["sfw"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Steps(Algorithm):
-    """Stochastic Frank-Wolfe with a fixed step."""
-
-    name = "steps"
-    summary = "a test"
-    source = "mine"
-    counts = "T iterations: SFO ST, LO T"
     requires = frozenset({"batch", "lo"})
 
-    iterations: int = field(metadata={"about": "T"})
-    step: float = field(metadata={"about": "gamma"})
-    batch: int = field(default=4, metadata={"about": "S"})
+    iterations: int
+    step: float
+    batch: int = 4
 
     def run(self, ask, x, rng):
-        for t in range(self.iterations):
+        for _ in range(self.iterations):
             g = ask.batch(rng.integers(ask.n, size=self.batch), x)
             at, x = x, combine(x, ask.lo(g), self.step)
-            yield State(x, at, g)
+            yield pf.State(x, at, g)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Epochs(Steps):
-    """With a period of its own."""
-
-    period: int = field(metadata={"about": "p"})
+    period: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class Alone(Algorithm):
-    """With a period, and without a batch."""
-
-    name = "alone"
-    summary = "a test"
-    source = "mine"
-    counts = "none"
     requires = frozenset({"lo"})
 
-    step: float = field(metadata={"about": "gamma"})
-    period: int = field(metadata={"about": "p"})
+    step: float
+    period: int
 
     def run(self, ask, x, rng):
-        yield State(x)
+        yield pf.State(x)
 
 
-class Copy(StochasticFrankWolfe):
-    """One of the catalogue under another name."""
-
+class Copy(ALGORITHMS["sfw"]):
     name = "copy"
 
 
 class Idle(Steps):
-    """Moves nowhere."""
-
     def run(self, ask, x, rng):
-        for t in range(self.iterations):
+        for _ in range(self.iterations):
             ask.batch(rng.integers(ask.n, size=self.batch), x)
-            yield State(x)
+            yield pf.State(x)
 
 
 class Elsewhere(Steps):
-    """Asks for what none of the problems has."""
-
     requires = frozenset({"smooth"})
-'''
+"""
 
 
 @pytest.fixture
@@ -378,9 +352,6 @@ def test_archived_methods_are_tuned_by_the_rule_for_yours(suite):
                 name: method.grid[name] for name in common
             }
     assert checked > len(study.tune.methods)
-
-
-# --- tuning in the other verbs --------------------------------------------------------------------
 
 
 # --- the shipped suites ---------------------------------------------------------------------------

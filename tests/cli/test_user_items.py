@@ -8,11 +8,7 @@ from own_things import Quadratic
 
 import pfbench as pf
 
-MODULE = '''
-"""A package of somebody's."""
-
-import math
-from collections.abc import Iterator
+MODULE = '''import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,8 +28,6 @@ from pfbench.sets.penalties import NormPenalty
 class Steps(Algorithm):
     """Frank-Wolfe with one fixed weight."""
 
-    summary = "Frank-Wolfe with a fixed weight"
-    source = "nowhere"
     counts = "T iterations: FO T, SFO nT, LO T"
     requires = frozenset({"gradient", "lo"})
     deterministic = True
@@ -57,9 +51,6 @@ class Steps(Algorithm):
 @dataclass(frozen=True, eq=False, repr=False)
 class Diamond(VectorConvexBody):
     """The l1 ball."""
-
-    name = "diamond"
-    source = "nowhere"
 
     d: int
     radius: float = positive(1.0, "radius")
@@ -101,7 +92,6 @@ class Square(NormPenalty):
     """Weight times |x|^2/2."""
 
     name = "square"
-    source = "nowhere"
     dual = "none"
 
     def value(self, x):
