@@ -11,28 +11,13 @@ from rich.console import RenderableType
 
 from pfbench.base.errors import DataError
 from pfbench.base.selectors import Selector, is_user_defined
-from pfbench.cli import terminal
+from pfbench.cli import descriptions, formatting, terminal
 from pfbench.cli.catalogue import (
     CatalogueItem,
     find_item,
     get_parameters,
     make_user_item,
     report_spec_paths,
-)
-from pfbench.cli.descriptions import (
-    constant_table,
-    describe_claim,
-    describe_constants,
-    describe_parameters,
-    parameter_table,
-)
-from pfbench.cli.formatting import (
-    docstring_summary,
-    format_bytes,
-    format_number,
-    format_plural,
-    format_shape,
-    format_size,
 )
 from pfbench.cli.options import AS_JSON, argument
 from pfbench.cli.terminal import Fact, field_table, section_with_title
@@ -72,7 +57,7 @@ def info(name: str = argument("NAME", default=...), as_json: bool = AS_JSON) -> 
 
 def _return_description(function: Any) -> str:
     """Return the description of a function's result, taken from its docstring."""
-    text = docstring_summary(function).removeprefix("Return ")
+    text = formatting.docstring_summary(function).removeprefix("Return ")
     return text.replace("Refuse:", "none:", 1)
 
 
@@ -95,7 +80,7 @@ def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Described:
     deterministic = bool(getattr(cls, "deterministic", False))
     random = "no: it is deterministic" if deterministic else "yes, from --seed"
     facts = [
-        Fact("parameters", describe_parameters(parameters)),
+        Fact("parameters", descriptions.describe_parameters(parameters)),
         Fact("theory", theory),
         Fact("promises", promises),
         Fact("scale_dependence", scale_dependence),
@@ -114,7 +99,7 @@ def _describe_algorithm(selector: Selector, item: CatalogueItem) -> Described:
     ]
     return facts, [
         section_with_title("it requires", field_table(requires.items())),
-        parameter_table(parameters),
+        descriptions.parameter_table(parameters),
         section_with_title("schedule of its theorem", *filter(None, schedule)) if theory else None,
     ]
 
@@ -125,9 +110,9 @@ def _describe_theory(cls: Any) -> str | None:
 
     if getdoc(getattr(cls, "theory", None)) in (None, getdoc(Algorithm.theory)):
         return None
-    theory = docstring_summary(cls.theory)
+    theory = formatting.docstring_summary(cls.theory)
     if hasattr(cls, "estimator_parameters"):
-        theory += f"; {docstring_summary(cls.estimator_parameters)}"
+        theory += f"; {formatting.docstring_summary(cls.estimator_parameters)}"
     return theory.replace("Return ", "")
 
 
@@ -159,7 +144,9 @@ def _explain_assumptions(assumptions: Iterable[str]) -> str:
 
 def _describe_estimator(selector: Selector, item: CatalogueItem) -> Described:
     parameters = get_parameters(item.object)
-    return [Fact("parameters", describe_parameters(parameters))], [parameter_table(parameters)]
+    return [Fact("parameters", descriptions.describe_parameters(parameters))], [
+        descriptions.parameter_table(parameters)
+    ]
 
 
 # --- problems -------------------------------------------------------------------------------------
@@ -172,10 +159,10 @@ def _describe_problem_item(selector: Selector, item: CatalogueItem) -> Described
     parameters = item.object.parameters() if built_in else get_parameters(item.object)
     facts = [
         Fact("sources", list(item.object.data_source_names) if built_in else [], "data"),
-        Fact("parameters", describe_parameters(parameters)),
+        Fact("parameters", descriptions.describe_parameters(parameters)),
         Fact("selector", str(selector)),
     ]
-    table = parameter_table(parameters)
+    table = descriptions.parameter_table(parameters)
     required = [name for name, parameter in parameters.items() if parameter.is_required]
     missing = [name for name in required if name not in selector.parameters]
     if missing and not built_in:
@@ -201,7 +188,7 @@ def _describe_problem(selector: Selector) -> Described:
     as_given = Selector(selector.name, selector.texts)
     problem = select_problem(str(as_given))
     result = problem.constants(problem.start())
-    constants = describe_constants(result, result.derivations)
+    constants = descriptions.describe_constants(result, result.derivations)
     assumed = sorted(list_known_assumptions(problem))
     measures = {
         name: MEANING[name].summary if name in MEANING else ""
@@ -210,10 +197,10 @@ def _describe_problem(selector: Selector) -> Described:
     best, optimum, objective = problem.best_known, None, "not known"
     if best is not None:
         optimum = {"value": best[0], "source": best[1]}
-        objective = f"{format_number(best[0])} ({best[1]})"
+        objective = f"{formatting.format_number(best[0])} ({best[1]})"
     facts = [
-        Fact("shape", list(problem.shape), "points", format_shape(problem.shape)),
-        Fact("n", problem.n, "size", format_size(problem.n)),
+        Fact("shape", list(problem.shape), "points", formatting.format_shape(problem.shape)),
+        Fact("n", problem.n, "size", formatting.format_size(problem.n)),
         Fact("properties", assumed, "properties", _explain_assumptions(assumed) or "none known"),
         Fact("best_known", optimum, "best objective", objective),
         Fact("digest", problem.digest, "digest", problem.digest[:16]),
@@ -221,7 +208,7 @@ def _describe_problem(selector: Selector) -> Described:
         Fact("measures", measures),
     ]
     return facts, [
-        section_with_title("constants", constant_table("name", constants)),
+        section_with_title("constants", descriptions.constant_table("name", constants)),
         section_with_title("measures", field_table(measures.items())),
     ]
 
@@ -235,7 +222,7 @@ def _describe_set(selector: Selector, item: CatalogueItem) -> Described:
         [Fact("prox", _return_description(cls.prox), "prox")]
         if item.kind != "set"
         else [
-            Fact("diameter", docstring_summary(cls.diameter), "diameter"),
+            Fact("diameter", formatting.docstring_summary(cls.diameter), "diameter"),
             Fact("linear_minimisation", _return_description(cls.lo), "LO"),
             Fact("projection", _return_description(cls.project), "projection"),
         ]
@@ -243,13 +230,13 @@ def _describe_set(selector: Selector, item: CatalogueItem) -> Described:
     needed = cls.required_arguments or None
     facts = [
         Fact("points", cls.points, "points"),
-        Fact("parameters", describe_parameters(parameters)),
+        Fact("parameters", descriptions.describe_parameters(parameters)),
         *answers,
         Fact("problems", problems),
         *(Fact("", name, "problem", f"{name} ({how})") for name, how in problems.items()),
         Fact("python", needed, "in Python", needed and f"it needs {needed}"),
     ]
-    return facts, [parameter_table(parameters)] if parameters else []
+    return facts, [descriptions.parameter_table(parameters)] if parameters else []
 
 
 def _find_users(set_or_penalty: CatalogueItem) -> Iterator[tuple[str, str]]:
@@ -290,7 +277,7 @@ def _describe_data_set(selector: Selector, item: CatalogueItem) -> Described:
     location = {
         "embedded": "it comes with scikit-learn",
         "absent": f"run `pfbench data fetch {item.name}`{put}",
-        "cached": f"{state.path}, {format_bytes(state.size or 0)}",
+        "cached": f"{state.path}, {formatting.format_bytes(state.size or 0)}",
     }[state.state]
     checked = "verified" if state.verified else "unverified"
     return [
@@ -298,7 +285,7 @@ def _describe_data_set(selector: Selector, item: CatalogueItem) -> Described:
         Fact("citation", record.citation, "cite"),
         Fact("terms", record.terms, "terms"),
         Fact("task", record.task, "kind of data"),
-        Fact("shape", list(record.shape), "shape", format_shape(record.shape)),
+        Fact("shape", list(record.shape), "shape", formatting.format_shape(record.shape)),
         Fact("rows", record.rows, "ratings" if record.task == "ratings" else ""),
         Fact("classes", record.classes, "classes" if record.classes else ""),
         Fact("nonzeros", record.nonzeros),
@@ -332,7 +319,7 @@ def _describe_spec(selector: Selector, item: CatalogueItem) -> Described:
 
 
 def _study_facts(study: "Study") -> list[Fact]:
-    runs, seeds = len(set(study.runs())), format_plural(len(study.seeds), "seed")
+    runs, seeds = len(set(study.runs())), formatting.format_plural(len(study.seeds), "seed")
     problems = {entry.label: entry.selector for entry in study.problems}
     algorithms = {entry.label: entry.selector for entry in study.algorithms}
     return [
@@ -359,6 +346,6 @@ _KINDS: Mapping[str, Callable[[Selector, CatalogueItem], Described]] = MappingPr
         "data": _describe_data_set,
         "report": _describe_spec,
         "suite": _describe_spec,
-        "claim": lambda selector, item: describe_claim(item.object),
+        "claim": lambda selector, item: descriptions.describe_claim(item.object),
     }
 )

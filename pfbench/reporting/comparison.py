@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from pfbench.reporting import runtimes
 from pfbench.reporting.results import (
     OBJECTIVE,
     SUBOPTIMALITY,
@@ -19,14 +20,6 @@ from pfbench.reporting.results import (
     SettingResults,
     StudyResults,
     truncate_to_equal_counts,
-)
-from pfbench.reporting.runtimes import (
-    BootstrapInterval,
-    Cost,
-    Runtimes,
-    ert,
-    ert_interval,
-    make_runtimes,
 )
 from pfbench.reporting.seed_curves import final_value
 from pfbench.reporting.significance import SeedSample, median, significant_leaders
@@ -49,7 +42,7 @@ class ExpectedCalls:
     """
 
     value: float
-    interval: BootstrapInterval | None
+    interval: runtimes.BootstrapInterval | None
     hits: int
     planned_runs: int
 
@@ -78,7 +71,7 @@ class ScoredAlgorithm:
 
     group: RunGroup
     groups_by_target: tuple[RunGroup, ...]
-    calls: tuple[Runtimes, ...]
+    calls: tuple[runtimes.Runtimes, ...]
     last_values: Mapping[str, tuple[float, ...]]
 
     @cached_property
@@ -87,7 +80,9 @@ class ScoredAlgorithm:
         return tuple(
             None
             if calls.is_reached_at_no_cost
-            else ExpectedCalls(ert(calls), ert_interval(calls), calls.hits, calls.calls.size)
+            else ExpectedCalls(
+                runtimes.ert(calls), runtimes.ert_interval(calls), calls.hits, calls.calls.size
+            )
             for calls in self.calls
         )
 
@@ -97,7 +92,7 @@ class ScoredAlgorithm:
         The number is infinite if the target needs no calls of this kind.
         """
         calls = self.calls[target_index]
-        return math.inf if calls.is_reached_at_no_cost else ert(calls)
+        return math.inf if calls.is_reached_at_no_cost else runtimes.ert(calls)
 
     def sample(self, target_index: int) -> SeedSample:
         """Return the calls to one target, one number a seed, for a significance test.
@@ -162,7 +157,7 @@ class Comparison:
     """
 
     results: StudyResults
-    price: Cost
+    price: runtimes.Cost
     panels: tuple[SettingComparison, ...]
 
     @property
@@ -181,7 +176,7 @@ Equal = Sequence[tuple[Limits, SettingResults]]
 
 
 def compare_algorithms(
-    results: StudyResults, price: Cost, equal: Equal | None = None
+    results: StudyResults, price: runtimes.Cost, equal: Equal | None = None
 ) -> Comparison:
     """Compare the algorithms of a study by their expected cost to reach each target.
 
@@ -227,7 +222,7 @@ def list_compared_measures(results: StudyResults) -> tuple[str, ...]:
 
 
 def score_panel(
-    results: StudyResults, truncated_panel: SettingResults, price: Cost
+    results: StudyResults, truncated_panel: SettingResults, price: runtimes.Cost
 ) -> tuple[ScoredAlgorithm, ...]:
     """Return the algorithms on one problem at one setting, with their runtimes to each target.
 
@@ -239,7 +234,7 @@ def score_panel(
     for group in truncated_panel.groups:
         groups = tuple(map(group.select_tuned_runs, study.targets))
         calls = tuple(
-            make_runtimes(part.runs, target, price, part.trace_arrays)
+            runtimes.make_runtimes(part.runs, target, price, part.trace_arrays)
             for part, target in zip(groups, study.targets, strict=True)
         )
         last = {name: tuple(final_value(run, name) for run in group.runs) for name in measures}

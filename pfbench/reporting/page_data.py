@@ -16,16 +16,8 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.counts import COUNTED
+from pfbench.reporting import panels
 from pfbench.reporting.comparison import list_compared_measures
-from pfbench.reporting.panels import (
-    AxisScale,
-    FigureData,
-    PanelLine,
-    line_style,
-    make_calls_axis,
-    make_panel_line,
-    make_y_axis,
-)
 from pfbench.reporting.report import RateLine, figure_rates
 from pfbench.reporting.results import (
     RunGroup,
@@ -74,7 +66,7 @@ def gzip_base64(texts: Iterable[str]) -> str:
 
 def figure_data_json(
     spec: Spec,
-    studies: Sequence[tuple[StudyResults, FigureData]],
+    studies: Sequence[tuple[StudyResults, panels.FigureData]],
     labels: Sequence[str],
     rates: Sequence[RateLine] = (),
 ) -> Iterator[str]:
@@ -89,7 +81,7 @@ def figure_data_json(
     rates
         The rates that papers claim for the methods.
     """
-    looks = [(label, line_style(number)) for number, label in enumerate(labels)]
+    looks = [(label, panels.line_style(number)) for number, label in enumerate(labels)]
     content = {
         "name": spec.name,
         "spec": spec.text,
@@ -123,7 +115,7 @@ class _StudyData:
     def __init__(
         self,
         results: StudyResults,
-        first: FigureData,
+        first: panels.FigureData,
         labels: Sequence[str],
         rates: Sequence[RateLine],
     ) -> None:
@@ -212,17 +204,17 @@ class _StudyData:
         """
         scales: dict[str, dict[str, list[Any]]] = {}
         for measure in self._measures:
-            lines: dict[str, list[PanelLine]] = {}
+            lines: dict[str, list[panels.PanelLine]] = {}
             for (_, panel), groups in zip(self._panels, self._displayed, strict=True):
                 lines.setdefault(panel.problem, []).extend(
-                    make_panel_line(group, "iteration", measure) for group in groups
+                    panels.make_panel_line(group, "iteration", measure) for group in groups
                 )
             levels = [t.target for t in self._results.study.targets if t.measure == measure]
             scales[measure] = {
                 problem: [
                     _scale_record(scale) if scale.log == log else None
                     for log in (False, True)
-                    for scale in [make_y_axis(some, log=log, levels=levels)]
+                    for scale in [panels.make_y_axis(some, log=log, levels=levels)]
                 ]
                 for problem, some in lines.items()
             }
@@ -235,7 +227,7 @@ class _StudyData:
             counted = (group.runs for group in groups if self._makes_calls_on_axis(group, axis))
             columns = [trace_column(run, axis) for runs in counted for run in runs]
             spent = np.concatenate([np.empty(0), *columns])
-            both = (make_calls_axis(spent[spent > 0.0], log=log) for log in (False, True))
+            both = (panels.make_calls_axis(spent[spent > 0.0], log=log) for log in (False, True))
             scales[axis] = [_scale_record(scale) for scale in both]
         return scales
 
@@ -289,7 +281,7 @@ def _describe_target(target: Stop) -> str:
     return f"{measure_label(target.measure)} ≤ {format_significant(target.target)}"
 
 
-def _scale_record(scale: AxisScale | None) -> list[Any] | None:
+def _scale_record(scale: panels.AxisScale | None) -> list[Any] | None:
     return [scale.low, scale.high, [list(tick) for tick in scale.ticks]] if scale else None
 
 

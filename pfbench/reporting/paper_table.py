@@ -9,17 +9,10 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from pfbench.base.escaping import escape_hidden
+from pfbench.reporting import wording
 from pfbench.reporting.candidate_front import CandidateAgainstRivals
 from pfbench.reporting.comparison import Comparison, ScoredAlgorithm
 from pfbench.reporting.significance import SeedSample, significant_leaders
-from pfbench.reporting.wording import (
-    MISSING_MARK,
-    SEPARATOR,
-    format_calls_in_sentence,
-    format_significant,
-    measure_label,
-    name_within_sentence,
-)
 from pfbench.runs.planning.tune import TUNED
 
 COLUMNS = 3
@@ -122,14 +115,14 @@ def _choose_columns(
             for k, target in enumerate(targets[first:])
         ]
     return [
-        (_break_lines(measure_label(measure), "r"), partial(_make_value_cell, measure))
+        (_break_lines(wording.measure_label(measure), "r"), partial(_make_value_cell, measure))
         for measure in comparison.measures[:COLUMNS]
     ]
 
 
 def _make_value_cell(measure: str, scored: ScoredAlgorithm) -> _TableCell:
     median = scored.median(measure)
-    text = format_significant(median) if math.isfinite(median) else MISSING_MARK
+    text = wording.format_significant(median) if math.isfinite(median) else wording.MISSING_MARK
     return _TableCell(scored.sample_last_values(measure), median, escape_latex(text))
 
 
@@ -137,11 +130,11 @@ def _make_calls_cell(target: int, scored: ScoredAlgorithm) -> _TableCell:
     sample, number = scored.sample(target), scored.calls_to_target(target)
     expected = scored.calls_until_targets[target]
     if expected is None:
-        text = escape_latex(MISSING_MARK)
+        text = escape_latex(wording.MISSING_MARK)
     elif math.isinf(number):
         text = r"$\infty$"
     else:
-        text = escape_latex(format_calls_in_sentence(number))
+        text = escape_latex(wording.format_calls_in_sentence(number))
         if expected.hits < expected.planned_runs:
             text += f"$^{{{expected.hits}/{expected.planned_runs}}}$"
     return _TableCell(sample, number, text)
@@ -170,7 +163,7 @@ def _caption(
     study = comparison.results.study
     sentences = []
     if comparison.targets:
-        measure = name_within_sentence(comparison.targets[-1].measure)
+        measure = wording.name_within_sentence(comparison.targets[-1].measure)
         sentences.append(
             f"Expected {comparison.price.description} until {measure} is at most the target above "
             "the column, at equal budgets; a failed run is charged its own calls. A superscript is "
@@ -233,7 +226,7 @@ LATEX = str.maketrans(
         **{sign: rf"\ensuremath{{\{name}}}" for sign, name in _GREEK.items()},
         "–": "--",
         "…": r"\ldots{}",
-        SEPARATOR: r"\,",
+        wording.SEPARATOR: r"\,",
         "\N{NO-BREAK SPACE}": "~",
     }
 )

@@ -6,19 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pfbench.reporting import svg
 from pfbench.reporting.candidate_front import CandidateAgainstRivals
 from pfbench.reporting.comparison import Comparison
 from pfbench.reporting.panels import format_short, line_style
 from pfbench.reporting.runtimes import CumulativeShare, ecdf
-from pfbench.reporting.svg import (
-    COLUMN,
-    PAGE,
-    DeferredDrawing,
-    PrintWidth,
-    add_legend,
-    new_figure,
-    plot_style,
-)
 from pfbench.reporting.wording import AXES
 
 if TYPE_CHECKING:
@@ -31,8 +23,8 @@ _LEFT = 0.7
 
 
 def draw_target_profiles(
-    comparisons: Sequence[Comparison], labels: Sequence[str], width: PrintWidth = PAGE
-) -> DeferredDrawing | None:
+    comparisons: Sequence[Comparison], labels: Sequence[str], width: svg.PrintWidth = svg.PAGE
+) -> svg.DeferredDrawing | None:
     """Return a figure of the shares of targets reached, with a panel for each cost of calls.
 
     Every problem and setting has equal weight, and so has every target. A line that ends at 0.6
@@ -50,17 +42,17 @@ def draw_target_profiles(
     columns = width.panels_per_row(len(comparisons))
 
     def draw() -> "Canvas":
-        canvas, grid = new_figure(width, math.ceil(len(comparisons) / columns), columns)
+        canvas, grid = svg.new_figure(width, math.ceil(len(comparisons) / columns), columns)
         for index, comparison in enumerate(comparisons):
             axes, price = grid[index // columns][index % columns], str(comparison.price)
             title = AXES.get(price.lower(), price)
             _draw_shares(axes, target_shares(comparison), labels, title)
             if index % columns == 0:
                 axes.set_ylabel("targets reached")
-        add_legend(canvas, study.labels, labels, width)
+        svg.add_legend(canvas, study.labels, labels, width)
         return canvas
 
-    return DeferredDrawing(f"{study.title}: targets reached", draw)
+    return svg.DeferredDrawing(f"{study.title}: targets reached", draw)
 
 
 def target_shares(comparison: Comparison) -> dict[str, CumulativeShare]:
@@ -94,7 +86,9 @@ def _draw_shares(
         )
         color, marked = line_style(number).color, (number % 5, max(1, x.size // 4))
         axes.fill_between(x, lower, upper, step="post", color=color, alpha=0.14, linewidth=0)
-        axes.step(x, middle, where="post", linewidth=1.2, **plot_style(number), markevery=marked)
+        axes.step(
+            x, middle, where="post", linewidth=1.2, **svg.plot_style(number), markevery=marked
+        )
     layout_share_axes(axes, left, right, title)
 
 
@@ -171,13 +165,15 @@ def page_profile(front: CandidateAgainstRivals) -> ProfileGraphic:
     return ProfileGraphic([*grey, *reversed(coloured)], ticks, _axis_title(front))
 
 
-def draw_profile(front: CandidateAgainstRivals, width: PrintWidth = COLUMN) -> DeferredDrawing:
+def draw_profile(
+    front: CandidateAgainstRivals, width: svg.PrintWidth = svg.COLUMN
+) -> svg.DeferredDrawing:
     """Return the figure of targets reached against calls for a paper; grey lines are unnamed."""
     coloured, steps = front.methods_in_colour, front.calls_by_method()
     low, high = _calls_range(steps)
 
     def draw() -> "Canvas":
-        canvas, grid = new_figure(width, 1, 1)
+        canvas, grid = svg.new_figure(width, 1, 1)
         axes = grid[0][0]
         axes.set_visible(True)
         for label in [*(step for step in steps if step not in coloured), *reversed(coloured)]:
@@ -191,10 +187,10 @@ def draw_profile(front: CandidateAgainstRivals, width: PrintWidth = COLUMN) -> D
             axes.step(calls, [*share, share[-1]], where="post", **style)
         layout_share_axes(axes, low, high, _axis_title(front))
         axes.set_ylabel("share of pairs reached")
-        add_legend(canvas, coloured, coloured, width, markers=False)
+        svg.add_legend(canvas, coloured, coloured, width, markers=False)
         return canvas
 
-    return DeferredDrawing(f"{front.label}: profile", draw)
+    return svg.DeferredDrawing(f"{front.label}: profile", draw)
 
 
 def _axis_title(front: CandidateAgainstRivals) -> str:

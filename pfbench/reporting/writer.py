@@ -13,18 +13,10 @@ from typing import Any
 from pfbench.base.errors import InputError, StorageError
 from pfbench.base.escaping import escape_hidden
 from pfbench.base.files import check_writable
-from pfbench.reporting import ordering_text, page_data, svg, tables, tuning_effects
+from pfbench.reporting import ordering_text, page_data, report_contents, svg, tables, tuning_effects
 from pfbench.reporting.panels import line_style
 from pfbench.reporting.paper_table import paper_table
 from pfbench.reporting.report import Report, claims_table
-from pfbench.reporting.report_contents import (
-    ReportContents,
-    ReportPart,
-    file_stem,
-    interval_failure_sentence,
-    make_contents,
-    seeds_in_words,
-)
 from pfbench.reporting.result_tables import results_csv
 from pfbench.reporting.seed_curves import FinalSummary
 from pfbench.reporting.target_profiles import draw_profile, draw_target_profiles, page_profile
@@ -36,7 +28,7 @@ _SCRIPTS = ("elements.js", "panel.js", "workbench.js", "start.js")
 """The page's script, in the order in which each file needs those before it."""
 
 
-def html_page(report: ReportContents) -> str:
+def html_page(report: report_contents.ReportContents) -> str:
     """Return the HTML page of a report as text."""
     from jinja2 import Environment
     from markupsafe import Markup
@@ -57,10 +49,10 @@ def html_page(report: ReportContents) -> str:
     }
     functions = (
         claims_table,
-        interval_failure_sentence,
+        report_contents.interval_failure_sentence,
         ordering_text.ordering_setup_sentences,
         ordering_text.table_heading,
-        seeds_in_words,
+        report_contents.seeds_in_words,
         tables.count_table,
         tables.run_table,
         tuning_effects.sentences_on_how_tuned,
@@ -228,10 +220,10 @@ def write_report(
     """
     check_report_can_be_written(folder)
     created = (created or datetime.now(UTC)).astimezone(UTC)
-    return write_contents(make_contents(report, command, commit, created), folder)
+    return write_contents(report_contents.make_contents(report, command, commit, created), folder)
 
 
-def write_contents(everything: ReportContents, folder: Path) -> list[Path]:
+def write_contents(everything: report_contents.ReportContents, folder: Path) -> list[Path]:
     """Write the files of a report from its computed contents, and return their paths.
 
     The files are those of `write_report`.
@@ -239,11 +231,11 @@ def write_contents(everything: ReportContents, folder: Path) -> list[Path]:
     return _write_files(folder, _report_files(everything))
 
 
-def _report_files(everything: ReportContents) -> dict[str, bytes]:
+def _report_files(everything: report_contents.ReportContents) -> dict[str, bytes]:
     # The page is the longest: once in memory.
     files = {f"{everything.spec.name}.html": html_page(everything).encode("utf-8")}
     for part in everything.parts:
-        begin = file_stem(everything.spec, part.study)
+        begin = report_contents.file_stem(everything.spec, part.study)
         displayed = part.displayed_results.study.labels
         table = paper_table(part.comparisons[0], displayed, begin, part.front)
         files[f"{begin}.csv"] = results_csv(part.comparisons).encode("utf-8")
@@ -255,7 +247,9 @@ def _report_files(everything: ReportContents) -> dict[str, bytes]:
     return files
 
 
-def _drawings(part: ReportPart, labels: Sequence[str]) -> dict[str, svg.DeferredDrawing | None]:
+def _drawings(
+    part: report_contents.ReportPart, labels: Sequence[str]
+) -> dict[str, svg.DeferredDrawing | None]:
     """Return the figures of a study, by the suffix of their file names."""
     curves = svg.curves_drawing(part.figure, labels)
     if part.front is not None:
