@@ -1,13 +1,16 @@
 """Runs made of the numbers that a test is about."""
 
+import json
 import math
 from dataclasses import replace
 
 from pfbench.base.counts import Budget, Counts
+from pfbench.reporting.page_data import figure_data_json
+from pfbench.reporting.panels import compute_figure
 from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run, Stop
 from pfbench.runs.planning.plan import PlannedRun
-from pfbench.runs.planning.study import LabelledSelector, Study
+from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import Setting
 
 
@@ -40,6 +43,19 @@ def run(values, sfo=None, *, lo=None, seed=0, status="finished", spent=None, alg
         columns=(*TRACE_COLUMNS, "m"),
         rows=rows,
     )
+
+
+def with_run(outcome, **changes):
+    """The outcome of a plan with another run, which differs in these fields."""
+    entry = outcome.entry
+    return replace(outcome, entry=replace(entry, run=replace(entry.run, **changes)))
+
+
+def figure_data(found, labels, first=None):
+    """What the page of a study gets for its figure."""
+    spec = Spec("s", "S", "", (found.study,))
+    drawn = compute_figure(found) if first is None else first
+    return json.loads("".join(figure_data_json(spec, [(found, drawn)], labels)))
 
 
 def plan(budget=None, seed=0, stop=None):

@@ -121,16 +121,13 @@ def _make_comparison(
     *,
     as_json: bool,
 ) -> None:
-    from pfbench.cli.compare import compare_with_suite, load_suite, run_source
+    from pfbench.cli.compare import compare_on_suite, load_suite
     from pfbench.runs.planning.name_resolution import check_selector
-    from pfbench.runs.planning.suite import add_candidate
 
     spec, path = load_suite(suite, None, price)
     method = check_selector("algorithm", method)
     terminal.announce_imports([method])
-    candidate = add_candidate(spec, method)
-    runs = run_source(path, writer.store, engine, quiet=as_json)
-    compared = compare_with_suite(spec, method, candidate, runs)
+    compared = compare_on_suite(spec, method, path, writer.store, engine, quiet=as_json)
     manifest = writer.write_comparison(spec, method, price or "", compared)
     _show_made(writer, manifest, as_json=as_json)
     terminal.exit_if_failed(compared.candidate_outcomes, ", archived as failed")

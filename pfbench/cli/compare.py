@@ -64,7 +64,6 @@ def compare(
     """
     from pfbench.reporting import check_report_can_be_written
     from pfbench.runs.planning.name_resolution import check_selector
-    from pfbench.runs.planning.suite import add_candidate
     from pfbench.runs.storage.store import Store
 
     options.check_engine_options(jobs, None)
@@ -79,11 +78,9 @@ def compare(
         return
     if not text:
         check_report_can_be_written(output)
-    candidate = add_candidate(spec, method)  # refuses it, where it must be, before any work
     shipped = None if rerun or problem is not None else path
     with closing(options.make_engine(jobs, None)) as engine:
-        runs = run_source(shipped, Store(store), engine, quiet=as_json)
-        compared = compare_with_suite(spec, method, candidate, runs)
+        compared = compare_on_suite(spec, method, shipped, Store(store), engine, quiet=as_json)
     _report_comparison(compared, None if text else output, as_json=as_json)
     terminal.exit_if_failed(compared.candidate_outcomes, ", marked in the report")
 
@@ -130,30 +127,31 @@ def _set_price(spec: "Spec", price: str) -> "Spec":
     return spec.map_studies(lambda study: replace(study, price=weights))
 
 
-def run_source(
-    shipped: Path | None, store: "Store", engine: "Engine", *, quiet: bool = False
-) -> ComparisonRunSource:
-    """Return the source of a comparison's runs: the suite's archive, a store, and an engine.
-
-    The archive is next to `shipped`, the file of the suite; None stands for no archive.
-    """
-    archive = None if shipped is None else _load_suite_archive(shipped)
-    return ComparisonRunSource(archive, store, engine, quiet)
-
-
-def compare_with_suite(
-    spec: "Spec", method: str, candidate: "tuple[Spec, tuple[str, ...]]", runs: ComparisonRunSource
+def compare_on_suite(
+    spec: "Spec",
+    method: str,
+    shipped: Path | None,
+    store: "Store",
+    engine: "Engine",
+    *,
+    quiet: bool = False,
 ) -> "SuiteComparison":
-    """Compare a method on a suite; without shipped runs, all methods are run here.
+    """Compare a method with the other methods of a suite; missing runs are executed.
 
-    `candidate` is the suite with the method added, and the labels of the method in it; see
-    `add_candidate`.
+    Parameters
+    ----------
+    shipped
+        Path of the suite whose archive is used; if None, all methods are run here.
     """
     from pfbench.reporting.report import compare_with_suite
+    from pfbench.runs.planning.suite import add_candidate
 
-    if not runs.quiet:
+    candidate = add_candidate(spec, method)  # refuses it, where it must be, before any work
+    archive = None if shipped is None else _load_suite_archive(shipped)
+    runs = ComparisonRunSource(archive, store, engine, quiet)
+    if not quiet:
         _announce_seed_warning_and_run_count(*candidate, runs)
-    return compare_with_suite(spec, method, candidate, runs, rerun=runs.shipped is None)
+    return compare_with_suite(spec, method, candidate, runs, rerun=archive is None)
 
 
 def _load_suite_archive(path: Path) -> "SuiteArchive | None":

@@ -53,7 +53,6 @@ def compare(
     from pfbench.cli.options import check_engine_options, make_engine
     from pfbench.reporting import check_report_can_be_written
     from pfbench.runs.planning.name_resolution import check_selector
-    from pfbench.runs.planning.suite import add_candidate
 
     check_engine_options(jobs, None)
     name = check_selector("algorithm", _parse_selector("method", method))
@@ -62,11 +61,9 @@ def compare(
     folder = None if output is None else _check_path("output", output)
     if folder is not None:
         check_report_can_be_written(folder)
-    candidate = add_candidate(spec, name)
     shipped = None if rerun or on is not None else path
     with closing(make_engine(jobs, None)) as engine:
-        runs = verb.run_source(shipped, _open_store(store), engine)
-        compared = verb.compare_with_suite(spec, name, candidate, runs)
+        compared = verb.compare_on_suite(spec, name, shipped, _open_store(store), engine)
     return verb.write_comparison(compared, folder)[0]
 
 

@@ -28,19 +28,9 @@ def site(tmp_path_factory):
     if find_spec("sphinx") is None:
         pytest.skip("Sphinx is not installed")
     folder = tmp_path_factory.mktemp("site")
-    build = [
-        "sphinx",
-        "-E",
-        "-W",
-        "-q",
-        "-c",
-        "docs",
-        "-d",
-        folder / "doctrees",
-        ".",
-        folder / "html",
-    ]
-    subprocess.run([sys.executable, "-m", *build], cwd=ROOT, check=True)
+    options = ("-E", "-W", "-q", "-c", "docs", "-d", folder / "doctrees")
+    build = [sys.executable, "-m", "sphinx", *options, ".", folder / "html"]
+    subprocess.run(build, cwd=ROOT, check=True)
     return folder / "html"
 
 

@@ -57,14 +57,6 @@ def method(folder):
     return name
 
 
-def test_a_certificate_is_printed(pfbench):
-    done = pfbench("adversary", "-a", OPEN_LOOP, "--horizon", 12)
-    assert done.status == 0
-    for words in ("yes, before 12 LO calls", "least gap before T", "(i)", "(ii)", "151.46"):
-        assert words in done.out
-    assert done.err.endswith("1 certificate (1 run, 0 cached)\n")
-
-
 def test_the_json_conforms_and_has_the_fields_of_the_design(pfbench, conforms):
     done = pfbench("adversary", "-a", OPEN_LOOP, "--horizon", 12, "--dimension", 30, "--json")
     found = done.json
@@ -246,12 +238,6 @@ def test_bad_input_is_refused_in_one_line_and_leaves_nothing(pfbench, folder, ca
     else:
         assert words in done.refusal
     assert not list(folder.iterdir())
-
-
-def test_an_own_randomised_algorithm_is_refused(pfbench, method):
-    done = pfbench("adversary", "-a", f"{method}:Random", "--horizon", 5)
-    assert done.status == 2
-    assert "halves is randomised" in done.err
 
 
 def test_a_certificate_that_the_store_has_is_not_made_again(pfbench, conforms, monkeypatch):

@@ -285,12 +285,8 @@ def test_a_period_follows_the_batch_that_a_method_has(suite):
     spec = load_spec(suite)
 
     def period(name):
-        return (
-            add_candidate(spec, name)[0]
-            .studies[0]
-            .tune.methods[-1]
-            .selector.partition("period=")[2]
-        )
+        (study,) = add_candidate(spec, name)[0].studies
+        return study.tune.methods[-1].selector.partition("period=")[2]
 
     assert period("nfwu-svrg").startswith("ceil(n/{batch})")
     assert period("nfwu-svrg[batch=5]").startswith("ceil(n/5)")

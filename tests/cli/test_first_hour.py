@@ -150,35 +150,6 @@ def test_the_starter_sweep_begins_above_its_targets_and_can_tell(pfbench, folder
 # --- mistakes -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--budget", "sof=9"), "did you mean 'sfo'?"),
-        (("-a", "frank\N{NON-BREAKING HYPHEN}wolfe"), "the character NON-BREAKING HYPHEN"),
-        (("-p", "own_things:FailsAtTheStart"), "own_things.py:"),
-        (("-p", "quadratc"), "did you mean 'quadratic'?\n"),
-    ],
-)
-def test_what_is_said_of_a_mistake(pfbench, arguments, words):
-    usual = {"-p": "quadratic", "-a": "frank-wolfe[iterations=2]"}
-    usual |= dict(zip(arguments[::2], arguments[1::2], strict=True))
-    outcome = pfbench("solve", *(part for pair in usual.items() for part in pair))
-    assert outcome.status == 2
-    assert words in outcome.err
-    assert "?." not in outcome.err
-    assert ".." not in outcome.err.replace("...", "")
-
-
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_a_diverged_run_shows_no_measures_of_its_start_and_ends_with_the_reason(pfbench):
-    outcome = pfbench(
-        "solve", "-p", "quadratic[set=none]", "-a", "prox-gd[iterations=999,step=1e9]"
-    )
-    assert outcome.status == 1
-    assert "measures at the output" not in outcome.out
-    assert "diverged after" in outcome.err
-
-
 @pytest.fixture
 def own(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)

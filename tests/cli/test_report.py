@@ -119,21 +119,12 @@ def test_json_names_the_files_and_counts_the_statuses(pfbench, spec, drawn):
     assert (outcome.status, outcome.err) == (0, "")
     (described,) = outcome.json
     ranks = described.pop("results")
-    assert {(rank["algorithm"], rank["seeds"], rank["measure"]) for rank in ranks} == {
-        ("SG", 2, "fw_gap"),
-        ("SVRG", 2, "fw_gap"),
+    ranked = [(rank["algorithm"], rank["seeds"], rank["measure"]) for rank in ranks]
+    assert sorted(ranked) == [("SG", 2, "fw_gap"), ("SVRG", 2, "fw_gap")]
+    assert described == {
+        **{"schema": 2, "name": "small", "title": "A small comparison", "runs": 4},
+        **{"statuses": {"finished": 4}, "orderings": [], "files": ["build/report/small.html"]},
     }
-    assert [described] == [
-        {
-            "schema": 2,
-            "name": "small",
-            "title": "A small comparison",
-            "runs": 4,
-            "statuses": {"finished": 4},
-            "orderings": [],
-            "files": ["build/report/small.html"],
-        }
-    ]
 
 
 def test_without_names_the_main_report_is_drawn_and_with_all_those_of_quick_scale(
@@ -213,12 +204,7 @@ def test_a_report_in_the_terminal_needs_no_files(pfbench, folder, spec, drawn, m
     assert outcome.status == 0
     assert drawn == []
     assert not (folder / "build").exists()
-    for says in (
-        "A small comparison",
-        "Small: results",
-        "4 runs, none of which failed",
-        "exact counts",
-    ):
+    for says in ("A small comparison", "Small: results", "none of which failed", "exact counts"):
         assert says in outcome.out
 
 
@@ -247,12 +233,6 @@ def test_failed_runs_are_drawn_and_make_it_fail(pfbench, spec, drawn):
     assert len(drawn) == 1
     assert "pfbench: 4 runs failed, marked in the reports" in outcome.err
     assert "MemoryError" in outcome.err
-
-
-def test_a_wrong_spec_is_refused_before_any_run(pfbench, folder, spec, drawn):
-    spec.write_text(SPEC.replace("batch = 5", "bach = 5"))
-    assert any("names {batch}, for which setting" in line for line in report(pfbench).refusals)
-    assert (drawn, stored_runs(folder)) == ([], 0)
 
 
 def test_an_interruption_keeps_what_is_finished(pfbench, spec, drawn, interrupted_at):

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from itertools import product
 
 import pytest
 from command_line import INTERRUPTIBLE, SMALL
@@ -57,15 +58,6 @@ def test_all_runs_are_made_and_told(pfbench, folder, spec, monkeypatch):
     assert len(kept(folder)) == 4
 
 
-def test_it_ends_with_the_results(pfbench, spec):
-    spec.write_text(SPEC.replace("fw_gap=1e6", "fw_gap=40"))
-    out = run(pfbench).out
-    (results,) = (block for block in out.split("\n\n") if "small: results" in block)
-    assert "SVRG" in results
-    assert "0/2" in results
-    assert "censored" in results
-
-
 def test_of_very_many_algorithms_no_table_is_made(pfbench, spec, monkeypatch, conforms):
     from pfbench.cli import report_command
 
@@ -98,19 +90,11 @@ def test_json(pfbench, folder, spec, conforms):
     assert (found["planned"], found["executed"], found["cached"]) == (4, 4, 0)
     assert found["statuses"] == {"finished": 4}
     assert sorted(one["key"] for one in found["runs"]) == kept(folder)
-    assert [(one["algorithm"].split("[")[0], one["seed"]) for one in found["runs"]] == [
-        ("nfwu-sg", 0),
-        ("nfwu-sg", 1),
-        ("nfwu-svrg", 0),
-        ("nfwu-svrg", 1),
-    ]
+    made = [(one["algorithm"].split("[")[0], one["seed"]) for one in found["runs"]]
+    assert made == list(product(("nfwu-sg", "nfwu-svrg"), (0, 1)))
     for one in found["runs"]:
         easy, hard = one["targets"]
-        assert easy == {
-            "measure": "fw_gap",
-            "target": 1e6,
-            "calls": dict.fromkeys(one["counts"], 0),
-        }
+        assert (easy["measure"], easy["target"], {*easy["calls"].values()}) == ("fw_gap", 1e6, {0})
         assert hard["calls"] is None
     ranks = found["results"]
     assert {rank["algorithm"]: rank["rank"] for rank in ranks} == {"SG": 1, "SVRG": 1}

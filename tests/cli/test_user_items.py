@@ -52,6 +52,9 @@ class Steps(Algorithm):
 class Diamond(VectorConvexBody):
     """The l1 ball."""
 
+    name = "diamond"
+    source = "nowhere"
+
     d: int
     radius: float = positive(1.0, "radius")
     how: str = parameter("plain", "a text")
@@ -92,6 +95,7 @@ class Square(NormPenalty):
     """Weight times |x|^2/2."""
 
     name = "square"
+    source = "nowhere"
     dual = "none"
 
     def value(self, x):

@@ -332,17 +332,9 @@ def test_power_tells_the_least_error_of_each_parameter(pfbench, conforms):
     for parameter, least in found.items():
         best = "-" if least is None else f"{least:g} (qu2018-condg-count)"
         assert f"| ncgs | {parameter} | {best} |" in table
-
-
-def test_power_leaves_out_checks_that_take_too_long(pfbench, conforms):
-    given = ("power", "qu2018-condg-count", "--jobs", 0)
-    outcome = pfbench(
-        *given, "--max-check-seconds", 1e-9, "--json", "out.json", "--table", "power.md"
-    )
-    assert outcome.status == 0
-    content = json.loads(Path("out.json").read_text())
-    conforms(content, "verify.json")
-    assert [row["was_run"] for row in content["power"]] == [{"quick": False}] * 3
+    pfbench(*given, "--max-check-seconds", 1e-9, "--json", "out.json", "--table", "power.md")
+    rows = json.loads(Path("out.json").read_text())["power"]
+    assert [row["was_run"] for row in rows] == [{"quick": False}] * 3
     assert Path("power.md").read_text().count("| not asked |") == 3
 
 
@@ -406,27 +398,12 @@ def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder, monkeypatc
         sys.modules.pop("own_down", None)
 
 
-def test_lines_are_at_most_100_columns_in_a_pipe(pfbench):
-    done = pfbench("verify", "jaggi2013-thm1", "methods-count-sfw", MEAN, "--jobs", 0)
-    assert done.status == 0
-    assert max(map(len, done.out.splitlines())) <= 100
-    assert "measured/bound" in done.out
-
-
 def test_a_fault_that_is_not_caught_says_why():
     """A bound with room for fourteen times what is measured, and the kinds that have none."""
     mutant = MUTANTS["frank-wolfe-half-step"]
     (asked,) = mutant.expected_claims
-    row = Verdict(
-        claim=asked,
-        verdict="holds",
-        reason="",
-        measured={"ratio": 0.07},
-        claimed={},
-        repetitions=1,
-        p_value=None,
-        seconds=0.0,
-    )
+    nothing = {"reason": "", "claimed": {}, "repetitions": 1, "p_value": None, "seconds": 0.0}
+    row = Verdict(claim=asked, verdict="holds", measured={"ratio": 0.07}, **nothing)
     told = _mutant_row(MutantOutcome(mutant, (row,)))[1].plain.replace("\n", " ")
     assert (
         "not caught: jaggi2013-thm1 (bound) says holds, with 14.3 times room in its bound" in told

@@ -1,9 +1,9 @@
 """A report of a few runs made by hand, so that every number in it is known."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from made_runs import with_run
 
 from pfbench.base.counts import COUNTED, Counts
 from pfbench.reporting import collect_report
@@ -116,18 +116,14 @@ def with_failures(outcomes):
     """The same, but two runs of the first group end early: one fails, one spends its budget."""
 
     def changed(outcome):
-        plan, run = outcome.plan, outcome.entry.run
-        if "nfwu-svrg" not in plan.algorithm or "batch=3" not in plan.algorithm:
+        plan, rows = outcome.plan, outcome.entry.run.rows[:2]
+        ends = {1: ("diverged", "x <is> not finite"), 2: ("budget", "too much")}
+        if "nfwu-svrg[batch=3" not in plan.algorithm or plan.seed not in ends:
             return outcome
-        if plan.seed == 1:
-            run = replace(
-                run, status="diverged", stop_reason="x <is> not finite", rows=run.rows[:2]
-            )
-        if plan.seed == 2:
-            run = replace(run, status="budget", stop_reason="too much", rows=run.rows[:2])
-        return replace(outcome, entry=replace(outcome.entry, run=run))
+        status, reason = ends[plan.seed]
+        return with_run(outcome, status=status, stop_reason=reason, rows=rows)
 
-    return [changed(outcome) for outcome in outcomes]
+    return list(map(changed, outcomes))
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Diverged runs, and numbers near overflow, in every figure, statistic and table; ticks."""
 
+import json
 import math
 import re
 import warnings
@@ -7,14 +8,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from made_runs import HUGE, SEEDS, WILD, group, results, run
+from made_runs import HUGE, SEEDS, WILD, figure_data, group, results, run
 
-from pfbench.reporting.page_data import figure_data_json
 from pfbench.reporting.panels import BEYOND, compute_figure, linear_ticks, log_ticks
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.seed_curves import final_summary, median_band
-from pfbench.reporting.svg import COLUMN, curves_drawing, render_svg
-from pfbench.runs.planning.study import Spec
+from pfbench.reporting.svg import COLUMN, curves_drawing, render
 
 STEADY = (1.0, 0.1, 1e-2, 1e-3)
 
@@ -43,11 +42,10 @@ def test_figures_of_diverged_runs_are_drawn(values, alone):
     assert scale.low < scale.high
     assert 1 <= len(scale.ticks) <= 7
     assert all(scale.low <= value <= scale.high for value, _ in scale.ticks)
-    image = render_svg(curves_drawing(drawn, labels, COLUMN))
+    (image,) = render(curves_drawing(drawn, labels, COLUMN), "svg")
     coordinates = re.findall(r'(?<= d=")[^"]*', image.decode())
     assert all(abs(float(n)) < 1e5 for d in coordinates for n in re.findall(r"-?[\d.]+", d))
-    spec = Spec(name="made", title="Made", introduction="", text="", studies=(found.study,))
-    assert len("".join(figure_data_json(spec, [(found, drawn)], labels))) < 2e5
+    assert len(json.dumps(figure_data(found, labels, drawn))) < 2e5
 
 
 TO_THE_BUDGET = {

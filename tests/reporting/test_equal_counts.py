@@ -1,20 +1,17 @@
 """Twice the budget gains nothing, in whatever a report says or draws."""
 
-import json
 from dataclasses import replace
 
 import pytest
-from made_runs import results_of, run
+from made_runs import figure_data, results_of, run
 
 from pfbench.base.counts import Budget
-from pfbench.reporting import page_data
 from pfbench.reporting.answers import answer_sentences, truncation_and_decrease_sentences
 from pfbench.reporting.panels import compute_figure
 from pfbench.reporting.result_tables import compare_by_each_price, results_table
 from pfbench.reporting.results import truncate_study
 from pfbench.reporting.tables import count_table
 from pfbench.runs.loop.run import Stop
-from pfbench.runs.planning.study import Spec
 
 TARGETS = (Stop("m", 0.3), Stop("m", 0.08))
 
@@ -41,15 +38,7 @@ def test_final_values_and_curves_are_cut(targets):
     drawn = compute_figure(found)
     first, second = drawn.lines["m", 0]
     assert list(first.band.x) == list(second.band.x) == list(range(0, 101, 10))
-    data = json.loads(
-        "".join(
-            page_data.figure_data_json(
-                Spec("s", "S", "", (found.study,)),
-                [(truncate_study(found), drawn)],
-                ["once", "twice"],
-            )
-        )
-    )
+    data = figure_data(truncate_study(found), ["once", "twice"], drawn)
     one, other = data["studies"][0]["panels"][0]["groups"]
     assert one["runs"] == other["runs"]
     assert one["bands"] == other["bands"]

@@ -1,23 +1,20 @@
 """Figures for papers: as wide as they say, and the same bytes every time."""
 
-import json
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import SEEDS, failing, fast, group, idle, results, run, slow
+from made_runs import SEEDS, failing, fast, figure_data, group, idle, results, run, slow
 
-from pfbench.reporting import page_data
 from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.panels import compute_figure
 from pfbench.reporting.report import collect_report
 from pfbench.reporting.runtimes import Cost
-from pfbench.reporting.svg import COLUMN, PAGE, curves_drawing, render_svg, render_svg_and_pdf
+from pfbench.reporting.svg import COLUMN, PAGE, curves_drawing, render
 from pfbench.reporting.target_profiles import draw_target_profiles, target_shares
 from pfbench.runs.planning.published import CostUnit
-from pfbench.runs.planning.study import Spec
 
 LABELS = ["far", "near"]
 
@@ -34,9 +31,10 @@ def drawings(width):
 @pytest.mark.parametrize("width", [PAGE, COLUMN])
 def test_a_figure_is_as_wide_as_a_page_or_a_column(width):
     for drawing in drawings(width):
-        root = ET.fromstring(render_svg(drawing))
+        image, document = render(drawing, "svg", "pdf")
+        root = ET.fromstring(image)
         assert float(root.get("width").removesuffix("pt")) == pytest.approx(72 * width.inches)
-        box = re.search(rb"/MediaBox \[ ?0 0 ([0-9.]+) ", render_svg_and_pdf(drawing)[1])
+        box = re.search(rb"/MediaBox \[ ?0 0 ([0-9.]+) ", document)
         assert float(box[1]) == pytest.approx(72 * width.inches)
 
 
@@ -53,9 +51,8 @@ def test_many_panels_go_on_in_further_rows(spec, outcomes):
     many = type(found)(found.study, found.panels * 4)
     heights = []
     for width in (PAGE, COLUMN):
-        root = ET.fromstring(
-            render_svg(curves_drawing(compute_figure(many), list(many.study.labels), width))
-        )
+        drawing = curves_drawing(compute_figure(many), list(many.study.labels), width)
+        root = ET.fromstring(*render(drawing, "svg"))
         heights.append(float(root.get("height").removesuffix("pt")) / 72)
     # Two measures of eight panels: two rows each of four, and four rows each of two.
     assert heights == pytest.approx([0.7 + 4 * PAGE.row, 0.7 + 8 * COLUMN.row])
@@ -118,11 +115,7 @@ def test_calls_are_on_a_logarithmic_axis_where_a_line_would_not_be_seen(calls, l
     study = results(far, near, targets=())
     drawn = compute_figure(study)
     assert (drawn.log, drawn.spans) == (log, [(min(calls, 10), max(900, calls))])
-    sent = json.loads(
-        "".join(
-            page_data.figure_data_json(Spec("s", "S", "", (study.study,)), [(study, drawn)], LABELS)
-        )
-    )
+    sent = figure_data(study, LABELS, drawn)
     assert sent["studies"][0]["logx"] == log
     canvas = curves_drawing(drawn, LABELS).canvas()
     (axes,) = canvas.axes

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from made_runs import group
+from made_runs import figure_data, group, with_run
 from made_runs import results as study_of
 from made_runs import run as made_run
 
@@ -26,12 +26,10 @@ from pfbench.reporting import (
     write_report,
     writer,
 )
-from pfbench.reporting.panels import compute_figure
 from pfbench.reporting.seed_curves import median_band
 from pfbench.reporting.wording import WORDS, format_integer
 from pfbench.reporting.writer import paragraphs
 from pfbench.runs.loop.run import Stop
-from pfbench.runs.planning.study import Spec
 
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "path", "line", "wbr"}
 
@@ -198,12 +196,7 @@ def test_where_runs_differ_in_their_counts_bands_are_of_each_axis():
         made_run([y for _, y in some], [x for x, _ in some], seed=k) for k, some in enumerate(rows)
     ]
     found = study_of(group("m", runs), targets=())
-    text = "".join(
-        page_data.figure_data_json(
-            Spec("s", "S", "", (found.study,)), [(found, compute_figure(found))], ["m"]
-        )
-    )
-    (record,) = json.loads(text)["studies"][0]["panels"][0]["groups"]
+    (record,) = figure_data(found, ["m"])["studies"][0]["panels"][0]["groups"]
     assert "sfo" not in record["x"]
     band = median_band(runs, "sfo", "m")
     assert restored(record["other"]["sfo"]["m"]["x"]) == band.x.tolist()
@@ -237,10 +230,7 @@ def test_a_failed_run_is_listed_and_marked(failed):
 
 
 def test_the_probability_of_a_wrong_certificate_is_summed_and_shown(spec, outcomes, made, tmp_path):
-    changed = [
-        replace(one, entry=replace(one.entry, run=replace(one.entry.run, failure_probability=1e-9)))
-        for one in outcomes
-    ]
+    changed = [with_run(one, failure_probability=1e-9) for one in outcomes]
     text = Page(write(spec, changed, tmp_path, made)["by-hand.html"].read_text("utf-8")).text
     assert "of these 12 runs is wrong is at most 1.2·10⁻⁸." in text
 
@@ -252,20 +242,10 @@ def test_the_same_runs_give_the_same_bytes(spec, outcomes, made, written, tmp_pa
 
 
 def test_time_changes_nothing_that_is_published(spec, outcomes, made, written, tmp_path):
-    slower = [
-        replace(
-            one,
-            entry=replace(
-                one.entry,
-                run=replace(
-                    one.entry.run,
-                    seconds=99.0,
-                    rows=[(*row[:9], 7 * row[9], *row[10:]) for row in one.entry.run.rows],
-                ),
-            ),
-        )
-        for one in outcomes
-    ]
+    def rows(outcome):
+        return [(*row[:9], 7 * row[9], *row[10:]) for row in outcome.entry.run.rows]
+
+    slower = [with_run(one, seconds=99.0, rows=rows(one)) for one in outcomes]
     again = write(spec, slower, tmp_path, made)
     for name in set(written) - {"by-hand.html"}:
         assert written[name].read_bytes() == again[name].read_bytes(), name
@@ -297,10 +277,8 @@ def test_a_report_of_one_run_that_recorded_nothing_is_still_a_report(
     )
     spec = replace(spec, studies=(one,))
     (outcome,) = [each for each in outcomes if each.plan in spec.runs()]
-    run = replace(
-        outcome.entry.run, status="error", stop_reason="?", columns=(), rows=[], counts=Counts()
-    )
-    outcome = replace(outcome, entry=replace(outcome.entry, run=run))
+    lost = {"columns": (), "rows": [], "counts": Counts()}
+    outcome = with_run(outcome, status="error", stop_reason="?", **lost)
     written = write(spec, [outcome], tmp_path, made)
     text = Page(written["by-hand.html"].read_text(encoding="utf-8")).text
     assert "1 run, of which 1 failed (1 error)" in text

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from helpers import acting
+from made_runs import with_run
 from reading_tex import problems
 
 from pfbench.reporting import collect_report, write_report
@@ -46,9 +47,8 @@ def written(tmp_path_factory, with_failures, made):
     spec = load_spec(folder / "s.toml")
 
     def acts(outcome):
-        run = replace(outcome.entry.run, stop_reason=f"\x1b[1A\r{acting()}\nforged")
-        environment = {"python": acting()}
-        return replace(outcome, entry=replace(outcome.entry, run=run, environment=environment))
+        outcome = with_run(outcome, stop_reason=f"\x1b[1A\r{acting()}\nforged")
+        return replace(outcome, entry=replace(outcome.entry, environment={"python": acting()}))
 
     outcomes = list(map(acts, with_failures))
     command = f"pfbench report {acting()}"

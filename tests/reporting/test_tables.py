@@ -4,6 +4,7 @@ import html
 from dataclasses import replace
 
 import pytest
+from made_runs import with_run
 
 from pfbench.base.counts import Budget
 from pfbench.reporting import ranking, tables
@@ -45,8 +46,8 @@ def test_counts_are_exact(results):
 
 def test_counts_that_differ_between_seeds_show_least_and_greatest(spec, outcomes):
     first = outcomes[0]
-    run = replace(first.entry.run, counts=replace(first.entry.run.counts, lo=1234567))
-    changed = [replace(first, entry=replace(first.entry, run=run)), *outcomes[1:]]
+    counts = replace(first.entry.run.counts, lo=1234567)
+    changed = [with_run(first, counts=counts), *outcomes[1:]]
     table = tables.count_table(collect_report(spec, changed).results[0])
     assert cells(table, "S = 3 | p = 4", "SVRG")["LO"] == tables.CountRange(8, 1234567)
     assert f"8–1{SEPARATOR}234{SEPARATOR}567" in tables.markdown_table(table)
@@ -115,9 +116,7 @@ def test_the_summary_names_what_does_not_hold(spec, outcomes):
             (*row[:-3], 5.0 + row[0], 1.0, 1.0 if row[0] else None)
             for row in outcome.entry.run.rows
         ]
-        return replace(
-            outcome, entry=replace(outcome.entry, run=replace(outcome.entry.run, rows=rows))
-        )
+        return with_run(outcome, rows=rows)
 
     changed = [worse(one) if "casvrg" in one.plan.algorithm else one for one in outcomes]
     said = truncation_and_decrease_sentences(collect_report(spec, changed).results[0])
@@ -157,10 +156,8 @@ def test_integers_keep_every_digit():
 def test_what_is_not_met_stands_above_the_runs(spec, outcomes):
     assert "theory" not in tables.run_table(collect_report(spec, outcomes).results[0]).note
     changed = [
-        replace(o, entry=replace(o.entry, run=replace(o.entry.run, unmet_assumptions=("convex",))))
-        if "nfwu-svrg" in o.plan.algorithm
-        else o
-        for o in outcomes
+        with_run(one, unmet_assumptions=("convex",) if "nfwu-svrg" in one.plan.algorithm else ())
+        for one in outcomes
     ]
     found = collect_report(spec, changed).results[0]
     labels = {group.label for group in found if group.algorithm == "nfwu-svrg"}
