@@ -2,9 +2,11 @@
 
 import math
 import re
+import tomllib
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import partial
+from importlib.resources import files
 from textwrap import wrap
 from typing import NamedTuple
 
@@ -194,42 +196,7 @@ def _caption(
     return sentences
 
 
-_NAMES = (
-    "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega alpha beta gamma delta varepsilon zeta eta "
-    "theta kappa lambda mu nu xi pi rho sigma tau varphi chi psi omega"
-)
-_GREEK = dict(zip("ΓΔΘΛΞΠΣΦΨΩαβγδεζηθκλμνξπρστφχψω", _NAMES.split(), strict=True))
-_SIGNS = {
-    "√": r"\surd",
-    "∇": r"\nabla",
-    "−": "-",
-    "·": r"\cdot",
-    "×": r"\times",
-    "≤": r"\le",
-    "≥": r"\ge",
-    "≈": r"\approx",
-    "∞": r"\infty",
-    "±": r"\pm",
-    "→": r"\to",
-    "∈": r"\in",
-}
-LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        **{special: f"\\{special}" for special in "&%$#_{}"},
-        "|": r"\textbar{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        **{sign: rf"\ensuremath{{{name}}}" for sign, name in _SIGNS.items()},
-        **{sign: rf"\ensuremath{{\{name}}}" for sign, name in _GREEK.items()},
-        "–": "--",
-        "…": r"\ldots{}",
-        wording.SEPARATOR: r"\,",
-        "\N{NO-BREAK SPACE}": "~",
-    }
-)
+LATEX = str.maketrans(tomllib.loads((files("pfbench.reporting") / "latex.toml").read_text("utf-8")))
 """LaTeX for each character that is special or has no letter in LaTeX."""
 
 _SUPERSCRIPTS = "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
