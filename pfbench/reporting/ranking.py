@@ -211,12 +211,12 @@ def table(results: StudyResults) -> Table:
             cells += [last if np.isfinite(last) else None, algorithm.status_counts]
             best = frozenset({0} if algorithm.is_sole else ())
             rows.append(TableRow(panel.title, algorithm.group.label, cells, best))
-    head = [results.panel_column_heading, "algorithm", "place"]
+    head = ["place"]
     head += [f"seeds to {study.final_target.target:g}"] if study.final_target else []
     head += ["target"] if is_plural else []
     head += [f"{kind.upper()}{' to target' if study.targets else ''}" for kind in kinds]
     head += [f"last {name_within_sentence(find_compared_measure(results))}", "ended"]
-    return Table(f"{study.title}: results", _table_note(results), tuple(head), rows)
+    return Table.from_study(results, "results", _table_note(results), head, rows)
 
 
 def as_json(results: StudyResults) -> list[dict[str, Any]]:

@@ -48,15 +48,11 @@ class ReportPart:
         """Study that this part is about."""
         return self.results.study
 
-    @property
+    @cached_property
     def brief_sentences(self) -> list[str]:
         """Sentences on reversed published rankings, and on the methods with the fewest calls."""
-        return [*ordering_text.flip_sentences(self.ordering_results), *self.answer_sentences]
-
-    @cached_property
-    def answer_sentences(self) -> list[str]:
-        """Sentences on which methods need the fewest oracle calls to the target."""
-        return answer_sentences(self.comparisons)
+        flips = ordering_text.flip_sentences(self.ordering_results)
+        return [*flips, *answer_sentences(self.comparisons)]
 
     @cached_property
     def candidate_sentences(self) -> list[str]:

@@ -97,12 +97,8 @@ def results_table(
     content = f"last values{' at equal counts' if limited else ''}"
     if targets:
         content = f"{price} to each target"
-    return Table(
-        f"{results.study.title}: {content}",
-        _table_note(comparison, include_last_values),
-        (results.panel_column_heading, "algorithm", "place", *targets, *measures),
-        rows,
-    )
+    note = _table_note(comparison, include_last_values)
+    return Table.from_study(results, content, note, ["place", *targets, *measures], rows)
 
 
 def _table_note(comparison: Comparison, include_last_values: bool) -> str:

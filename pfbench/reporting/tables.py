@@ -129,6 +129,19 @@ class Table:
     head: tuple[str, ...]
     rows: Sequence[TableRow]
 
+    @classmethod
+    def from_study(
+        cls,
+        results: StudyResults,
+        caption: str,
+        note: str,
+        columns: Sequence[str],
+        rows: Sequence[TableRow],
+    ) -> "Table":
+        """Return a table whose rows are the algorithms of a study, grouped by panel."""
+        head = (results.panel_column_heading, "algorithm", *columns)
+        return cls(f"{results.study.title}: {caption}", note, head, rows)
+
     def groups(self) -> list[tuple[str, list[TableRow]]]:
         """Return (group, rows) pairs: adjacent rows of the same group."""
         return [(name, list(rows)) for name, rows in groupby(self.rows, attrgetter("group"))]
@@ -161,12 +174,8 @@ def count_table(results: StudyResults) -> Table:
         rows.append(TableRow(panel.title, group.label, cells))
     varies = any(isinstance(cell, CountRange) for row in rows for cell in row.cells)
     seeds = "least to greatest over the seeds" if varies else "the same for every seed"
-    return Table(
-        f"{results.study.title}: exact counts",
-        f"Oracle calls of one whole run, {seeds}.",
-        (results.panel_column_heading, "algorithm", *map(str.upper, COUNTED)),
-        rows,
-    )
+    note = f"Oracle calls of one whole run, {seeds}."
+    return Table.from_study(results, "exact counts", note, [*map(str.upper, COUNTED)], rows)
 
 
 def column_meaning(head: str) -> str:
@@ -225,12 +234,8 @@ def run_table(results: StudyResults) -> Table:
         "share spent inside oracles."
     )
     head = "seed", "status", "iterations", "seconds", "in oracles", "command"
-    return Table(
-        f"{results.study.title}: every run",
-        " ".join([note, *unmet_assumption_sentences(results)]),
-        (results.panel_column_heading, "algorithm", *head),
-        rows,
-    )
+    note = " ".join([note, *unmet_assumption_sentences(results)])
+    return Table.from_study(results, "every run", note, head, rows)
 
 
 def unmet_assumption_sentences(results: StudyResults) -> list[str]:
@@ -260,13 +265,8 @@ def early_endings_table(results: StudyResults) -> Table | None:
                 cells = run.seed, run.status, run.stop_reason, run.iterations, then
                 rows.append(TableRow(panel.title, group.label, cells))
     head = "seed", "status", "reason", "iterations", "in the figure it"
-    table = Table(
-        f"{results.study.title}: incomplete runs",
-        "In the figure, a cross marks the end of each of these runs.",
-        (results.panel_column_heading, "algorithm", *head),
-        rows,
-    )
-    return table if rows else None
+    note = "In the figure, a cross marks the end of each of these runs."
+    return Table.from_study(results, "incomplete runs", note, head, rows) if rows else None
 
 
 # --- formats --------------------------------------------------------------------------------------

@@ -47,18 +47,9 @@ def html_page(report: report_contents.ReportContents) -> str:
         "paragraphs": paragraphs,
         "profile": page_profile,
     }
-    functions = (
-        claims_table,
-        report_contents.interval_failure_sentence,
-        ordering_text.ordering_setup_sentences,
-        ordering_text.table_heading,
-        report_contents.seeds_in_words,
-        tables.count_table,
-        tables.run_table,
-        tuning_effects.sentences_on_how_tuned,
-        tuning_effects.tuning_tables,
-    )
-    environment.globals |= {function.__name__: function for function in functions}
+    modules = ordering_text, report_contents, tables, tuning_effects
+    environment.globals |= {module.__name__.rpartition(".")[2]: module for module in modules}
+    environment.globals["claims_table"] = claims_table
     environment.tests |= {"numeric": tables.is_numeric}
     studies = [(part.results, part.figure) for part in report.parts]
     rates = report.theory.rates

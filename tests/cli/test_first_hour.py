@@ -9,7 +9,7 @@ import pfbench as pf
 from pfbench.base.errors import InputError
 from pfbench.cli.catalogue import suite_spec_paths
 from pfbench.runs.planning.spec import load_spec
-from pfbench.runs.planning.suite import SHARES, adapt_suite_text, suite_for_problem, suite_labels
+from pfbench.runs.planning.suite import SHARES, suite_for_problem, suite_labels
 
 SUITE = """
 title = "Two methods, one of which needs a polytope"
@@ -62,18 +62,6 @@ def test_a_suite_is_listed_printed_and_written(pfbench, folder):
     written, quick = load_spec(folder / "ours.toml"), load_spec(suite_spec_paths()["quick"])
     assert suite_labels(written) == suite_labels(quick)
     assert [entry.label for entry in written.study.problems] == ["mine"]
-
-
-@pytest.mark.parametrize("name", suite_spec_paths())
-def test_every_shipped_suite_goes_on_another_problem(name, tmp_path):
-    text = suite_spec_paths()[name].read_text("utf-8")
-    path = tmp_path / "other.toml"
-    path.write_text(
-        adapt_suite_text(text, 'a "title"', "about", {"one": "quadratic"}, budget="sfo=9")
-    )
-    study, shipped = load_spec(path).study, load_spec(suite_spec_paths()[name]).study
-    assert [entry.selector for entry in study.problems] == ["quadratic"]
-    assert (study.all_labels, study.budget) == (shipped.all_labels, "sfo=9")
 
 
 @pytest.mark.parametrize(

@@ -16,17 +16,6 @@ def test_json_conforms_to_the_published_schema(pfbench, conforms, kind):
     conforms(outcome.json, "list.json")
 
 
-def test_every_kind_has_its_members(pfbench):
-    names = {kind: {i["name"] for i in pfbench("list", kind, "--json").json} for kind in KINDS}
-    assert {"frank-wolfe", "nfwu-sg", "nfwu-caspiderg"} <= names["algorithms"]
-    assert {"robust-matrix-recovery", "nonconvex-logistic"} <= names["problems"]
-    assert {"l1", "l2", "linf", "simplex", "nuclear"} <= names["sets"]
-    assert {"a9a", "movielens-latest-small", "digits"} <= names["data"]
-    assert names["reports"] >= {"gradient-estimators"}
-    assert names["suites"] >= {"quick", "standard", "norms"}
-    assert {"objective", "fw_gap", "rmse_truth"} <= names["measures"]
-
-
 def test_every_item_has_a_source_and_a_summary_of_one_line(pfbench):
     for item in pfbench("list", "--json").json:
         assert item["source"].strip(), item

@@ -79,15 +79,6 @@ def test_who_needs_fewer_of_both_is_named_and_else_it_is_on_the_frontier():
     assert found.calls_table.head[6:10] == ("LO: mine", "best other", "its calls", "ratio")
 
 
-def test_a_stated_price_is_the_only_scale():
-    made = results(asking(slow(), "mine", lo=3), asking(slower(), "a", lo=1))
-    made = replace(made, study=replace(made.study, price={"sfo": 1.0, "lo": 20.0}))
-    found = make_candidate_front(compare_by_each_price(made), ("mine",))
-    assert found.calls_table.head[2:] == ("SFO + 20 LO: mine", "best other", "its calls", "ratio")
-    assert "by SFO + 20 LO among" in found.outcome_counts_sentence
-    assert {row.cells[1] for row in found.calls_table.rows} == {"a"}
-
-
 def test_how_strong_a_method_is_does_not_depend_on_the_others():
     few = mean_log_budget_over_calls(compare_by_each_price(results(fast(), slow()))[0])
     many = mean_log_budget_over_calls(

@@ -286,12 +286,6 @@ def test_a_page_begins_with_what_flips_and_has_the_evidence_below_the_figure():
     assert text.index(brief) < text.index('class="workbench"') < text.index("“it says so”")
 
 
-def test_a_study_without_orders_says_nothing():
-    assert tested_orderings.test_orderings(results(fast())) == []
-    assert ordering_text.flip_sentences([]) == []
-    assert ordering_text.order_verdict_table(results(fast()).study, []) is None
-
-
 @given(
     st.lists(st.integers(1, 50), min_size=8, max_size=8),
     st.lists(st.integers(1, 50), min_size=8, max_size=8),
