@@ -43,18 +43,35 @@ def pytest_collection_modifyitems(items):
             positions[name] += 1
 
 
-@pytest.fixture(autouse=True)
-def searches_are_brief(request, monkeypatch):
-    """Let checks search a fifth of their time, and claims at longer horizons a tenth.
+TIMES = horizons.SHORT, horizons.SECONDS["quick"], TimeLimit.__init__
+"""Seconds of claims at longer horizons, and the class of the time limits of checks."""
 
-    Long tests, and those of longer horizons themselves, take all.
-    """
+
+def limit_searches(patch, share, share_of_checks):
+    """Let claims at longer horizons, and checks, take these shares of their time."""
+    short, quick, begin = TIMES
+
+    def begin_limit(limit, seconds):
+        begin(limit, share_of_checks * seconds)
+
+    patch.setattr(horizons, "SHORT", share * short)
+    patch.setitem(horizons.SECONDS, "quick", share * quick)
+    patch.setattr(TimeLimit, "__init__", begin_limit)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def searches_are_brief():
+    """Search a tenth and a fifth of the time: of what is right, a search takes all its time."""
+    with pytest.MonkeyPatch.context() as patch:
+        limit_searches(patch, 0.1, 0.2)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def long_tests_search_all_their_time(request, monkeypatch):
+    """So do the tests of longer horizons."""
     if request.node.get_closest_marker("long") or request.path.name == "test_horizons.py":
-        return
-    monkeypatch.setattr(horizons, "SHORT", horizons.SHORT / 10)
-    monkeypatch.setitem(horizons.SECONDS, "quick", horizons.SECONDS["quick"] / 10)
-    begin = TimeLimit.__init__
-    monkeypatch.setattr(TimeLimit, "__init__", lambda limit, seconds: begin(limit, seconds / 5))
+        limit_searches(monkeypatch, 1.0, 1.0)
 
 
 @pytest.fixture(autouse=True)

@@ -79,6 +79,9 @@ SCRIPTS = {
 }
 """Scripts of `benchmarks` at their smallest; those with --help take minutes, or clone."""
 
+LONG = ("benchmarks.beside", "benchmarks.scale")
+"""Scripts that are run by long tests alone."""
+
 LEFT_OUT = {
     "benchmarks.watching": "needs PyTorch: tests/watching",
     "benchmarks.arrays": "needs PyTorch: tests/problems hold array libraries to ours",
@@ -214,7 +217,7 @@ def output(*arguments):
 @pytest.mark.parametrize(
     "script",
     [
-        pytest.param(script, marks=pytest.mark.long if script == "benchmarks.scale" else ())
+        pytest.param(script, marks=pytest.mark.long if script in LONG else ())
         for script, words in SCRIPTS.items()
         if words != "--help"
     ],

@@ -22,7 +22,7 @@ def archive(tmp_path_factory):
         Path("lazy_descent.py").write_text(THEOREM)
         done = run(
             *("archive", "make", "lazy_descent.py", "-o", "lazy.zip", "--faults", 3),
-            *("--store", "store", "--jobs", 1),
+            *("--store", "store", "--jobs", 0),
         )
         sys.modules.pop("lazy_descent", None)
     assert done.exit_code == 0, done.output

@@ -24,7 +24,7 @@ def archived(tmp_path_factory):
         patch.setattr(sys, "path", list(sys.path))
         shutil.copy(CLAIMS, "to_archive.py")
         command = ("archive", "make", "to_archive.py", "-o", "false.zip", "--faults", 0)
-        done = run(*command, "--store", "store", "--jobs", 1)
+        done = run(*command, "--store", "store", "--jobs", 0)
         sys.modules.pop("to_archive", None)
     assert done.exit_code == 1
     assert "cyclic-stated is violated: A searched instance violates it: " in done.stderr

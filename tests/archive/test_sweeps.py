@@ -173,7 +173,7 @@ def packed(tmp_path, monkeypatch):
         Path("whole_helper.py").write_text("LENGTH = 3\n")
         Path("cancer.csv").write_text("1.5,2\n3,4\n-1,0.25\n")
         Path("s.toml").write_text(OWN_SPEC.format(module=module))
-        return run("archive", "make", "s.toml", "-o", "a.zip", "--jobs", 1)
+        return run("archive", "make", "s.toml", "-o", "a.zip", "--jobs", 0)
 
     yield made
     sys.modules.pop("whole_helper", None)

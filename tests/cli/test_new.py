@@ -1,15 +1,14 @@
 """``pfbench new``: each file works as it stands, and so does its test."""
 
 import json
-import os
 import shlex
 import subprocess
 import sys
 from itertools import product
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from inner_pytest import run_pytest
 
 import pfbench as package
 from pfbench.cli import new
@@ -33,16 +32,9 @@ def written(pfbench, folder, monkeypatch):
 
 @pytest.mark.slow
 def test_the_tests_that_are_written_pass(written):
-    done = subprocess.run(
-        # Claims like those of my_claim.py are verified by test_skill.py.
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not no_claim", "."],
-        env=os.environ | {"PYTHONPATH": str(Path(package.__file__).parents[1])},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stdout
-    assert "22 passed, 1 deselected" in done.stdout
+    # Claims like those of my_claim.py are verified by test_skill.py.
+    printed = run_pytest(written, "-q", "-k", "not no_claim", ".")
+    assert "22 passed, 1 deselected" in printed
 
 
 def test_what_is_written_is_formatted_and_without_lint(written):
