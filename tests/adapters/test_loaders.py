@@ -211,6 +211,7 @@ def test_an_augmented_sample_is_an_index_and_a_seed(torch):
     np.testing.assert_allclose(problem.batch(S, x), rows[S.values].mean(axis=0), rtol=1e-12)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("source", ["dropout", "data set"])
 def test_the_randomness_of_torch_belongs_to_the_sample(torch, source):
     if source == "dropout":

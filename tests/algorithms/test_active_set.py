@@ -107,6 +107,7 @@ def test_a_line_search_is_never_above_the_short_step(name):
     assert h[-1] < 1e-10
 
 
+@pytest.mark.thin(4)
 @by_name
 @pytest.mark.parametrize("step", ["short", "line-search"])
 def test_it_ends_where_the_away_steps_of_frank_wolfe_jl_end(name, step):

@@ -5,6 +5,7 @@ import pytest
 ON = ("-p", "quadratic[source=synthetic,rows=40,columns=4,set=l2]")
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("name", ["conditional_gradient", "every_state"])
 def test_a_function_is_checked_and_verified(pfbench, name):
     method = f"plain_methods:{name}"

@@ -180,7 +180,7 @@ HEADERS = {
 }
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(8)
 @pytest.mark.parametrize("name", HEADERS)
 def test_a_crafted_header(store, survives, name):
     write(store, HEADERS[name])
@@ -212,7 +212,7 @@ def test_a_decompression_bomb_is_not_unpacked(store, survives):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("kind", ["verdict", "finding", "certificate", "fault", "new"])
 def test_a_row_of_any_types(store, survives, kind):
     fields = ("claim", "problem", "algorithm", "seed", "status", "seconds", "counts", "verdict")

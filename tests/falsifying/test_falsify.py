@@ -299,6 +299,7 @@ def without_seconds(report):
     return fields
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(("name", "statements"), [("ATTAINED", {0}), ("TWO", {0, 1})])
 def test_a_search_that_is_stopped_often_goes_on_to_the_same_result(
     tmp_path, monkeypatch, name, statements

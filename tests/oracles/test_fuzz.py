@@ -25,7 +25,7 @@ from pfbench.points import (
     view,
 )
 
-CALLS = int(os.environ.get("PFBENCH_FUZZ", "2000"))
+CALLS = int(os.environ.get("PFBENCH_FUZZ", "800"))
 
 PROBLEMS = {
     "vectors": pf.problem("nonconvex-logistic", source="synthetic", rows=30, columns=5),

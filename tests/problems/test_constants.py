@@ -257,7 +257,7 @@ def test_on_the_whole_space_what_is_unbounded_is_infinite_and_never_nan():
         assert_allclose(constants.sigma2, expected)
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(6)
 @EACH
 def test_no_component_is_less_smooth_than_it_says_and_one_is_as_smooth(problem):
     reference, stated = reference_of(problem), problem.component_smoothness()

@@ -171,6 +171,7 @@ def test_the_difference_at_one_point_is_exactly_zero(problem):
     assert not backend.difference(indices, px, px).any()
 
 
+@pytest.mark.thin(3)
 @EACH
 def test_what_an_oracle_returned_is_the_callers(problem):
     backend, _, _, _, _, px, py = setting(problem, 0)

@@ -28,6 +28,7 @@ def drawings(width):
     ]
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("width", [PAGE, COLUMN])
 def test_a_figure_is_as_wide_as_a_page_or_a_column(width):
     for drawing in drawings(width):

@@ -299,6 +299,7 @@ def test_a_folder_that_cannot_be_made_is_refused_in_one_sentence(tmp_path):
     assert "\n" not in str(e.value)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("fails_at", [1, 4])
 def test_a_full_disk_leaves_nothing_half_written(
     spec, outcomes, made, tmp_path, monkeypatch, fails_at

@@ -78,7 +78,7 @@ def test_the_mean_in_place_of_the_median_would_show(monkeypatch):
 
     monkeypatch.setattr(medians, "sign_p_value", of_mean)
     (rule,) = (r for r in ON_LINES if r.name == "`decide_exponent`" and r.says == "p ≤ 1e-3")
-    assert levels.is_above(levels.errors(rule, "0/10 coin", 20, 1000), 1000, rule.level)
+    assert levels.is_above(levels.errors(rule, "0/10 coin", 20, 200), 200, rule.level)
 
 
 def test_a_limit_by_t_would_show(monkeypatch):
@@ -90,7 +90,7 @@ def test_a_limit_by_t_would_show(monkeypatch):
 
     monkeypatch.setattr(decisions.means, "sequential_limits", by_t)
     (rule,) = (r for r in levels.RULES if r.name == "`decide_mean`" and r.says == "holds")
-    assert levels.is_above(levels.errors(rule, "0/10 coin", 20, 1000), 1000, rule.level)
+    assert levels.is_above(levels.errors(rule, "0/10 coin", 20, 200), 200, rule.level)
 
 
 @pytest.mark.parametrize("law", levels.LAWS)

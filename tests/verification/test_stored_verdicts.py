@@ -91,6 +91,7 @@ def test_a_stored_verdict_says_what_was_tested(store):
     assert (listed.claim, listed.status, listed.seed) == (COUNT, "holds", 3)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("change", [{"seed": 1}, {"effort": "full"}, {"algorithm": MySpider}])
 def test_another_seed_effort_or_algorithm_is_another_verdict(store, change):
     engine = Counting()

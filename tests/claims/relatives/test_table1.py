@@ -42,6 +42,7 @@ def test_each_relative_has_its_row_beside_older_methods():
     assert {method.name for method in nfwu.METHODS} >= {n for n in ROWS if n.startswith("nfwu")}
 
 
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("name", sorted(ROWS.keys() - {"one-sfw", "momentum-sfw"}))
 def test_between_two_accuracies_each_row_needs_as_many_calls_as_it_says(name):
     row, convex = ROWS[name], ROWS[name].uses_last_iterate

@@ -29,6 +29,7 @@ def test_the_printed_sizes_of_casvrg_meet_9():
     assert 0.9 < over.max() <= 1.0
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("estimator", ["casvrg", "caspiderg"])
 def test_the_printed_powers_are_right_where_L_is_1_or_more(estimator):
     found = examine_sizes_under_scaling_of_f("quick", 1, estimator=estimator).numbers

@@ -31,7 +31,7 @@ def test_binary_sets(name):
 
 
 @pytest.mark.thin(3)
-@pytest.mark.parametrize("name", ["covertype", "sensorless", "aloi"])
+@pytest.mark.parametrize("name", ["sensorless", "covertype", "aloi"])
 def test_multiclass_sets(name):
     found = loaded(name)
     record = data_set(name)

@@ -67,6 +67,7 @@ def solved(problem, algorithm):
     return run.x.tobytes(), run.trace["objective"].tolist()
 
 
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("kind", EQUAL)
 def test_data_of_an_equal_type_give_the_same_run(kind):
     for gradient in GRADIENTS:

@@ -59,7 +59,7 @@ def test_a_name_that_its_package_loads_on_first_use_is_reached(module, reached):
 
 
 def test_the_imports_of_own_files_are_those_that_a_parser_finds():
-    for path in map(str, Path(pfbench.__file__).parent.rglob("*.py")):
+    for path in [*map(str, Path(pfbench.__file__).parent.rglob("*.py"))][::4]:
         own, parsed = (content_keys._import_statements(path, 0, is_own) for is_own in (True, False))
         assert {*map(ast.unparse, own)} == {*map(ast.unparse, parsed)}, path
 

@@ -180,6 +180,7 @@ def test_batches_that_are_drawn_a_second_time_are_found_in_any_order(n, size):
     assert least <= p_value
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(("lacking", "since"), [(299, 0), (0, 1000), (150, 5000)])
 def test_a_component_that_is_no_longer_drawn_is_found(lacking, since):
     rng = np.random.default_rng(4)
