@@ -90,7 +90,7 @@ def test_a_limit_by_t_would_show(monkeypatch):
 
     monkeypatch.setattr(decisions.means, "sequential_limits", by_t)
     (rule,) = (r for r in levels.RULES if r.name == "`decide_mean`" and r.says == "holds")
-    assert levels.is_above(levels.errors(rule, "0/10 coin", 20, 200), 200, rule.level)
+    assert levels.is_above(levels.errors(rule, "0/10 coin", 20, 600), 600, rule.level)
 
 
 @pytest.mark.parametrize("law", levels.LAWS)
