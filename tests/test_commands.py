@@ -85,7 +85,7 @@ LONG = ("benchmarks.beside", "benchmarks.scale")
 LEFT_OUT = {
     "benchmarks.watching": "needs PyTorch: tests/watching",
     "benchmarks.arrays": "needs PyTorch: tests/problems hold array libraries to ours",
-    "python -m benchmarks.history check": "tests/benchmarks/test_counts.py, and tox -e check",
+    "python -m benchmarks.history check": "tests/benchmarks/test_counts.py, and tox -e tests",
     "python tools/check_words.py": "tests/tools/test_check_words.py, and tox -e check",
     "python -m benchmarks.watching": "times a loop; tests/watching tests the watch",
     "python tools/size.py": "tests/tools/test_size.py, and tox -e check",
