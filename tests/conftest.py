@@ -16,7 +16,7 @@ from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.verification.statements import horizons
 
 # The same examples on every run and machine: a test either fails for everyone or for no one.
-settings.register_profile("pfbench", derandomize=True, deadline=None, max_examples=40)
+settings.register_profile("pfbench", derandomize=True, deadline=None, max_examples=25)
 settings.load_profile("pfbench")
 
 

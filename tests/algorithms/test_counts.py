@@ -86,6 +86,7 @@ def problems(method):
     yield WholeRecovery(tiny_recovery(shape=(4, 3), n=9).observations, radius=2.0, sigma=0.8)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(("name", "a"), [*cases()])
 def test_a_run_costs_what_its_method_states(name, a):
     method, compared = ALGORITHMS[name], 0

@@ -195,7 +195,7 @@ def test_what_an_oracle_returned_is_the_callers(problem):
 
 
 @EACH
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(SEEDS)
 def test_hessian_products_are_means_with_multiplicity(problem, seed):
     backend, reference, rng, x, y, px, py = setting(problem, seed)
@@ -222,7 +222,7 @@ def test_hessians_stay_at_the_point_where_they_were_asked(problem):
 
 
 @EACH
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(SEEDS)
 def test_a_table_keeps_one_gradient_for_each_component(problem, seed):
     """A model that stores every gradient densely, through several replacements."""

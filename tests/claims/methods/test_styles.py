@@ -35,7 +35,7 @@ WRONG = [
 ]
 """Faulty ones."""
 
-QUICK = {"Floor", "Sgd", "Away", "Halved", "ReferenceBefore", "SlowerLate"}
+QUICK = {"Floor", "Sgd", "Away", "ReferenceBefore"}
 """Those that are always tried."""
 
 

@@ -34,20 +34,15 @@ def test_right_draws_are_not_suspected(n, size):
 def test_each_has_a_mean_of_one_over_all_streams():
     streams = np.array(list(itertools.product(range(3), repeat=6)))
     since = np.maximum(np.arange(6) - 3, 0)
+    bets = [indices._log_bin_bets(stream, np.full(3, 1 / 3)) for stream in streams]
+    again = [indices._log_bets_on_repeats_in_window(stream, since, 3) for stream in streams]
     for ends in (1, 3, 6):
-        bets = [
-            _last(indices._log_bin_bets(stream, np.full(3, 1 / 3))[:, :ends]) for stream in streams
-        ]
-        again = [
-            _last(indices._log_bets_on_repeats_in_window(stream, since, 3)[:, :ends])
-            for stream in streams
-        ]
-        assert np.mean(bets) == pytest.approx(1.0)
-        assert np.mean(again) == pytest.approx(1.0)
+        for every in (bets, again):
+            assert np.mean([_last(one[:, :ends]) for one in every]) == pytest.approx(1.0)
     batch_of, shares = np.repeat([0, 1, 2], 2), np.full(3, 1 / 3)
+    each = [indices._log_batch_bets(stream, batch_of, shares) for stream in streams]
+    assert np.mean(np.exp(each)) == pytest.approx(1.0)
     for ends in (1, 3):
-        each = [indices._log_batch_bets(stream, batch_of, shares) for stream in streams]
-        assert np.mean(np.exp(each)) == pytest.approx(1.0)
         alone = [np.exp(indices._log_mean_e_value_over_batches(one)[ends - 1]) for one in each]
         assert np.mean(alone) == pytest.approx(1.0)
 
