@@ -104,12 +104,13 @@ def collect_paper(values: Iterable[Any]) -> Paper:
         if isinstance(item, Paper):
             first, parts = first or item, (*item.claims, *item.mutants, *item.errata)
         results |= {id(part): part for part in parts}
-    claims, mutants, errata = (
-        tuple(item for item in results.values() if isinstance(item, kind))
-        for kind in (Claim, Mutant, Erratum)
-    )
+    kinds = {"claims": Claim, "mutants": Mutant, "errata": Erratum}
+    members: dict[str, Any] = {
+        name: tuple(item for item in results.values() if isinstance(item, kind))
+        for name, kind in kinds.items()
+    }
     key, title = (first.key, first.title) if first else ("", "")
-    return Paper(key=key, title=title, claims=claims, mutants=mutants, errata=errata)
+    return Paper(key=key, title=title, **members)
 
 
 def _flatten_statements(values: Iterable[Any]) -> Iterator[Any]:

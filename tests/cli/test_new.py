@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import pytest
 from inner_pytest import run_pytest
 
-import pfbench as package
 from pfbench.cli import new
 
 KINDS = [kind for kind, item in new.KINDS.items() if "folder" not in item]

@@ -82,7 +82,8 @@ class MethodOnProblem:
     @property
     def claim_parameters(self) -> Mapping[str, Any]:
         """Parameters that the claim sets, by name."""
-        return vars(self.parameters)
+        parameters: Mapping[str, Any] = vars(self.parameters)
+        return parameters
 
 
 @dataclass(frozen=True, kw_only=True)
