@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -11,32 +12,6 @@ from pfbench.base.errors import InputError
 from pfbench.base.names import brief_repr, find_entry
 from pfbench.base.selectors import Selector, is_user_defined
 from pfbench.base.user_code import load_user_object
-from pfbench.claims import (
-    amsel2025,
-    defazio2014,
-    halbey2026,
-    hu2026,
-    jaggi2013,
-    jang2026,
-    kim2026,
-    lacoste2016,
-    layers,
-    li2019,
-    martinezrubio2025,
-    methods,
-    peng2026,
-    pethick2025,
-    polytopes,
-    qu2018,
-    relatives,
-    richtarik2026,
-    schmidt2017,
-    shen2019,
-    shulgin2026,
-    wang2019,
-    wirth2025,
-    zhang2026,
-)
 from pfbench.claims.methods.method_claims import current_claim_name
 from pfbench.verification.claim import Claim, Erratum, Mutant, Paper
 from pfbench.verification.criteria import WinnerByCriterion, find_winner_by_criterion
@@ -50,16 +25,15 @@ if TYPE_CHECKING:  # what runs a verification is imported by it: claims are list
     from pfbench.verification.outcomes import Verification
     from pfbench.verification.session import Progress
 
+_PAPERS = (
+    "shen2019 qu2018 li2019 wang2019 lacoste2016 jaggi2013 pethick2025 polytopes relatives kim2026 "
+    "halbey2026 wirth2025 peng2026 hu2026 layers defazio2014 schmidt2017 amsel2025 "
+    "martinezrubio2025 shulgin2026 jang2026 zhang2026 richtarik2026 methods"
+)
+"""Names of the papers' folders."""
+
 PAPERS: Mapping[str, Paper] = MappingProxyType(
-    {
-        file.PAPER.key: file.PAPER
-        for file in (
-            *(shen2019, qu2018, li2019, wang2019, lacoste2016, jaggi2013, pethick2025),
-            *(polytopes, relatives, kim2026, halbey2026, wirth2025, peng2026, hu2026, layers),
-            *(defazio2014, schmidt2017, amsel2025, martinezrubio2025, shulgin2026, jang2026),
-            *(zhang2026, richtarik2026, methods),
-        )
-    }
+    {key: import_module(f"pfbench.claims.{key}").PAPER for key in _PAPERS.split()}
 )
 """Papers by key."""
 
@@ -141,7 +115,7 @@ def methods_first_then_quickest_key(effort: str) -> Callable[[Claim], tuple[bool
     """
 
     def rank(claim: Claim) -> tuple[bool, float]:
-        return claim.paper != methods.PAPER.key, claim.seconds(effort)
+        return claim.paper != "methods", claim.seconds(effort)
 
     return rank
 
@@ -321,21 +295,22 @@ def _open_store(store: Any) -> "Store | None":
 
 # --- one scale ------------------------------------------------------------------------------------
 
-PUBLISHED: tuple[tuple[str, Claim, Claim], ...] = (
-    ("qu2018 table 1", qu2018.theorem1.RATE, lacoste2016.theorem1.RATE),
-    ("qu2018 table 2", qu2018.theorem2.RATE, shen2019.table1.TABLE["sg"]),
-    ("qu2018 table 3", qu2018.theorem3.RATE, shen2019.table1.TABLE["svrg"]),
+PUBLISHED = (
+    ("qu2018 table 1", "qu2018-cor1", "lacoste2016-rate"),
+    ("qu2018 table 2", "qu2018-cor2", "shen2019-table1-sg"),
+    ("qu2018 table 3", "qu2018-cor3", "shen2019-table1-svrg"),
 )
-"""Published comparisons of complexities under different criteria."""
+"""Published comparisons of complexities under different criteria, by the names of claims."""
 
 
 def comparisons_decided_by_criterion() -> list[WinnerByCriterion]:
     """Return the published comparisons of methods in which the winner depends on the criterion."""
     changes = []
-    for comparison, claim, other in PUBLISHED:
-        if claim.complexity and other.complexity:
+    for comparison, *names in PUBLISHED:
+        complexity, other = (CLAIMS[name].complexity for name in names)
+        if complexity and other:
             changes += [
-                find_winner_by_criterion(comparison, claim.complexity, other.complexity, c)
-                for c in claim.complexity.orders
+                find_winner_by_criterion(comparison, complexity, other, kind)
+                for kind in complexity.orders
             ]
     return [change for change in changes if change is not None]

@@ -3,9 +3,10 @@
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from pkgutil import resolve_name
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any
 
 from pfbench.algorithms.catalogue import ALGORITHMS
@@ -16,31 +17,28 @@ from pfbench.verification.dossier import Dossier, Quote
 from pfbench.verification.units import Formula, PowerProduct, formula
 
 
-def read_paper(key: str, title: str, modules: Sequence[ModuleType]) -> Paper:
-    """Return a paper with the `CLAIMS` and `MUTANTS` of its modules, and the errata of its folder.
+def read_paper(package: str, title: str, modules: str) -> Paper:
+    """Return a paper with the claims, mutants and errata of its folder.
 
-    The errata are the tables of ``errata.toml``, in the folder of the modules. The faults of
-    ``faults.toml`` are added as further mutants.
+    The claims are the `CLAIMS` of the modules, in the order in which `modules` names them. The
+    mutants and errata are the tables of ``faults.toml`` and ``errata.toml``.
 
     Raises
     ------
     InputError
         If a table names an unknown method or claim.
     """
-    folder, package = Path(str(modules[0].__file__)).parent, str(modules[0].__package__)
-    claims, mutants = (
-        tuple(item for module in modules for item in getattr(module, subject, ()))
-        for subject in ("CLAIMS", "MUTANTS")
-    )
+    files = [import_module(f"{package}.{name}") for name in modules.split()]
+    folder = Path(str(files[0].__file__)).parent
+    claims = tuple(claim for file in files for claim in file.CLAIMS)
     existing = {claim.name: claim for claim in claims}
-    errata = _load_table(folder / "errata.toml").items()
     faults = _load_table(folder / "faults.toml").items()
-    planted = tuple(_make_mutant(name, package, existing, **fields) for name, fields in faults)
+    errata = _load_table(folder / "errata.toml").items()
     return Paper(
-        key=key,
+        key=package.rpartition(".")[2],
         title=title,
         claims=claims,
-        mutants=mutants + planted,
+        mutants=tuple(_make_mutant(name, package, existing, **fields) for name, fields in faults),
         errata=tuple(_make_erratum(name, package, existing, **fields) for name, fields in errata),
     )
 

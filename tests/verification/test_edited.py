@@ -1,7 +1,6 @@
 """A planted fault as an edit of a method's source."""
 
 import pickle
-from types import ModuleType
 
 import numpy as np
 import pytest
@@ -60,16 +59,20 @@ def test_texts_of_several_lines_in_one_source():
     assert wrong.step == right.step / 2.0
 
 
-def test_a_table_of_faults_names_known_methods_and_claims(tmp_path):
-    file = ModuleType("theorem")
-    text = '[a]\nmethod = "{}"\ndescription = ""\nclaims = ["paper-thm1"]\nedits = {{ a = "b" }}\n'
-    for method, words in (("prox-gdd", "did you mean 'prox-gd'"), ("prox-gd", "claim")):
-        folder = tmp_path / method
+def test_a_table_of_faults_names_known_methods_and_claims(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    text = '[a]\nmethod = "{}"\ndescription = ""\nclaims = []\nedits = {{ a = "b" }}\n'
+    unknown = 'claims = ["paper-thm1"]'
+    for name, faults, words in (
+        ("paper_of_a_method", text.format("prox-gdd"), "did you mean 'prox-gd'"),
+        ("paper_of_a_claim", text.format("prox-gd").replace("claims = []", unknown), "claim"),
+    ):
+        folder = tmp_path / name
         folder.mkdir()
-        file.__file__ = str(folder / "theorem.py")
-        (folder / "faults.toml").write_text(text.format(method))
+        (folder / "theorem.py").write_text("CLAIMS = ()\n")
+        (folder / "faults.toml").write_text(faults)
         with pytest.raises(InputError, match=words):
-            read_paper("paper", "A paper", (file,))
+            read_paper(name, "A paper", "theorem")
 
 
 def test_it_is_sent_to_other_processes_and_says_what_it_is():

@@ -5,13 +5,12 @@ not the polynomials of the theorems, as their triples are divided by a safety fa
 intervals of singular values for them.
 """
 
-from pfbench.claims.amsel2025 import polar_express
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "amsel2025",
+    __name__,
     "Amsel, Persson, Musco, Gower: The Polar Express, Optimal Matrix Sign Methods and Their "
     "Application to the Muon Algorithm, 2025",
-    (polar_express,),
+    "polar_express",
 )
 """Claims about the paper."""

@@ -7,13 +7,12 @@ The source replaces the entry of the drawn component. `saga` draws another one f
 the next estimate and of V, which has no product of x and the entries, are the same.
 """
 
-from pfbench.claims.defazio2014 import saga_with_weights
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "defazio2014",
+    __name__,
     "Defazio, Bach, Lacoste-Julien: SAGA, A Fast Incremental Gradient Method With Support for "
     "Non-Strongly Convex Composite Objectives, NeurIPS 2014",
-    (saga_with_weights,),
+    "saga_with_weights",
 )
 """Claims about the paper."""

@@ -3,12 +3,9 @@
 The abstract and the introduction of the paper were read; pfbench derives the construction.
 """
 
-from pfbench.claims.halbey2026 import worst_start
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "halbey2026",
-    "Halbey et al.: Lower bounds for Frank-Wolfe on strongly convex sets",
-    (worst_start,),
+    __name__, "Halbey et al.: Lower bounds for Frank-Wolfe on strongly convex sets", "worst_start"
 )
 """Claims about the paper."""

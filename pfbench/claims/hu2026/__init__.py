@@ -4,13 +4,12 @@ The abstract and the first page of the paper were read. The bound, its constants
 pfbench's, and so is what an error of delta means.
 """
 
-from pfbench.claims.hu2026 import inexact_gradients
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "hu2026",
+    __name__,
     "Hu: Robustness of the Frank-Wolfe Method under Inexact Oracles and the Cost of Linear "
     "Minimization, 2026",
-    (inexact_gradients,),
+    "inexact_gradients",
 )
 """Claims about the paper."""

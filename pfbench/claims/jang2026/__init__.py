@@ -4,12 +4,11 @@ Only the abstract of the paper was read, which states the order epsilon^(-3.5) o
 step. The statements, their constants and their proofs are pfbench's.
 """
 
-from pfbench.claims.jang2026 import transported_gradients
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "jang2026",
+    __name__,
     "Jang, Lee: Accelerating LMO-Based Optimization via Implicit Gradient Transport, 2026",
-    (transported_gradients,),
+    "transported_gradients",
 )
 """Claims about the paper."""

@@ -4,12 +4,11 @@ Notation: M_t = beta M_{t-1} + G_t, M_0 = 0; X_0 = M_t/|M_t|_F, then q times X <
 the step. The paper was read in part, and in a machine-made copy.
 """
 
-from pfbench.claims.kim2026 import orthogonalisers, theorem1
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "kim2026",
+    __name__,
     "Kim, Oh: Convergence of Muon with Newton-Schulz, ICLR 2026",
-    (orthogonalisers, theorem1),
+    "orthogonalisers theorem1",
 )
 """Claims about the paper."""

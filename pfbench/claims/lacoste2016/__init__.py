@@ -3,12 +3,11 @@
 Notation: g_t the Frank-Wolfe gap at x_t, C >= C_f the curvature, h0 = f(x_0) - min f.
 """
 
-from pfbench.claims.lacoste2016 import sections_2_and_3, theorem1
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "lacoste2016",
+    __name__,
     "Lacoste-Julien: Convergence Rate of Frank-Wolfe for Non-Convex Objectives, 2016",
-    (theorem1, sections_2_and_3),
+    "theorem1 sections_2_and_3",
 )
 """Claims about the paper."""

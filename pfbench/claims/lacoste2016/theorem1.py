@@ -14,7 +14,7 @@ from pfbench.base.protocols import Gradient, Point
 from pfbench.base.status import Status
 from pfbench.problems.zero_chain import GAP, ZeroChain
 from pfbench.runs.loop.run import Stop
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.criteria import GAP as ON_GAP
 from pfbench.verification.criteria import complexity
 from pfbench.verification.instruments.indefinite import (
@@ -174,9 +174,6 @@ class FaultyRoundedLO(OverriddenOracles):
         size = float(np.abs(g).max()) / 3.0
         result: Point = self._original.lo(np.round(g / size) if size > 0.0 else g)
         return result
-
-
-MUTANTS = (Mutant.from_oracles("frank-wolfe-loose-minimisation", FaultyRoundedLO, DESCENT),)
 
 
 # --- the rate -------------------------------------------------------------------------------------

@@ -3,12 +3,11 @@
 The statements and their constants are pfbench's.
 """
 
-from pfbench.claims.layers import joint_smoothness, norms_of_layers, steps_of_layers
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "layers",
+    __name__,
     "Norms of several layers, and a network of two",
-    (norms_of_layers, joint_smoothness, steps_of_layers),
+    "norms_of_layers joint_smoothness steps_of_layers",
 )
 """Claims about layers."""

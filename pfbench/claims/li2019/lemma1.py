@@ -10,7 +10,7 @@ from pfbench.base.state import Point
 from pfbench.problems.matrix_regression import MatrixRegression
 from pfbench.problems.restricted_convexity import find_worst_direction
 from pfbench.problems.sensing import draw_synthetic_sensing
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import (
@@ -180,5 +180,3 @@ def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> 
 
 
 CLAIMS = (LEMMA1,)
-
-MUTANTS = (Mutant.from_oracles("li2019-half-gradient", FaultyHalfGradient, LEMMA1),)

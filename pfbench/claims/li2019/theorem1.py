@@ -8,7 +8,7 @@ import numpy as np
 
 from pfbench.base.protocols import Point
 from pfbench.claims.li2019 import shared_runs
-from pfbench.verification import Claim, Evidence, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Trial, make_instance
 from pfbench.verification.instruments import quadratics
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import (
@@ -221,6 +221,3 @@ class FaultyEnlargedLO(OverriddenOracles):
 
 
 CLAIMS = (GAP, FO, LO)
-
-
-MUTANTS = (Mutant.from_oracles("li2019-large-vertices", FaultyEnlargedLO, GAP),)

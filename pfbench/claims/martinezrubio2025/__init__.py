@@ -4,12 +4,11 @@ The abstract, a summary with the formulas, and reviews of the paper were read. T
 smaller bound are derived by pfbench.
 """
 
-from pfbench.claims.martinezrubio2025 import primal_dual_gap
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "martinezrubio2025",
+    __name__,
     "Martinez-Rubio, Pokutta: Beyond Short Steps in Frank-Wolfe Algorithms, 2025",
-    (primal_dual_gap,),
+    "primal_dual_gap",
 )
 """Claims about the paper."""

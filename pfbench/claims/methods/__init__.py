@@ -3,7 +3,6 @@
 The schedules are stated in one file for each family, as in `pfbench/algorithms/`.
 """
 
-from pfbench.claims.methods import method_claims
 from pfbench.verification.paper_tables import read_paper
 
-PAPER = read_paper("methods", "The methods as their sources state them", (method_claims,))
+PAPER = read_paper(__name__, "The methods as their sources state them", "method_claims")

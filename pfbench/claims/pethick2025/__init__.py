@@ -6,31 +6,12 @@ min f, K iterations, L the smoothness from |.| to |.|_*, L_2 the Euclidean one. 
 in a machine-made copy: a statement that fails as read there is *doubtful*, not wrong.
 """
 
-from pfbench.claims.pethick2025 import (
-    almond,
-    averaged_errors,
-    constrained,
-    geometry,
-    heavy_tails,
-    identities,
-    unconstrained,
-    uscg_storm,
-)
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "pethick2025",
+    __name__,
     "Pethick, Xie, Antonakopoulos, Zhu, Silveti-Falls, Cevher: Training Deep Learning Models with "
     "Norm-Constrained LMOs, ICML 2025",
-    (
-        geometry,
-        identities,
-        averaged_errors,
-        unconstrained,
-        constrained,
-        uscg_storm,
-        heavy_tails,
-        almond,
-    ),
+    "geometry identities averaged_errors unconstrained constrained uscg_storm heavy_tails almond",
 )
 """Claims about the paper."""

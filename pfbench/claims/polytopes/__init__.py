@@ -1,11 +1,8 @@
 """Frank-Wolfe on polytopes: away, pairwise and blended pairwise steps, and the open loop."""
 
-from pfbench.claims.polytopes import good_steps, openloop, table1
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "polytopes",
-    "Frank-Wolfe on polytopes: active sets and open loops",
-    (good_steps, openloop, table1),
+    __name__, "Frank-Wolfe on polytopes: active sets and open loops", "good_steps openloop table1"
 )
 """Claims about the papers."""

@@ -4,12 +4,11 @@ Notation: N or T iterations, L the smoothness, ell the lower smoothness, Delta =
 G_lambda the gradient mapping, D the diameter of C, M the largest norm in C, theta* a minimiser.
 """
 
-from pfbench.claims.qu2018 import condg_statements, theorem1, theorem2, theorem3
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "qu2018",
+    __name__,
     "Qu, Li, Xu: Non-convex Conditional Gradient Sliding, ICML 2018",
-    (condg_statements, theorem1, theorem2, theorem3),
+    "condg_statements theorem1 theorem2 theorem3",
 )
 """Claims about the paper."""

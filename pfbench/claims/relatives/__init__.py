@@ -3,21 +3,11 @@
 The bounds are pfbench's.
 """
 
-from pfbench.claims.relatives import (
-    convex,
-    epoch_free_schedules,
-    importance,
-    inner_loops,
-    least_costs,
-    smooth,
-    storm,
-    table1,
-)
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "relatives",
+    __name__,
     "Loopless and recursive estimates in smooth and in Frank-Wolfe steps",
-    (smooth, convex, epoch_free_schedules, importance, inner_loops, table1, least_costs, storm),
+    "smooth convex epoch_free_schedules importance inner_loops table1 least_costs storm",
 )
 """Claims about the papers."""

@@ -3,13 +3,12 @@
 The abstract was read. All statements with constants are pfbench's.
 """
 
-from pfbench.claims.richtarik2026 import local_steps
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "richtarik2026",
+    __name__,
     "Richtarik, Gruntkowska, Li: Local LMO, Constrained Gradient Optimization via a Local Linear "
     "Minimization Oracle, 2026",
-    (local_steps,),
+    "local_steps",
 )
 """Claims about the paper."""

@@ -5,26 +5,12 @@ eta the step, D the diameter, L = max(L_f, L_ms), L2 = L2_ms, Delta the gap of f
 Frank-Wolfe gap.
 """
 
-from pfbench.claims.shen2019 import (
-    error_laws,
-    recovery_claims,
-    remark31,
-    sagafw,
-    table1,
-    table1_counts,
-    theorem31,
-    theorem51,
-    unbiased,
-)
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "shen2019",
+    __name__,
     "Shen, Fang, Zhao, Huang, Qian: Complexities in Projection-Free Stochastic Non-convex "
     "Minimization, AISTATS 2019",
-    (
-        *(table1_counts, theorem31, remark31, error_laws, unbiased),
-        *(table1, sagafw, recovery_claims, theorem51),
-    ),
+    "table1_counts theorem31 remark31 error_laws unbiased table1 sagafw recovery_claims theorem51",
 )
 """Claims about the paper."""

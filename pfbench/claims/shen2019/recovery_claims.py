@@ -14,7 +14,7 @@ from pfbench.points import combine, inner
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
 from pfbench.problems.observations import draw_synthetic_entries
 from pfbench.runs.loop.solve import solve
-from pfbench.verification import Claim, Evidence, Floats, Mutant, Trial, make_instance
+from pfbench.verification import Claim, Evidence, Floats, Trial, make_instance
 from pfbench.verification.contrast import ExaminationEvidence, compare_ratios
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statistics import decide_equality
@@ -207,4 +207,3 @@ def _objective_at_zero_as_printed(problem: RobustMatrixRecovery) -> float:
 
 
 CLAIMS = (ONE_NUMBER,)
-MUTANTS = (Mutant.from_oracles("matrix-recovery-two-entries", FaultyTwoEntryHessian, ONE_NUMBER),)

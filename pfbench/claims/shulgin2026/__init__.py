@@ -4,13 +4,12 @@ The main text was read, in a copy made by machine, without the proofs. The law o
 pfbench's.
 """
 
-from pfbench.claims.shulgin2026 import scaled_correction
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "shulgin2026",
+    __name__,
     "Shulgin, Gadaev, Khirirat, Richtarik: Understanding MARS: When Scaling Momentum Correction "
     "Provably Helps, 2026",
-    (scaled_correction,),
+    "scaled_correction",
 )
 """Claims about the paper."""

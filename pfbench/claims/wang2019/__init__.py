@@ -4,12 +4,11 @@ Notation: K iterations, q the epoch length and S the batch (q = |S| = sqrt n), e
 L = max(L_f, L_ms), G the gradient mapping at 1/(2L), Delta the gap at the start.
 """
 
-from pfbench.claims.wang2019 import mean_mapping, step, table1, theorem3
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "wang2019",
+    __name__,
     "Wang, Ji, Zhou, Liang, Tarokh: SpiderBoost and Momentum, NeurIPS 2019",
-    (mean_mapping, theorem3, table1, step),
+    "mean_mapping theorem3 table1 step",
 )
 """Claims about the paper."""

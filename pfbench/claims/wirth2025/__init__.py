@@ -4,13 +4,12 @@ The abstract of the paper was read: its step is at least as fast as every fixed 
 their constants and proofs, are pfbench's.
 """
 
-from pfbench.claims.wirth2025 import open_loop
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "wirth2025",
+    __name__,
     "Wirth, Pena, Pokutta: Adaptive Open-Loop Step-Sizes for Accelerated Convergence Rates of the "
     "Frank-Wolfe Algorithm, 2025",
-    (open_loop,),
+    "open_loop",
 )
 """Claims about the paper."""

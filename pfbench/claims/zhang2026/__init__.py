@@ -3,10 +3,9 @@
 The main text was read, in a copy made by machine.
 """
 
-from pfbench.claims.zhang2026 import normuon_steps
 from pfbench.verification.paper_tables import read_paper
 
 PAPER = read_paper(
-    "zhang2026", "Zhang, Lin: The Row Normalization Puzzle in Muon, 2026", (normuon_steps,)
+    __name__, "Zhang, Lin: The Row Normalization Puzzle in Muon, 2026", "normuon_steps"
 )
 """Claims about the paper."""

@@ -11,7 +11,7 @@ from pfbench.base.counts import Counts
 from pfbench.claims import shen2019
 from pfbench.claims.shen2019 import PAPER, sagafw
 from pfbench.claims.shen2019.epoch_estimators import METHODS
-from pfbench.claims.shen2019.recovery_claims import FAMILY, MUTANTS, ONE_NUMBER
+from pfbench.claims.shen2019.recovery_claims import FAMILY, ONE_NUMBER
 from pfbench.claims.shen2019.remark31 import REMARK, VALLEY
 from pfbench.claims.shen2019.table1 import CROSSOVERS, min_cost
 from pfbench.claims.shen2019.table1_counts import exact_counts
@@ -20,6 +20,7 @@ from pfbench.points import combine
 from pfbench.verification.trial import Trial
 
 FOLDER = Path(shen2019.__file__).parent
+SPREAD = next(one for one in PAPER.mutants if one.name == "matrix-recovery-two-entries")
 THEOREMS = {
     *("table1_counts", "error_laws", "recovery_claims", "remark31", "sagafw", "table1"),
     *("theorem31", "theorem51", "unbiased"),
@@ -121,7 +122,7 @@ def test_the_floor_is_that_of_the_chain():
 @pytest.mark.claims
 def test_the_faults_are_seen_in_what_they_change(judgements):
     """Two entries in the Hessians alone; the method that pays too often in the count alone."""
-    spread = judgements(ONE_NUMBER, MUTANTS[0])
+    spread = judgements(ONE_NUMBER, SPREAD)
     assert spread.reason == "Hessian is 1, not 0."
     paid = next(one for one in PAPER.mutants if one.name == "caspiderg-fresh-hessians")
     assert judgements(ONE_NUMBER, paid).reason.startswith("SSO is ")
@@ -132,7 +133,7 @@ def test_the_faulty_hessian_has_two_entries_and_the_same_sum():
     x = combine(problem.start(), problem.set.random_vertex(rng), 0.3)
     y, one = problem.start(), np.array([4])
     right = problem.open(rng).hessian(y).batch(one, x, y)
-    wrong = MUTANTS[0].subject.problem_under_test(problem).open(rng).hessian(y).batch(one, x, y)
+    wrong = SPREAD.subject.problem_under_test(problem).open(rng).hessian(y).batch(one, x, y)
     assert np.flatnonzero(right).tolist() == [4]
     assert np.flatnonzero(wrong).tolist() == [4, 5]
     assert wrong.sum() == pytest.approx(right.sum())
