@@ -181,38 +181,34 @@ def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) ->
     if not results:
         return HardestInstance(claim.name, 0, seconds)
     _, item = max(results, key=lambda pair: (pair[0] > 1.0 and not pair[1].lacks, pair[0]))
-    verdict = judge(replace(sharp, instances=(item.selector,)), effort=effort, seed=seed)
-    tests = int(verdict.measured.get("tests", 0))
-    reported = (verdict.verdict, verdict.reason, summarise_main_numbers(verdict.measured), tests)
     mean = sharp.check.statistic != claim.check.statistic  # type: ignore[attr-defined]
-    return HardestInstance(
-        claim.name,
-        len(results),
-        seconds,
-        item.selector,
-        item.claim_name,
-        item.lacks,
-        mean,
-        *reported,
-    )
+    narrowed = replace(sharp, instances=(item.selector,))
+    fields = _judge_on_candidate(narrowed, item, effort, seed)
+    return HardestInstance(claim.name, len(results), seconds, mean=mean, **fields)
+
+
+def _judge_on_candidate(
+    claim: Claim, candidate: _Candidate, effort: str, seed: int
+) -> dict[str, Any]:
+    """Return the fields of a `HardestInstance` on a candidate, and on the verdict of a claim."""
+    verdict = judge(claim, effort=effort, seed=seed)
+    return {
+        "instance": candidate.selector,
+        "source_claim": candidate.claim_name,
+        "lacks": candidate.lacks,
+        "verdict": verdict.verdict,
+        "reason": verdict.reason,
+        "numbers": summarise_main_numbers(verdict.measured),
+        "tests": int(verdict.measured.get("tests", 0)),
+    }
 
 
 def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstance:
     started = process_time()
     for candidate in _iterate_fitting_instances(claim, families(claim.check.values)):  # type: ignore[attr-defined]
-        verdict = judge(replace(claim, instances=(candidate.instance,)), effort=effort, seed=seed)
-        return HardestInstance(
-            claim=claim.name,
-            tried=1,
-            seconds=process_time() - started,
-            instance=candidate.selector,
-            source_claim=candidate.claim_name,
-            lacks=candidate.lacks,
-            verdict=verdict.verdict,
-            reason=verdict.reason,
-            numbers=summarise_main_numbers(verdict.measured),
-            tests=int(verdict.measured.get("tests", 0)),
-        )
+        narrowed = replace(claim, instances=(candidate.instance,))
+        fields = _judge_on_candidate(narrowed, candidate, effort, seed)
+        return HardestInstance(claim.name, 1, process_time() - started, **fields)
     return HardestInstance(claim.name, 0, process_time() - started)
 
 
