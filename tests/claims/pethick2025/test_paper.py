@@ -10,8 +10,8 @@ from pfbench.claims.pethick2025 import (
     averaged_errors,
     constrained,
     failing_steps,
-    heavy_tails,
     unconstrained,
+    uscg_extensions,
 )
 from pfbench.claims.pethick2025.parabolas import (
     make_distant_parabola,
@@ -183,15 +183,15 @@ def test_the_numbers_of_the_findings():
 def schedule(K, p):
     """Return the constants of a copy, with the step and the weight of the schedule."""
     numbers = {"K": K, "L": 1.0, "delta": 0.5, "sigma": 1.0, "p": p}
-    step = heavy_tails.step_length(**numbers)
-    return {**numbers, "step": step, "alpha": heavy_tails.averaging_weight(**numbers)}
+    step = uscg_extensions.step_length(**numbers)
+    return {**numbers, "step": step, "alpha": uscg_extensions.averaging_weight(**numbers)}
 
 
 @pytest.mark.parametrize("muon", [False, True])
 @pytest.mark.parametrize("p", [1.2, 1.5, 2.0])
 def test_the_bound_has_the_order_that_its_claim_states(p, muon):
     sizes = [10**4, 10**5]
-    bounds = [heavy_tails.mean_norm_bound(**schedule(K, p), muon=muon) for K in sizes]
+    bounds = [uscg_extensions.mean_norm_bound(**schedule(K, p), muon=muon) for K in sizes]
     slope = np.log10(bounds[1] / bounds[0])
     assert slope == pytest.approx(-(p - 1) / (3 * p - 2), abs=0.006)
 
@@ -199,7 +199,7 @@ def test_the_bound_has_the_order_that_its_claim_states(p, muon):
 @pytest.mark.parametrize("muon", [False, True])
 def test_the_weights_of_the_bound_are_those_of_the_method(muon):
     K, p, alpha, step = 7, 1.5, 0.3, 0.2
-    bound = heavy_tails.mean_norm_bound(K, 2.0, 0.5, 3.0, p, step, alpha, muon)
+    bound = uscg_extensions.mean_norm_bound(K, 2.0, 0.5, 3.0, p, step, alpha, muon)
     error = []
     for k in range(1, K + 1):
         c = alpha * (1 - alpha) ** np.arange(k)[::-1]
@@ -211,9 +211,9 @@ def test_the_weights_of_the_bound_are_those_of_the_method(muon):
 
 
 def test_copies_have_independent_noise_of_the_moment_that_they_state():
-    problem = heavy_tails.make_copies(K=5, p=1.5, q=0.1).inner
+    problem = uscg_extensions.make_copies(K=5, p=1.5, q=0.1).inner
     noise = problem.draw(np.random.default_rng(0), 4000)
-    assert noise.shape == (4000, heavy_tails.COPIES)
+    assert noise.shape == (4000, uscg_extensions.COPIES)
     assert problem.noise.moment(1.5) == pytest.approx(1.0)
     assert (np.abs(noise) ** 1.5).mean() == pytest.approx(1.0, abs=0.02)
     assert np.abs(np.corrcoef(noise[:, :5].T) - np.eye(5)).max() < 0.1
@@ -229,11 +229,11 @@ def test_copies_have_independent_noise_of_the_moment_that_they_state():
     ],
 )
 def test_single_gradients_exceed_the_bound_at_q_one_half(claim, fault, ratio):
-    told = next(one for one in heavy_tails.CLAIMS if one.algorithm == claim)
+    told = next(one for one in uscg_extensions.HEAVY_TAILS if one.algorithm == claim)
     test, numbers = trial(told, planted(fault) if fault else None), schedule(10**4, 1.5)
     step, alpha = numbers["step"], numbers["alpha"]
     method = test.make(iterations=10**4, batch=1, step=step, alpha=alpha, beta=1 - alpha)
-    problem = heavy_tails.make_copies(10**4, 1.5, 0.5)
-    measured = heavy_tails.mean_norms_by_copy(test, problem, method, 0).mean()
-    bound = heavy_tails.mean_norm_bound(**numbers, muon=claim == "signum")
+    problem = uscg_extensions.make_copies(10**4, 1.5, 0.5)
+    measured = uscg_extensions.mean_norms_by_copy(test, problem, method, 0).mean()
+    bound = uscg_extensions.mean_norm_bound(**numbers, muon=claim == "signum")
     assert measured / bound == pytest.approx(ratio, abs=0.02)
