@@ -12,6 +12,6 @@ PAPER = read_paper(
     __name__,
     "Pethick, Xie, Antonakopoulos, Zhu, Silveti-Falls, Cevher: Training Deep Learning Models with "
     "Norm-Constrained LMOs, ICML 2025",
-    "geometry identities averaged_errors unconstrained constrained uscg_extensions",
+    "geometry identities averaged_errors theorems5 uscg_extensions",
 )
 """Claims about the paper."""

@@ -1,4 +1,4 @@
-"""What pfbench adds on uSCG of pethick2025: STORM's estimate, heavy tails, and Almond.
+"""Statements of pfbench on uSCG: STORM's estimate, heavy tails, and Almond.
 
 The statement and its proof are pfbench's. Steps are rho_2 gamma long, and alpha = L_ms rho_2
 gamma/sigma. With a first batch of one sample, the exact law of STORM's error gives sqrt(u_k) <=

@@ -8,9 +8,8 @@ from pfbench.algorithms.norm_ball_methods import USCG
 from pfbench.claims.pethick2025 import (
     PAPER,
     averaged_errors,
-    constrained,
     failing_steps,
-    unconstrained,
+    theorems5,
     uscg_extensions,
 )
 from pfbench.claims.pethick2025.parabolas import (
@@ -26,9 +25,7 @@ pytestmark = pytest.mark.claims
 # --- uSCG -----------------------------------------------------------------------------------------
 
 
-def mean_ratio(
-    problem, bound, kind=None, of=gradient_dual_norm, seed=0, claim=unconstrained.VANISHING
-):
+def mean_ratio(problem, bound, kind=None, of=gradient_dual_norm, seed=0, claim=theorems5.VANISHING):
     """What one run measures over a bound."""
     c = norm_constants(problem)
     given = claim.check.parameters(c)
@@ -42,12 +39,12 @@ def mean_ratio(
 def test_quarter_steps_are_seen_by_the_sharper_bound_alone():
     problem = make_distant_parabola(10_000, 10.0)
     kind = planted("uscg-quarter-step")
-    sharper = mean_ratio(problem, unconstrained.vanishing_alpha_norm_bound_sharper, kind)
+    sharper = mean_ratio(problem, theorems5.vanishing_alpha_norm_bound_sharper, kind)
     assert sharper == pytest.approx(1.70, abs=0.005)
     c = norm_constants(problem)
-    share = unconstrained.vanishing_alpha_norm_bound_sharper(
+    share = theorems5.vanishing_alpha_norm_bound_sharper(
         **c
-    ) / unconstrained.vanishing_alpha_norm_bound_printed(**c)
+    ) / theorems5.vanishing_alpha_norm_bound_printed(**c)
     assert sharper * share < 1.0
 
 
@@ -65,16 +62,16 @@ def test_other_weights_break_the_sharper_bound_at_ten_thousand_steps(fault, rati
     """
     problem = make_two_point_noise_parabola(10_000, 1.0)
     problem.inner.start_point[:] = 0.9
-    found = mean_ratio(problem, unconstrained.vanishing_alpha_norm_bound_sharper, planted(fault))
+    found = mean_ratio(problem, theorems5.vanishing_alpha_norm_bound_sharper, planted(fault))
     assert found == pytest.approx(ratio, abs=off)
-    assert mean_ratio(problem, unconstrained.vanishing_alpha_norm_bound_sharper) < 0.5
+    assert mean_ratio(problem, theorems5.vanishing_alpha_norm_bound_sharper) < 0.5
 
 
 def test_the_sharper_bound_is_a_sixth_of_the_printed_one():
     """Over l-infinity with d = 10, L = 10, L_2 = sigma = rho = 1 and Delta = 3."""
     given = {"L": 10.0, "L_f": 1.0, "rho": 1.0, "zeta": 10**0.5, "sigma": 1.0, "delta": 3.0}
-    sharper = unconstrained.vanishing_alpha_norm_bound_sharper(K=10**6, **given)
-    share = sharper / unconstrained.vanishing_alpha_norm_bound_printed(K=10**6, **given)
+    sharper = theorems5.vanishing_alpha_norm_bound_sharper(K=10**6, **given)
+    share = sharper / theorems5.vanishing_alpha_norm_bound_printed(K=10**6, **given)
     assert share == pytest.approx(0.155, abs=0.002)
 
 
@@ -82,12 +79,8 @@ def test_the_proof_of_theorem_5_5_gives_half_of_a_printed_constant():
     """4/3 for 8/3; with it the bound is still above the sharper one, and holds."""
     for L_f, zeta, sigma in ((1.0, 1.0, 0.0), (2.0, 3.0, 0.1), (0.1, 2.0, 5.0), (0.0, 1.0, 1.0)):
         given = {"K": 100, "L": 2.0, "L_f": L_f, "rho": 1.5, "zeta": zeta, "sigma": sigma}
-        printed = (
-            unconstrained.vanishing_alpha_norm_bound_printed(**given, delta=0.0) - 3.0 / 100**0.75
-        )
-        sharper = (
-            unconstrained.vanishing_alpha_norm_bound_sharper(**given, delta=0.0) - 1.5 / 100**0.75
-        )
+        printed = theorems5.vanishing_alpha_norm_bound_printed(**given, delta=0.0) - 3.0 / 100**0.75
+        sharper = theorems5.vanishing_alpha_norm_bound_sharper(**given, delta=0.0) - 1.5 / 100**0.75
         assert printed / 2.0 >= sharper
 
 
@@ -102,13 +95,13 @@ def test_the_proof_of_theorem_5_5_gives_half_of_a_printed_constant():
     ],
 )
 def test_the_printed_constants_of_theorem_5_7_see_neither_fault(fault, sharper, printed):
-    problem = constrained.VANISHING.instances[0]()
-    given = {"kind": planted(fault), "of": gap, "claim": constrained.VANISHING}
-    measured = mean_ratio(problem, constrained.vanishing_alpha_gap_bound_sharper, **given)
+    problem = theorems5.SCG_VANISHING.instances[0]()
+    given = {"kind": planted(fault), "of": gap, "claim": theorems5.SCG_VANISHING}
+    measured = mean_ratio(problem, theorems5.vanishing_alpha_gap_bound_sharper, **given)
     c = norm_constants(problem)
-    share = constrained.vanishing_alpha_gap_bound_sharper(
+    share = theorems5.vanishing_alpha_gap_bound_sharper(
         **c
-    ) / constrained.vanishing_alpha_gap_bound_printed(**c)
+    ) / theorems5.vanishing_alpha_gap_bound_printed(**c)
     assert [measured, measured * share] == pytest.approx([sharper, printed], abs=0.02)
 
 

@@ -1,8 +1,9 @@
-"""Lemma D.1 and theorems 5.4 and 5.5 of pethick2025: uSCG, by the mean of |grad f(x_k)|_*.
+"""Lemma D.1 and theorems 5.4 to 5.7 of pethick2025: uSCG, and SCG over a ball.
 
-The "printed" bound is the one that we read in the paper, with the constants of its proof. The
-"sharper" bound is pfbench's. Both bounds use one constant zeta, where the paper has rho_2/rho and
-zeta.
+Theorems 5.4 and 5.5 bound the mean of |grad f(x_k)|_* of uSCG, theorems 5.6 and 5.7 the mean of the
+Frank-Wolfe gap of SCG. The "printed" bound is the one that we read in the paper, with the constants
+of its proof. The "sharper" bound is pfbench's. The bounds use one constant zeta, where the paper
+has rho_2/rho and zeta. D_2 = 2 rho zeta is the Euclidean diameter of the ball.
 """
 
 import math
@@ -13,17 +14,19 @@ import numpy as np
 
 from pfbench.claims.pethick2025.descent import descent_bound, theorem_claim
 from pfbench.claims.pethick2025.parabolas import (
+    line_instance,
     make_distant_parabola,
     make_linf_quadratic,
     make_oscillation_parabola,
     make_spectral_least_squares,
     make_two_point_noise_parabola,
+    noisy_cube_instance,
 )
 from pfbench.verification import Claim, Instance, Trial, make_instance
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
-from pfbench.verification.statements.path_mean import gradient_dual_norm, norm_constants
+from pfbench.verification.statements.path_mean import gap, gradient_dual_norm, norm_constants
 from pfbench.verification.statistics import decide_inequality
-from pfbench.verification.units import GRADIENT, formula
+from pfbench.verification.units import GRADIENT, VALUE, formula
 
 ALPHA = 0.5
 """The constant momentum of theorem 5.4."""
@@ -189,4 +192,102 @@ VANISHING = _theorem(
     expected_seconds=(4.0, 10.0),
 )
 
-CLAIMS = (LEMMA_1, CONSTANT, VANISHING)
+
+SCG_ALPHA = 1.0
+"""The constant momentum of theorem 5.6; with exact gradients the bound is tightest at 1."""
+
+# --- SCG over a ball ------------------------------------------------------------------------------
+
+
+def constant_alpha_gap_bound_printed(
+    K: int, alpha: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+) -> float:
+    """Return pethick2025 theorem 5.6's bound of SCG's mean Frank-Wolfe gap, as printed.
+
+    The step is gamma = K^(-1/2).
+    """
+    shrunk, D = math.sqrt(1.0 - alpha / 2.0), 2.0 * rho * zeta
+    noise = (math.sqrt(2.0 * alpha) + shrunk / (K * (1.0 - shrunk))) * sigma
+    error = 2.0 * L_f * D / (alpha * math.sqrt(K)) + noise
+    return (delta + 2.0 * L * rho**2) / math.sqrt(K) + D * error
+
+
+def constant_alpha_gap_bound_sharper(
+    K: int, alpha: float, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+) -> float:
+    """Return pfbench's bound of SCG's mean Frank-Wolfe gap for a constant averaging weight alpha.
+
+    It has separate terms for bias and noise.
+    """
+    D = 2.0 * rho * zeta
+    noise = (math.sqrt(alpha / (2.0 - alpha)) + 1.0 / (alpha * K)) * sigma
+    error = L_f * D * (1.0 - alpha) / (alpha * math.sqrt(K)) + noise
+    return (delta + 2.0 * L * rho**2) / math.sqrt(K) + D * error
+
+
+def vanishing_alpha_gap_bound_printed(
+    K: int, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+) -> float:
+    """Return pethick2025 theorem 5.7's bound of SCG's mean Frank-Wolfe gap, as printed."""
+    D = 2.0 * rho * zeta
+    root = math.sqrt(4.0 * sigma**2 + 8.0 * (L_f * D) ** 2)
+    return (2.0 * delta + 4.0 / 3.0 * D * root) / math.pow(K, 0.25) + 2.0 * L * rho**2 / math.pow(
+        K, 0.75
+    )
+
+
+def vanishing_alpha_gap_bound_sharper(
+    K: int, L: float, L_f: float, rho: float, zeta: float, sigma: float, delta: float
+) -> float:
+    """Return pfbench's bound of SCG's mean Frank-Wolfe gap for averaging weights k^(-1/2).
+
+    The errors satisfy sqrt(u_k) <= sigma k^(-1/4) + L_2 D_2 gamma (sqrt(k) - 1).
+    """
+    D = 2.0 * rho * zeta
+    error = 4.0 / 3.0 * sigma + 2.0 / 3.0 * L_f * D
+    return (delta + D * error) / math.pow(K, 0.25) + 2.0 * L * rho**2 / math.pow(K, 0.75)
+
+
+# --- the claims on SCG ----------------------------------------------------------------------------
+
+SCG_ASSUMED = (
+    "|grad f(x) - grad f(y)|_* <= L |x - y|",
+    "x_1 in the ball",
+    "gradients unbiased, of variance at most sigma^2",
+)
+
+_scg_theorem = partial(
+    theorem_claim,
+    quantity=gap,
+    unit=VALUE,
+    instances=(make_instance(line_instance, K=10_000), make_instance(noisy_cube_instance, K=100)),
+    algorithm="scg",
+    assumptions=SCG_ASSUMED,
+    expected_seconds=(0.8, 0.8),
+)
+
+SCG_CONSTANT = _scg_theorem(
+    "5.6",
+    constant_alpha_gap_bound_printed,
+    constant_alpha_gap_bound_sharper,
+    statement=(
+        "SCG, alpha constant, gamma = K^(-1/2): E V <= (Delta + 2 L rho^2)/sqrt(K) + D_2 [2 L_2 "
+        "D_2/(alpha sqrt(K)) + (sqrt(2 alpha) + s/(K(1-s))) sigma], s = sqrt(1-alpha/2); sharper "
+        "(ours): D_2 [L_2 D_2 (1-alpha)/(alpha sqrt(K)) + (sqrt(alpha/(2-alpha)) + 1/(alpha K)) "
+        "sigma]"
+    ),
+    alpha=SCG_ALPHA,
+)
+
+SCG_VANISHING = _scg_theorem(
+    "5.7",
+    vanishing_alpha_gap_bound_printed,
+    vanishing_alpha_gap_bound_sharper,
+    statement=(
+        "SCG, alpha_k = k^(-1/2), gamma = K^(-3/4): E V <= [2 Delta + (4/3) D_2 sqrt(4 sigma^2 + "
+        "8 L_2^2 D_2^2)]/K^(1/4) + 2 L rho^2/K^(3/4); sharper (ours): [Delta + D_2 ((4/3) sigma + "
+        "(2/3) L_2 D_2)]/K^(1/4) + 2 L rho^2/K^(3/4)"
+    ),
+)
+
+CLAIMS = (LEMMA_1, CONSTANT, VANISHING, SCG_CONSTANT, SCG_VANISHING)
