@@ -166,7 +166,6 @@ def test_optax_muon_has_the_iterates_of_ours(optax_muon, options, given, steps):
     same_samples(run.counts, right.counts)
 
 
-@pytest.mark.long
 def test_what_optax_has_not_is_named():
     pytest.importorskip("optax", reason="optax is not installed")
     with pytest.raises(pf.PfbenchError, match=r"optax has no contrib\.moon"):

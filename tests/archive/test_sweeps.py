@@ -182,7 +182,7 @@ def packed(tmp_path, monkeypatch):
 _COMMAND = (sys.executable, "-P", "-m", "pfbench", "archive", "check", "a.zip", "--jobs", "1")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_problem_that_reads_a_csv_is_recomputed_elsewhere(packed, tmp_path, tmp_path_factory):
     outcome = packed()
     assert outcome.exit_code == 0, outcome.output

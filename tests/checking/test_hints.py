@@ -70,7 +70,7 @@ class Table(Unscaled):
 
 def test_the_gradient_of_a_table_of_unscaled_columns_is_not_accused():
     """Extrapolations agreed by chance, 0.3 % off the derivative of a right gradient."""
-    for seed in range(12):
+    for seed in range(4):
         assert found(Table(seed), "gradient").status != "failed", seed
         assert found(Table(seed, 1.01), "gradient").status == "failed", seed
 

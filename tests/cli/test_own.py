@@ -187,6 +187,7 @@ def again(pfbench, monkeypatch):
     return run
 
 
+@pytest.mark.long
 def test_modules_of_the_current_folder_in_workers(folder, again):
     """Each name is printed before its module is imported; an edit makes the runs stale."""
     (folder / "own_module.py").write_text(MODULE)

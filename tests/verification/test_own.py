@@ -40,6 +40,7 @@ def test_a_planted_error_is_named_violated(mine, fault, law):
 REPEATED = "shen2019-unbiased-spiderg", "shen2019-mse-spiderg"
 
 
+@pytest.mark.long
 @pytest.mark.thin(2)
 @pytest.mark.claims
 @pytest.mark.parametrize("name", REPEATED)

@@ -151,6 +151,7 @@ def test_the_bound_of_lo_is_the_sum_over_all_inner_loops():
     assert total + 2 * N * T <= claimed <= total * 2**T / (2**T - 1) + 2 * N * T + 1e-6
 
 
+@pytest.mark.long
 def test_the_variance_is_that_of_the_definition():
     """With a batch of one the mean of the ratios is the variance of one draw over its bound."""
     tested = from_quadratic(interior_of_l2_ball(np.random.default_rng(1), 8, 2.0))
