@@ -13,6 +13,7 @@ from hypothesis import settings
 from pfbench.checking.findings import TimeLimit
 from pfbench.problems.linear_models import NonconvexLogistic
 from pfbench.problems.matrix_recovery import RobustMatrixRecovery
+from pfbench.verification import added_searches
 from pfbench.verification.statements import horizons
 
 # The same examples on every run and machine: a test either fails for everyone or for no one.
@@ -43,19 +44,21 @@ def pytest_collection_modifyitems(items):
             positions[name] += 1
 
 
-TIMES = horizons.SHORT, horizons.SECONDS["quick"], TimeLimit.__init__
-"""Seconds of claims at longer horizons, and the class of the time limits of checks."""
+HORIZONS, SHORT, SEARCHES = horizons.SECONDS["quick"], horizons.SHORT, added_searches.SECONDS
+BEGIN_LIMIT = TimeLimit.__init__
 
 
-def limit_searches(patch, share, share_of_checks):
-    """Let claims at longer horizons, and checks, take these shares of their time."""
-    short, quick, begin = TIMES
+def limit_searches(patch, share, share_of_searches):
+    """Let claims at longer horizons, and searches, take these shares of their time."""
 
     def begin_limit(limit, seconds):
-        begin(limit, share_of_checks * seconds)
+        BEGIN_LIMIT(limit, share_of_searches * seconds)
 
-    patch.setattr(horizons, "SHORT", share * short)
-    patch.setitem(horizons.SECONDS, "quick", share * quick)
+    patch.setattr(horizons, "SHORT", share * SHORT)
+    patch.setitem(horizons.SECONDS, "quick", share * HORIZONS)
+    patch.setattr(
+        added_searches, "SECONDS", {k: share_of_searches * v for k, v in SEARCHES.items()}
+    )
     patch.setattr(TimeLimit, "__init__", begin_limit)
 
 
