@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -22,7 +22,11 @@ from pfbench.verification.claim import Claim
 from pfbench.verification.instances import Instance
 from pfbench.verification.instruments.enumerated_random import NotEnumerable, enumerate_draws
 from pfbench.verification.reproducibility import check_reproducible
-from pfbench.verification.subject import NotTestable, instantiate_with_accepted_parameters
+from pfbench.verification.subject import (
+    NotTestable,
+    SubjectLacksParameter,
+    instantiate_with_accepted_parameters,
+)
 from pfbench.verification.trial import Trial
 from pfbench.verification.units import is_float
 
@@ -152,7 +156,7 @@ class ClaimSetting:
             parameters = {**self.parameters, **full, **longer, **overrides}
         epsilon = parameters.pop("epsilon", None)
         if epsilon is None or not has_schedule(trial.claim_algorithm):
-            algorithm = trial.make(**parameters)
+            algorithm = _make_with_constants(trial, statement, parameters)
         else:
             algorithm = trial.make_scheduled(epsilon, statement, **parameters)
             right = trial.claim_algorithm.theory(epsilon, statement, **parameters)
@@ -164,6 +168,24 @@ class ClaimSetting:
             parameters=ParameterNamespace(**parameters),
             algorithm=algorithm,
         )
+
+
+def _make_with_constants(trial: Trial, constants: Any, parameters: Mapping[str, Any]) -> Algorithm:
+    """Return the method with a claim's parameters; a built-in one may add the problem's constants.
+
+    An example is frank-wolfe[step=short], whose `smoothness` is L_f unless it is given.
+    """
+    try:
+        return trial.make(**parameters)
+    except SubjectLacksParameter:
+        complete = getattr(trial.algorithm, "explicit", None)
+        if complete is None:
+            raise
+        try:
+            return cast(Algorithm, complete(constants, **parameters))
+        except Exception:  # a user's class may raise anything; the first error is clearer
+            pass
+        raise
 
 
 def label_settings(

@@ -211,6 +211,20 @@ def test_calls_and_own_constants_make_nothing_tight():
     assert (kind, found.measured["by_own_constant"]) == ("holds", True)
 
 
+def test_a_built_in_method_takes_from_the_problem_what_the_claim_leaves_out():
+    problem = pf.problem("quadratic", source="synthetic", set="l2")
+    check = bound(
+        lambda c, a, t: max(2 * c.delta, c.L_f * c.D**2) / math.sqrt(t + 1),
+        "fw_gap",
+        statistic="least",
+        parameters={"iterations": 9, "step": "short"},
+    )
+    kind, found = verdict(check, problem, algorithm=ALGORITHMS["frank-wolfe"])
+    assert kind in ("holds", "within-10"), found
+    kind, found = verdict(check, problem, algorithm=ALGORITHMS["frank-wolfe"], subject=SGD)
+    assert kind == "failed", found
+
+
 def test_a_method_with_fewer_states_is_inconclusive():
     check = bound(lambda c, a: 1.0, square, parameters=SMALL)
     kind, found = verdict(check, Parabolas(), subject=Short)
