@@ -60,20 +60,6 @@ def test_differences_and_hessians():
     assert_allclose(H.product(x, y), 0.0)
 
 
-def test_the_table_is_the_stored_gradients():
-    table = PATH.table(on(0.5))
-    assert_allclose(table.mean, PATH.gradient(on(0.5)), atol=1e-15)
-    stored = np.array([PATH.batch(np.array([i]), on(0.5)) for i in range(24)])
-    for r, sample in ((0.9, [1, 1, 6]), (1.4, [6, 0, 23])):
-        sample = np.array(sample)
-        now = np.array([PATH.batch(np.array([i]), on(r)) for i in range(24)])
-        expected = (now - stored)[sample].mean(axis=0)
-        assert_allclose(table.difference(sample, on(r)), expected, atol=1e-14)
-        assert_allclose(table.replace(sample, on(r)), expected, atol=1e-14)
-        stored[sample] = now[sample]
-        assert_allclose(table.mean, stored.mean(axis=0), atol=1e-14)
-
-
 def test_the_constants_bound_what_happens_on_the_segment():
     constants = PATH.constants(PATH.start())
     grid = np.linspace(0.0, 2.0, 41)

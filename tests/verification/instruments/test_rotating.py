@@ -50,19 +50,6 @@ def test_each_turn_is_symmetric_and_keeps_lengths():
         assert R[0, 0] == 0.0
 
 
-def test_a_table_holds_what_was_asked():
-    x, y = RNG.standard_normal(8), RNG.standard_normal(8)
-    table = BOWL.table(x)
-    assert table.mean == pytest.approx(BOWL.gradient(x))
-    S = np.array([3, 3, 7])
-    expected = np.mean([single(i, y) - single(i, x) for i in S], axis=0)
-    assert table.difference(S, y) == pytest.approx(expected)
-    assert table.replace(S, y) == pytest.approx(expected)
-    assert table.difference(S, y) == pytest.approx(np.zeros(8), abs=1e-15)
-    left = [single(i, y if i in (3, 7) else x) for i in range(28)]
-    assert table.mean == pytest.approx(np.mean(left, axis=0))
-
-
 @pytest.mark.parametrize("wrong", [{"n": 3}, {"d": 6}, {"mu": 0.0}, {"tau": -1.0}])
 def test_what_is_out_of_range_is_refused(wrong):
     with pytest.raises(InputError):

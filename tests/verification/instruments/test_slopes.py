@@ -48,17 +48,6 @@ def test_constants_bound_what_they_say() -> None:
     assert constants.delta == pytest.approx(2.0, rel=1e-2)
 
 
-def test_a_table_keeps_what_was_asked() -> None:
-    table = SLOPE.table(SLOPE.start())
-    x, stored = np.array([0.3]), [SLOPE.batch(np.array([i]), SLOPE.start())[0] for i in range(6)]
-    table.replace(np.array([2, 2, 5]), x)
-    for i in (2, 5):
-        stored[i] = SLOPE.batch(np.array([i]), x)[0]
-    assert table.mean[0] == pytest.approx(np.mean(stored), abs=1e-15)
-    now = SLOPE.batch(np.array([0]), np.array([0.1]))[0] - stored[0]
-    assert table.difference(np.array([0]), np.array([0.1]))[0] == pytest.approx(now, abs=1e-15)
-
-
 def test_the_proximal_map_is_the_soft_threshold() -> None:
     for y, expected in ((1.0, 0.9), (-1.0, -0.9), (0.05, 0.0), (-0.05, 0.0)):
         assert SLOPE.prox(np.array([y]), np.zeros(1), 0.5)[0] == pytest.approx(expected)

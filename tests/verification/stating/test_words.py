@@ -72,6 +72,23 @@ class SGD(pf.Algorithm):
         return ask.batch(rng.integers(ask.n, size=1), x)
 
 
+class Descent(SGD):
+    """Takes the gradient."""
+
+    deterministic = True
+    requires = frozenset({"gradient", "smooth"})
+
+    def estimate(self, ask, x, rng):
+        return ask.gradient(x)
+
+
+class Full(SGD):
+    """Takes the gradient, as a batch of all components."""
+
+    def estimate(self, ask, x, rng):
+        return ask.batch(np.arange(ask.n), x)
+
+
 class Biased(SGD):
     """Draws the last component more often."""
 
@@ -301,15 +318,9 @@ def test_a_law_that_is_too_small_or_not_exact_is_violated():
 
 
 def test_a_certain_estimate_is_exact_and_makes_nothing_tight():
-    class Certain(SGD):
-        """Takes the gradient, as a batch of all."""
-
-        def estimate(self, ask, x, rng):
-            return ask.batch(np.arange(ask.n), x)
-
     for exact in (False, True):
         check = error_law(lambda c, a, past: 0.0, exact=exact, parameters=SMALL)
-        assert verdict(check, Parabolas(), subject=Certain)[0] == "holds"
+        assert verdict(check, Parabolas(), subject=Full)[0] == "holds"
         assert verdict(check, Parabolas())[0] == "violated"
 
 
@@ -350,15 +361,6 @@ def test_the_past_is_that_of_the_estimate():
 
 
 def test_two_methods_coincide():
-    @dataclass(frozen=True, kw_only=True)
-    class Descent(SGD):
-        """Takes the gradient."""
-
-        requires = frozenset({"gradient", "smooth"})
-
-        def estimate(self, ask, x, rng):
-            return ask.gradient(x)
-
     for check in (
         identity("prox-gd", parameters=SMALL),
         identity(ALGORITHMS["prox-gd"], parameters=SMALL, quantity="value"),
@@ -417,16 +419,6 @@ SWEEP = {
     ("exponent", "expected"), [(2, "holds"), (2.5, "holds"), (1.5, "violated")]
 )
 def test_an_exponent_in_epsilon(exponent, expected):
-    @dataclass(frozen=True, kw_only=True)
-    class Descent(SGD):
-        """Takes the gradient."""
-
-        deterministic = True
-        requires = frozenset({"gradient", "smooth"})
-
-        def estimate(self, ask, x, rng):
-            return ask.gradient(x)
-
     kind, found = verdict(rate(exponent, **SWEEP), slope, algorithm=Descent)
     assert kind == expected, found.reason
     assert found.measured["slope"] == pytest.approx(2.0, abs=0.1)
@@ -438,13 +430,6 @@ def wide(n=2):
 
 
 def test_an_exponent_in_a_parameter_of_the_instance():
-    @dataclass(frozen=True, kw_only=True)
-    class Full(SGD):
-        """Takes all components."""
-
-        def estimate(self, ask, x, rng):
-            return ask.batch(np.arange(ask.n), x)
-
     given = {
         "values": [2, 8, 32, 200],
         "varied_parameter": "n",
