@@ -11,13 +11,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import (
-    Algorithm,
-    EstimatorAlgorithm,
-    SamplingAlgorithm,
-    round_up,
-    smallest_integer,
-)
+from pfbench.algorithms.base import Algorithm, SamplingAlgorithm, round_up, smallest_integer
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import Guarantee, mapping_guarantee
 from pfbench.algorithms.sliding import SlidingMethod, condg
 from pfbench.base.constants import Constants

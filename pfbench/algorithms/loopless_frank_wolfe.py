@@ -18,13 +18,8 @@ import math
 from dataclasses import MISSING, dataclass
 from typing import Any, ClassVar, Self
 
-from pfbench.algorithms.base import (
-    EstimatorAlgorithm,
-    SamplingAlgorithm,
-    floor_or_one,
-    round_up,
-    smallest_integer,
-)
+from pfbench.algorithms.base import SamplingAlgorithm, floor_or_one, round_up, smallest_integer
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import Guarantee, gap_guarantee
 from pfbench.algorithms.loopless import page_parameters, table_entry_refresh_probability
 from pfbench.algorithms.stochastic_frank_wolfe import StochasticFrankWolfe, constant_step_schedule

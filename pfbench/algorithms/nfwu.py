@@ -22,7 +22,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import EstimatorAlgorithm, floor_or_one, round_up
+from pfbench.algorithms.base import floor_or_one, round_up
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import gap_guarantee
 from pfbench.base.constants import Constants
 from pfbench.base.errors import InputError, RefusedError

@@ -25,7 +25,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pfbench.algorithms.base import Algorithm, EstimatorAlgorithm
+from pfbench.algorithms.base import Algorithm
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.base.errors import InputError
 from pfbench.base.parameters import integer, nonnegative, one_of_values, parameter, positive
 from pfbench.base.protocols import AlgorithmOracles, Gradient

@@ -18,7 +18,8 @@ import math
 from dataclasses import MISSING, dataclass
 from typing import Any, ClassVar, Self
 
-from pfbench.algorithms.base import EstimatorAlgorithm, floor_or_one, round_up
+from pfbench.algorithms.base import floor_or_one, round_up
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import (
     Guarantee,
     epsilon_squared_bound,

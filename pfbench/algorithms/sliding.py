@@ -12,13 +12,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import (
-    Algorithm,
-    EstimatorAlgorithm,
-    floor_or_one,
-    round_up,
-    smallest_integer,
-)
+from pfbench.algorithms.base import Algorithm, floor_or_one, round_up, smallest_integer
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import Guarantee, mapping_guarantee
 from pfbench.base.checks import check_real
 from pfbench.base.constants import Constants

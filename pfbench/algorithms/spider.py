@@ -12,7 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from pfbench.algorithms.base import EstimatorAlgorithm, round_up, smallest_integer
+from pfbench.algorithms.base import round_up, smallest_integer
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import Guarantee, gradient_guarantee
 from pfbench.algorithms.proximal import COMPOSITE, SMOOTH
 from pfbench.base.checks import check_integer

@@ -17,7 +17,8 @@ import math
 from dataclasses import MISSING, dataclass
 from typing import Any, ClassVar, Self
 
-from pfbench.algorithms.base import EstimatorAlgorithm, round_up
+from pfbench.algorithms.base import round_up
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.guarantee import gap_guarantee
 from pfbench.base.constants import Constants
 from pfbench.base.parameters import integer, one_of_values, parameter, positive

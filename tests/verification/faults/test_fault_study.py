@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pfbench.algorithms.base import EstimatorAlgorithm
 from pfbench.algorithms.catalogue import ALGORITHMS
+from pfbench.algorithms.estimator_algorithm import EstimatorAlgorithm
 from pfbench.algorithms.nfwu import NFWUSPIDERG
 from pfbench.claims.admissible import ADMISSIBLE
 from pfbench.claims.catalogue import CLAIMS, claims_about, select_claims

@@ -1,0 +1,55 @@
+"""Base class of methods that compute a gradient estimate and then move along it.
+
+for t = 0 .. T-1:
+    g_t = estimate at x_t
+    x_{t+1} = move of x_t along g_t
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from pfbench.algorithms.base import Algorithm
+from pfbench.base.protocols import AlgorithmOracles, Gradient
+from pfbench.base.state import Point, State
+from pfbench.estimators import Estimator, latest_coin
+from pfbench.points import combine
+
+
+class EstimatorAlgorithm(Algorithm):
+    """Base class of methods that move along a gradient estimate.
+
+    Attributes
+    ----------
+    iterations
+        Number of iterations, T.
+    step
+        Weight of the vertex in a Frank-Wolfe step.
+    """
+
+    iterations: int
+    step: Any
+
+    @property
+    @abstractmethod
+    def estimator(self) -> Estimator:
+        """Gradient estimator of the method."""
+
+    @property
+    def anytime(self) -> bool:
+        """Whether the iterates are the same for each `iterations`; see `Algorithm.anytime`."""
+        return True
+
+    def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
+        """Start at x, and yield a state after each update; see the module's pseudo-code."""
+        estimate = self.estimator.start(ask, rng)
+        for t in range(self.iterations):
+            g = estimate(x)
+            at, x = x, self.move(ask, x, g, t)
+            yield State(x, at, g, coin=latest_coin(estimate))
+
+    def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
+        """Return the next iterate x_{t+1} from the estimate g; by default by a Frank-Wolfe step."""
+        return combine(x, ask.lo(g), self.step)
