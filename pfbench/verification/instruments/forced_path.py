@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -90,7 +89,7 @@ class ForcedPath(FiniteSum):
     @property
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the problem by name."""
-        return MappingProxyType({"n": self.n, "d": self.d, "L": self.L, "L2": self.L2})
+        return {"n": self.n, "d": self.d, "L": self.L, "L2": self.L2}
 
     def start(self) -> Floats:
         """Return the start point `begin` e_0, shape (d,)."""

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -161,7 +160,7 @@ class IndefiniteQuadratic(FiniteSum):
     @property
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the problem by name."""
-        return MappingProxyType({"n": self.n, "d": self.b.size})
+        return {"n": self.n, "d": self.b.size}
 
     def start(self) -> Floats:
         """Return a copy of the start point."""

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -87,7 +86,7 @@ class KnownQuadratic(ConstantHessians):
     @property
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the problem by name."""
-        return MappingProxyType({"n": self.n, "d": self.rows.shape[1]})
+        return {"n": self.n, "d": self.rows.shape[1]}
 
     def start(self) -> Floats:
         """Return a copy of the start point."""

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -85,7 +84,7 @@ class RotatingBowl(FiniteSum):
     @property
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the problem by name."""
-        return MappingProxyType({"n": self.n, "mu": self.mu, "tau": self.tau, "sigma": self.sigma})
+        return {"n": self.n, "mu": self.mu, "tau": self.tau, "sigma": self.sigma}
 
     def start(self) -> Floats:
         """Return the start `radius` e_0, which each permutation R_k maps to another axis."""

@@ -8,7 +8,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -100,7 +99,7 @@ class ConstantSlopeProblem(FiniteSum):
     @property
     def parameters(self) -> Mapping[str, Any]:
         """Parameters of the problem by name."""
-        return MappingProxyType({"n": self.n, "g": self.g, "gap": self.gap, "sigma": self.sigma})
+        return {"n": self.n, "g": self.g, "gap": self.gap, "sigma": self.sigma}
 
     @cached_property
     def max_curvature(self) -> float:
