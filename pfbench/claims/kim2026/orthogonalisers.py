@@ -4,7 +4,7 @@ Let delta_j = |P - X_j X_j'|, where P projects onto the range of M. The formula 
 paper's. The bound on 1 - <M, X_q>/|M|_* and the statements about the quintic are pfbench's.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from pfbench.verification.instruments.normed_quadratics import (
 )
 from pfbench.verification.instruments.overrides import OverriddenOracles
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
-from pfbench.verification.statistics import combine_all, decide_exact, decide_inequality
+from pfbench.verification.statistics import Decision, combine_all, decide_exact, decide_inequality
 from pfbench.verification.units import NUMBER, formula
 
 ROUNDING = 1e-9
@@ -66,9 +66,10 @@ def loss_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
 
 
 @check_each_instance()
-def check_convergence(trial: Trial, instance: Instance, problem: Any) -> Parts:
+def check_convergence(
+    trial: Trial, instance: Instance, problem: Any
+) -> Iterator[tuple[str, Decision]]:
     """Test that Newton-Schulz steps bring matrices near their polar factors, with norm <= 1."""
-    parts = Parts()
     ask = trial.open_oracles(problem)
     degree, steps = problem.norm.degree, problem.norm.steps
     rng, ratios, sizes = trial.rng(instance.stream_key), [], []
@@ -79,14 +80,11 @@ def check_convergence(trial: Trial, instance: Instance, problem: Any) -> Parts:
         norm = float(np.linalg.norm(X - polar, 2))
         ratios.append(norm / bound if bound > ROUNDING else norm)
         sizes.append(float(np.linalg.norm(X, 2)))
-    parts[instance.stream_key] = decide_inequality(ratios, ROUNDING)
+    yield instance.stream_key, decide_inequality(ratios, ROUNDING)
     largest = max(sizes)
-    statement = f"|X_q| is at most {largest:.6g}."
-    is_kept = largest <= 1.0 + ROUNDING
-    parts[f"size, {instance.stream_key}"] = decide_exact(
-        is_kept, statement, statement, {"size": largest}
-    )
-    return parts
+    words, is_kept = f"|X_q| is at most {largest:.6g}.", largest <= 1.0 + ROUNDING
+    size = decide_exact(is_kept, words, words, {"size": largest})
+    yield f"size, {instance.stream_key}", size
 
 
 @check_each_instance()

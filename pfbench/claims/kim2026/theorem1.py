@@ -16,6 +16,7 @@ comparison of Muon with gradient descent.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from pfbench.verification.instruments.normed_quadratics import (
     parabola,
     vector_quadratic,
 )
-from pfbench.verification.statements.each_instance import Parts, check_each_instance
+from pfbench.verification.statements.each_instance import check_each_instance
 from pfbench.verification.statements.path_mean import (
     decide_run_or_mean,
     gradient_dual_norm,
@@ -253,34 +254,30 @@ def min_gradient_descent_steps(d: int) -> float:
 
 
 @check_each_instance(combine=combine_all, repetitions=len(STEPS) + 1)
-def check_separation(trial: Trial, instance: Instance, problem: Any) -> Parts:
+def check_separation(
+    trial: Trial, instance: Instance, problem: Any
+) -> Iterator[tuple[str, Decision]]:
     """Test that uSCG reaches the target in K steps, and gradient descent not even in more steps.
 
     Gradient descent makes fewer than `min_gradient_descent_steps` steps, with each of several step
     sizes.
     """
-    parts = Parts()
     c = norm_constants(problem)
     d, target = problem.shape[0], (problem.shape[0] - 1) / 2.0
     step = math.sqrt(2.0 * c["delta"] / (c["L"] * problem.K)) / c["rho"]
     algorithm = trial.make(iterations=problem.K, batch=1, step=step, alpha=1.0)
     mean = float(np.mean(gradient_norms_of_run(trial, problem, algorithm)))
-    statement = f"After {problem.K} steps the mean is {mean / target:.3g} of the target."
-    ratio = {"ratio": mean / target}
-    parts[f"uscg, d = {d}"] = decide_exact(mean <= target, statement, statement, ratio)
+    words = f"After {problem.K} steps the mean is {mean / target:.3g} of the target."
+    yield f"uscg, d = {d}", decide_exact(mean <= target, words, words, {"ratio": mean / target})
     max_count = math.ceil(min_gradient_descent_steps(d)) - 1
     lower = math.inf
     for size in STEPS:
         other: Any = trial.catalogue_algorithm("prox-gd")
         slow = other(iterations=max_count, step=size * 2.0 / d)
         lower = min(lower, float(gradient_norms_of_run(trial, problem, slow).min()) / target)
-    statement = (
-        f"In {max_count} steps of gradient descent the least norm is {lower:.3g} of the target."
-    )
-    parts[f"descent, d = {d}"] = decide_exact(
-        lower > 1.0, statement, statement, {"least over target": lower}
-    )
-    return parts
+    words = f"In {max_count} steps of gradient descent the least norm is {lower:.3g} of the target."
+    measured = {"least over target": lower}
+    yield f"descent, d = {d}", decide_exact(lower > 1.0, words, words, measured)
 
 
 def gradient_norms_of_run(trial: Trial, problem: HorizonProblem, algorithm: Any) -> Floats:

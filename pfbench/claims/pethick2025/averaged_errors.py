@@ -8,7 +8,7 @@ the exact law of the error, from which D.2 follows.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,7 @@ from pfbench.verification.instruments.enumerated_random import NotEnumerable, en
 from pfbench.verification.instruments.normed_quadratics import HorizonProblem
 from pfbench.verification.statements.each_instance import Parts, check_each_instance
 from pfbench.verification.statements.path_mean import norm_constants
-from pfbench.verification.statistics import decide_inequality
+from pfbench.verification.statistics import Decision, decide_inequality
 from pfbench.verification.units import GRADIENT, LENGTH, NUMBER, SQUARE, Formula
 
 ALPHA = 0.3
@@ -176,12 +176,11 @@ def check_errors(
 @check_each_instance(repetitions=2)
 def check_error_recursion(
     trial: Trial, instance: Instance, problem: Any, *, is_constrained: bool
-) -> Parts:
+) -> Iterator[tuple[str, Decision]]:
     """Test that each squared gradient error u_k is at most its bounds by the one before, u_(k-1).
 
     The momentum is a constant alpha, or alpha_k = k^(-1/2).
     """
-    parts = Parts()
     for constant in (True, False):
         u, _, numbers = _measure_errors(
             trial, problem, is_alpha_constant=constant, is_constrained=is_constrained
@@ -196,8 +195,7 @@ def check_error_recursion(
                 float(u[k - 1]) / bound(float(u[k - 2]), ALPHA if constant else k**-0.5, **numbers)
                 for k in range(2, len(u) + 1)
             ]
-            parts[f"{label}, {name}"] = decide_inequality(ratios)
-    return parts
+            yield f"{label}, {name}", decide_inequality(ratios)
 
 
 def _measure_errors(

@@ -22,9 +22,7 @@ sigma/sqrt(3), for every alpha and however small the step. The source's own boun
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -202,22 +200,19 @@ def mean_norms_by_copy(trial: Trial, problem: HorizonProblem, method: Any, seed:
 @check_each_instance(repetitions=COPIES)
 def check_bound(trial: Trial, instance: Instance, problem: Any) -> Parts:
     """Test the bound of the mean |grad f(x_k)| over runs on independent copies of a problem."""
-    parts = Parts()
-    name = instance.label
     p = problem.inner.noise.order
     numbers = {"K": problem.K, "L": 1.0, "delta": 0.5, "sigma": 1.0, "p": p}
     step, alpha = step_length(**numbers), averaging_weight(**numbers)
     method = trial.make(iterations=problem.K, batch=1, step=step, alpha=alpha, beta=1.0 - alpha)
     is_muon = trial.claim.algorithm == "signum"
     bound = mean_norm_bound(**numbers, step=step, alpha=alpha, muon=is_muon)
-    sizes = partial(mean_norms_by_copy, trial, problem, method)
-    samples = map(sizes, trial.seeds(4, name))
+    seeds = iter(trial.seeds(4, instance.label))
 
-    def draw(count: int, samples: Iterator[Floats] = samples) -> Floats:
-        return next(samples)
+    def draw(count: int) -> Floats:
+        return mean_norms_by_copy(trial, problem, method, next(seeds))
 
-    parts[name], _ = decide_mean_sequentially(draw, bound, batch=COPIES, limit=4 * COPIES)
-    return parts
+    decision, _ = decide_mean_sequentially(draw, bound, batch=COPIES, limit=4 * COPIES)
+    return {instance.label: decision}
 
 
 _VALUES = {"p": 1.5, "alpha": 0.1, "muon": True}
