@@ -86,7 +86,7 @@ def claims(key: str) -> str:
         ours = [claim for claim in paper.claims if claim in getattr(module, "CLAIMS", ())]
         tell = _as_tables if len(paper.claims) > MANY else _one_by_one
         parts += tell(ours, paper, instances)
-        parts += [_erratum(one) for one in getattr(module, "ERRATA", ())]
+        parts += [_erratum(one) for one in _errata_of(module, paper)]
     parts += ["## The problems\n", *_problems(key, list(instances.values()))]
     return "\n".join(parts)
 
@@ -117,9 +117,18 @@ def _files(paper: Paper) -> list[ModuleType]:
     stating = {
         min(order[id(one)] for one in held): module
         for module in files
-        if (held := [*getattr(module, "CLAIMS", ()), *getattr(module, "ERRATA", ())])
+        if (held := [*getattr(module, "CLAIMS", ()), *_errata_of(module, paper)])
     }
     return [stating[place] for place in sorted(stating)]
+
+
+def _errata_of(module: ModuleType, paper: Paper) -> list[Erratum]:
+    """Return the errata of a paper that a module examines."""
+    return [
+        one
+        for one in paper.errata
+        if getattr(one.examine, "func", one.examine).__module__ == module.__name__
+    ]
 
 
 def _title(module: ModuleType) -> str:
