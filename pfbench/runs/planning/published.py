@@ -172,7 +172,9 @@ def parse_orderings(field: str, value: Any) -> tuple[PublishedOrdering, ...]:
         "settings": parse_texts,
     }
     tables = parse_each_table(field, value, readers, ("source", "order"))
-    return tuple(PublishedOrdering(**{"quotation": ""} | _to_attributes(table)) for table in tables)
+    return tuple(
+        PublishedOrdering(**{"quotation": ""} | _map_to_attributes(table)) for table in tables
+    )
 
 
 _ATTRIBUTES = {
@@ -184,7 +186,7 @@ _ATTRIBUTES = {
 """Attributes of rankings and cost units whose name is not that of their field."""
 
 
-def _to_attributes(table: Mapping[str, Any]) -> dict[str, Any]:
+def _map_to_attributes(table: Mapping[str, Any]) -> dict[str, Any]:
     return {_ATTRIBUTES.get(name, name): value for name, value in table.items()}
 
 
@@ -208,7 +210,7 @@ def parse_units(field: str, value: Any) -> tuple[CostUnit, ...]:
         "place": parse_any_text,
     }
     tables = parse_each_table(field, value, readers, ("name", "weights"))
-    return tuple(CostUnit(**_to_attributes(table)) for table in tables)
+    return tuple(CostUnit(**_map_to_attributes(table)) for table in tables)
 
 
 def _parse_exceptions(field: str, value: Any) -> Mapping[str, str]:
