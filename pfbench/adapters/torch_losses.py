@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.adapters.black_box import import_optional_library
-from pfbench.adapters.function_samplers import sample_function
-from pfbench.adapters.functions import add_norm, from_functions
+from pfbench.adapters.functions import add_norm, from_functions, sample_function
 from pfbench.base.arrays import Floats
 from pfbench.base.checks import check_integer
 from pfbench.base.errors import InputError

@@ -12,13 +12,13 @@ from pfbench.base.lazy import lazy_getattr, public_modules
 if TYPE_CHECKING:
     from pfbench.testing.covariance import covariant as covariant
     from pfbench.testing.dead_parameters import no_dead_parameter as no_dead_parameter
-    from pfbench.testing.enumeration import FiniteSum as FiniteSum
-    from pfbench.testing.enumeration import unbiased as unbiased
     from pfbench.testing.inequalities import descends as descends
     from pfbench.testing.inequalities import gap_recursion as gap_recursion
     from pfbench.testing.inequalities import lmo as lmo
     from pfbench.testing.inequalities import smooth as smooth
+    from pfbench.testing.laws import FiniteSum as FiniteSum
     from pfbench.testing.laws import same_law as same_law
+    from pfbench.testing.laws import unbiased as unbiased
     from pfbench.testing.published_optimizers import adamw as adamw
     from pfbench.testing.published_optimizers import muon as muon
     from pfbench.testing.published_optimizers import sgd as sgd
