@@ -33,6 +33,7 @@ def test_what_the_active_set_answers_is_no_linear_minimisation():
     assert max(low[-1], lowest[-1]) < 1e-14
 
 
+@pytest.mark.thin(2)
 @by_name
 @pytest.mark.parametrize("make", [face_of_simplex, face_of_l1_ball])
 @pytest.mark.parametrize("seed", [0, 1])

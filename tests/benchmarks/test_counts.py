@@ -29,6 +29,7 @@ def test_every_algorithm_has_a_case_and_a_benchmark():
         assert track({name: {"lo": 3}}, "lo") == 3
 
 
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("name", CASES)
 def test_a_case_meets_its_target_by_more_than_rounding(name):
     run, target = CASES[name].run(), Stop.parse(CASES[name].target)

@@ -37,6 +37,7 @@ def test_every_estimator_of_the_catalogue_passes(name):
     assert report.is_passed, str(report)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("method", RIGHT, ids=named)
 def test_a_right_method_in_another_style_passes(method):
     for problem in (None, Ridge(), "robust-matrix-recovery[rows=6,columns=5,rank=1]")[: 2 + 1]:
@@ -61,6 +62,7 @@ def test_a_method_of_full_gradients_need_not_say_that_it_is_deterministic():
     assert "set deterministic = True" in str(report)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("estimator", RIGHT_ESTIMATORS, ids=named)
 def test_a_right_estimator_in_another_style_passes(estimator):
     report = check(estimator)

@@ -47,6 +47,7 @@ def test_every_problem_has_a_small_one():
     assert set(SMALL) == set(OURS)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in SMALL]
 )
@@ -62,6 +63,7 @@ def test_every_problem_of_the_catalogue_passes_as_it_is(name):
     assert report.is_passed, str(report)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("problem", RIGHT, ids=lambda problem: type(problem).__name__)
 def test_a_right_problem_in_another_style_passes(problem):
     report = check(problem)

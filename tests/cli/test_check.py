@@ -5,6 +5,7 @@ import pytest
 OWN = "own_things:Quadratic[rows=7]"
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("arguments", "kind"),
     [

@@ -272,6 +272,7 @@ def test_with_a_yes_it_is_begun(pfbench):
     assert (outcome.json["status"], outcome.json["iterations"]) == ("target", 0)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize("norm", KINDS)
 @pytest.mark.parametrize("more", [("--repeat", 2), ("--measure", "lmo_lower,lmo_upper")])
 def test_a_problem_with_a_norm_is_solved_and_shown(pfbench, norm, more):

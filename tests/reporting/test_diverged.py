@@ -30,6 +30,7 @@ def steady(values=STEADY):
     return group("steady", [run(list(values), seed=seed) for seed in SEEDS])
 
 
+@pytest.mark.thin(2)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("values", WILD.values(), ids=WILD)
 @pytest.mark.parametrize("alone", [True, False])

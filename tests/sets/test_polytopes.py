@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers import assert_one_sentence
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
@@ -307,6 +307,7 @@ def is_vertex(case, v):
 
 
 @every_case
+@settings(max_examples=10)
 @given(numbers=GRADIENTS)
 @example(numbers=np.zeros(12))
 @example(numbers=-np.zeros(12))

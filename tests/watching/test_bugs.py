@@ -61,6 +61,7 @@ def average(params, **settings):
     return torch.optim.Muon([p for p in params if p.ndim == 2], **settings)
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("optimizer", "settings", "words"),
     [

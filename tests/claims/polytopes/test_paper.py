@@ -111,6 +111,7 @@ def test_the_face_is_settled_where_it_is_said(judgements):
     assert bound == pytest.approx((4 * np.hypot(1.3, 1.5) * 41 * 42 + 32) / (102 * 103))
 
 
+@pytest.mark.thin(2)
 @pytest.mark.parametrize(
     ("given", "slope"),
     [
