@@ -70,14 +70,9 @@ def assert_complete(paper):
         assert len(set(names)) == len(names)
     for claim in paper.claims:
         assert claim.paper == paper.key
-        assert len(claim.statement) > 20
-        assert claim.instances
-        assert (claim.complexity is None) == (claim.kind != "rate")
         again = pickle.loads(pickle.dumps(claim))
-        assert (again.name, again.complexity) == (claim.name, claim.complexity)
         for one, other in zip(claim.instances, again.instances, strict=True):
             assert one.build is other.build
-            assert one.description
             problem = one.example()
             # Not where it is a pair that is compared, or a sampler.
             if hasattr(problem, "constants") and problem.n is not None:
