@@ -35,7 +35,7 @@ WRONG = [
 ]
 """Faulty ones."""
 
-QUICK = {"Floor", "Sgd", "Away", "ReferenceBefore"}
+QUICK = {"Floor", "Sgd", "ReferenceBefore"}
 """Those that are always tried."""
 
 

@@ -33,8 +33,8 @@ WRONG = [mutant.subject for mutant in PAPER.mutants if importance.LAW in mutant.
 @pytest.mark.thin(6)
 @pytest.mark.parametrize("subject", WRONG)
 def test_draws_with_other_chances_or_weights_are_seen_along_a_run_or_in_its_draws(subject):
-    every = [judge(CLAIMS[f"methods-{what}-spider-fw"], subject) for what in ("run", "law")]
-    (found, *_) = [one for one in every if one.verdict == "violated"]
+    every = (judge(CLAIMS[f"methods-{what}-spider-fw"], subject) for what in ("run", "law"))
+    found = next(one for one in every if one.verdict == "violated")
     assert "sampling=importance" in found.reason
     if subject is WRONG[-1]:
         assert "is not uniform over all components, given its probability" in found.reason

@@ -42,11 +42,16 @@ class Uneven(Unenumerable):
     shift = 1
 
 
+@pytest.mark.long
 @pytest.mark.claims
 def test_where_no_draw_can_be_enumerated_the_mean_is_sampled():
     found = judge(UNBIASED["spiderg"], Subject(Unenumerable))
     assert found.verdict == "holds"
     assert 0.0 < found.measured["half width of the interval"] < 0.1
+
+
+@pytest.mark.claims
+def test_a_sampled_mean_that_is_off_is_violated():
     wrong = judge(UNBIASED["spiderg"], Subject(Uneven))
     assert wrong.verdict == "violated"
     assert wrong.p_value < 1e-7

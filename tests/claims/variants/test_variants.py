@@ -22,14 +22,14 @@ def test_there_are_forty_variants_and_one_at_least_of_every_method():
     assert {variant.variant_of for variant in VARIANTS} == set(ALGORITHMS)
 
 
-@pytest.mark.thin(8)
+@pytest.mark.thin(13)
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.__name__)
 def test_a_variant_passes_every_check(variant):
     report = check(variant)
     assert report.is_passed, str(report)
 
 
-@pytest.mark.thin(8)
+@pytest.mark.thin(16)
 @pytest.mark.claims
 @pytest.mark.parametrize(("variant", "claim"), [*cases()])
 def test_a_variant_passes(variant, claim):

@@ -128,9 +128,9 @@ class Turning(Bare):
 @pytest.mark.parametrize(
     ("method", "verdict"),
     [
-        (NFWUSPIDERG, "holds"),
+        pytest.param(NFWUSPIDERG, "holds", marks=pytest.mark.long),
         (Bare, "holds"),
-        (OwnDraw, "holds"),
+        pytest.param(OwnDraw, "holds", marks=pytest.mark.long),
         (SecondHalf, "violated"),
         (Last, "violated"),
         (Inside, "violated"),
