@@ -1,11 +1,15 @@
 """Random draws that are inferred from recorded queries, and a generator that returns them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
+
+DrawLog = list[tuple[int, Integers]]
+"""(step, batch) pairs."""
 
 
 class DrawNeededNowError(Exception):
@@ -19,11 +23,11 @@ class ResolvedDraws:
     Attributes
     ----------
     batches
-        (step, batch) pairs of batches drawn uniformly with replacement.
+        Batches drawn uniformly with replacement.
     weighted
-        (step, batch) pairs of batches drawn with other probabilities.
+        Batches drawn with other probabilities.
     subsets
-        (step, batch) pairs of batches drawn without replacement.
+        Batches drawn without replacement.
     coins
         (step, heads) pairs.
     picks
@@ -32,9 +36,9 @@ class ResolvedDraws:
         The probabilities of weighted draws.
     """
 
-    batches: list[tuple[int, Integers]] = field(default_factory=list)
-    weighted: list[tuple[int, Integers]] = field(default_factory=list)
-    subsets: list[tuple[int, Integers]] = field(default_factory=list)
+    batches: DrawLog = field(default_factory=list)
+    weighted: DrawLog = field(default_factory=list)
+    subsets: DrawLog = field(default_factory=list)
     coins: list[tuple[int, bool]] = field(default_factory=list)
     picks: list[tuple[int, int, int]] = field(default_factory=list)
     chances: Floats | None = None
@@ -54,7 +58,7 @@ class DeferredDraw(np.ndarray):
     """
 
     whole_draw: "DeferredDraw"
-    log: list[tuple[int, Integers]] | None
+    log: DrawLog | None
     step: int
 
     def __array_finalize__(self, other: Any) -> None:
@@ -62,46 +66,26 @@ class DeferredDraw(np.ndarray):
         self.log, self.step = None, 0
 
     @classmethod
-    def make_unresolved(
-        cls, size: int, log: list[tuple[int, Integers]] | None, step: int
-    ) -> "DeferredDraw":
+    def make_unresolved(cls, size: int, log: DrawLog, step: int) -> "DeferredDraw":
         """Return an array of `size` indices that are still unknown (-1)."""
         draw = np.full(size, -1, dtype=np.int64).view(cls)
         draw.whole_draw, draw.log, draw.step = draw, log, step
         return draw
 
-    def resolve(self, values: Integers) -> None:
+    def resolve(self, values: Integers, *, is_logged: bool = True) -> None:
         """Set the indices in place, and log the draw once no index is unknown."""
         self[...] = values
         owner = self.whole_draw
+        owner.log = owner.log if is_logged else None
         if owner.log is not None and owner.size and int(owner.min()) >= 0:
             owner.log.append((owner.step, np.array(owner)))
             owner.log = None
 
 
-class DrawSource(Protocol):
-    """Interface of objects that infer the random draws for a run of a reference implementation."""
-
-    n: int
-    log: ResolvedDraws
-
-    def draw(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
-        """Return an array of indices that are inferred later, when the batch is first queried."""
-
-    def draw_now(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
-        """Return an array of indices that are inferred at once."""
-
-    def coin(self) -> bool:
-        """Return whether the coin flip of the recorded run gave heads."""
-
-    def pick(self, count: int) -> int:
-        """Return the index of the iterate that the recorded run picked among the next `count`."""
-
-
 class ReplayGenerator(np.random.Generator):
-    """NumPy generator whose draws are inferred from the queries of a recorded run."""
+    """NumPy generator whose draws `ReplayOracles` infer from the queries of a recorded run."""
 
-    def __init__(self, replay: DrawSource) -> None:
+    def __init__(self, replay: Any) -> None:
         super().__init__(np.random.PCG64(0))
         self._replay = replay
 
@@ -116,8 +100,7 @@ class ReplayGenerator(np.random.Generator):
             raise NotImplementedError(
                 "a reference method may only draw components or pick an iterate"
             )
-        count = int(np.prod(size))
-        return self._replay.draw(count, self._replay.log.batches)
+        return self._replay.draw(int(np.prod(size)), self._replay.log.batches)
 
     def random(self, *arguments: Any, **options: Any) -> Any:
         """Return 0 if the coin flip of the recorded run gave heads, else 1."""
@@ -141,3 +124,58 @@ class ReplayGenerator(np.random.Generator):
         """Return the number of occurrences of each component in a batch, shape (len(pvals),)."""
         now = self._replay.draw_now(int(n), self._replay.log.batches)
         return np.bincount(now, minlength=len(pvals))
+
+
+@dataclass(frozen=True)
+class ReadingDecision:
+    """Choice between possible draws of a recorded run, which a later mismatch may revise.
+
+    Attributes
+    ----------
+    step
+        The step of the decision.
+    revisable_steps
+        Number of steps within which a mismatch may show that it was wrong.
+    option_count, chosen
+        Number of options, and index of the chosen one.
+    """
+
+    step: int
+    revisable_steps: int
+    option_count: int
+    chosen: int
+
+
+class ReadingDecisions:
+    """Choices made while one recorded run is compared with its reference implementation.
+
+    Parameters
+    ----------
+    forced
+        Options of the first decisions, in order; all later decisions take option 0, the likeliest.
+    """
+
+    def __init__(self, forced: Sequence[int]) -> None:
+        self._forced, self._log = forced, list[ReadingDecision]()
+
+    def choose_option(self, step: int, option_count: int, revisable_steps: int = 2) -> int:
+        """Return the index of the option to take, and log it; option 0 is the likeliest."""
+        position = len(self._log)
+        chosen = self._forced[position] if position < len(self._forced) else 0
+        self._log.append(ReadingDecision(step, revisable_steps, option_count, chosen))
+        return chosen
+
+    def revise_decisions(self, step: int) -> list[int] | None:
+        """Return the options to take in the next attempt after a mismatch at `step`.
+
+        They take the next option at the newest choice that may still be revised. Return None if no
+        choice may be.
+        """
+        for index in range(len(self._log) - 1, -1, -1):
+            decision = self._log[index]
+            if (
+                decision.step + decision.revisable_steps >= step
+                and decision.chosen + 1 < decision.option_count
+            ):
+                return [*(before.chosen for before in self._log[:index]), decision.chosen + 1]
+        return None

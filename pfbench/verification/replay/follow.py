@@ -3,8 +3,6 @@
 The draws are inferred from the recorded queries. If several inferences are possible, each is tried.
 """
 
-import copy
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -15,12 +13,12 @@ from pfbench.algorithms.base import get_parameters
 from pfbench.base.arrays import Floats
 from pfbench.base.errors import format_error_with_notes
 from pfbench.base.state import State
-from pfbench.points import keep
+from pfbench.verification.references import REFERENCES
 from pfbench.verification.replay.draws import DrawNeededNowError, ResolvedDraws
 from pfbench.verification.replay.judges import RecordedChoiceJudges
 from pfbench.verification.replay.matching import VALUE_TOLERANCE
 from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
-from pfbench.verification.replay.recorded_run import Transcript, copy_dense
+from pfbench.verification.replay.recorded_run import Transcript
 
 MAX_READINGS = 16
 """Maximum number of consecutive readings of the draws that explain no further step."""
@@ -32,9 +30,6 @@ PERTURBATIONS = 4
 
 TOLERANCE_ALONE = frozenset({"cgs", "storc"})
 """Methods whose source prints only the tolerance of the inner loop, not its steps."""
-
-PlainReference = Callable[[Any, Any, Any, Any], Iterator[State]]
-"""Reference implementation ``reference(ask, x, rng, s)``; see `pfbench.verification.references`."""
 
 
 @dataclass
@@ -80,10 +75,8 @@ class FewerStatesError(MismatchError):
     """Exception raised if the recorded run yields fewer states than the reference."""
 
 
-def follow_transcript(
-    transcript: Transcript, algorithm: Any, reference: PlainReference | None = None
-) -> ReplayOutcome:
-    """Compare a recorded run with a built-in method or a reference implementation.
+def follow_transcript(transcript: Transcript, algorithm: Any) -> ReplayOutcome:
+    """Compare a recorded run with the reference implementation of a built-in method.
 
     Parameters
     ----------
@@ -91,16 +84,14 @@ def follow_transcript(
         The recorded run.
     algorithm
         The built-in method with the parameters of the run.
-    reference
-        The plain reference to replay instead of the method; None for the method itself.
     """
     forced: list[int] | None = []
     eager, best, best_forced = False, ReplayOutcome(-1), list[int]()
     readings, total = MAX_READINGS, 0
     while forced is not None and readings and total < MAX_REPLAYS:
-        replay = _replay(transcript, reference, forced, eager)
+        replay = ReplayOracles(transcript, forced, eager=eager)
         try:
-            steps = _replay_and_compare_steps(replay, algorithm, reference)
+            steps = _replay_and_compare_steps(replay, algorithm)
         except DrawNeededNowError:
             if eager:
                 raise
@@ -121,8 +112,9 @@ def follow_transcript(
             continue
         return ReplayOutcome(steps, notes=replay.notes, log=replay.log)
     best.is_cut_short = forced is not None and total == MAX_REPLAYS
-    best.decided_by_rounding = not best.has_fewer_states and _rounding_decides(
-        transcript, algorithm, reference, best.steps, best_forced, eager
+    best.decided_by_rounding = not best.has_fewer_states and any(
+        _is_mismatch_moved_by_noise(transcript, algorithm, best.steps, best_forced, eager, seed)
+        for seed in range(PERTURBATIONS)
     )
     return best
 
@@ -130,45 +122,26 @@ def follow_transcript(
 def _describe_query_before(replay: ReplayOracles, error: MismatchError) -> str:
     """Return a text on the recorded query before a mismatch, or "" if there is none."""
     queries = replay.transcript.queries
-    numbers = [query.number for query in queries if query.step <= error.step]
-    number = error.query.number if error.query else len(numbers)
+    number = error.query.number if error.query else None
+    if number is None:
+        number = sum(query.step <= error.step for query in queries)
     return f"; the call before it is {replay.describe(queries[number - 1])}" if number else ""
 
 
-def _rounding_decides(
-    transcript: Transcript,
-    algorithm: Any,
-    reference: PlainReference | None,
-    step: int,
-    forced: list[int],
-    eager: bool,
+def _is_mismatch_moved_by_noise(
+    transcript: Transcript, algorithm: Any, step: int, forced: list[int], eager: bool, seed: int
 ) -> bool:
-    """Return whether perturbations as small as rounding errors remove or move a mismatch."""
-    for seed in range(PERTURBATIONS):
-        noise = np.random.default_rng(seed)
-        replay = _replay(transcript, reference, forced, eager, noise)
-        try:
-            _replay_and_compare_steps(replay, algorithm, reference)
-        except MismatchError as error:
-            if error.step == step:
-                continue
-        return True
-    return False
+    """Return whether a perturbation as small as rounding errors removes or moves a mismatch."""
+    noise = np.random.default_rng(seed)
+    replay = ReplayOracles(transcript, forced, eager=eager, noise=noise)
+    try:
+        _replay_and_compare_steps(replay, algorithm)
+    except MismatchError as error:
+        return error.step != step
+    return True
 
 
-def _replay(
-    transcript: Transcript,
-    reference: PlainReference | None,
-    forced: list[int],
-    eager: bool,
-    noise: np.random.Generator | None = None,
-) -> ReplayOracles:
-    return ReplayOracles(transcript, forced, eager=eager, noise=noise, dense=reference is not None)
-
-
-def _replay_and_compare_steps(
-    replay: ReplayOracles, algorithm: Any, reference: PlainReference | None
-) -> int:
+def _replay_and_compare_steps(replay: ReplayOracles, algorithm: Any) -> int:
     """Replay a recorded run with its reference implementation; return how many steps agree.
 
     Raises
@@ -177,35 +150,24 @@ def _replay_and_compare_steps(
         At the first step that differs.
     """
     transcript = replay.transcript
-    name = getattr(algorithm, "name", "")
-    judges = RecordedChoiceJudges(replay, name not in TOLERANCE_ALONE)
+    judges = RecordedChoiceJudges(replay, algorithm.name not in TOLERANCE_ALONE)
+    parameters = SimpleNamespace(
+        **get_parameters(algorithm), condg=judges.condg, line_search=judges.line_search
+    )
+    reference = REFERENCES[algorithm.name]
     replay.begin_step(0, transcript.start)
-    if reference is None:
-        judged = copy.copy(algorithm)
-        for seam in ("condg", "line_search"):
-            object.__setattr__(judged, seam, getattr(judges, seam))
-        states = judged.run(replay, transcript.problem.start(), replay.rng)
-    else:
-        parameters = SimpleNamespace(
-            **get_parameters(algorithm), condg=judges.condg, line_search=judges.line_search
-        )
-        states = reference(replay, keep(transcript.start), replay.rng, parameters)
     step = 0
-    for state in states:
+    for state in reference(replay, transcript.start.copy(), replay.rng, parameters):
         if step == len(transcript.states):
             if not transcript.is_complete:
                 return step
-            if transcript.error is not None:
-                raise MismatchError(
-                    step, f"the run raised {format_error_with_notes(transcript.error)}"
-                )
+            _check_run_raised_nothing(transcript, step)
             raise FewerStatesError(step, f"the method yields {step} states, the reference more")
         _compare_states(replay, step, state)
         _check_earlier_queries_explained(replay, step)
         step += 1
         replay.begin_step(step, transcript.states[step - 1].x)
-    if transcript.error is not None:
-        raise MismatchError(step, f"the run raised {format_error_with_notes(transcript.error)}")
+    _check_run_raised_nothing(transcript, step)
     if len(transcript.states) > step:
         extra = len(transcript.states)
         raise MismatchError(step, f"the method yields {extra} states, the reference {step}")
@@ -213,47 +175,47 @@ def _replay_and_compare_steps(
     return step
 
 
+def _check_run_raised_nothing(transcript: Transcript, step: int) -> None:
+    if transcript.error is not None:
+        raise MismatchError(step, f"the run raised {format_error_with_notes(transcript.error)}")
+
+
 def _compare_states(replay: ReplayOracles, step: int, state: State) -> None:
     """Raise `MismatchError` if a step's recorded state differs from the reference state."""
     transcript, recorded = replay.transcript, replay.transcript.states[step]
-    pattern = transcript.pattern
-    of_points = VALUE_TOLERANCE * transcript.max_point_entry
-    of_gradients = VALUE_TOLERANCE * max(transcript.max_gradient_entry, 1e-300)
-    parts: list[tuple[str, Any, Any, float]] = [
-        ("at", state.at, recorded.at, of_points),
-        ("estimate", state.estimate, recorded.estimate, of_gradients),
-        ("x", state.x, recorded.x, of_points),
-        ("output", state.output, recorded.output, of_points),
-    ]
-    for part, expected, observed, tolerance in parts:
+    for part in ("at", "estimate", "x", "output"):
+        expected, observed = getattr(state, part), getattr(recorded, part)
         if expected is None or observed is None:
             continue
-        right: Floats = np.asarray(copy_dense(expected, pattern))
-        if np.isfinite(right).all() and not np.isfinite(observed).all():
+        if np.isfinite(expected).all() and not np.isfinite(observed).all():
             raise MismatchError(step, f"State.{part} is not finite")
-        limit = max(tolerance, VALUE_TOLERANCE * float(np.abs(right).max()))
-        if right.shape != np.shape(observed) or not float(np.abs(right - observed).max()) <= limit:
-            raise MismatchError(
-                step, f"State.{part} is {_describe_difference(np.asarray(observed), right)}"
-            )
-    if recorded.coin is not None and state.coin is not None and state.coin != recorded.coin:
+        largest = (
+            max(transcript.max_gradient_entry, 1e-300)
+            if part == "estimate"
+            else transcript.max_point_entry
+        )
+        limit = VALUE_TOLERANCE * max(largest, float(np.abs(expected).max()))
+        is_shape = expected.shape == np.shape(observed)
+        if not (is_shape and float(np.abs(expected - observed).max()) <= limit):
+            raise MismatchError(step, f"State.{part} is {_describe_difference(observed, expected)}")
+    coins = replay.log.coins
+    if recorded.coin is not None and coins and coins[-1] == (step, not recorded.coin):
         raise MismatchError(
-            step, f"State.coin is {recorded.coin}, but the queries show {state.coin}"
+            step, f"State.coin is {recorded.coin}, but the queries show {not recorded.coin}"
         )
 
 
 def _check_earlier_queries_explained(replay: ReplayOracles, step: int) -> None:
     """Raise `MismatchError` if the reference does not make a query recorded before `step`."""
-    for pending in replay.window.pending:
-        if pending.query.step >= step:
+    for query in (part.query for part in replay.window.pending):
+        if query.step >= step:
             return
-        if pending.query.kind != "value":
+        if query.kind != "value":
             words = (
-                f"the reference does not make this query of iteration {pending.query.step}: "
-                f"{replay.describe(pending.query)}"
+                f"the reference does not make this query of iteration {query.step}: "
+                f"{replay.describe(query)}"
             )
-            step = min(step, len(replay.transcript.states))
-            raise MismatchError(step, words, pending.query)
+            raise MismatchError(min(step, len(replay.transcript.states)), words, query)
 
 
 def _describe_difference(observed: Floats, expected: Floats) -> str:

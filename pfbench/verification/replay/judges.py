@@ -7,8 +7,8 @@ import numpy as np
 
 from pfbench.algorithms.frank_wolfe import line_search
 from pfbench.base.arrays import Floats
-from pfbench.points import combine, gap_and_distance, keep, tilt
 from pfbench.verification.replay.oracles import MismatchError, ReplayOracles
+from pfbench.verification.replay.recorded_run import RecordedQuery, copy_dense
 
 _TIE = 1e-7
 """Relative distance within which a gap may count as below or above its tolerance."""
@@ -45,71 +45,62 @@ class RecordedChoiceJudges:
     def __init__(self, replay: ReplayOracles, is_step_printed: bool) -> None:
         self.replay, self.is_step_printed = replay, is_step_printed
 
-    def condg(self, ask: Any, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
+    def condg(self, ask: Any, l: Floats, u: Floats, lam: float, eta: float) -> Floats:  # noqa: E741
         """Follow the recorded inner loop from u, and return its point with a gap of at most eta."""
-        replay, x = self.replay, keep(u)
+        replay, x = self.replay, u
         for _ in range(_MAX_INNER):
-            g = tilt(l, x, u, 1.0 / lam)
-            slope = replay._dense_array(g)
-            pending = replay.find_minimisation(slope)
+            g = l + (x - u) / lam
+            pending = replay.window.find(RecordedQuery("lo", direction=g))
             if pending is None:
                 if self.is_step_printed:
                     replay.lo(g)  # raises
                 return self._find_recorded_point(l, u, lam, eta)
-            v, direction = replay.consume_minimisation(pending), np.asarray(pending.query.direction)
-            gap, length = gap_and_distance(g, x, v)
+            recorded = replay.window.consume_query(pending)
+            d = copy_dense(recorded.answer) - x
+            gap, square = -float(np.vdot(g, d)), float(np.vdot(d, d))
             ends = gap <= eta
             if abs(gap - eta) <= _TIE * eta:
                 ends = ends == (replay.decisions.choose_option(replay.step, 2) == 0)
-            moved = combine(keep(x), v, min(1.0, gap * lam / length**2)) if length > 0.0 else x
+            moved = x + min(1.0, gap * lam / square) * d if square > 0.0 else x
             if ends:
-                further = replay._dense_array(tilt(l, moved, u, 1.0 / lam))
-                if length > 0.0 and self._is_next_query_of_inner_loop(further, slope, direction):
-                    replay.notes.append("an inner loop goes on after its gap is small enough")
-                else:
+                further = l + (moved - u) / lam
+                if square == 0.0 or not self._goes_on_along(further, g, recorded):
                     return x
+                replay.notes.append("an inner loop goes on after its gap is small enough")
             x = moved
         raise MismatchError(replay.step, "an inner loop of the method does not end")
 
-    def _is_next_query_of_inner_loop(
-        self, next_direction: Floats, g: Floats, recorded_direction: Floats
-    ) -> bool:
+    def _goes_on_along(self, following: Floats, g: Floats, recorded: RecordedQuery) -> bool:
         """Return whether the next recorded linear minimisation belongs to the current inner loop.
 
-        It does if its direction and the preceding one are scaled by equal factors, or both have
-        norm 1.
+        It does if its direction and that of the `recorded` one are `following` and `g` scaled by
+        equal factors, or if both have norm 1.
         """
-        replay = self.replay
-        pending = replay.find_minimisation(next_direction)
-        first = next(
-            (pending for pending in replay.window.pending if pending.query.kind == "lo"), None
-        )
-        if pending is None or pending is not first or pending.query.direction is None:
+        window = self.replay.window
+        pending = window.find(RecordedQuery("lo", direction=following))
+        if pending is None or pending is not window.find_kind("lo"):
             return False
-        lengths = [
-            float(np.linalg.norm(item))
-            for item in (pending.query.direction, next_direction, recorded_direction, g)
-        ]
+        directions = (pending.query.direction, following, recorded.direction, g)
+        lengths = [float(np.linalg.norm(np.asarray(direction))) for direction in directions]
         if not all(lengths):
             return False
         factors = lengths[0] / lengths[1], lengths[2] / lengths[3]
         is_unit = all(abs(lengths[k] - 1.0) <= _SAME for k in (0, 2))
         return is_unit or abs(factors[0] - factors[1]) <= _SAME * factors[1]
 
-    def _find_recorded_point(self, l: Any, u: Any, lam: float, eta: float) -> Any:  # noqa: E741
+    def _find_recorded_point(self, l: Floats, u: Floats, lam: float, eta: float) -> Floats:  # noqa: E741
         """Return the first recorded point of an inner loop whose gap is at most eta.
 
         Raise `MismatchError` if there is none.
         """
-        replay = self.replay
-        slope, centre = replay._dense_array(l), replay._dense_array(u)
-        for pending in [item for item in replay.window.pending if item.query.kind == "lo"]:
-            assert pending.query.direction is not None
-            x = centre + lam * (pending.query.direction - slope)
-            v = np.asarray(replay._dense_array(replay.consume_minimisation(pending)))
-            if float(np.vdot(pending.query.direction, x - v)) <= eta * (1.0 + _TIE):
+        window = self.replay.window
+        while pending := window.find_kind("lo"):
+            query = window.consume_query(pending)
+            assert query.direction is not None
+            x = u + lam * (query.direction - l)
+            if float(np.vdot(query.direction, x - copy_dense(query.answer))) <= eta * (1.0 + _TIE):
                 return x
-        replay.raise_mismatch(f"ends its inner loop at a gap of at most {eta:g}")
+        self.replay.raise_mismatch(f"ends its inner loop at a gap of at most {eta:g}")
 
     def line_search(
         self, value: Callable[[float], float], upper: float, *other_steps: float
@@ -119,65 +110,44 @@ class RecordedChoiceJudges:
         Raise `MismatchError` if f decreases by clearly less.
         """
         replay = self.replay
-        replay.has_search = True
-        if not replay._is_known(replay.step):
+        if not replay.is_known(replay.step):
             return line_search(value, upper, *other_steps)
-        points = list[Floats]()
-        values = dict[float, float]()
-
-        def watch_value(gamma: float) -> float:
-            if gamma not in values:
-                values[gamma] = value(gamma)
-            return values[gamma]
-
-        own = replay.value
-        replay.is_searching = True
-        replay.value = lambda x: points.append(replay._dense_array(x)) or own(x)  # type: ignore[method-assign,func-returns-value]
+        replay.searched_points = points = list[Floats]()
         try:
-            start = watch_value(0.0)
-            end = watch_value(upper)
-            a, b = points[0], points[-1]
-            x = replay.transcript.states[replay.step].x
-            length = float(np.vdot(b - a, b - a))
-            part = float(np.vdot(x - a, b - a)) / length if length > 0.0 else 0.0
-            deviation = float(np.abs(a + part * (b - a) - x).max())
-            if (
-                deviation > 100.0 * replay.window.point_tolerance
-                or not -_SNAP <= part <= 1.0 + _SNAP
-            ):
-                replay.raise_mismatch(
-                    f"moves along a segment from which the recorded iterate is {deviation:.3g} away"
-                )
-            gamma = self._snap_to_end(part) * upper
-            best = min(
-                line_search_minimum(watch_value, upper), start, end, *map(watch_value, other_steps)
-            )
-            loss = watch_value(gamma) - best
-            allowed = _LOSS * (start - best) + _VALUE_ROUNDING * max(abs(start), abs(best))
-            if loss > allowed:
-                replay.raise_mismatch(
-                    f"searches along a line: the recorded step {gamma:.6g} of at most {upper:.6g} "
-                    f"loses {loss:.3g} of a decrease of {start - best:.3g}"
-                )
-            return gamma
+            start, end = value(0.0), value(upper)
+            gamma = self._recorded_part(*points) * upper
+            best = value(line_search(value, upper))
+            best = min(best, start, end, *map(value, other_steps))
+            loss = value(gamma) - best
         finally:
-            replay.is_searching = False
-            del replay.value
+            replay.searched_points = None
+        allowed = _LOSS * (start - best) + _VALUE_ROUNDING * max(abs(start), abs(best))
+        if loss > allowed:
+            replay.raise_mismatch(
+                f"searches along a line: the recorded step {gamma:.6g} of at most {upper:.6g} "
+                f"loses {loss:.3g} of a decrease of {start - best:.3g}"
+            )
+        return gamma
 
-    def _snap_to_end(self, part: float) -> float:
-        """Return a fraction of a segment, or 0 or 1 if the fraction is very close to it.
+    def _recorded_part(self, a: Floats, b: Floats) -> float:
+        """Return the fraction of the segment from a to b at which the next recorded iterate is.
 
-        For distances from 1e-11 to 1e-8, both the fraction and the end are possible, and each may
-        be tried.
+        It is 0 or 1 if it is very close to it. For distances from 1e-11 to 1e-8, both the fraction
+        and the end are possible, and each may be tried.
         """
+        replay = self.replay
+        x = replay.transcript.states[replay.step].x
+        square = float(np.vdot(b - a, b - a))
+        part = float(np.vdot(x - a, b - a)) / square if square > 0.0 else 0.0
+        deviation = float(np.abs(a + part * (b - a) - x).max())
+        is_off = deviation > 100.0 * replay.window.point_tolerance
+        if is_off or not -_SNAP <= part <= 1.0 + _SNAP:
+            replay.raise_mismatch(
+                f"moves along a segment from which the recorded iterate is {deviation:.3g} away"
+            )
         for end in (0.0, 1.0):
             if abs(part - end) <= _SNAP:
                 return end
             if abs(part - end) <= _END:
-                return (part, end)[self.replay.decisions.choose_option(self.replay.step, 2, 60)]
-        return min(max(part, 0.0), 1.0)
-
-
-def line_search_minimum(value: Callable[[float], float], upper: float) -> float:
-    """Return the value of f at the step of exact line search."""
-    return value(line_search(value, upper))
+                return (part, end)[replay.decisions.choose_option(replay.step, 2, 60)]
+        return part

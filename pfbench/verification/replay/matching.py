@@ -1,7 +1,12 @@
-"""Matching of recorded oracle queries to the queries of a reference implementation."""
+"""Matching of recorded oracle queries to the queries of a reference implementation.
+
+A recorded query is matched as a whole, or by the components at each of its points. Their grouping
+into queries, and the order of queries, do not matter.
+"""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,35 +19,48 @@ POINT_TOLERANCE = 1e-11
 VALUE_TOLERANCE = 1e-9
 """Relative tolerance of gradients, directions, and the iterates compared after a step."""
 
+FULL_KINDS = ("gradient", "table")
+"""Kinds of queries that use all components."""
 
-class PendingQuery:
-    """Recorded oracle query, with those of its components that are not matched yet.
+_WHOLE = np.zeros(1, dtype=np.int64)
+
+
+@dataclass(slots=True, eq=False)
+class PendingPart:
+    """Part of a recorded query that is not matched yet.
 
     Attributes
     ----------
     query
         The recorded query.
-    unexplained
-        Unmatched components for each of the points of the query; a single array for Hessians.
+    index
+        Index of the point to which the part belongs.
+    left
+        The unmatched components at this point; one dummy for a query without components.
     """
 
-    __slots__ = ("query", "unexplained")
-
-    def __init__(self, query: RecordedQuery) -> None:
-        self.query = query
-        self.unexplained: list[Integers] = []
-        if query.indices is not None:
-            points = 1 if query.base is not None else len(query.points)
-            self.unexplained = [query.indices] * points
+    query: RecordedQuery
+    index: int
+    left: Integers
 
     @property
-    def is_explained(self) -> bool:
-        """Whether all queried components are matched by queries of the reference implementation."""
-        return not any(len(item) for item in self.unexplained)
+    def point(self) -> Floats:
+        """Point to which the part belongs."""
+        return self.query.points[self.index]
 
 
-QueryAtPoint = tuple[PendingQuery, int]
-"""A pending query, and the index of one of its points."""
+Chosen = tuple[Sequence[PendingPart], Integers]
+"""Some queries, and those of their unmatched components that are chosen."""
+
+
+def count_components(parts: Sequence[PendingPart]) -> int:
+    """Return the number of unmatched components of some queries."""
+    return sum(len(part.left) for part in parts)
+
+
+def join_components(parts: Sequence[PendingPart]) -> Integers:
+    """Return the unmatched components of some queries as one array."""
+    return np.concatenate([part.left for part in parts] or [_WHOLE[:0]])
 
 
 class QueryWindow:
@@ -51,71 +69,32 @@ class QueryWindow:
     Attributes
     ----------
     pending
-        The unmatched queries up to this step, in recorded order.
+        The unmatched parts of queries up to this step, in recorded order.
     """
 
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
-        self.pending: list[PendingQuery] = []
+        self.pending: list[PendingPart] = []
         self.point_tolerance = POINT_TOLERANCE * transcript.max_point_entry
         self.tolerance = VALUE_TOLERANCE * max(transcript.max_gradient_entry, 1e-300)
+        self.has_penalty = getattr(transcript.problem, "penalty", None) is not None
         self._next = 0
 
     def admit_queries_until(self, step: int) -> None:
         """Make the recorded queries up to a step available for matching."""
         queries = self.transcript.queries
         while self._next < len(queries) and queries[self._next].step <= step:
-            self.pending.append(PendingQuery(queries[self._next]))
+            query = queries[self._next]
+            left = _WHOLE if query.indices is None else query.indices
+            points = len(query.points) if query.kind in COMPONENT_KINDS else 1
+            self.pending += [PendingPart(query, index, left) for index in range(points)]
             self._next += 1
+
+    # --- equal queries ----------------------------------------------------------------------------
 
     def are_points_equal(self, x: Floats, y: Floats) -> bool:
         """Return whether two points are equal up to rounding."""
         return x is y or bool(np.abs(x - y).max() <= self.point_tolerance)
-
-    # --- whole queries ----------------------------------------------------------------------------
-
-    def find(
-        self, kinds: tuple[str, ...], fits: Callable[[RecordedQuery], bool]
-    ) -> PendingQuery | None:
-        """Return the first unmatched query that is of one of the `kinds` and satisfies `fits`.
-
-        Return None if there is none.
-        """
-        for pending in self.pending:
-            if pending.query.kind in kinds and fits(pending.query):
-                return pending
-        return None
-
-    def consume_query(self, pending: PendingQuery) -> RecordedQuery:
-        """Mark a recorded query as matched, and return its record."""
-        self.pending.remove(pending)
-        return pending.query
-
-    # --- components -------------------------------------------------------------------------------
-
-    def pending_gradients_at_point(
-        self, x: Floats, kinds: frozenset[str] = COMPONENT_KINDS
-    ) -> list[QueryAtPoint]:
-        """Return the unmatched queries of component gradients at x, in recorded order."""
-        return [
-            (pending, index)
-            for pending in self.pending
-            if pending.query.kind in kinds
-            for index, point in enumerate(pending.query.points)
-            if len(pending.unexplained[index]) and self.are_points_equal(point, x)
-        ]
-
-    def pending_hessian_products(self, base: Floats, x: Floats, y: Floats) -> list[QueryAtPoint]:
-        """Return the unmatched products of Hessians at `base` with x - y or y - x."""
-        return [
-            (pending, 0)
-            for pending in self.pending
-            if pending.query.kind == "hessian.batch"
-            and pending.query.base is not None
-            and len(pending.unexplained[0])
-            and self.are_points_equal(pending.query.base, base)
-            and self.is_at_both_points(pending.query, x, y)
-        ]
 
     def is_at_both_points(self, query: RecordedQuery, x: Floats, y: Floats) -> bool:
         """Return whether the two points of a query are x and y, in either order."""
@@ -124,61 +103,120 @@ class QueryWindow:
             self.are_points_equal(a, y) and self.are_points_equal(b, x)
         )
 
-    def is_part_of_difference(self, piece: QueryAtPoint, x: Floats, y: Floats) -> bool:
-        """Return whether a recorded query asks for gradient differences between x and y."""
-        query = piece[0].query
-        return len(query.points) > 1 and self.is_at_both_points(query, x, y)
+    def are_equal(self, query: RecordedQuery, wanted: RecordedQuery) -> bool:
+        """Return whether two queries of equivalent kinds have the same answer.
 
-    def choose_components(
-        self, pieces: list[QueryAtPoint], size: int
-    ) -> list[tuple[QueryAtPoint, Integers]] | None:
+        The base and the points must be equal, and so must the lengths and the directions, up to a
+        positive factor of a direction. Two queries of `prox` must have the same x - lam g.
+        """
+        if query.kind == "prox":
+            return self._are_proximal_points_equal(query, wanted)
+        if query.base is not None and not self.are_points_equal(query.base, wanted.base):  # type: ignore[arg-type]
+            return False
+        if abs(query.length - wanted.length) > VALUE_TOLERANCE * abs(wanted.length):
+            return False
+        if len(query.points) == 2:
+            return self.is_at_both_points(query, *wanted.points)
+        pairs = zip(query.points, wanted.points, strict=True)
+        return all(self.are_points_equal(x, y) for x, y in pairs) and (
+            query.direction is None or self._are_directions_equal(query.direction, wanted.direction)
+        )
+
+    def _are_proximal_points_equal(self, query: RecordedQuery, wanted: RecordedQuery) -> bool:
+        lam = wanted.length
+        if self.has_penalty and abs(query.length - lam) > VALUE_TOLERANCE * abs(lam):
+            return False
+        moved, expected = (q.points[0] - q.length * q.direction for q in (query, wanted))
+        limit = max(VALUE_TOLERANCE * float(np.abs(expected).max()), self.point_tolerance)
+        return bool(np.abs(moved - expected).max() <= limit)
+
+    def _are_directions_equal(self, recorded: Floats, expected: Floats | None) -> bool:
+        assert expected is not None
+        size, other = float(np.linalg.norm(expected)), float(np.linalg.norm(recorded))
+        largest = max(self.transcript.max_gradient_entry, float(np.abs(expected).max()))
+        limit = VALUE_TOLERANCE * largest
+        if other == 0.0 or size <= limit:
+            return max(other, size) <= limit
+        return bool(np.abs(recorded * (size / other) - expected).max() <= limit)
+
+    # --- whole queries ----------------------------------------------------------------------------
+
+    def find_kind(self, *kinds: str) -> PendingPart | None:
+        """Return the first unmatched query that is of one of the `kinds`, or None."""
+        return next((part for part in self.pending if part.query.kind in kinds), None)
+
+    def find(self, wanted: RecordedQuery) -> PendingPart | None:
+        """Return the first unmatched query that is equal to a query of the reference, or None."""
+        kinds = FULL_KINDS if wanted.kind in FULL_KINDS else (wanted.kind,)
+        for part in self.pending:
+            if part.query.kind in kinds and self.are_equal(part.query, wanted):
+                return part
+        return None
+
+    def consume_query(self, part: PendingPart) -> RecordedQuery:
+        """Mark a recorded query as matched, and return it."""
+        self.pending.remove(part)
+        return part.query
+
+    def consume_equal(self, wanted: RecordedQuery) -> RecordedQuery | None:
+        """Mark the first recorded query that is equal to `wanted` as matched, and return it."""
+        part = self.find(wanted)
+        return None if part is None else self.consume_query(part)
+
+    # --- components -------------------------------------------------------------------------------
+
+    def gradients_at(self, x: Floats, kinds: frozenset[str] = COMPONENT_KINDS) -> list[PendingPart]:
+        """Return the unmatched queries of component gradients at x, in recorded order."""
+        return [
+            part
+            for part in self.pending
+            if part.query.kind in kinds and self.are_points_equal(part.point, x)
+        ]
+
+    def hessian_products(self, base: Floats, x: Floats, y: Floats) -> list[PendingPart]:
+        """Return the unmatched products of Hessians at `base` with x - y or y - x."""
+        wanted = RecordedQuery("hessian.batch", (x, y), base=base)
+        return [
+            part
+            for part in self.pending
+            if part.query.kind == wanted.kind and self.are_equal(part.query, wanted)
+        ]
+
+    def is_part_of_difference(self, part: PendingPart, x: Floats, y: Floats) -> bool:
+        """Return whether a recorded query asks for gradient differences between x and y."""
+        return len(part.query.points) > 1 and self.is_at_both_points(part.query, x, y)
+
+    def choose_components(self, parts: Sequence[PendingPart], size: int) -> Chosen | None:
         """Choose `size` unmatched components of some queries; return None if there are fewer.
 
         Complete queries are preferred to parts of a query.
         """
-        chosen, total = list[tuple[QueryAtPoint, Integers]](), 0
-        for piece in pieces:
-            left = piece[0].unexplained[piece[1]]
-            if total + len(left) <= size:
-                chosen.append((piece, left))
-                total += len(left)
-            if total == size:
-                return chosen
-        chosen, total = [], 0
-        for piece in pieces:
-            left = piece[0].unexplained[piece[1]][: size - total]
-            chosen.append((piece, left))
-            total += len(left)
-            if total == size:
-                return chosen
-        return None
+        whole, total = list[PendingPart](), 0
+        for part in parts:
+            if total < size and total + len(part.left) <= size:
+                whole.append(part)
+                total += len(part.left)
+        if total == size:
+            return whole, join_components(whole)
+        return (parts, join_components(parts)[:size]) if count_components(parts) >= size else None
 
-    def consume_components(self, chosen: list[tuple[QueryAtPoint, Integers]]) -> Integers:
-        """Mark the chosen components as matched, and return their indices."""
-        for (pending, lefts), part in chosen:
-            left = pending.unexplained[lefts]
-            pending.unexplained[lefts] = left[len(part) :] if left is not part else left[:0]
-        self._remove_explained([item for (item, _), _ in chosen])
-        return np.concatenate([part for _, part in chosen])
-
-    def consume_exactly(self, pieces: list[QueryAtPoint], expected: Integers) -> bool:
+    def consume_components(self, parts: Sequence[PendingPart], expected: Integers) -> bool:
         """Mark the expected components as matched; return whether all of them were recorded.
 
         If one is missing, nothing is marked.
         """
-        ordered = np.sort(expected)
-        for pending, position in pieces:
-            left = pending.unexplained[position]
-            if len(left) == len(ordered) and np.array_equal(np.sort(left), ordered):
-                pending.unexplained[position] = left[:0]
-                self._remove_explained([pending])
-                return True
-        missing, rests = Counter(ordered.tolist()), list[Integers]()
-        if sum(len(item.unexplained[location]) for item, location in pieces) < len(ordered):
+        if count_components(parts) < len(expected):
             return False
-        for pending, position in pieces:
+        ordered = np.sort(expected)
+        parts = [
+            part
+            for part in parts
+            if len(part.left) == len(ordered) and np.array_equal(np.sort(part.left), ordered)
+        ][:1] or parts
+        missing, rests = Counter(ordered.tolist()), list[Integers]()
+        for part in parts:
             rest = []
-            for i in pending.unexplained[position].tolist():
+            for i in part.left.tolist():
                 if missing[i] > 0:
                     missing[i] -= 1
                 else:
@@ -186,23 +224,13 @@ class QueryWindow:
             rests.append(np.array(rest, dtype=np.int64))
         if any(missing.values()):
             return False
-        touched = list[PendingQuery]()
-        for (pending, position), other_rest in zip(pieces, rests, strict=True):
-            touched += [pending] if len(other_rest) < len(pending.unexplained[position]) else []
-            pending.unexplained[position] = other_rest
-        self._remove_explained(touched)
+        for part, left in zip(parts, rests, strict=True):
+            part.left = left
+        self.pending = [part for part in self.pending if len(part.left)]
         return True
 
-    def starts_with_each_component_once(self, pieces: list[QueryAtPoint]) -> bool:
+    def starts_with_each_component_once(self, parts: Sequence[PendingPart]) -> bool:
         """Return whether the first n components of some queries are a permutation of all n."""
         n = self.transcript.problem.n
-        chosen = self.choose_components(pieces, n)
-        if chosen is None:
-            return False
-        result = np.concatenate([part for _, part in chosen])
-        return len(np.unique(result)) == n
-
-    def _remove_explained(self, touched: list[PendingQuery]) -> None:
-        done = {id(pending) for pending in touched if pending.is_explained}
-        if done:
-            self.pending = [pending for pending in self.pending if id(pending) not in done]
+        chosen = self.choose_components(parts, n)
+        return chosen is not None and len(np.unique(chosen[1])) == n

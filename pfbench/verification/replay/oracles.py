@@ -1,7 +1,7 @@
 """Oracles for a reference implementation, which match its queries to those of a recorded run."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any, Never
 
 import numpy as np
@@ -12,11 +12,19 @@ from pfbench.points import FactoredMatrix
 from pfbench.points.atoms import Factors
 from pfbench.verification.replay.draws import (
     DeferredDraw,
+    DrawLog,
     DrawNeededNowError,
+    ReadingDecisions,
     ReplayGenerator,
     ResolvedDraws,
 )
-from pfbench.verification.replay.matching import VALUE_TOLERANCE, PendingQuery, QueryWindow
+from pfbench.verification.replay.matching import (
+    FULL_KINDS,
+    PendingPart,
+    QueryWindow,
+    count_components,
+    join_components,
+)
 from pfbench.verification.replay.recorded_run import (
     COMPONENT_KINDS,
     RecordedQuery,
@@ -24,10 +32,6 @@ from pfbench.verification.replay.recorded_run import (
     copy_dense,
     expand_sample,
 )
-from pfbench.verification.replay.replay_decisions import ReadingDecisions
-
-_FULL = ("gradient", "table")
-"""Kinds of queries that use all components."""
 
 
 class MismatchError(Exception):
@@ -61,8 +65,6 @@ class ReplayOracles(IndexSampling):
         Whether the draws of a batch are inferred before its first query.
     noise
         Random stream of perturbations of the answers; None for no perturbation.
-    dense
-        Whether the reference takes points, vertices and gradients as dense arrays.
 
     Attributes
     ----------
@@ -72,21 +74,22 @@ class ReplayOracles(IndexSampling):
         The draws so far.
     notes
         Observations that are no mismatch.
+    searched_points
+        The points of `value` in a line search, whose queries are not matched; None outside.
     """
 
     def __init__(
         self,
         transcript: Transcript,
-        forced: Any = (),
+        forced: Sequence[int] = (),
         *,
         eager: bool = False,
         noise: np.random.Generator | None = None,
-        dense: bool = False,
     ) -> None:
         problem = transcript.problem
         self.transcript, self.window = transcript, QueryWindow(transcript)
         self.decisions = ReadingDecisions(forced)
-        self.eager, self.dense, self.noise = eager, dense, noise
+        self.eager, self.noise = eager, noise
         self.backend: Any = problem.open(np.random.default_rng(transcript.seed))
         self.n, self.D = problem.n, problem.set.diameter
         self.log, self.notes = ResolvedDraws(), list[str]()
@@ -95,8 +98,7 @@ class ReplayOracles(IndexSampling):
         self.position: Floats = transcript.start
         self.previous: Floats = transcript.start
         self.snapshot: Floats | None = None
-        self.is_searching = False
-        self.has_search = False
+        self.searched_points: list[Floats] | None = None
         self._queries_by_step = defaultdict[int, list[RecordedQuery]](list)
         for query in transcript.queries:
             self._queries_by_step[query.step].append(query)
@@ -109,132 +111,83 @@ class ReplayOracles(IndexSampling):
 
     # --- oracles ----------------------------------------------------------------------------------
 
-    def gradient(self, x: Any) -> Any:
+    def gradient(self, x: Floats) -> Any:
         """Return the full gradient at x, and mark its recorded query as matched."""
-        point = self._dense_array(x)
-        self._consume_full_gradient(point, "the full gradient")
-        self.snapshot = point
-        return self._as_backend_gradient(self.backend.gradient(self._as_backend_point(x)))
+        self._match_full_gradient(x, "the full gradient")
+        self.snapshot = x
+        return self.answer(self.backend.gradient, x)
 
-    def batch(self, sample: Indices, x: Any) -> Any:
+    def batch(self, sample: Indices, x: Floats) -> Any:
         """Return the mean of the sampled component gradients at x.
 
         Mark the recorded queries of these components as matched.
         """
-        point = self._dense_array(x)
-        if self._is_unresolved(sample):
-            self._resolve_draw(sample, self.window.pending_gradients_at_point(point), point)
-        else:
-            self._consume_batch(expand_sample(sample), point)
-        return self._as_backend_gradient(
-            self.backend.batch(_as_indices(sample), self._as_backend_point(x))
-        )
+        self.match_batch(sample, x)
+        return self.answer(self.backend.batch, sample, x)
 
-    def difference(self, sample: Any, x: Any, y: Any) -> Any:
+    def difference(self, sample: Any, x: Floats, y: Floats) -> Any:
         """Return the mean over a sample of grad f_i(x) - grad f_i(y).
 
         Mark the recorded queries of these components as matched.
         """
-        a, b = self._dense_array(x), self._dense_array(y)
-        if self.window.are_points_equal(a, b):
-            coincide = self._consume_difference_of_equal_points(a, b, len(sample))
-            if coincide is None:
-                return 0.0 * self._as_backend_gradient(
-                    self.backend.gradient(self._as_backend_point(x))
-                )
-            if self._is_unresolved(sample):
-                sample.whole_draw.log = None
-                sample.resolve(coincide)
-        elif self._is_unresolved(sample):
-            pieces = self.window.pending_gradients_at_point(a)
-            both = [piece for piece in pieces if self.window.is_part_of_difference(piece, a, b)]
-            if sum(len(pending.unexplained[position]) for pending, position in both) >= len(sample):
-                pieces = both
-            self._resolve_draw(sample, pieces, a)
-            self._consume_batch(expand_sample(sample), b)
+        window = self.window
+        if window.are_points_equal(x, y):
+            components = self._match_difference_of_equal_points(x, y, len(sample))
+            if components is None:
+                return 0.0 * self.answer(self.backend.gradient, x)
+            if self.is_unresolved(sample):
+                sample.resolve(components, is_logged=False)
         else:
-            self._consume_batch(expand_sample(sample), a)
-            self._consume_batch(expand_sample(sample), b)
-        coincide = _as_indices(sample)
-        return self._as_backend_gradient(
-            self.backend.difference(coincide, self._as_backend_point(x), self._as_backend_point(y))
-        )
+            parts = window.gradients_at(x)
+            both = [part for part in parts if window.is_part_of_difference(part, x, y)]
+            is_first_use = self.is_unresolved(sample)
+            is_whole = is_first_use and count_components(both) >= len(sample)
+            self.match_batch(sample, x, both if is_whole else parts)
+            self.match_batch(sample, y)
+        return self.answer(self.backend.difference, sample, x, y)
 
-    def value(self, x: Any) -> float:
+    def value(self, x: Floats) -> float:
         """Return f(x); whether the recorded run queries f there does not matter."""
-        if not self.is_searching:
-            point = self._dense_array(x)
-            pending = self.window.find(
-                ("value",), lambda q: self.window.are_points_equal(q.points[0], point)
-            )
-            if pending is not None:
-                self.window.consume_query(pending)
-        return float(self.backend.value(self._as_backend_point(x)))
+        if self.searched_points is None:
+            self.window.consume_equal(RecordedQuery("value", (x,)))
+        else:
+            self.searched_points.append(x)
+        return float(self.backend.value(self.for_backend(x)))
 
-    def lo(self, g: Any) -> Any:
+    def lo(self, g: Floats) -> Any:
         """Return the recorded vertex that minimises <g, v>, and mark its query as matched."""
-        direction = self._dense_array(g)
-        pending = self.find_minimisation(direction)
-        if pending is None and float(np.linalg.norm(direction)) <= self.window.tolerance:
+        wanted = RecordedQuery("lo", direction=g)
+        pending = self.window.find(wanted)
+        if pending is None and float(np.linalg.norm(g)) <= self.window.tolerance:
             # A direction that is rounding alone may have been normalised.
-            pending = self.window.find(("lo",), lambda query: True)
+            pending = self.window.find_kind("lo")
         if pending is None:
-            self.raise_mismatch(f"asks lo along {_format_entries(direction)}", "lo")
-        return self._as_backend_vertex(self.window.consume_query(pending))
+            self.raise_mismatch(f"asks {self.describe(wanted)}", "lo")
+        return copy_dense(self.window.consume_query(pending).answer)
 
-    def prox(self, x: Any, g: Any, lam: float) -> Any:
+    def prox(self, x: Floats, g: Floats, lam: float) -> Any:
         """Return the proximal point of x - lam g, and mark its recorded query as matched.
 
         On the whole space without a penalty, return x - lam g.
         """
         if self.backend.unconstrained:
             return x - lam * g
-        expected = self._dense_array(x) - lam * self._dense_array(g)
-        penalised = getattr(self.transcript.problem, "penalty", None) is not None
-        limit = max(VALUE_TOLERANCE * float(np.abs(expected).max()), self.window.point_tolerance)
-
-        def fits(query: RecordedQuery) -> bool:
-            if penalised and abs(query.length - lam) > VALUE_TOLERANCE * abs(lam):
-                return False
-            assert query.direction is not None
-            moved = query.points[0] - query.length * query.direction
-            return bool(np.abs(moved - expected).max() <= limit)
-
-        pending = self.window.find(("prox",), fits)
-        if pending is None:
-            location = self.describe_point(self._dense_array(x))
-            direction = _format_entries(self._dense_array(g))
-            self.raise_mismatch(f"asks prox at {location} along {direction}", "prox")
-        self.window.consume_query(pending)
+        self._match_query(RecordedQuery("prox", (x,), direction=g, length=lam))
         return self.backend.prox(x, g, lam)
 
-    def local_lo(self, x: Any, g: Any, radius: float) -> Any:
+    def local_lo(self, x: Floats, g: Floats, radius: float) -> Any:
         """Return the minimiser of <g, z> within the radius of x; mark its query as matched."""
-        point, direction = self._dense_array(x), self._dense_array(g)
-
-        def is_near(query: RecordedQuery) -> bool:
-            is_radius = abs(query.length - radius) <= VALUE_TOLERANCE * abs(radius)
-            return is_radius and self.window.are_points_equal(query.points[0], point)
-
-        pending = self.find_minimisation(direction, "local_lo", is_near)
-        if pending is None:
-            location = self.describe_point(point)
-            self.raise_mismatch(
-                f"asks local_lo at {location} along {_format_entries(direction)}, radius "
-                f"{radius:.6g}",
-                "local_lo",
-            )
-        self.window.consume_query(pending)
+        self._match_query(RecordedQuery("local_lo", (x,), direction=g, length=radius))
         return self.backend.local_lo(x, g, radius)
 
-    def hessian(self, s: Any) -> "ReplayHessianAtPoint":
+    def hessian(self, s: Floats) -> "ReplayHessianAtPoint":
         """Return the component Hessians at s, which the recorded run may query later."""
         return ReplayHessianAtPoint(self, s)
 
-    def table(self, x: Any) -> "ReplayTable":
+    def table(self, x: Floats) -> "ReplayTable":
         """Return a table of all component gradients at x, and mark its query as matched."""
-        self._consume_full_gradient(self._dense_array(x), "a table of all component gradients")
-        return ReplayTable(self, self.backend.table(self._as_backend_point(x)))
+        self._match_full_gradient(x, "a table of all component gradients")
+        return ReplayTable(self, self.backend.table(self.for_backend(x)))
 
     def component_smoothness(self) -> Floats:
         """Return the smoothness constants L_i of the components, shape (n,)."""
@@ -242,56 +195,52 @@ class ReplayOracles(IndexSampling):
 
     # --- draws ------------------------------------------------------------------------------------
 
-    def draw(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
+    def draw(self, size: int, log: DrawLog) -> Integers:
         """Return a batch of `size` indices that are inferred when the batch is first queried.
 
         If `eager`, the indices are inferred at once.
         """
-        return (
-            self.draw_now(size, log)
-            if self.eager
-            else DeferredDraw.make_unresolved(size, log, self.step)
-        )
+        if self.eager:
+            return self.draw_now(size, log)
+        return DeferredDraw.make_unresolved(size, log, self.step)
 
-    def draw_now(self, size: int, log: list[tuple[int, Integers]]) -> Integers:
+    def draw_now(self, size: int, log: DrawLog) -> Integers:
         """Return a batch of `size` indices, inferred from the first unmatched queries.
 
         The queries of these components remain unmatched.
         """
-        for pending in self.window.pending:
-            for index, point in enumerate(pending.query.points):
-                if pending.query.kind in COMPONENT_KINDS and len(pending.unexplained[index]):
-                    # A difference of equal points has its batch at both, which is one draw.
-                    pieces = [
-                        piece
-                        for piece in self.window.pending_gradients_at_point(point)
-                        if piece[1] == 0
-                        or not self.window.is_part_of_difference(piece, point, point)
-                    ]
-                    chosen = self.window.choose_components(pieces, size)
-                    if chosen is not None:
-                        now = np.concatenate([part for _, part in chosen])
-                        log.append((self.step, now))
-                        return now
+        window = self.window
+        for first in window.pending:
+            if first.query.kind in COMPONENT_KINDS:
+                x = first.point
+                # A difference of equal points has its batch at both, which is one draw.
+                parts = [
+                    part
+                    for part in window.gradients_at(x)
+                    if part.index == 0 or not window.is_part_of_difference(part, x, x)
+                ]
+                chosen = window.choose_components(parts, size)
+                if chosen is not None:
+                    log.append((self.step, chosen[1]))
+                    return chosen[1]
         # Nothing may be queried where the points of a difference coincide.
         return np.zeros(size, dtype=np.int64)
 
     def coin(self) -> bool:
         """Return whether the coin showed heads, i.e. a full gradient was queried at the iterate."""
         window, x = self.window, self.position
-        full = window.find(_FULL, lambda q: window.are_points_equal(q.points[0], x))
-        pieces = window.pending_gradients_at_point(x)
-        covers = window.starts_with_each_component_once(pieces)
-        coin = self.transcript.states[self.step].coin if self._is_known(self.step) else None
-        if (full is None) == (not pieces) or covers:
+        full = window.find(RecordedQuery("gradient", (x,)))
+        parts = window.gradients_at(x)
+        covers = window.starts_with_each_component_once(parts)
+        coin = self.transcript.states[self.step].coin if self.is_known(self.step) else None
+        if (full is None) == (not parts) or covers:
             if coin is not None:
                 likely = coin
-            elif full is not None and pieces:
-                likely = full.query.number < pieces[0][0].query.number
+            elif full is not None and parts:
+                likely = bool(window.pending.index(full) < window.pending.index(parts[0]))
             else:
                 # As many as there are components make a full gradient, more or fewer a batch.
-                left = sum(len(pending.unexplained[position]) for pending, position in pieces)
-                likely = covers and left == self.n
+                likely = covers and count_components(parts) == self.n
             heads = likely == (self.decisions.choose_option(self.step, 2) == 0)
         else:
             heads = full is not None
@@ -307,255 +256,206 @@ class ReplayOracles(IndexSampling):
         points = [
             transcript.estimate_point(step)
             for step in range(self.step, last + 1)
-            if self._is_known(step)
+            if self.is_known(step)
         ]
         queries = [query for step in (last, last + 1) for query in self._queries_by_step[step]]
-        targets = [query.points[0] for query in queries if query.kind in _FULL]
-        ends = [
+        targets = [query.points[0] for query in reversed(queries) if query.kind in FULL_KINDS]
+        targets += [
             query.points[0]
             for query in queries
-            if query.kind == "batch"
-            and query.indices is not None
-            and len(np.unique(query.indices)) == self.n
+            if query.kind == "batch" and len(np.unique(query.indices)) == self.n  # type: ignore[arg-type]
         ]
-        targets = [*reversed(targets), *ends]
-        if self._is_known(last) and transcript.states[last].output is not None:
+        if self.is_known(last) and transcript.states[last].output is not None:
             targets.append(transcript.states[last].output)
-        options = list[int]()
+        options = dict[int, None]()
         for target in targets:  # the nearest point first: a run that converges has many like it
             distances = [float(np.abs(point - target).max()) for point in points]
-            options += [
-                k
-                for k in sorted(range(len(points)), key=distances.__getitem__)
-                if k not in options and self.window.are_points_equal(points[k], target)
-            ]
+            nearest_first = sorted(range(len(points)), key=distances.__getitem__)
+            options |= {
+                k: None for k in nearest_first if self.window.are_points_equal(points[k], target)
+            }
         if not options:
             self.decisions.choose_option(self.step, 1)
             return 0
-        chosen = options[self.decisions.choose_option(self.step, len(options), count)]
+        chosen = list(options)[self.decisions.choose_option(self.step, len(options), count)]
         self.log.picks.append((self.step, chosen, count))
         return chosen
 
-    # --- what judges use --------------------------------------------------------------------------
+    # --- matching, for judges, Hessians and tables ------------------------------------------------
 
-    def find_minimisation(
-        self,
-        direction: Floats,
-        verb: str = "lo",
-        is_allowed: Callable[[RecordedQuery], bool] | None = None,
-    ) -> PendingQuery | None:
-        """Return the first unmatched `lo` query whose input is a multiple of `direction`.
-
-        The multiple must be positive. Return None if there is no such query. Another verb is
-        `local_lo`, whose other arguments `is_allowed` compares.
-        """
-        size = float(np.linalg.norm(direction))
-        limit = VALUE_TOLERANCE * max(
-            self.transcript.max_gradient_entry, float(np.abs(direction).max())
-        )
-
-        def fits(query: RecordedQuery) -> bool:
-            assert query.direction is not None
-            if is_allowed is not None and not is_allowed(query):
-                return False
-            other = float(np.linalg.norm(query.direction))
-            if other == 0.0 or size <= limit:
-                return max(other, size) <= limit
-            return bool(np.abs(query.direction * (size / other) - direction).max() <= limit)
-
-        return self.window.find((verb,), fits)
-
-    def consume_minimisation(self, pending: PendingQuery) -> Any:
-        """Mark a recorded query of `lo` as matched, and return its vertex."""
-        return self._as_backend_vertex(self.window.consume_query(pending))
-
-    def raise_mismatch(self, action: str, *kinds: str) -> Never:
-        """Raise `MismatchError`, because the recorded run lacks a query of the reference.
-
-        The text names the first unmatched query of one of the `kinds`, or else of any kind.
-        """
-        displayed = self.window.find(kinds, lambda _: True) or next(iter(self.window.pending), None)
-        query = displayed.query if displayed else None
-        then = f"recorded is {self.describe(query)}" if query else "no further query was recorded"
-        raise MismatchError(self.step, f"the reference {action}, {then}", query)
-
-    def describe(self, query: RecordedQuery) -> str:
-        """Return a text on a recorded query: kind, components, points, direction and number."""
-        points = " and ".join(self.describe_point(x) for x in query.points)
-        batch = "" if query.indices is None else f" of {_format_indices(query.indices)}"
-        location = f" at {points}" if points else ""
-        path = ""
-        if query.direction is not None:
-            path = f" along {_format_entries(query.direction)}"
-        return f"{query.kind}{batch}{location}{path} (query {query.number})"
-
-    def describe_point(self, x: Floats) -> str:
-        """Return a text on a point: its role in the run, and its first three entries."""
-        same, t = self.window.are_points_equal, self.step
-        roles = [(f"x_{t}", self.position), (f"x_{t - 1}", self.previous)]
-        roles += [("the snapshot", self.snapshot)] if self.snapshot is not None else []
-        roles += [("the start", self.transcript.start)]
-        states = self.transcript.states
-        roles += [
-            (f"x_{k + 1}", states[k].x) for k in range(max(0, t - 3), min(len(states), t + 2))
-        ]
-        for name, point in roles:
-            if same(x, point):
-                return f"{name} = {_format_entries(x)}"
-        return _format_entries(x)
-
-    # --- helpers ----------------------------------------------------------------------------------
-
-    def _is_known(self, step: int) -> bool:
+    def is_known(self, step: int) -> bool:
+        """Return whether the recorded run has a state after this step."""
         return step < len(self.transcript.states)
 
-    def _dense_array(self, x: Any) -> Floats:
-        return np.asarray(copy_dense(x, self.transcript.pattern))
-
-    def _as_backend_point(self, x: Any) -> Any:
-        """Return a point as the problem represents it, as an array or a factored matrix."""
-        pattern = self.transcript.pattern
-        if not self.dense or pattern is None:
-            return x
-        u, s, vt = np.linalg.svd(np.asarray(x), full_matrices=False)
-        return FactoredMatrix.from_factors(pattern, Factors(s, u.T, vt))
-
-    def _as_backend_gradient(self, g: Floats) -> Any:
-        if self.noise is not None:
-            g = g * (1.0 + 1e-13 * self.noise.standard_normal(g.shape))
-        return copy_dense(g, self.transcript.pattern) if self.dense else g
-
-    def _as_backend_vertex(self, query: RecordedQuery) -> Any:
-        answer = query.answer
-        return copy_dense(answer) if self.dense else answer
-
-    def _is_unresolved(self, sample: Any) -> bool:
+    def is_unresolved(self, sample: Any) -> bool:
+        """Return whether a sample is drawn, but not inferred yet."""
         if isinstance(sample, Sample) or not len(sample) or int(sample[0]) >= 0:
             return False
         if not isinstance(sample, DeferredDraw):
             raise DrawNeededNowError
         return True
 
-    def _resolve_draw(self, sample: Any, pieces: Any, x: Floats) -> None:
-        chosen = self.window.choose_components(pieces, len(sample))
+    def match_sample(self, sample: Any, x: Floats, parts: Sequence[PendingPart]) -> bool:
+        """Mark a sample's components as matched; infer them first if they are unknown.
+
+        Return whether all components of a known sample were recorded in the queries `parts` at x.
+        """
+        if not self.is_unresolved(sample):
+            return self.window.consume_components(parts, expand_sample(sample))
+        chosen = self.window.choose_components(parts, len(sample))
         if chosen is None:
-            total = sum(len(item.unexplained[location]) for item, location in pieces)
+            total = count_components(parts)
             words = f"a batch of {len(sample)} components, of which {total} were recorded,"
             self.raise_mismatch(f"queries {words} at {self.describe_point(x)}", *COMPONENT_KINDS)
-        sample.resolve(self.window.consume_components(chosen))
+        self.window.consume_components(*chosen)
+        sample.resolve(chosen[1])
+        return True
 
-    def _consume_batch(self, expected: Integers, x: Floats) -> None:
-        if self.window.consume_exactly(self.window.pending_gradients_at_point(x), expected):
+    def match_batch(
+        self, sample: Any, x: Floats, parts: Sequence[PendingPart] | None = None
+    ) -> None:
+        """Match a sample of component gradients at x; see `match_sample`."""
+        if self.match_sample(sample, x, self.window.gradients_at(x) if parts is None else parts):
             return
+        expected = expand_sample(sample)
         if len(expected) == self.n == len(np.unique(expected)):
-            self._consume_full_gradient(x, "a batch of all components")
+            self._match_full_gradient(x, "a batch of all components")
             return
-        batch, location = _format_indices(expected), self.describe_point(x)
-        self.raise_mismatch(f"queries the same batch of {batch} at {location}", *COMPONENT_KINDS)
+        words = f"queries the same batch of {_format_indices(expected)} at {self.describe_point(x)}"
+        self.raise_mismatch(words, *COMPONENT_KINDS)
 
-    def _consume_full_gradient(self, x: Floats, subject: str) -> None:
+    def raise_mismatch(self, action: str, *kinds: str) -> Never:
+        """Raise `MismatchError`, because the recorded run lacks a query of the reference.
+
+        The text names the first unmatched query of one of the `kinds`, or else of any kind.
+        """
+        displayed = self.window.find_kind(*kinds) or next(iter(self.window.pending), None)
+        query = displayed.query if displayed else None
+        then = f"recorded is {self.describe(query)}" if query else "no further query was recorded"
+        raise MismatchError(self.step, f"the reference {action}, {then}", query)
+
+    def answer(self, verb: Any, *arguments: Any) -> Any:
+        """Return the gradient that an oracle of the problem answers, as a dense array."""
+        g = verb(*map(self.for_backend, arguments))
+        if self.noise is not None:
+            g = g * (1.0 + 1e-13 * self.noise.standard_normal(g.shape))
+        return copy_dense(g, self.transcript.pattern)
+
+    def for_backend(self, argument: Any) -> Any:
+        """Return a point or sample as the problem takes it: factored, or as a plain array."""
+        if isinstance(argument, DeferredDraw):
+            return np.array(argument, subok=False)
+        pattern = self.transcript.pattern
+        if pattern is None or isinstance(argument, Sample) or argument.dtype.kind == "i":
+            return argument
+        u, s, vt = np.linalg.svd(argument, full_matrices=False)
+        return FactoredMatrix.from_factors(pattern, Factors(s, u.T, vt))
+
+    # --- texts ------------------------------------------------------------------------------------
+
+    def describe(self, query: RecordedQuery) -> str:
+        """Return a text on a query: kind, components, points, direction, radius and number."""
+        points = " and ".join(self.describe_point(x) for x in query.points)
+        words = query.kind
+        words += "" if query.indices is None else f" of {_format_indices(query.indices)}"
+        words += f" at {points}" if points else ""
+        words += "" if query.direction is None else f" along {_format_entries(query.direction)}"
+        words += f", radius {query.length:.6g}" if query.kind == "local_lo" else ""
+        return words if query.number is None else f"{words} (query {query.number})"
+
+    def describe_point(self, x: Floats) -> str:
+        """Return a text on a point: its role in the run, and its first three entries."""
+        t, states = self.step, self.transcript.states
+        roles = [(f"x_{t}", self.position), (f"x_{t - 1}", self.previous)]
+        roles += [("the snapshot", self.snapshot)] if self.snapshot is not None else []
+        roles += [("the start", self.transcript.start)]
+        roles += [
+            (f"x_{k + 1}", states[k].x) for k in range(max(0, t - 3), min(len(states), t + 2))
+        ]
+        for name, point in roles:
+            if self.window.are_points_equal(x, point):
+                return f"{name} = {_format_entries(x)}"
+        return _format_entries(x)
+
+    # --- helpers ----------------------------------------------------------------------------------
+
+    def _match_query(self, wanted: RecordedQuery) -> None:
+        if self.window.consume_equal(wanted) is None:
+            self.raise_mismatch(f"asks {self.describe(wanted)}", wanted.kind)
+
+    def _match_full_gradient(self, x: Floats, subject: str) -> None:
         window = self.window
-        pending = window.find(_FULL, lambda q: window.are_points_equal(q.points[0], x))
-        if pending is not None:
-            window.consume_query(pending)
-        elif not window.consume_exactly(window.pending_gradients_at_point(x), np.arange(self.n)):
-            self.raise_mismatch(f"queries {subject} at {self.describe_point(x)}", *_FULL)
+        is_matched = window.consume_equal(RecordedQuery("gradient", (x,))) is not None
+        if not (is_matched or window.consume_components(window.gradients_at(x), np.arange(self.n))):
+            self.raise_mismatch(f"queries {subject} at {self.describe_point(x)}", *FULL_KINDS)
 
-    def _consume_difference_of_equal_points(
-        self, x: Floats, y: Floats, size: int
-    ) -> Integers | None:
+    def _match_difference_of_equal_points(self, x: Floats, y: Floats, size: int) -> Integers | None:
         """Return the components of a recorded gradient difference whose two points are equal.
 
-        Mark these components as matched. Return None if the recorded run has no such query.
+        Mark these components as matched, which may be those of two batches. Return None if the
+        recorded run has no such query.
         """
         window = self.window
-        both = [
-            (pending, index)
-            for pending in window.pending
-            if pending.query.kind == "difference" and window.is_at_both_points(pending.query, x, y)
-            for index in range(2)
-            if len(pending.unexplained[index])
-        ]
-        pieces = [piece for piece in both if piece[1] == 0]
-        chosen = window.choose_components(pieces, size)
+        both = [part for part in window.pending if window.is_part_of_difference(part, x, y)]
+        both = [part for part in both if part.query.kind == "difference"]
+        firsts, seconds = ([part for part in both if part.index == k] for k in range(2))
+        chosen = window.choose_components(firsts, size)
         if chosen is not None:
-            coincide = window.consume_components(chosen)
-            window.consume_exactly(
-                [(pending, 1) for pending, _ in pieces if len(pending.unexplained[1])], coincide
-            )
-            return coincide
-        pieces = window.pending_gradients_at_point(x, frozenset({"batch"}))
-        chosen = window.choose_components(pieces, 2 * size)
-        coincide = np.concatenate([part for _, part in chosen or []] or [np.arange(0)])
-        order = np.argsort(coincide, kind="stable")
-        firsts, seconds = order[::2], order[1::2]
-        if chosen is None or not np.array_equal(coincide[firsts], coincide[seconds]):
+            window.consume_components(*chosen)
+            window.consume_components(seconds, chosen[1])
+            return chosen[1]
+        chosen = window.choose_components(window.gradients_at(x, frozenset({"batch"})), 2 * size)
+        if chosen is None:
             return None
-        window.consume_components(chosen)
-        return coincide[np.sort(firsts)]
+        order = np.argsort(chosen[1], kind="stable")
+        if not np.array_equal(chosen[1][order[::2]], chosen[1][order[1::2]]):
+            return None
+        window.consume_components(*chosen)
+        return chosen[1][np.sort(order[::2])]
 
 
 class ReplayHessianAtPoint:
     """Component Hessians at one point, whose products must match recorded queries."""
 
-    def __init__(self, replay: ReplayOracles, s: Any) -> None:
-        self._replay, self._base = replay, replay._dense_array(s)
-        self._hessian = replay.backend.hessian(replay._as_backend_point(s))
-        self._is_explained = False
-        self._try_explain()
+    def __init__(self, replay: ReplayOracles, s: Floats) -> None:
+        self._replay, self._base, self._is_matched = replay, s, False
+        self._hessian = replay.backend.hessian(replay.for_backend(s))
+        self._try_match()
 
-    def _try_explain(self) -> bool:
-        window = self._replay.window
-        if not self._is_explained:
-            pending = window.find(
-                ("hessian",), lambda q: window.are_points_equal(q.points[0], self._base)
-            )
-            if pending is not None:
-                window.consume_query(pending)
-                self._is_explained = True
-        return self._is_explained
+    def _try_match(self) -> bool:
+        wanted = RecordedQuery("hessian", (self._base,))
+        self._is_matched = self._is_matched or self._replay.window.consume_equal(wanted) is not None
+        return self._is_matched
 
-    def product(self, x: Any, y: Any) -> Any:
+    def product(self, x: Floats, y: Floats) -> Any:
         """Return the product of the Hessian of f with x - y."""
         replay, window = self._replay, self._replay.window
-        a, b = replay._dense_array(x), replay._dense_array(y)
-        pending = window.find(
-            ("hessian.product",),
-            lambda q: (
-                q.base is not None
-                and window.are_points_equal(q.base, self._base)
-                and window.is_at_both_points(q, a, b)
-            ),
-        )
-        if pending is not None:
-            window.consume_query(pending)
-        elif not window.consume_exactly(
-            window.pending_hessian_products(self._base, a, b), np.arange(replay.n)
-        ) and not window.are_points_equal(a, b):
-            self._raise_mismatch("multiplies the mean Hessian", a, b)
-        self._require_explained()
-        own = replay._as_backend_point(x), replay._as_backend_point(y)
-        return replay._as_backend_gradient(self._hessian.product(*own))
+        wanted = RecordedQuery("hessian.product", (x, y), base=self._base)
+        if not (
+            window.consume_equal(wanted) is not None
+            or window.consume_components(
+                window.hessian_products(self._base, x, y), np.arange(replay.n)
+            )
+            or window.are_points_equal(x, y)
+        ):
+            self._raise_mismatch("multiplies the mean Hessian", x, y)
+        self._require_match()
+        return replay.answer(self._hessian.product, x, y)
 
-    def batch(self, sample: Indices, x: Any, y: Any) -> Any:
+    def batch(self, sample: Indices, x: Floats, y: Floats) -> Any:
         """Return the product of the mean of the sampled component Hessians with x - y."""
         replay, window = self._replay, self._replay.window
-        a, b = replay._dense_array(x), replay._dense_array(y)
-        pieces = window.pending_hessian_products(self._base, a, b)
-        if window.are_points_equal(a, b) and not pieces:
-            own = replay._as_backend_point(x), replay._as_backend_point(y)
-            return 0.0 * replay._as_backend_gradient(self._hessian.product(*own))
-        if replay._is_unresolved(sample):
-            replay._resolve_draw(sample, pieces, self._base)
-        elif not window.consume_exactly(pieces, expand_sample(sample)):
+        parts = window.hessian_products(self._base, x, y)
+        if window.are_points_equal(x, y) and not parts:
+            return 0.0 * replay.answer(self._hessian.product, x, y)
+        if not replay.match_sample(sample, self._base, parts):
             batch = _format_indices(expand_sample(sample))
-            self._raise_mismatch(f"multiplies the Hessians of the same batch of {batch}", a, b)
-        self._require_explained()
-        own = replay._as_backend_point(x), replay._as_backend_point(y)
-        return replay._as_backend_gradient(self._hessian.batch(_as_indices(sample), *own))
+            self._raise_mismatch(f"multiplies the Hessians of the same batch of {batch}", x, y)
+        self._require_match()
+        return replay.answer(self._hessian.batch, sample, x, y)
 
-    def _require_explained(self) -> None:
-        if not self._try_explain():
+    def _require_match(self) -> None:
+        if not self._try_match():
             location = self._replay.describe_point(self._base)
             self._replay.raise_mismatch(f"queries all component Hessians at {location}")
 
@@ -573,78 +473,46 @@ class ReplayTable:
 
     def __init__(self, replay: ReplayOracles, table: Any) -> None:
         self._replay, self._table = replay, table
-        self._swapped = False
 
     @property
     def mean(self) -> Any:
         """Mean of the stored gradients over all components."""
-        return self._replay._as_backend_gradient(self._table.mean)
+        return self._replay.answer(lambda: self._table.mean)
 
-    def difference(self, sample: Indices, x: Any) -> Any:
+    def difference(self, sample: Indices, x: Floats) -> Any:
         """Return the mean over a sample of grad f_i(x) - a_i, where a_i is the stored gradient."""
-        self._consume_batch_or_table("table.difference", sample, x)
-        return self._replay._as_backend_gradient(
-            self._table.difference(_as_indices(sample), self._replay._as_backend_point(x))
-        )
+        self._match_sample("table.difference", sample, x)
+        return self._replay.answer(self._table.difference, sample, x)
 
-    def replace(self, sample: Indices, x: Any) -> Any:
+    def replace(self, sample: Indices, x: Floats) -> Any:
         """Store grad f_i(x) for the sample, and return the mean change of its stored gradients."""
-        self._consume_batch_or_table("table.replace", sample, x)
-        return self._replay._as_backend_gradient(
-            self._table.replace(_as_indices(sample), self._replay._as_backend_point(x))
-        )
+        self._match_sample("table.replace", sample, x)
+        return self._replay.answer(self._table.replace, sample, x)
 
-    def _consume_batch_or_table(self, kind: str, sample: Any, x: Any) -> None:
-        replay, window = self._replay, self._replay.window
-        point = replay._dense_array(x)
-        pieces = window.pending_gradients_at_point(point)
-        own = [piece for piece in pieces if piece[0].query.kind == kind]
-        size = len(sample)
-        if not replay._is_unresolved(sample):
-            if not (own and window.consume_exactly(own, expand_sample(sample))):
-                replay._consume_batch(expand_sample(sample), point)
-            return
-        if sum(len(pending.unexplained[position]) for pending, position in own) >= size:
-            pieces = own
-        elif kind == "table.difference" and pieces:
-            self._resolve_table_draw(sample, pieces, point)
-            return
-        total = sum(len(pending.unexplained[position]) for pending, position in pieces)
-        if kind == "table.replace" and 0 < total < size:
-            stored = np.concatenate([pending.unexplained[position] for pending, position in pieces])
-            if len(np.unique(stored)) == len(stored):
-                window.consume_components(window.choose_components(pieces, total) or [])
-                replay.notes.append("a component that is stored once is queried once")
-                sample.whole_draw.log = None
-                sample.resolve(np.resize(stored, size))
-                return
-        replay._resolve_draw(sample, pieces, point)
-
-    def _resolve_table_draw(self, sample: Any, pieces: Any, x: Floats) -> None:
-        """Infer a batch drawn at x as the first or the last of the components recorded there.
-
-        Which of the two is tried depends on the current decision.
-        """
+    def _match_sample(self, kind: str, sample: Any, x: Floats) -> None:
+        """Match a sample at x: the table's own queries first, else component gradients."""
         replay, window, size = self._replay, self._replay.window, len(sample)
-        total = sum(len(item.unexplained[location]) for item, location in pieces)
-        if total > size and replay.decisions.choose_option(replay.step, 2, 0) == 1:
-            other_sample = np.concatenate(
-                [item.unexplained[location] for item, location in pieces]
-            )[-size:]
-            rest = np.concatenate([item.unexplained[location] for item, location in pieces])[:-size]
-            window.consume_exactly(pieces, np.concatenate([rest, other_sample]))
-            first = pieces[0][0]
-            first.unexplained[pieces[0][1]] = rest
-            if first not in window.pending:
-                window.pending.insert(0, first)
-            sample.resolve(other_sample)
-            return
-        replay._resolve_draw(sample, pieces, x)
-
-
-def _as_indices(sample: Any) -> Any:
-    """Return a sample as a plain index array, or unchanged if it is a `Sample`."""
-    return sample if isinstance(sample, Sample) else np.array(sample, dtype=np.int64, subok=False)
+        parts = window.gradients_at(x)
+        own = [part for part in parts if part.query.kind == kind]
+        total = count_components(parts)
+        if not replay.is_unresolved(sample):
+            if not (own and window.consume_components(own, expand_sample(sample))):
+                replay.match_batch(sample, x, parts)
+        elif count_components(own) >= size:
+            replay.match_batch(sample, x, own)
+        elif kind == "table.difference":
+            # The batch of `replace` may have been queried first.
+            if total > size and replay.decisions.choose_option(replay.step, 2, 0) == 1:
+                sample.resolve(join_components(parts)[-size:])
+            replay.match_batch(sample, x, parts)
+        else:
+            stored = join_components(parts)
+            if 0 < total < size and len(np.unique(stored)) == total:
+                window.consume_components(parts, stored)
+                replay.notes.append("a component that is stored once is queried once")
+                sample.resolve(np.resize(stored, size), is_logged=False)
+            else:
+                replay.match_batch(sample, x, parts)
 
 
 def _format_indices(indices: Integers) -> str:

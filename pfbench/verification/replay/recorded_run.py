@@ -32,12 +32,10 @@ class EndlessStepError(Exception):
 
 @dataclass(slots=True, eq=False)
 class RecordedQuery:
-    """Record of one oracle query: its kind, arguments and answer.
+    """One oracle query: its kind, arguments and answer.
 
     Attributes
     ----------
-    number
-        Its position in the run.
     kind
         The verb, or ``verb.part`` for a query of the object that the verb returned.
     points
@@ -47,22 +45,24 @@ class RecordedQuery:
     base
         The point of the Hessians; None for other queries.
     direction, length
-        The direction and length of a `prox`; the direction of an `lo`.
+        The direction and length of a `prox` or `local_lo`; the direction of an `lo`.
     answer
         The answer itself, not a copy.
     step
         Number of states yielded before the query.
+    number
+        Its position in the run; None for a query of a reference.
     """
 
-    number: int
     kind: str
-    points: tuple[Floats, ...]
-    indices: Integers | None
-    base: Floats | None
-    direction: Floats | None
-    length: float
-    answer: Any
-    step: int
+    points: tuple[Floats, ...] = ()
+    indices: Integers | None = None
+    base: Floats | None = None
+    direction: Floats | None = None
+    length: float = 0.0
+    answer: Any = None
+    step: int = 0
+    number: int | None = None
 
 
 def copy_dense(x: Any, pattern: Pattern | None = None) -> Any:
@@ -146,18 +146,9 @@ class Transcript:
         size = 0 if indices is None else len(indices)
         for kind, amount in CALL_COSTS[verb](self.problem.n, size):
             self.spent[kind] += amount
+        step, number = len(self.states), len(self.queries)
         self.queries.append(
-            RecordedQuery(
-                len(self.queries),
-                verb,
-                points,
-                indices,
-                base,
-                direction,
-                length,
-                answer,
-                len(self.states),
-            )
+            RecordedQuery(verb, points, indices, base, direction, length, answer, step, number)
         )
 
     def add_state(self, state: State) -> None:

@@ -17,9 +17,8 @@ from pfbench.oracles import Ledger
 from pfbench.runs.loop.solve import solve
 from pfbench.runs.loop.steps import steps
 from pfbench.verification.faults.fault import Fault
-from pfbench.verification.references import REFERENCES
 from pfbench.verification.replay.draw_streams import examine_draw_law, iterate_draw_streams
-from pfbench.verification.replay.follow import PlainReference, ReplayOutcome, follow_transcript
+from pfbench.verification.replay.follow import ReplayOutcome, follow_transcript
 from pfbench.verification.replay.forms import MethodForm, list_method_forms
 from pfbench.verification.replay.outputs import decide_output_distribution
 from pfbench.verification.replay.recorded_run import (
@@ -135,7 +134,6 @@ def compare_runs_with_reference(
     small case is searched once a run differs.
     """
     method, comparison = ALGORITHMS[name], _start_comparison(trial, name)
-    reference = _load_reference(trial, name)
     cases = (
         [make_case(method, values)]
         if values
@@ -151,11 +149,11 @@ def compare_runs_with_reference(
             is_first = False
         if comparison.violation:
             break
-        outcome = follow_transcript(transcript, method(**case.parameters), reference)
+        outcome = follow_transcript(transcript, method(**case.parameters))
         _add_outcome(trial, case, transcript, outcome, comparison)
         if comparison.violation:
             is_generated = isinstance(trial.subject.algorithm, Fault)
-            small = None if values or is_generated else find_small_case(trial, case, reference)
+            small = None if values or is_generated else find_small_case(trial, case)
             if small:
                 evidence = small.check(replace(trial, claim=small))
                 first = f"{case}: iteration {outcome.steps} (repeat: {trial.command})"
@@ -184,9 +182,7 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
             transcript = _record_case(trial, stream.case, algorithm, comparison, "draws", seed)
             if transcript is None:
                 break
-            outcome = follow_transcript(
-                transcript, method(**stream.case.parameters), _load_reference(trial, name)
-            )
+            outcome = follow_transcript(transcript, method(**stream.case.parameters))
             if not outcome.agrees:
                 words = f"{stream.case}: iteration {outcome.steps}: {outcome.reason}"
                 comparison.doubts.append(f"the draws are not tested, as a run differs: {words}")
@@ -235,7 +231,7 @@ def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
         transcript = _record_case(trial, case, algorithm, comparison, "counts")
         if transcript is None:
             continue
-        outcome = follow_transcript(transcript, reference, _load_reference(trial, name))
+        outcome = follow_transcript(transcript, reference)
         right = record_run(case.problem(), reference, seed=transcript.seed)
         spent, expected = _count_calls(transcript), _count_calls(right)
         if outcome.agrees:
@@ -334,9 +330,7 @@ def _start_comparison(trial: Trial, name: str) -> ComparisonTally:
                 max_steps=case.max_recorded_steps,
             )
             transcript.problem = case.problem()
-            outcome = follow_transcript(
-                transcript, method(**parameters), _load_reference(trial, name)
-            )
+            outcome = follow_transcript(transcript, method(**parameters))
             steps_followed = math.inf if outcome.agrees else outcome.steps
             if transcript.error is None and steps_followed > longest:
                 longest, comparison.kind = steps_followed, lacking
@@ -443,12 +437,11 @@ def _is_mismatch_due_to_rounding(trial: Trial, case: ReplayCase, steps: int) -> 
     Rounding excuses no mismatch in the first `_SHORTEST_CONVERGED` steps, as no run has converged
     by then.
     """
-    name = trial.claim.method
-    if steps < _SHORTEST_CONVERGED or name not in REFERENCES:
+    if steps < _SHORTEST_CONVERGED:
         return False
-    method = ALGORITHMS[name](**case.parameters)
+    method = ALGORITHMS[trial.claim.method](**case.parameters)
     right = record_run(case.problem(), method, max_steps=case.max_recorded_steps)
-    outcome = follow_transcript(right, method, REFERENCES[name])
+    outcome = follow_transcript(right, method)
     return outcome.decided_by_rounding and outcome.steps <= 2 * steps
 
 
@@ -500,13 +493,6 @@ def _describe_run_past_budget(
     return f"ends by itself after its budget is spent: {run.ledger.end_reason}" * bool(
         run.ledger.end_reason
     )
-
-
-def _load_reference(trial: Trial, name: str) -> PlainReference | None:
-    """Return the built-in method's reference implementation, or None for another method."""
-    is_own = trial.subject.algorithm_under_test() is None
-    reference: PlainReference | None = REFERENCES.get(name) if is_own else None
-    return reference
 
 
 def _count_calls(transcript: Transcript) -> Mapping[str, float]:

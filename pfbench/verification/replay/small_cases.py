@@ -14,8 +14,7 @@ from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.selectors import Selector
 from pfbench.verification.claim import Claim
-from pfbench.verification.references import REFERENCES
-from pfbench.verification.replay.follow import PlainReference, follow_transcript
+from pfbench.verification.replay.follow import follow_transcript
 from pfbench.verification.replay.problems import BUILDERS, Shape
 from pfbench.verification.replay.recorded_run import record_run
 from pfbench.verification.replay.replay_instances import NEEDED_STEP, ReplayCase, make_case
@@ -63,9 +62,7 @@ def restrict_to_case(claim: Claim, values: Values) -> Claim:
 
 
 @np.errstate(all="ignore")  # a gradient of simple numbers may be 0
-def find_small_case(
-    trial: Trial, case: ReplayCase, reference: PlainReference | None
-) -> Claim | None:
+def find_small_case(trial: Trial, case: ReplayCase) -> Claim | None:
     """Return the claim restricted to the smallest case found on which the method differs.
 
     The built-in method agrees with its reference on this case. Return None if no case is found.
@@ -76,8 +73,6 @@ def find_small_case(
         Context of the check, with the method under test.
     case
         Case on which the method differs; the kind of its set and its options are kept.
-    reference
-        See `follow_transcript`.
     """
     method = ALGORITHMS[trial.claim.method]
     best, best_size, queries = None, math.inf, 0
@@ -101,11 +96,11 @@ def find_small_case(
         queries += len(transcript.queries)
         if own.error or transcript.error:
             continue
-        outcome = follow_transcript(transcript, right, reference)
+        outcome = follow_transcript(transcript, right)
         if not outcome.is_mismatch or outcome.has_fewer_states:
             continue
         if _case_size(values) < best_size:
-            accepted = follow_transcript(own, right, REFERENCES.get(method.name))
+            accepted = follow_transcript(own, right)
             if accepted.agrees:
                 best, best_size = small.claim, _case_size(values)
         if outcome.steps + 1 < T:
