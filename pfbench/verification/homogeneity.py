@@ -157,7 +157,7 @@ def _compute_printed_schedule(
         constants=scaling.constants(request.constants),
         parameters=scaling.numbers(request.parameters, units),
     )
-    return published.schedule(other)
+    return published.compute(other)
 
 
 def _check_bounds(claim: Claim) -> Iterator[tuple[str, bool]]:

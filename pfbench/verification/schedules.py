@@ -61,16 +61,22 @@ class PublishedSchedule:
     Attributes
     ----------
     schedule
-        Function that returns the published parameters for a request.
+        Function ``(epsilon, constants, **parameters)`` that returns the published parameters; with
+        ``is_practical=True`` those of the practical schedule, if some request is for it.
     attribution
         Source and theorem, and any change with its author.
     requests
         Accuracies and constants for which the schedule is compared.
     """
 
-    schedule: Callable[[ScheduleRequest], Printed]
+    schedule: Callable[..., Printed]
     attribution: str
     requests: Sequence[ScheduleRequest] = WANTED
+
+    def compute(self, request: ScheduleRequest) -> Printed:
+        """Return the published parameters for a request."""
+        form = {"is_practical": True} if request.is_practical else {}
+        return self.schedule(request.epsilon, request.constants, **request.parameters, **form)
 
 
 def check_published_schedule(trial: Trial, *, published: PublishedSchedule) -> Evidence:
@@ -90,7 +96,7 @@ def check_published_schedule(trial: Trial, *, published: PublishedSchedule) -> E
             failed.append((request, error))
             continue
         granted.append(request)
-        expected = published.schedule(request)
+        expected = published.compute(request)
         observed = {name: getattr(scheduled, name) for name in expected if hasattr(scheduled, name)}
         if not observed:
             raise NotTestable(f"the method has none of the parameters {', '.join(expected)}")

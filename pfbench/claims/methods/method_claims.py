@@ -1,21 +1,18 @@
 """Claims about every built-in method: its runs, random draws, oracle counts and schedule."""
 
+import tomllib
 from collections.abc import Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from pfbench.algorithms.catalogue import ALGORITHMS
-from pfbench.claims.methods import (
-    reference_frank_wolfe,
-    reference_nfwu,
-    reference_proximal,
-    reference_sliding,
-)
+from pfbench.claims.methods import frank_wolfe_schedules, proximal_schedules, sliding_schedules
 from pfbench.verification import Claim
 from pfbench.verification.replay import replay_checks
 from pfbench.verification.replay.replay_instances import make_small_instances
-from pfbench.verification.schedules import PublishedSchedule, check_published_schedule
+from pfbench.verification.schedules import WANTED, PublishedSchedule, check_published_schedule
 
 _STATED: Mapping[str, tuple[str, str, Any, tuple[float, float]]] = MappingProxyType(
     {
@@ -44,12 +41,15 @@ _STATED: Mapping[str, tuple[str, str, Any, tuple[float, float]]] = MappingProxyT
 _FORMER = MappingProxyType({"estimate": "run", "steps": "run"})
 """Former tested parts, each with the one that covers it now."""
 
+_FAMILIES = (frank_wolfe_schedules, sliding_schedules, proximal_schedules)
+
+_ATTRIBUTIONS = tomllib.loads(Path(__file__).with_name("schedules.toml").read_text("utf-8"))
+
 SCHEDULES: Mapping[str, PublishedSchedule] = MappingProxyType(
     {
-        **reference_frank_wolfe.SCHEDULES,
-        **reference_nfwu.SCHEDULES,
-        **reference_sliding.SCHEDULES,
-        **reference_proximal.SCHEDULES,
+        name: PublishedSchedule(schedule, _ATTRIBUTIONS[name], family.REQUESTS.get(name, WANTED))
+        for family in _FAMILIES
+        for name, schedule in family.SCHEDULES.items()
     }
 )
 """The published schedules, by the name of the method."""

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import scipy
 
 from pfbench.base.constants import Constants
 from pfbench.verification.schedule_homogeneity import USUAL
-from pfbench.verification.schedules import SMALLEST, Printed, ScheduleRequest
+from pfbench.verification.schedules import SMALLEST, WANTED, Printed, ScheduleRequest
 
 SLIDING = (
     *(ScheduleRequest(epsilon, c) for epsilon in (2.0, 0.4) for c in USUAL),
@@ -16,33 +17,31 @@ SLIDING = (
 """Requests for which the schedules of sliding methods are compared."""
 
 
-def schedule_smoothness(request: ScheduleRequest) -> float:
-    """Return the smoothness L of a schedule: max(L_f, L_ms), or L_mean for importance sampling."""
-    c = request.constants
-    return c.L_mean if request.parameters.get("sampling") == "importance" else max(c.L_f, c.L_ms)
+def wanted_with(**parameters: Any) -> tuple[ScheduleRequest, ...]:
+    """Return the usual requests, with further parameters."""
+    return tuple(
+        ScheduleRequest(request.epsilon, request.constants, parameters) for request in WANTED
+    )
 
 
-def constant_step_schedule(request: ScheduleRequest, L: float, error_constant: float) -> Printed:
+def mean_smoothness(c: Constants) -> float:
+    """Return the smoothness L of most schedules: max(L_f, L_ms)."""
+    return max(c.L_f, c.L_ms)
+
+
+def round_up(number: float) -> int:
+    """Return the smallest integer that is at least a number, up to rounding."""
+    return math.ceil(number - 1e-9)
+
+
+def constant_step_schedule(
+    epsilon: float, c: Constants, L: float, error_constant: float
+) -> Printed:
     """Return T and gamma <= 1 with h0/(T gamma) + error_constant L D^2 gamma <= epsilon."""
-    c, curvature = request.constants, error_constant * L * request.constants.D**2
-    enough = max(1.0, 4.0 * curvature * c.delta / request.epsilon**2, c.delta / curvature)
+    curvature = error_constant * L * c.D**2
+    enough = max(1.0, 4.0 * curvature * c.delta / epsilon**2, c.delta / curvature)
     T = math.ceil(enough * (1.0 - 1e-12))
     return {"iterations": T, "step": min(1.0, math.sqrt(c.delta / (T * curvature)))}
-
-
-def spiderboost_schedule(request: ScheduleRequest, *, constant: float) -> Printed:
-    """Return the parameters of (Prox-)SpiderBoost: sqrt n as period and batch, step 1/(2L), and T.
-
-    T is such that E|G|^2 <= constant L Delta/T = epsilon^2.
-    """
-    epsilon, c = request.epsilon, request.constants
-    L, root = max(c.L_f, c.L_ms), math.sqrt(c.n)
-    return {
-        "iterations": constant * L * c.delta / epsilon**2,
-        "step": 0.5 / L,
-        "batch": root,
-        "period": root,
-    }
 
 
 def page_sizes(n: int) -> tuple[int, float]:
@@ -50,8 +49,19 @@ def page_sizes(n: int) -> tuple[int, float]:
 
     The choice is that of Li, Bao, Zhang, Richtarik 2021.
     """
-    b = math.ceil(math.sqrt(n) - 1e-9)
+    b = round_up(math.sqrt(n))
     return b, b / (n + b)
+
+
+def loopless_probability(n: int) -> float:
+    """Return the probability min(1, 2 n^(-1/3)) of a new snapshot in loopless SVRG."""
+    return min(1.0, 2.0 / n ** (1.0 / 3.0))
+
+
+def table_sizes(n: int) -> tuple[int, float]:
+    """Return ZeroSARAH's batch b = sqrt n, and the chance q that a step replaces a table entry."""
+    b = round_up(math.sqrt(n))
+    return b, 1.0 - (1.0 - 1.0 / n) ** b
 
 
 def smallest_horizon(bound: Callable[[float], float], epsilon: float) -> int:

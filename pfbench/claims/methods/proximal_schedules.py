@@ -1,0 +1,244 @@
+"""Published parameter schedules of proximal and gradient methods."""
+
+import math
+from functools import partial
+
+import numpy as np
+
+from pfbench.base.constants import Constants
+from pfbench.claims.methods.schedule_formulas import (
+    loopless_probability,
+    mean_smoothness,
+    page_sizes,
+    requests_at_jumps,
+    round_up,
+    smallest_horizon,
+    table_sizes,
+    wanted_with,
+)
+from pfbench.verification.schedules import WANTED, Printed
+
+
+def gradient_descent_schedule(epsilon: float, c: Constants) -> Printed:
+    """Return the step 1/L_f of gradient descent, and T with sqrt(2 L_f h0/(T+1)) = epsilon."""
+    return {"iterations": 2.0 * c.L_f * c.delta / epsilon**2 - 1.0, "step": 1.0 / c.L_f}
+
+
+def rspg_schedule(epsilon: float, c: Constants) -> Printed:
+    """Return the parameters of RSPG: step 1/(2L), and T and b whose error terms are epsilon/2."""
+    L = mean_smoothness(c)
+    T, b = 16.0 * L * c.delta / epsilon, 12.0 * c.sigma2 / epsilon
+    return {"iterations": T, "batch": b, "step": 0.5 / L}
+
+
+def svrg_schedule(epsilon: float, c: Constants) -> Printed:
+    """Return the parameters of ProxSVRG: batch n^(2/3), period n^(1/3) and step 1/(3L).
+
+    The number of iterations T is such that 18 L h0/T <= epsilon.
+    """
+    L, root = mean_smoothness(c), c.n ** (1.0 / 3.0)
+    T = 18.0 * L * c.delta / epsilon
+    return {"iterations": T, "step": 1.0 / (3.0 * L), "batch": root**2, "period": root}
+
+
+def svrg_plus_schedule(epsilon: float, c: Constants, *, online: bool = False) -> Printed:
+    """Return the parameters of ProxSVRG+: step 1/(6L), batch b, period sqrt b, and T for epsilon.
+
+    The batch is b = min(n, 1/epsilon)^(2/3), the best choice of the source. The online form has
+    snapshots of size B = min(n, 6 sigma^2/epsilon).
+    """
+    L, b, B = mean_smoothness(c), min(c.n, 1.0 / epsilon) ** (2.0 / 3.0), 6.0 * c.sigma2 / epsilon
+    return {
+        "iterations": 36.0 * L * c.delta / epsilon,
+        "step": 1.0 / (6.0 * L),
+        "batch": b,
+        "period": math.sqrt(b),
+        "snapshot": B if online and c.n > max(1.0, B) else None,
+    }
+
+
+def prox_saga_schedule(epsilon: float, c: Constants) -> Printed:
+    """Return the parameters of ProxSAGA: batch n^(2/3), step 1/(5L), and T for epsilon."""
+    T = 50.0 * c.L_max * c.delta / (3.0 * epsilon)
+    return {"iterations": T, "step": 0.2 / c.L_max, "batch": c.n ** (2.0 / 3.0)}
+
+
+def saga_schedule(epsilon: float, c: Constants) -> Printed:
+    """Return the parameters of SAGA: batch 1 and step 1/(3 L n^(2/3)).
+
+    T is such that 3 L n^(2/3) h0/(T (1 - 1/(12 n^(2/3)))) <= epsilon. The source's bound lacks the
+    factor in brackets, which is needed if all f_i are equal.
+    """
+    scale = 3.0 * c.L_max * c.n ** (2.0 / 3.0)
+    factor = 1.0 - 1.0 / (12.0 * c.n ** (2.0 / 3.0))
+    return {"iterations": scale * c.delta / (factor * epsilon), "step": 1.0 / scale, "batch": 1}
+
+
+def sarah_step(c: Constants, p: float) -> float:
+    """Return SARAH's step size for a loop of p steps, 2/(L (1 + sqrt(1 + 4(p-1)/b)))."""
+    b = round_up(math.sqrt(c.n))
+    return 2.0 / (mean_smoothness(c) * (1.0 + math.sqrt(1.0 + 4.0 * (p - 1.0) / b)))
+
+
+def sarah_bound(c: Constants, p: float) -> float:
+    """Return 2 h0/(eta p), the bound of SARAH's squared gradient after one loop of p steps."""
+    return 2.0 * c.delta / (sarah_step(c, p) * p)
+
+
+def sarah_schedule(epsilon: float, c: Constants) -> Printed:
+    """Return SARAH's parameters for one loop: batch sqrt n, and the least length p for epsilon.
+
+    The length p must satisfy 2 h0/(eta p) <= epsilon, which decreases as 1/sqrt p for large p.
+    """
+    p = smallest_horizon(partial(sarah_bound, c), epsilon)
+    b = round_up(math.sqrt(c.n))
+    return {"iterations": p, "period": p, "batch": b, "step": sarah_step(c, p)}
+
+
+def spider_schedule(epsilon: float, c: Constants) -> Printed:
+    """Return the parameters of SPIDER: step length epsilon/L, lam = 1/(2L), batch, period sqrt n.
+
+    The number of iterations is floor(4 L Delta/epsilon^2) + 1.
+    """
+    L, root = mean_smoothness(c), math.sqrt(c.n)
+    T = math.floor(4.0 * L * c.delta / epsilon**2) + 1
+    return {"iterations": T, "step": epsilon / L, "lam": 0.5 / L, "batch": root, "period": root}
+
+
+def spiderboost_schedule(
+    epsilon: float, c: Constants, *, constant: float, step: float = 0.5
+) -> Printed:
+    """Return the parameters of SpiderBoost: sqrt n as period and batch, the step `step`/L, and T.
+
+    T is such that E|G|^2 <= constant L Delta/T = epsilon^2.
+    """
+    L, root = mean_smoothness(c), math.sqrt(c.n)
+    T = constant * L * c.delta / epsilon**2
+    return {"iterations": T, "step": step / L, "batch": root, "period": root}
+
+
+def _sharp_schedule(epsilon: float, c: Constants, c2: float, **sizes: float) -> Printed:
+    """Return the step eta with (eta L)^2 `c2` + eta L = 1, and T = 2 h0/(eta epsilon^2) iterations.
+
+    The argument `c2` is c^2, the constant of the summed squared gradient errors.
+    """
+    L = mean_smoothness(c)
+    eta = 1.0 / L if c2 == 0.0 else (math.sqrt(1.0 + 4.0 * c2) - 1.0) / (2.0 * c2 * L)
+    return {**sizes, "step": eta, "iterations": 2.0 * c.delta / (eta * epsilon**2)}
+
+
+def page_schedule(epsilon: float, c: Constants) -> Printed:
+    """Return the parameters of PAGE: batch b = sqrt n and probability p = b/(n + b).
+
+    The summed squared error has the constant (1-p)/(pb) = n/b^2.
+    """
+    b, p = page_sizes(c.n)
+    return _sharp_schedule(epsilon, c, c.n / b**2, batch=b, refresh=p)
+
+
+def prox_page_schedule(epsilon: float, c: Constants) -> Printed:
+    """Return the parameters of ProxPAGE: step 1/(4L), and the batch and probability of PAGE.
+
+    The number of iterations T is such that 16 L h0/T <= epsilon^2.
+    """
+    L, (b, p) = mean_smoothness(c), page_sizes(c.n)
+    T = 16.0 * L * c.delta / epsilon**2
+    return {"batch": b, "refresh": p, "iterations": T, "step": 0.25 / L}
+
+
+def lsvrg_schedule(epsilon: float, c: Constants) -> Printed:
+    """Return the parameters of loopless SVRG: probability min(1, 2 n^(-1/3)), batch n^(2/3)."""
+    b, p = round_up(c.n ** (2.0 / 3.0)), loopless_probability(c.n)
+    c2 = 2.0 * (1.0 - p) * (2.0 - p) / (p * p * b)
+    return _sharp_schedule(epsilon, c, c2, batch=b, refresh=p)
+
+
+def zerosarah_schedule(epsilon: float, c: Constants) -> Printed:
+    """Return the parameters of ZeroSARAH: batch sqrt n, weight q/2; entries change with chance q.
+
+    Here q is the probability that a step replaces a given table entry.
+    """
+    b, q = table_sizes(c.n)
+    # With lambda = q/2: a = q - q^2/4, and 2 lambda^2 (1-q)(2-q)/q^2 = (1-q)(2-q)/2.
+    c2 = (2.0 + (1.0 - q) * (2.0 - q)) / (b * (q - q * q / 4.0))
+    return _sharp_schedule(epsilon, c, c2, batch=b, table_weight=q / 2.0)
+
+
+def rsag_schedule(epsilon: float, c: Constants) -> Printed:
+    """Return the parameters of deterministic RSAG: batch n, step 1/(2L), and N for epsilon.
+
+    N satisfies 6 L h0/N = epsilon.
+    """
+    L = mean_smoothness(c)
+    return {"iterations": 6.0 * L * c.delta / epsilon, "step": 0.5 / L, "batch": c.n}
+
+
+def bounded_set_bound(c: Constants, N: float) -> float:
+    """Return qu2018 theorem 1's bound for a bounded set, with exact proximal maps and N steps.
+
+    It is 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N.
+    """
+    L = mean_smoothness(c)
+    return 192.0 * (L * c.D) ** 2 / (N**2 * (N + 1.0)) + 144.0 * c.ell * L * c.M**2 / N
+
+
+def prox_rsag_schedule(epsilon: float, c: Constants) -> Printed:
+    """Return the parameters of ProxRSAG: batch n, step 1/(2L), and the smallest N for epsilon.
+
+    For this N, `bounded_set_bound` is at most epsilon.
+    """
+    N = smallest_horizon(partial(bounded_set_bound, c), epsilon)
+    return {"iterations": N, "step": 0.5 / mean_smoothness(c), "batch": c.n}
+
+
+def natasha15_schedule(epsilon: float, c: Constants, sigma: float | None = None) -> Printed:
+    """Return the parameters of Natasha1.5: batch min(n, V/epsilon^2), p sub-epochs, step and T.
+
+    p = (sigma^2 B/L^2)^(1/3), alpha = sigma/(p^2 L^2), and T = L^(2/3) sigma^(1/3) h0
+    B^(2/3)/epsilon^2. The source states only orders; the constants here are 1. V is the variance,
+    and sigma the lower curvature, between epsilon L and L.
+    """
+    L = c.L_max
+    sigma = sigma or min(L, max(c.ell, epsilon * L))
+    B = min(c.n, max(1, round(np.ceil(c.sigma2 / epsilon**2 - 1e-9))))
+    p = max(1, int((sigma**2 * B / L**2) ** (1.0 / 3.0) + 1e-9))
+    return {
+        "snapshot": B,
+        "subepochs": min(p, B),
+        "sigma": sigma,
+        "step": sigma / (p * L) ** 2,
+        "iterations": L ** (2 / 3) * sigma ** (1 / 3) * c.delta * B ** (2 / 3) / epsilon**2,
+    }
+
+
+SCHEDULES = {
+    "prox-gd": gradient_descent_schedule,
+    "projected-gradient": gradient_descent_schedule,
+    "prox-sgd": rspg_schedule,
+    "svrg": svrg_schedule,
+    "prox-svrg": svrg_schedule,
+    "projected-svrg": svrg_schedule,
+    "prox-svrg-plus": svrg_plus_schedule,
+    "saga": saga_schedule,
+    "prox-saga": prox_saga_schedule,
+    "spiderboost": partial(spiderboost_schedule, constant=4.0),
+    "prox-spiderboost": partial(spiderboost_schedule, constant=20.0),
+    "sarah": sarah_schedule,
+    "spider": spider_schedule,
+    # Theorem 3 of wang2019 states no constant of T; the 20 is that of Prox-SpiderBoost.
+    "prox-spiderboost-m": partial(spiderboost_schedule, constant=20.0, step=0.125),
+    "page": page_schedule,
+    "prox-page": prox_page_schedule,
+    "lsvrg": lsvrg_schedule,
+    "zerosarah": zerosarah_schedule,
+    "rsag": rsag_schedule,
+    "prox-rsag": prox_rsag_schedule,
+    "natasha15": natasha15_schedule,
+}
+
+REQUESTS = {
+    "prox-svrg-plus": (*WANTED, *wanted_with(online=True)),
+    "prox-rsag": requests_at_jumps(bounded_set_bound, 4.0, 0.4),
+    "natasha15": (*WANTED, *wanted_with(sigma=2.5)),
+}
+"""Requests for which a schedule is compared, where they are not the usual ones."""
