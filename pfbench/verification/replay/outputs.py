@@ -10,7 +10,7 @@ from pfbench.base.state import State
 from pfbench.base.status import Verdict
 from pfbench.verification.replay.forms import list_method_forms
 from pfbench.verification.replay.matching import VALUE_TOLERANCE
-from pfbench.verification.replay.recorded_run import Transcript, record_run
+from pfbench.verification.replay.recorded_run import Transcript
 from pfbench.verification.replay.replay_instances import (
     ReplayCase,
     list_problem_kinds,
@@ -116,14 +116,12 @@ def _decide_reported_output_law(trial: Trial, method: Any, first: Any) -> Decisi
     for runs, T in _RUNS:
         case = ReplayCase(make_instance(kind), with_horizon(method, first, T))
         algorithm, right = trial.make(**case.parameters), method(**case.parameters)
-        own = _output_of_last_state(record_run(case.problem(), right))
+        own = _output_of_last_state(case.record(right))
         options = dict.fromkeys((getattr(algorithm, "output", right.output), right.output))
         locations: dict[str, list[int]] = {output: [] for output in options}
         rng = trial.rng(f"output {T}")
         for seed in trial.seeds(runs, f"output {T}"):
-            transcript = record_run(
-                trial.subject.problem_under_test(case.problem()), algorithm, seed=seed
-            )
+            transcript = case.record(algorithm, seed=seed, subject=trial.subject)
             output = _output_of_last_state(transcript)
             if output is None or own is not None or transcript.error is not None:
                 return None

@@ -16,6 +16,11 @@ from pfbench.verification.instances import Instance
 from pfbench.verification.instances import make_instance as instance
 from pfbench.verification.replay.forms import NEEDED, MethodForm, list_method_forms
 from pfbench.verification.replay.problems import BUILDERS, MATRIX, Shape
+from pfbench.verification.replay.recorded_run import Transcript, record_run
+from pfbench.verification.subject import Subject
+
+Values = Mapping[str, Any]
+"""Parameters of a method or options of a problem, by name."""
 
 VECTOR: Shape = (4,)
 
@@ -46,14 +51,12 @@ With the usual data and open-loop steps, nine and then sixteen linear minimisati
 _SMALL = 100.0
 """Divisor of each real parameter in one case."""
 
-_ACTIVE_SETS: Mapping[int, Mapping[str, Any]] = MappingProxyType(
-    {
-        60: {"kind": "octahedron", "n": 90},
-        30: {"kind": "cube", "n": 90, "radius": 0.02},
-        8: {"kind": "cube"},
-    }
+_ACTIVE_SETS: tuple[Values, ...] = (
+    {"shape": (60,), "kind": "octahedron", "n": 90},
+    {"shape": (30,), "kind": "cube", "n": 90, "radius": 0.02},
+    {"shape": (8,), "kind": "cube"},
 )
-"""Instances of long runs on polytopes, by d; the last one has vertices of small weight."""
+"""Problems of long runs on polytopes; the last one has vertices of small weight."""
 
 LONG_COUNT = 1_000
 """Number of iterations of a long run of which only the counts are compared."""
@@ -100,6 +103,16 @@ class ReplayCase:
         s = self.parameters
         restarts = s.get("restarts", 3 if "probability" in s else 1)
         return int(2 * restarts * s.get("iterations", s.get("period", 100)) + 10)
+
+    def record(
+        self, algorithm: Any, *, seed: int = 0, subject: Subject | None = None
+    ) -> Transcript:
+        """Run a method on the problem, as `subject` shows it to the method; return the record."""
+        problem = self.problem()
+        shown = problem if subject is None else subject.problem_under_test(problem)
+        transcript = record_run(shown, algorithm, seed=seed, max_steps=self.max_recorded_steps)
+        transcript.problem = problem
+        return transcript
 
 
 def list_problem_kinds(method: Any) -> list[dict[str, Any]]:
@@ -199,75 +212,64 @@ def iterate_replay_cases(method: Any, effort: str, seed: int = 0) -> Iterator[Re
     seed
         Seed of the data and the start; 0 for the usual ones.
     """
-    full_list, kinds, sample = (
-        list_method_forms(method),
-        list_problem_kinds(method),
-        {"seed": seed} if seed else {},
-    )
-    for form in full_list:
+    forms, data = list_method_forms(method), {"seed": seed} if seed else {}
+    kinds, first = list_problem_kinds(method), forms[0].parameters
+    has_lo = "lo" in method.requires
+    for form in forms:
         for kind in kinds:
             for shape in SHAPES:
+                problem = make_instance({**kind, **data}, shape)
                 parameters = with_horizon(method, form.parameters, 40)
-                yield ReplayCase(
-                    make_instance({**kind, **sample}, shape),
-                    parameters,
-                    has_matrix_points=len(shape) > 1,
-                )
-        if "lo" in method.requires and "norm" not in method.requires:
+                yield ReplayCase(problem, parameters, has_matrix_points=len(shape) > 1)
+        if has_lo and "norm" not in method.requires:
             edge = {"kind": "octahedron", "radius": _EDGE, "at_vertex": True}
             yield ReplayCase(make_instance(edge), with_horizon(method, form.parameters, 60))
-    first = full_list[0].parameters
-    if "lo" in method.requires and not method.requires & {"norm", "polytope", "set"}:
-        yield ReplayCase(
-            instance(make_recovery_problem).with_title("matrix recovery 6x5"),
-            with_horizon(method, first, 14),
-            has_matrix_points=True,
-            is_factored=True,
-        )
+    if has_lo and not method.requires & {"norm", "polytope", "set"}:
+        problem = instance(make_recovery_problem).with_title("matrix recovery 6x5")
+        parameters = with_horizon(method, first, 14)
+        yield ReplayCase(problem, parameters, has_matrix_points=True, is_factored=True)
     for options, changes in _iterate_problem_and_method_extremes(method, first):
         parameters = {**with_horizon(method, first, 40), **changes}
-        if not _is_allowed(method, parameters):
-            continue
-        shape = options.pop("shape", VECTOR)
-        result = make_instance({**kinds[0], **sample, **options}, shape)
-        yield ReplayCase(result, parameters, has_matrix_points=len(shape) > 1, is_extreme=True)
-    yield from _long_cases(method, full_list, kinds[0] | sample, effort)
+        if _is_allowed(method, parameters):
+            shape = options.pop("shape", VECTOR)
+            problem = make_instance({**kinds[0], **data, **options}, shape)
+            yield ReplayCase(problem, parameters, is_extreme=True, has_matrix_points=len(shape) > 1)
+    if "polytope" in method.requires:
+        yield from _long_cases_on_polytopes(forms)
+    else:
+        yield from _long_cases(method, forms, kinds[0] | data, is_quick=effort == "quick")
+
+
+def _long_cases_on_polytopes(forms: list[MethodForm]) -> Iterator[ReplayCase]:
+    for options in _ACTIVE_SETS:
+        problem = make_instance(
+            {name: value for name, value in options.items() if name != "shape"}, options["shape"]
+        )
+        L = float(problem().component_smoothness().mean())
+        for form in forms:
+            has_search = "line-search" in form.parameters.values()  # L is one trial point
+            for factor in (1.0,) if has_search else (1.0, 0.1):
+                changes = {"smoothness": factor * L, "iterations": 150 if has_search else 600}
+                yield ReplayCase(problem, {**form.parameters, **changes})
 
 
 def _long_cases(
-    method: Any, forms: list[MethodForm], kind: Mapping[str, Any], effort: str
+    method: Any, forms: list[MethodForm], kind: Values, *, is_quick: bool
 ) -> Iterator[ReplayCase]:
     """Yield cases of long runs, which detect faults that act only after many iterations."""
-    if "polytope" in method.requires:
-        for d, options in _ACTIVE_SETS.items():
-            instance = make_instance(options, (d,))
-            L = float(instance().component_smoothness().mean())
-            for form in forms:
-                has_search = "line-search" in form.parameters.values()  # L is one trial point
-                for factor in (1.0,) if has_search else (1.0, 0.1):
-                    T = 150 if has_search else 600
-                    changes = {"smoothness": factor * L, "iterations": T}
-                    yield ReplayCase(instance, {**form.parameters, **changes})
-        return
-    searching = {"line-search", "backtracking"}
+    first = forms[0].parameters
     for form in forms:
-        slow = bool(searching & set(map(str, form.parameters.values())))
-        for T in (300,) if effort == "quick" else (300, 1100):
-            yield ReplayCase(
-                make_instance(kind), with_horizon(method, form.parameters, T // 2 if slow else T)
-            )
-    names = set(forms[0].parameters)
-    if "tolerance" in names and "lo" in method.requires:
-        changes = {"tolerance": 1e-7, "iterations": 4}
-        yield ReplayCase(make_instance(kind), {**forms[0].parameters, **changes})
+        is_slow = bool({"line-search", "backtracking"} & set(map(str, form.parameters.values())))
+        for T in (300,) if is_quick else (300, 1100):
+            parameters = with_horizon(method, form.parameters, T // 2 if is_slow else T)
+            yield ReplayCase(make_instance(kind), parameters)
+    if "tolerance" in first and "lo" in method.requires:
+        yield ReplayCase(make_instance(kind), {**first, "tolerance": 1e-7, "iterations": 4})
     if "condg" not in dir(method):
-        T = 3_000 if effort == "quick" else 21_000
-        yield _make_longest_case(method, forms[0].parameters, kind, T)
+        yield _make_longest_case(method, first, kind, 3_000 if is_quick else 21_000)
 
 
-def _make_longest_case(
-    method: Any, parameters: Mapping[str, Any], kind: Mapping[str, Any], T: int
-) -> ReplayCase:
+def _make_longest_case(method: Any, parameters: Values, kind: Values, T: int) -> ReplayCase:
     small = {"batch": 1} if "batch" in parameters else {}
     small |= {"snapshot": 2} if "subepochs" in parameters else {}
     parameters = {**with_horizon(method, parameters, T), **small}
@@ -290,32 +292,27 @@ def iterate_count_cases(method: Any, effort: str, seed: int = 0) -> Iterator[Rep
 
 
 def _iterate_problem_and_method_extremes(
-    method: Any, first: Mapping[str, Any]
+    method: Any, first: Values
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield options of extreme test problems, each with the method's changed parameters."""
     has_batch = "batch" in first
     for n in (1, 2, 5):
-        subset = {"snapshot": n, "subepochs": 1} if "subepochs" in first else {}
-        yield {"n": n}, subset
+        yield {"n": n}, {"snapshot": n, "subepochs": 1} if "subepochs" in first else {}
     yield {"n": 10_000}, {"batch": 32} if has_batch else {"iterations": 10}
-    if has_batch:
-        yield {}, {"batch": 11}
-        yield {}, {"batch": 12}
-    yield {"shape": (300,)}, {}
-    yield {"shape": MATRIX[::-1]}, {}  # more rows than columns
-    yield {"shape": (3, 3)}, {}
+    for batch in (11, 12) if has_batch else ():
+        yield {}, {"batch": batch}
+    for shape in ((300,), MATRIX[::-1], (3, 3)):  # one has more rows than columns
+        yield {"shape": shape}, {}
+    scaled = {by: scale_parameters_with_objective(method, first, by) for by in (*SCALES, _HEAVY)}
     for by in SCALES:
-        yield {"scale": by}, scale_parameters_with_objective(method, first, by) | {"iterations": 40}
-    yield (
-        {"heavy": _HEAVY},
-        scale_parameters_with_objective(method, first, _HEAVY) | {"iterations": 60},
-    )
+        yield {"scale": by}, scaled[by] | {"iterations": 40}
+    yield {"heavy": _HEAVY}, scaled[_HEAVY] | {"iterations": 60}
     yield {"heavy": _GROWTH}, {"iterations": 12}
-    if first.get("step") == NEEDED_STEP and step_scale_exponent(method) == 0:
+    if first.get("step") == NEEDED["step"] and step_scale_exponent(method) == 0:
         yield {"at_vertex": True}, {"step": 1.0}
-        corner = {"kind": "octahedron"} if "lo" in method.requires else {}
-        if corner and "norm" not in method.requires:
-            yield {**corner, "at_vertex": True}, {"step": 1.0, "iterations": 60}
+        if "lo" in method.requires and "norm" not in method.requires:
+            corner = {"kind": "octahedron", "at_vertex": True}
+            yield corner, {"step": 1.0, "iterations": 60}
     if "period" in first and "restarts" not in first:
         for period, T in _PERIODS:
             # The output of a loop that is cut short is not defined where points are picked.
@@ -330,10 +327,6 @@ def _iterate_problem_and_method_extremes(
     for name in ("alpha", "table_weight"):
         if name in first:
             yield {}, {name: 1.0}
-
-
-NEEDED_STEP = 0.1
-"""Value of a required `step`."""
 
 
 def with_horizon(method: Any, parameters: Mapping[str, Any], T: int) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import numpy as np
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.verification.claim import Claim
 from pfbench.verification.replay.draw_streams import iterate_draw_streams
-from pfbench.verification.replay.recorded_run import record_run
 from pfbench.verification.replay.replay_instances import ReplayCase, iterate_replay_cases
 from pfbench.verification.subject import ClaimBroken, NotTestable, Subject
 from pfbench.verification.trial import Trial
@@ -55,7 +54,7 @@ def _correct_run_digest(method: Any, case_index: int) -> str:
 
 def _run_digest(case: ReplayCase, algorithm: Any) -> str:
     """Return a hash of all states and oracle counts of a run, and of its exception if any."""
-    transcript = record_run(case.problem(), algorithm, seed=1)
+    transcript = case.record(algorithm, seed=1)
     digest = hashlib.sha256(repr((type(transcript.error), transcript.spent)).encode())
     for state in transcript.states:
         digest.update(b"".join(map(_attribute_bytes, state)))

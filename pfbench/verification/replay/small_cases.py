@@ -15,14 +15,11 @@ from pfbench.base.errors import InputError, PfbenchError
 from pfbench.base.selectors import Selector
 from pfbench.verification.claim import Claim
 from pfbench.verification.replay.follow import follow_transcript
+from pfbench.verification.replay.forms import NEEDED
 from pfbench.verification.replay.problems import BUILDERS, Shape
-from pfbench.verification.replay.recorded_run import record_run
-from pfbench.verification.replay.replay_instances import NEEDED_STEP, ReplayCase, make_case
+from pfbench.verification.replay.replay_instances import ReplayCase, Values, make_case
 from pfbench.verification.subject import NotTestable
 from pfbench.verification.trial import Trial
-
-Values = Mapping[str, Any]
-"""Parameters of a method and options of a problem, by name."""
 
 MAX_QUERIES = 4_000
 """Number of oracle queries after which a search ends; they take about two seconds."""
@@ -85,14 +82,12 @@ def find_small_case(trial: Trial, case: ReplayCase) -> Claim | None:
         try:
             small = replace(trial, claim=restrict_to_case(trial.claim, values))
             tested = make_case(method, values)
-            problem, right = tested.problem(), method(**tested.parameters)
-            algorithm = small.make(**tested.parameters)
+            right, algorithm = method(**tested.parameters), small.make(**tested.parameters)
         except (NotTestable, PfbenchError):
             continue
-        options = {"seed": small.seeds(1, "run")[0], "max_steps": tested.max_recorded_steps}
-        own = record_run(problem, right, **options)
-        transcript = record_run(trial.subject.problem_under_test(problem), algorithm, **options)
-        transcript.problem = problem
+        (run_seed,) = small.seeds(1, "run")
+        own = tested.record(right, seed=run_seed)
+        transcript = tested.record(algorithm, seed=run_seed, subject=trial.subject)
         queries += len(transcript.queries)
         if own.error or transcript.error:
             continue
@@ -125,7 +120,7 @@ def _iterate_case_values(method: Any, case: ReplayCase) -> Iterator[Values]:
     parameters = dict(case.parameters)
     if "iterations" in parameters:
         parameters["iterations"] = min(_ITERATIONS, parameters["iterations"])
-    if parameters.get("step") == NEEDED_STEP:
+    if parameters.get("step") == NEEDED["step"]:
         parameters["step"] = _STEP
     names = [name for name in _SIZES if isinstance(parameters.get(name), int)]
     min_components = 1 if method.deterministic else min(2, case.problem().n)
