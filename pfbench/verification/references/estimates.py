@@ -1,243 +1,232 @@
 """Gradient estimators of the references: generators that are sent x_t and yield g_t.
 
-`estimate_function` turns a generator into the function ``x_t -> g_t``. Parameters have the names
-that pfbench's built-in methods use.
+`steps_along` runs a method that moves along estimates. Parameters have the names that pfbench's
+built-in methods use.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from itertools import count
 from typing import Any
 
 import numpy as np
 
+from pfbench.base.state import State
+
 EstimateGenerator = Generator[Any, Any, None]
 
+Estimator = Callable[[Any, Any, Any], EstimateGenerator]
+"""Function ``(ask, rng, parameters)`` that returns a generator of estimates."""
 
-def estimate_function(estimate: EstimateGenerator) -> Callable[[Any], Any]:
-    """Return a function that sends x_t to a generator of estimates and returns its g_t."""
+
+def steps_along(
+    estimate: EstimateGenerator, x: Any, s: Any, move: Callable[[Any, Any, int], Any]
+) -> Iterator[State]:
+    """Run x_{t+1} = move(x_t, g_t, t), where g_t is the gradient estimate at x_t."""
     next(estimate)
-    return estimate.send
+    for t in range(s.iterations):
+        g = estimate.send(x)
+        point, x = x, move(x, g, t)
+        yield State(x, point, g)
 
 
-def full_gradient(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+def full_gradient(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield the full gradients g_t = grad f(x_t)."""
     x = yield
     while True:
         x = yield ask.gradient(x)
 
 
-def sg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+def averages(
+    ask: Any, rng: Any, s: Any, weights: Callable[[int], tuple[float, float]]
+) -> EstimateGenerator:
+    """Yield d_t = p_t d_{t-1} + q_t grad f_S(x_t) with d_{-1} = 0 and (p_t, q_t) = weights(t).
+
+    grad f_S is the mean gradient over the batch S of step t.
+    """
+    d, x = 0.0, (yield)
+    for t in count():
+        old, new = weights(t)
+        d = old * d + new * ask.batch(rng.integers(ask.n, size=s.batch), x)
+        x = yield d
+
+
+def sg(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield the batch gradients g_t = mean over i in the batch S of grad f_i(x_t)."""
+    return averages(ask, rng, s, lambda t: (0.0, 1.0))
+
+
+def heavy_ball(ask: Any, rng: Any, s: Any, alpha: Callable[[int], float]) -> EstimateGenerator:
+    """Yield d_t = (1 - alpha_t) d_{t-1} + alpha_t grad f_S(x_t), with d_0 = grad f_S(x_0)."""
+    return averages(ask, rng, s, lambda t: (1.0 - alpha(t), alpha(t)) if t else (0.0, 1.0))
+
+
+# --- corrected by differences of batch gradients --------------------------------------------------
+
+
+def corrected(
+    ask: Any,
+    rng: Any,
+    s: Any,
+    is_new: Callable[[int], bool],
+    *,
+    is_recursive: bool = False,
+    is_batch_at_anchor: bool = False,
+    has_curvature: bool = False,
+    size: Callable[[int], int] | None = None,
+) -> EstimateGenerator:
+    """Yield g_t = G + mean over i in a batch S of [grad f_i(x_t) - grad f_i(w)].
+
+    At a step with is_new(t), w = x_t, and g_t = G is the full gradient there, or the mean over a
+    batch of size `snapshot` if set. With `is_recursive`, w is otherwise x_{t-1}, and G is g_{t-1}.
+
+    With `is_batch_at_anchor`, a batch is drawn and queried at new w, too. With `has_curvature`, [H
+    - H_S](u) (x_t - w) is added; H and H_S are the Hessians of f and of its mean over S, and u is
+    the last new w. A batch has `batch` components, or size(t).
+    """
     x = yield
-    while True:
-        x = yield ask.batch(rng.integers(ask.n, size=parameters.batch), x)
+    for t in count():
+        renews = is_new(t)
+        if renews:
+            w, G = x, _full_or_large_batch_gradient(ask, rng, s, x)
+            H = ask.hessian(x) if has_curvature else None
+        g = G
+        if is_batch_at_anchor or not renews:
+            S = rng.integers(ask.n, size=size(t) if size else s.batch)
+            bend = 0.0 if H is None else H.product(x, w) - H.batch(S, x, w)
+            g = G + ask.difference(S, x, w) + bend
+        if is_recursive:
+            w, G = x, g
+        x = yield g
 
 
-def _full_or_large_batch_gradient(ask: Any, rng: Any, parameters: Any, x: Any) -> Any:
+def _full_or_large_batch_gradient(ask: Any, rng: Any, s: Any, x: Any) -> Any:
     """Return the full gradient at x, or the mean over a batch of size `snapshot` if set."""
-    B = getattr(parameters, "snapshot", None)
+    B = getattr(s, "snapshot", None)
     if B is None or ask.n == B:
         return ask.gradient(x)
     return ask.batch(rng.integers(ask.n, size=B), x)
 
 
-def svrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield SVRG estimates, which correct a batch gradient by gradients at a snapshot.
-
-    The estimate is g_t = mean over i in S of [grad f_i(x_t) - grad f_i(w)] + grad f(w). S is a
-    batch, and the snapshot w is the first point of an epoch.
-    """
-    x = yield
-    while True:
-        w, mean = x, _full_or_large_batch_gradient(ask, rng, parameters, x)
-        x = yield mean
-        for _ in range(1, parameters.period):
-            x = yield mean + ask.difference(rng.integers(ask.n, size=parameters.batch), x, w)
+def _by_period(s: Any) -> Callable[[int], bool]:
+    return lambda t: t % s.period == 0
 
 
-def svrg_with_batch_at_snapshot(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+def _by_coin(rng: Any, s: Any) -> Callable[[int], bool]:
+    return lambda t: t == 0 or rng.random() < s.refresh
+
+
+def svrg(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
+    """Yield SVRG estimates: batch gradients, corrected at the first point of an epoch."""
+    return corrected(ask, rng, s, _by_period(s))
+
+
+def svrg_with_batch_at_snapshot(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield SVRG estimates like `svrg`, but draw and query a batch at the snapshot as well."""
-    x = yield
-    while True:
-        w, mean = x, _full_or_large_batch_gradient(ask, rng, parameters, x)
-        for _ in range(parameters.period):
-            x = yield mean + ask.difference(rng.integers(ask.n, size=parameters.batch), x, w)
+    return corrected(ask, rng, s, _by_period(s), is_batch_at_anchor=True)
 
 
-def spider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield SPIDER estimates, which add a difference of batch gradients to the last estimate.
-
-    g_t = g_{t-1} + mean over i in S of [grad f_i(x_t) - grad f_i(x_{t-1})].
-    """
-    x = yield
-    while True:
-        g = _full_or_large_batch_gradient(ask, rng, parameters, x)
-        before, x = x, (yield g)
-        for _ in range(1, parameters.period):
-            g = g + ask.difference(rng.integers(ask.n, size=parameters.batch), x, before)
-            before, x = x, (yield g)
+def lsvrg(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
+    """Yield loopless SVRG estimates: at each step the snapshot moves to x_t with probability p."""
+    return corrected(ask, rng, s, _by_coin(rng, s))
 
 
-def spider_by_smoothness(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+def spider(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
+    """Yield SPIDER estimates, which add a difference of batch gradients to the last estimate."""
+    return corrected(ask, rng, s, _by_period(s), is_recursive=True)
+
+
+def page(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
+    """Yield PAGE estimates: the full gradient with probability p and at t = 0, else SPIDER."""
+    return corrected(ask, rng, s, _by_coin(rng, s), is_recursive=True)
+
+
+def doubling_spider(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
+    """Yield SPIDER estimates in epochs of 1, 2, 4, ... steps, with batches of that size."""
+
+    def length(t: int) -> int:
+        return 2 ** ((t + 1).bit_length() - 1)
+
+    return corrected(ask, rng, s, lambda t: t + 1 == length(t), is_recursive=True, size=length)
+
+
+def casvrg(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
+    """Yield SVRG estimates with a curvature correction, from Hessians at the snapshot."""
+    return corrected(ask, rng, s, _by_period(s), has_curvature=True)
+
+
+def caspider(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
+    """Yield SPIDER estimates with a curvature correction, from Hessians at the epoch's start."""
+    return corrected(ask, rng, s, _by_period(s), is_recursive=True, has_curvature=True)
+
+
+def spider_by_smoothness(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield SPIDER estimates whose batches are drawn in proportion to the smoothness L_i.
 
     Component i has the probability q_i = L_i/(sum of L_j), and the weight 1/(n q_i).
     """
     L = ask.component_smoothness()
     q = L / L.sum()
-    x = yield
-    while True:
-        g = ask.gradient(x)
-        before, x = x, (yield g)
-        for _ in range(1, parameters.period):
-            S = rng.choice(ask.n, size=parameters.batch, p=q)
-            changes = (ask.difference(np.array([i]), x, before) / (ask.n * q[i]) for i in S)
-            g = g + sum(changes) / parameters.batch
-            before, x = x, (yield g)
-
-
-def doubling_spider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield SPIDER estimates in epochs of 1, 2, 4, ... steps, with batches of that size."""
-    length = 1
-    x = yield
-    while True:
-        g = ask.gradient(x)
-        before, x = x, (yield g)
-        for _ in range(1, length):
-            g = g + ask.difference(rng.integers(ask.n, size=length), x, before)
-            before, x = x, (yield g)
-        length = 2 * length
-
-
-def casvrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield SVRG estimates with a curvature correction, from Hessians at the snapshot w.
-
-    g_t = grad f(w) + mean over i in S of [grad f_i(x_t) - grad f_i(w)] + [H - H_S](w) (x_t - w),
-    where H and H_S are the Hessians of f and of its mean over S.
-    """
-    x = yield
-    while True:
-        w, mean, H = x, ask.gradient(x), ask.hessian(x)
-        x = yield mean
-        for _ in range(1, parameters.period):
-            S = rng.integers(ask.n, size=parameters.batch)
-            x = yield mean + ask.difference(S, x, w) + H.product(x, w) - H.batch(S, x, w)
-
-
-def caspider(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield SPIDER estimates plus a curvature correction from the Hessians of the epoch.
-
-    The correction is [H - H_S](w) (x_t - x_{t-1}). H is the Hessian of f, H_S its mean over the
-    batch S, and w the first point of the epoch.
-    """
-    x = yield
-    while True:
-        g, H = ask.gradient(x), ask.hessian(x)
-        before, x = x, (yield g)
-        for _ in range(1, parameters.period):
-            S = rng.integers(ask.n, size=parameters.batch)
-            linear = H.product(x, before) - H.batch(S, x, before)
-            g = g + ask.difference(S, x, before) + linear
-            before, x = x, (yield g)
-
-
-def page(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield PAGE estimates: the full gradient with probability p and at t = 0, else SPIDER."""
-    x = yield
-    g = ask.gradient(x)
-    while True:
-        before, x = x, (yield g)
-        if rng.random() < parameters.refresh:
+    before = x = yield
+    for t in count():
+        if t % s.period == 0:
             g = ask.gradient(x)
         else:
-            g = g + ask.difference(rng.integers(ask.n, size=parameters.batch), x, before)
+            S = rng.choice(ask.n, size=s.batch, p=q)
+            changes = (ask.difference(np.array([i]), x, before) / (ask.n * q[i]) for i in S)
+            g = g + sum(changes) / s.batch
+        before, x = x, (yield g)
 
 
-def lsvrg(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
-    """Yield loopless SVRG estimates: at each step the snapshot moves to x_t with probability p.
-
-    The first snapshot is x_0.
-    """
-    x = yield
-    w, mean = x, ask.gradient(x)
-    x = yield mean
-    while True:
-        if rng.random() < parameters.refresh:
-            w, mean = x, ask.gradient(x)
-            x = yield mean
-        else:
-            x = yield mean + ask.difference(rng.integers(ask.n, size=parameters.batch), x, w)
+# --- with momentum --------------------------------------------------------------------------------
 
 
-def storm(
-    ask: Any, rng: Any, parameters: Any, alpha: Callable[[int], float] | None = None
+def mars(
+    ask: Any, rng: Any, s: Any, alpha: Callable[[int], float] | None = None
 ) -> EstimateGenerator:
-    """Yield STORM estimates: batch gradients plus a damped correction by the last estimate.
-
-    The estimate is d_t = grad f_S(x_t) + (1 - alpha_t) (d_{t-1} - grad f_S(x_{t-1})), where grad
-    f_S is the mean gradient over the batch S of step t.
-    """
-    x = yield
-    d = ask.batch(
-        rng.integers(ask.n, size=getattr(parameters, "snapshot", None) or parameters.batch), x
-    )
-    t = 0
-    while True:
-        before, x, t = x, (yield d), t + 1
-        S = rng.integers(ask.n, size=parameters.batch)
-        weight = parameters.alpha if alpha is None else alpha(t)
-        d = ask.batch(S, x) + (1.0 - weight) * (d - ask.batch(S, before))
-
-
-def mars(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     """Yield MARS estimates: averages of batch gradients, corrected by scaled differences.
 
     With the difference D = grad f_S(x_t) - grad f_S(x_{t-1}) of a batch S, the estimate is d_t =
-    (1 - alpha) (d_{t-1} + gamma D) + alpha grad f_S(x_t).
+    (1 - alpha_t) (d_{t-1} + gamma D) + alpha_t grad f_S(x_t). If a method has no gamma, it is 1.
     """
-    alpha, gamma = parameters.alpha, parameters.gamma
-    x = yield
-    d = ask.batch(rng.integers(ask.n, size=parameters.snapshot or parameters.batch), x)
-    while True:
+    gamma, x = getattr(s, "gamma", 1.0), (yield)
+    first = getattr(s, "snapshot", None) or s.batch
+    d = ask.batch(rng.integers(ask.n, size=first), x)
+    for t in count(1):
         before, x = x, (yield d)
-        S = rng.integers(ask.n, size=parameters.batch)
+        S, weight = rng.integers(ask.n, size=s.batch), s.alpha if alpha is None else alpha(t)
         fresh = ask.batch(S, x)
-        correction = fresh - ask.batch(S, before)
-        d = (1.0 - alpha) * (d + gamma * correction) + alpha * fresh
+        D = fresh - ask.batch(S, before)
+        d = (1.0 - weight) * (d + gamma * D) + weight * fresh
 
 
-def transport(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+def storm(
+    ask: Any, rng: Any, s: Any, alpha: Callable[[int], float] | None = None
+) -> EstimateGenerator:
+    """Yield STORM estimates, which are those of MARS with gamma = 1.
+
+    They are d_t = grad f_S(x_t) + (1 - alpha_t) (d_{t-1} - grad f_S(x_{t-1})).
+    """
+    return mars(ask, rng, s, alpha)
+
+
+def transport(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield moving averages of batch gradients at points extrapolated along the last step.
 
     The average is d_t = (1 - alpha) d_{t-1} + alpha grad f_S(y_t) with y_t = x_t + ((1 -
     alpha)/alpha) (x_t - x_{t-1}).
     """
-    alpha = parameters.alpha
-    x = yield
-    d = ask.batch(rng.integers(ask.n, size=parameters.snapshot or parameters.batch), x)
+    alpha, x = s.alpha, (yield)
+    d = ask.batch(rng.integers(ask.n, size=s.snapshot or s.batch), x)
     while True:
         before, x = x, (yield d)
         y = x + (1.0 - alpha) / alpha * (x - before)
-        g = ask.batch(rng.integers(ask.n, size=parameters.batch), y)
-        d = (1.0 - alpha) * d + alpha * g
+        d = (1.0 - alpha) * d + alpha * ask.batch(rng.integers(ask.n, size=s.batch), y)
 
 
-def heavy_ball(
-    ask: Any, rng: Any, parameters: Any, alpha: Callable[[int], float]
-) -> EstimateGenerator:
-    """Yield momentum estimates d_t = (1 - alpha_t) d_{t-1} + alpha_t grad f_S(x_t).
-
-    grad f_S is the mean gradient over the batch S of step t.
-    """
-    x = yield
-    d = ask.batch(rng.integers(ask.n, size=parameters.batch), x)
-    t = 0
-    while True:
-        x, t = (yield d), t + 1
-        g = ask.batch(rng.integers(ask.n, size=parameters.batch), x)
-        d = (1.0 - alpha(t)) * d + alpha(t) * g
+# --- with tables ----------------------------------------------------------------------------------
 
 
-def saga(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+def saga(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield SAGA estimates, which correct a batch gradient by a table of stored gradients.
 
     The estimate is g_t = mean over i in I of [grad f_i(x_t) - a_i] + mean of all a_i. I is a batch
@@ -246,14 +235,14 @@ def saga(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     x = yield
     a = ask.table(x)
     while True:
-        I = rng.integers(ask.n, size=parameters.batch)  # noqa: E741
-        J = rng.integers(ask.n, size=parameters.batch)
+        I = rng.integers(ask.n, size=s.batch)  # noqa: E741
+        J = rng.integers(ask.n, size=s.batch)
         g = a.mean + a.difference(I, x)
         a.replace(J, x)
         x = yield g
 
 
-def sag(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+def sag(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield SAG estimates: the mean of all entries a_i of a gradient table.
 
     Before, a_i = grad f_i(x_t) for the i of a batch.
@@ -261,43 +250,43 @@ def sag(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
     x = yield
     a = ask.table(x)
     while True:
-        a.replace(rng.integers(ask.n, size=parameters.batch), x)
+        a.replace(rng.integers(ask.n, size=s.batch), x)
         x = yield a.mean
 
 
-def zerosarah(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+def zerosarah(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield ZeroSARAH estimates, which combine recursive differences with a gradient table.
 
     The estimate is g_t = (1 - lam) g_{t-1} + lam a + mean of the d_i over a batch. Here a is the
     mean of all entries a_i of a gradient table. For i in the batch, d_i = grad f_i(x_t) - (1 - lam)
     grad f_i(x_{t-1}) - lam a_i, and after the step, a_i = grad f_i(x_t).
     """
-    lam = parameters.table_weight
+    lam = s.table_weight
     x = yield
     a = ask.table(x)
     g = a.mean
     while True:
         before, x = x, (yield g)
-        S, mean = rng.integers(ask.n, size=parameters.batch), a.mean
+        S, mean = rng.integers(ask.n, size=s.batch), a.mean
         old = a.difference(S, before)
         g = (1.0 - lam) * (g - old) + lam * mean + a.replace(S, x)
 
 
-def zerosarah_from_zeros(ask: Any, rng: Any, parameters: Any) -> EstimateGenerator:
+def zerosarah_from_zeros(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield ZeroSARAH estimates whose gradient table is 0 at first.
 
     Each component is queried separately.
     """
-    lam = parameters.table_weight
+    lam = s.table_weight
     x = yield
     a = np.zeros((ask.n, *x.shape))
-    S = np.asarray(rng.integers(ask.n, size=parameters.batch))
+    S = np.asarray(rng.integers(ask.n, size=s.batch))
     new = np.array([ask.batch(np.array([i]), x) for i in S])
     g = new.mean(axis=0)
     a[S] = new
     while True:
         before, x = x, (yield g)
-        S, mean = np.asarray(rng.integers(ask.n, size=parameters.batch)), a.mean(axis=0)
+        S, mean = np.asarray(rng.integers(ask.n, size=s.batch)), a.mean(axis=0)
         old = np.array([ask.batch(np.array([i]), before) for i in S])
         new = np.array([ask.batch(np.array([i]), x) for i in S])
         g = (1.0 - lam) * (g - (old - a[S]).mean(axis=0)) + lam * mean + (new - a[S]).mean(axis=0)

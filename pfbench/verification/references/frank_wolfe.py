@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pfbench.base.state import State
+from pfbench.verification.references.estimates import full_gradient, steps_along
 
 
 def frank_wolfe(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
@@ -61,10 +62,11 @@ def gradient_sums(ask: Any, x: Any, rng: Any, s: Any, *, is_optimistic: bool) ->
 
 def local_lmo(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
     """Run x_{k+1} = the minimiser of <grad f(x_k), z> within 2R/(k+2) of x_k, over the set."""
-    for k in range(s.iterations):
-        g = ask.gradient(x)
-        point, x = x, ask.local_lo(x, g, s.diameter / (k / 2.0 + 1.0))
-        yield State(x, point, g)
+
+    def move(x: Any, g: Any, k: int) -> Any:
+        return ask.local_lo(x, g, s.diameter / (k / 2.0 + 1.0))
+
+    return steps_along(full_gradient(ask, rng, s), x, s, move)
 
 
 def _first_smoothness_estimate(ask: Any, x: Any, g: Any, v: Any) -> float:

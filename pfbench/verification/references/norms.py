@@ -1,6 +1,6 @@
 """Reference implementations of methods that step along linear minimisers over a norm ball."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -9,33 +9,38 @@ import numpy as np
 
 from pfbench.base.state import State
 from pfbench.verification.references import estimates
-from pfbench.verification.references.estimates import EstimateGenerator, estimate_function
+from pfbench.verification.references.estimates import EstimateGenerator, Estimator, steps_along
+
+
+def lmo_steps(
+    ask: Any, x: Any, s: Any, estimate: EstimateGenerator, decay: float = 0.0
+) -> Iterator[State]:
+    """Run x_{k+1} = (1 - gamma decay) x_k + gamma lmo(d_k) along the gradient estimates d_k."""
+
+    def move(x: Any, d: Any, k: int) -> Any:
+        return (1.0 - s.step * decay) * x + s.step * ask.lo(d)
+
+    return steps_along(estimate, x, s, move)
 
 
 def scg(ask: Any, x: Any, rng: Any, s: Any, *, is_constrained: bool) -> Iterator[State]:
     """Run SCG or uSCG (Pethick et al. 2025): steps along lmo(d_k) with averaged gradients d_k.
 
-    The average is d_k = (1 - alpha_k) d_{k-1} + alpha_k g_k.
+    The average is d_k = (1 - alpha_k) d_{k-1} + alpha_k g_k, for k = 1, 2, ...
     """
-    d = 0.0
-    for k in range(1, s.iterations + 1):
-        alpha = k**-0.5 if s.alpha is None else s.alpha
-        alpha = 1.0 if k == 1 and s.begin == "gradient" else alpha
-        d = (1.0 - alpha) * d + alpha * ask.batch(rng.integers(ask.n, size=s.batch), x)
-        decay = 1.0 if is_constrained else s.decay
-        point, x = x, (1.0 - s.step * decay) * x + s.step * ask.lo(d)
-        yield State(x, point, d)
+
+    def weights(t: int) -> tuple[float, float]:
+        alpha = (t + 1) ** -0.5 if s.alpha is None else s.alpha
+        alpha = 1.0 if t == 0 and s.begin == "gradient" else alpha
+        return 1.0 - alpha, alpha
+
+    decay = 1.0 if is_constrained else s.decay
+    return lmo_steps(ask, x, s, estimates.averages(ask, rng, s, weights), decay)
 
 
-def uscg_along(
-    ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., EstimateGenerator]
-) -> Iterator[State]:
+def uscg_along(ask: Any, x: Any, rng: Any, s: Any, *, estimator: Estimator) -> Iterator[State]:
     """Run uSCG along the gradient estimates of `estimator` instead of averaged gradients."""
-    d_at = estimate_function(estimator(ask, rng, s))
-    for _ in range(s.iterations):
-        d = d_at(x)
-        point, x = x, x + s.step * ask.lo(d)
-        yield State(x, point, d)
+    return lmo_steps(ask, x, s, estimator(ask, rng, s))
 
 
 def almond(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
@@ -52,16 +57,28 @@ def almond(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
         yield State(x, point, g)
 
 
-def muon(ask: Any, x: Any, rng: Any, s: Any, *, is_nesterov: bool) -> Iterator[State]:
-    """Run Muon: steps along lmo(M_k) with the momentum M_k = beta M_{k-1} + g_k.
+def momentum_steps(
+    ask: Any, x: Any, rng: Any, s: Any, *, starts_with_gradient: bool = False
+) -> Iterator[State]:
+    """Run steps along lmo(m_k) with the momentum m_k = beta m_{k-1} + (1 - beta) g_k.
 
-    With Nesterov momentum, the steps are along lmo(g_k + beta M_k).
+    With `starts_with_gradient`, m_1 = g_1; otherwise m_0 = 0. Muon is the same: its M_k = beta
+    M_{k-1} + g_k is m_k/(1 - beta), and the minimiser depends on a direction alone.
     """
+
+    def weights(t: int) -> tuple[float, float]:
+        return (0.0, 1.0) if t == 0 and starts_with_gradient else (s.beta, 1.0 - s.beta)
+
+    return lmo_steps(ask, x, s, estimates.averages(ask, rng, s, weights), s.decay)
+
+
+def muon_nesterov(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
+    """Run Muon with Nesterov momentum: steps along lmo(g_k + beta M_k) with Muon's M_k."""
     M = 0.0
     for _ in range(s.iterations):
         g = ask.batch(rng.integers(ask.n, size=s.batch), x)
         M = s.beta * M + g
-        d = g + s.beta * M if is_nesterov else M
+        d = g + s.beta * M
         point, x = x, (1.0 - s.step * s.decay) * x + s.step * ask.lo(d)
         yield State(x, point, (1.0 - s.beta) * d)
 
@@ -82,21 +99,6 @@ def normuon(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
         yield State(x, point, M)
 
 
-def momentum_steps(
-    ask: Any, x: Any, rng: Any, s: Any, *, starts_with_gradient: bool
-) -> Iterator[State]:
-    """Run steps along lmo(m_k) with the momentum m_k = beta m_{k-1} + (1 - beta) g_k.
-
-    With `starts_with_gradient`, m_1 = g_1; otherwise m_0 = 0.
-    """
-    m = 0.0
-    for k in range(s.iterations):
-        g = ask.batch(rng.integers(ask.n, size=s.batch), x)
-        m = g if k == 0 and starts_with_gradient else s.beta * m + (1.0 - s.beta) * g
-        point, x = x, (1.0 - s.step * s.decay) * x + s.step * ask.lo(m)
-        yield State(x, point, m)
-
-
 REFERENCES = MappingProxyType(
     {
         "scg": partial(scg, is_constrained=True),
@@ -104,10 +106,10 @@ REFERENCES = MappingProxyType(
         "uscg-mvr": partial(uscg_along, estimator=estimates.storm),
         "uscg-transport": partial(uscg_along, estimator=estimates.transport),
         "almond": almond,
-        "muon": partial(muon, is_nesterov=False),
-        "muon-nesterov": partial(muon, is_nesterov=True),
+        "muon": momentum_steps,
+        "muon-nesterov": muon_nesterov,
         "normuon": normuon,
-        "signum": partial(momentum_steps, starts_with_gradient=False),
+        "signum": momentum_steps,
         "normalised-sgd": partial(momentum_steps, starts_with_gradient=True),
     }
 )

@@ -1,7 +1,7 @@
 """Reference implementations of proximal and gradient methods that use gradient estimates."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -10,18 +10,12 @@ import numpy as np
 
 from pfbench.base.state import State
 from pfbench.verification.references import estimates
-from pfbench.verification.references.estimates import EstimateGenerator, estimate_function
+from pfbench.verification.references.estimates import Estimator, steps_along
 
 
-def proximal_steps(
-    ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., EstimateGenerator]
-) -> Iterator[State]:
+def proximal_steps(ask: Any, x: Any, rng: Any, s: Any, *, estimator: Estimator) -> Iterator[State]:
     """Run x_{t+1} = prox_{eta h}(x_t - eta g_t), where g_t is the gradient estimate at x_t."""
-    g_at = estimate_function(estimator(ask, rng, s))
-    for _ in range(s.iterations):
-        g = g_at(x)
-        point, x = x, ask.prox(x, g, s.step)
-        yield State(x, point, g)
+    return steps_along(estimator(ask, rng, s), x, s, lambda x, g, t: ask.prox(x, g, s.step))
 
 
 def zerosarah(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:

@@ -12,7 +12,7 @@ import numpy as np
 from pfbench.base.sample import Sample
 from pfbench.base.state import State
 from pfbench.verification.references import estimates
-from pfbench.verification.references.estimates import EstimateGenerator, estimate_function
+from pfbench.verification.references.estimates import EstimateGenerator, steps_along
 
 
 def ncgs(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
@@ -51,11 +51,8 @@ def sliding_steps(
 
     The step is x_{t+1} = condg(v_t, x_t, lam, eta), where v_t is the gradient estimate at x_t.
     """
-    v_at, eta = estimate_function(estimate), s.tolerance or 1.0 / s.iterations
-    for _ in range(s.iterations):
-        v = v_at(x)
-        point, x = x, s.condg(ask, v, x, lam, eta)
-        yield State(x, point, v)
+    eta = s.tolerance or 1.0 / s.iterations
+    return steps_along(estimate, x, s, lambda x, v, t: s.condg(ask, v, x, lam, eta))
 
 
 def ncgs_vr(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:

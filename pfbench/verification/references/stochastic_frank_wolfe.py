@@ -10,7 +10,7 @@ import numpy as np
 
 from pfbench.base.state import State
 from pfbench.verification.references import estimates
-from pfbench.verification.references.estimates import EstimateGenerator, estimate_function
+from pfbench.verification.references.estimates import EstimateGenerator, Estimator, steps_along
 
 
 def frank_wolfe_moves(
@@ -24,18 +24,15 @@ def frank_wolfe_moves(
 
     Here g_t is the gradient estimate at x_t.
     """
-    g_at = estimate_function(estimate)
-    for t in range(s.iterations):
-        g = g_at(x)
-        v = ask.lo(g)
+
+    def move(x: Any, g: Any, t: int) -> Any:
         step = s.step if gamma is None else gamma(t)
-        point, x = x, (1.0 - step) * x + step * v
-        yield State(x, point, g)
+        return (1.0 - step) * x + step * ask.lo(g)
+
+    return steps_along(estimate, x, s, move)
 
 
-def constant_steps(
-    ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., EstimateGenerator]
-) -> Iterator[State]:
+def constant_steps(ask: Any, x: Any, rng: Any, s: Any, *, estimator: Estimator) -> Iterator[State]:
     """Run Frank-Wolfe along gradient estimates with a constant step size gamma."""
     return frank_wolfe_moves(ask, x, s, estimator(ask, rng, s))
 
@@ -82,9 +79,7 @@ def spider_fw_convex(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
     return frank_wolfe_moves(ask, x, s, g, _falling_step_sizes(s))
 
 
-def nfwu(
-    ask: Any, x: Any, rng: Any, s: Any, *, estimator: Callable[..., EstimateGenerator]
-) -> Iterator[State]:
+def nfwu(ask: Any, x: Any, rng: Any, s: Any, *, estimator: Estimator) -> Iterator[State]:
     """Run NFWU (shen2019, algorithm 1): Frank-Wolfe steps of size eta/D toward vertices v_t.
 
     The step is x_{t+1} = x_t + (eta/D)(v_t - x_t).
@@ -101,7 +96,7 @@ def nfwu(
 
 
 def repeat_runs_keeping_best(
-    ask: Any, start: Any, rng: Any, s: Any, runs: int, estimator: Callable[..., EstimateGenerator]
+    ask: Any, start: Any, rng: Any, s: Any, runs: int, estimator: Estimator
 ) -> Iterator[State]:
     """Yield the states of several runs from the same start.
 

@@ -126,7 +126,9 @@ class QueryWindow:
         lam = wanted.length
         if self.has_penalty and abs(query.length - lam) > VALUE_TOLERANCE * abs(lam):
             return False
-        moved, expected = (q.points[0] - q.length * q.direction for q in (query, wanted))
+        moved, expected = (
+            q.points[0] - q.length * np.asarray(q.direction) for q in (query, wanted)
+        )
         limit = max(VALUE_TOLERANCE * float(np.abs(expected).max()), self.point_tolerance)
         return bool(np.abs(moved - expected).max() <= limit)
 
