@@ -1,24 +1,11 @@
 """All variants, and the claims that each is held to."""
 
-from claims.variants import (
-    accelerated,
-    active_set,
-    frank_wolfe,
-    loopless,
-    nfwu_batches,
-    nfwu_epochs,
-    norms,
-    proximal,
-    sliding,
-)
+from claims.variants import plain
 from claims.variants.common import variants_in
 
 from pfbench.claims.catalogue import CLAIMS
 
-VARIANTS = variants_in(
-    *(nfwu_batches, nfwu_epochs, proximal, frank_wolfe, sliding, accelerated),
-    *(loopless, active_set, norms),
-)
+VARIANTS = plain.STYLES + variants_in(plain)
 
 QUICK = 0.5
 """Seconds of a check, as its claim tells them, beyond which it is left to the slow tests."""

@@ -3,7 +3,7 @@
 import itertools
 
 import numpy as np
-from claims.variants.common import EPOCHS, Options, Own, epochs
+from claims.variants.common import Options, Own
 
 import pfbench as pf
 
@@ -71,26 +71,6 @@ class Parabola(Own):
             yield pf.State(x, at, g)
 
 
-class AverageGradient(Own):
-    """Heavy ball by the weighted mean of the gradients, which a recursion keeps."""
-
-    variant_of = "heavy-ball-fw"
-    requires = frozenset({"gradient", "lo"})
-    deterministic = True
-    output = "last"
-
-    def __init__(self, iterations):
-        self.T = iterations
-
-    def run(self, ask, x, rng):
-        mean = 0.0
-        for k in range(1, self.T + 1):
-            g = ask.gradient(x)
-            mean = mean + 2 / (k + 1) * (g - mean)
-            old, x = x, x + 2 / (k + 1) * (ask.lo(mean) - x)
-            yield pf.State(x, old, g)
-
-
 class FollowTheLeader(Own):
     """Optimistic, as a game: the answer to all past gradients, the last one counted twice."""
 
@@ -146,21 +126,6 @@ class SfwFunction(Options, Own):
             g = ask.batch(S, x)
             at, x = x, pf.combine(x, ask.lo(g), self.step)
             yield pf.State(x, at, g)
-
-
-class SvfwNested(Options, Own):
-    """Two loops; a batch at the snapshot too."""
-
-    variant_of = "svfw"
-    requires = EPOCHS
-
-    def run(self, ask, x, rng):
-        for length in epochs(self.iterations, self.period):
-            s, mu = pf.keep(x), ask.gradient(x)
-            for S in rng.integers(ask.n, size=(length, self.batch)):
-                g = mu + ask.difference(S, x, s)
-                at, x = x, pf.combine(x, ask.lo(g), self.step)
-                yield pf.State(x, at, g)
 
 
 class SagafwObject(Own):

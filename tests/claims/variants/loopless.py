@@ -133,28 +133,6 @@ class StormBySymbols(Own):
             yield pf.State(x, old, d)
 
 
-class MarsByMoments(Own):
-    """The bias of an average from the newest gradient, with the correction added to it."""
-
-    variant_of = "mars"
-    requires = frozenset({"batch", "smooth"})
-
-    def __init__(self, iterations, step, batch, alpha, gamma, snapshot=None):
-        self.T, self.eta, self.b, self.first = iterations, step, batch, snapshot or batch
-        self.beta, self.scale = alpha, gamma * (1 - alpha)
-
-    def run(self, ask, x, rng):
-        S = rng.integers(ask.n, size=self.first)
-        g = ask.batch(S, x)
-        for left in range(self.T - 1, -1, -1):
-            old, x = x, x - self.eta * g
-            yield pf.State(x, old, g)
-            if left:
-                S = rng.choice(ask.n, self.b)
-                new, last = ask.batch(S, x), ask.batch(S, old)
-                g = g + self.beta * (new - g) + self.scale * (new - last)
-
-
 # --- Frank-Wolfe ----------------------------------------------------------------------------------
 
 
@@ -229,47 +207,6 @@ class LsvrgFwByHand(Coined):
             yield pf.State(x, at, g, coin=coin)
 
 
-class ZeroSarahFwTable(Own):
-    """Takes the table of the oracles."""
-
-    variant_of = "zerosarah-fw"
-    requires = frozenset({"table", "lo"})
-
-    def __init__(self, iterations, step, batch, table_weight):
-        self.T, self.gamma, self.b, self.lam = iterations, step, batch, table_weight
-
-    def run(self, ask, x, rng):
-        table = ask.table(x)
-        g, before = np.array(table.mean), None
-        for t in range(self.T):
-            if t > 0:
-                S, mean = rng.integers(ask.n, size=self.b), np.array(table.mean)
-                old = table.difference(S, before)
-                g = (1 - self.lam) * (g - old) + table.replace(S, x) + self.lam * mean
-            before, x = x, moved(ask, x, g, self.gamma)
-            yield pf.State(x, before, g)
-
-
-class StormFwPairs(Own):
-    """Corrects the newest batch gradient, at both points."""
-
-    variant_of = "storm-fw"
-    requires = frozenset({"batch", "lo"})
-
-    def __init__(self, iterations, step, batch, alpha, snapshot=None):
-        self.T, self.gamma, self.b = iterations, step, batch
-        self.alpha, self.first = alpha, snapshot or batch
-
-    def run(self, ask, x, rng):
-        d = ask.batch(rng.integers(ask.n, size=self.first), x)
-        for t in range(self.T):
-            if t > 0:
-                S = rng.integers(ask.n, size=self.b)
-                d = (1 - self.alpha) * (d - ask.batch(S, before)) + ask.batch(S, x)  # noqa: F821
-            before, x = x, moved(ask, x, d, self.gamma)
-            yield pf.State(x, before, d)
-
-
 class NfwuPageByHand(PageFwByHand):
     """The same, with normalised updates' schedule."""
 
@@ -280,99 +217,3 @@ class NfwuLsvrgByHand(LsvrgFwByHand):
     """The same, with normalised updates' schedule."""
 
     variant_of = "nfwu-lsvrg"
-
-
-class NfwuStormPairs(StormFwPairs):
-    """The same, with normalised updates' schedule."""
-
-    variant_of = "nfwu-storm"
-
-
-class Faded(Own):
-    """A class with the parameters of methods with steps 2/(t+2)."""
-
-    requires = frozenset({"batch", "lo"})
-    assumes = frozenset({"convex"})
-    output = "last"
-
-    def __init__(self, iterations, batch=1, step=None, alpha=None):
-        self.T, self.b, self.step, self.alpha = iterations, batch, step, alpha
-
-
-class OneSfwByHand(Faded):
-    """The recursion as it is printed, with sums."""
-
-    variant_of = "one-sfw"
-
-    def run(self, ask, x, rng):
-        for t in range(self.T):
-            S = rng.integers(ask.n, size=self.b)
-            g = ask.batch(S, x)
-            if t > 0:
-                alpha = 1 / (t + 1) if self.alpha is None else self.alpha
-                g = g + (1 - alpha) * (d - ask.batch(S, before))  # noqa: F821
-            d, before = g, x
-            x = moved(ask, x, d, self.step or 2 / (t + 2))
-            yield pf.State(x, before, d)
-
-
-class PageConvexByHand(Own):
-    """PAGE with falling steps."""
-
-    variant_of = "page-fw-convex"
-    requires = EPOCHS
-    assumes = frozenset({"convex"})
-    output = "last"
-
-    def __init__(self, iterations, batch, refresh, delay, step=None):
-        self.T, self.b, self.p, self.s, self.step = iterations, batch, refresh, delay, step
-
-    def run(self, ask, x, rng):
-        g, before, coin = ask.gradient(x), None, None
-        for t in range(self.T):
-            if t > 0:
-                coin = bool(rng.random() < self.p)
-                S = rng.integers(ask.n, size=self.b)
-                g = ask.gradient(x) if coin else g + ask.difference(S, x, before)
-            before, x = x, moved(ask, x, g, self.step or 2 / (t + self.s))
-            yield pf.State(x, before, g, coin=coin)
-
-
-class SpiderConvexEpochs(Own):
-    """Two loops: epochs of 1, 2, 4, ... steps."""
-
-    variant_of = "spider-fw-convex"
-    requires = EPOCHS
-    assumes = frozenset({"convex"})
-    output = "last"
-
-    def __init__(self, iterations, step=None):
-        self.T, self.step = iterations, step
-
-    def run(self, ask, x, rng):
-        t, size = 0, 1
-        while t < self.T:
-            g = ask.gradient(x)
-            for k in range(min(size, self.T - t)):
-                if k > 0:
-                    S = rng.integers(ask.n, size=size)
-                    g = g + ask.difference(S, x, before)  # noqa: F821
-                before, x = x, moved(ask, x, g, self.step or 2 / (t + 2))
-                yield pf.State(x, before, g)
-                t += 1
-            size *= 2
-
-
-class MomentumInPlace(Faded):
-    """Averages in place."""
-
-    variant_of = "momentum-sfw"
-
-    def run(self, ask, x, rng):
-        d = np.zeros_like(x)
-        for t in range(self.T):
-            alpha = 1.0 if t == 0 else self.alpha or (t + 1) ** (-2 / 3)
-            d *= 1 - alpha
-            d += alpha * ask.batch(rng.choice(ask.n, self.b), x)
-            at, x = x, moved(ask, x, d, self.step or 2 / (t + 2))
-            yield pf.State(x, at, d)

@@ -30,25 +30,6 @@ class SvrgNested(Own):
                 yield pf.State(x, at, g)
 
 
-class SvrgBatches(Options, Own):
-    """Knows no oracle but batches: the gradient is one over all indices."""
-
-    variant_of = "nfwu-svrg"
-    requires = frozenset({"batch", "lo"})
-
-    def run(self, ask, x, rng):
-        everyone = np.arange(ask.n)
-        for t in range(self.iterations):
-            if t % self.period == 0:
-                s = pf.keep(x)
-                mu = g = ask.batch(everyone, s)
-            else:
-                S = rng.choice(everyone, size=self.batch, replace=True)
-                g = ask.batch(S, x) - ask.batch(S, s) + mu
-            at, x = x, pf.combine(x, ask.lo(g), self.step)
-            yield pf.State(x, at, g)
-
-
 @dataclass(frozen=True)
 class SvrgCoroutine(Own):
     """Its estimates come from a generator that is sent points, with a stream for each epoch."""
@@ -229,25 +210,6 @@ class SpiderSum(Own):
             yield pf.State(x, old, v)
 
 
-class SpiderByHand(SpiderSum):
-    """x + gamma (v - x) with a list of weights; arrays only."""
-
-    requires = frozenset({"gradient", "batch", "lo"})
-
-    def run(self, ask, x, rng):
-        xs, gs, weights = [x], [], [self.step] * self.iterations
-        for t, gamma in enumerate(weights):
-            S = rng.permuted(np.arange(ask.n))[: self.batch] if self.batch <= ask.n else None
-            if t % self.period == 0:
-                gs = [ask.gradient(xs[-1])]
-            else:
-                S = rng.integers(ask.n, size=self.batch) if S is None else S
-                gs.append(gs[-1] + ask.batch(S, xs[-1]) - ask.batch(S, xs[-2]))
-            v = ask.lo(gs[-1])
-            xs.append(xs[-1] + gamma * (v - xs[-1]))
-            yield pf.State(xs[-1], xs[-2], gs[-1])
-
-
 class SpiderOldNumpy(SpiderSum):
     """Draws from a stream of old numpy, seeded from the new one."""
 
@@ -296,24 +258,6 @@ class SpiderEpochYields(SpiderSum):
 _CURVED = EPOCHS | {"hessian"}
 
 
-class CasvrgNested(SvrgNested):
-    """Two loops; the linear part is a difference of Hessian products."""
-
-    variant_of = "nfwu-casvrg"
-    requires = _CURVED
-
-    def run(self, ask, x, rng):
-        for length in epochs(self.T, self.p):
-            s = pf.keep(x)
-            mu, H = ask.gradient(s), ask.hessian(s)
-            for S in [None, *rng.integers(ask.n, size=(length - 1, self.S))]:
-                g = mu
-                if S is not None:
-                    g = g + H.product(x, s) + (ask.difference(S, x, s) - H.batch(S, x, s))
-                at, x = x, pf.combine(x, ask.lo(g), self.gamma)
-                yield pf.State(x, at, g)
-
-
 class CasvrgBatches(Options, Own):
     """All that is asked is asked of batches."""
 
@@ -334,26 +278,6 @@ class CasvrgBatches(Options, Own):
                 g = memory["mu"] + ask.batch(S, x) - ask.batch(S, s) + correction
             at, x = x, pf.combine(x, ask.lo(g), self.step)
             yield pf.State(x, at, g)
-
-
-class CaspiderSum(SpiderSum):
-    """Adds the two parts one after the other to one array."""
-
-    variant_of = "nfwu-caspiderg"
-    requires = _CURVED
-
-    def run(self, ask, x, rng):
-        for length in epochs(self.iterations, self.period):
-            H, v = ask.hessian(x), np.array(ask.gradient(x))
-            for j in range(length):
-                if j > 0:
-                    S = rng.integers(ask.n, size=self.batch)
-                    v += ask.difference(S, x, old)  # noqa: F821
-                    v += H.product(x, old)  # noqa: F821
-                    v -= H.batch(S, x, old)  # noqa: F821
-                old = x
-                x = pf.combine(x, ask.lo(v), self.step)
-                yield pf.State(x, old, v)
 
 
 @dataclass

@@ -22,24 +22,6 @@ class Plain(Own):
 # --- SPIDER with a constant step ------------------------------------------------------------------
 
 
-class BoostInPlace(Plain):
-    """Gradient steps by hand, all in the same arrays."""
-
-    variant_of = "spiderboost"
-    requires = _SMOOTH
-
-    def run(self, ask, x, rng):
-        x, v, old = x.copy(), np.zeros_like(x), x.copy()
-        for k in range(self.iterations):
-            if k % self.q == 0:
-                v[:] = ask.gradient(x)
-            else:
-                v += ask.difference(rng.integers(ask.n, size=self.S), x, old)
-            old[:] = x
-            x -= self.eta * v
-            yield pf.State(x, old, v)
-
-
 class BoostNested(Plain):
     """Two loops, samples of an epoch at once, batches instead of differences."""
 
@@ -103,28 +85,6 @@ class BoostWithoutReplacement(Plain):
             yield pf.State(x, at, v)
 
 
-class MomentumByHand(Plain):
-    """Prox-SpiderBoost with momentum, each combination written out."""
-
-    variant_of = "prox-spiderboost-m"
-    requires = PROXIMAL
-
-    def run(self, ask, x, rng):
-        y, zs = np.array(x), []
-        alphas = [2.0 / (1 + math.ceil((k + 1) / self.q)) for k in range(self.iterations)]
-        for k, alpha in enumerate(alphas):
-            zs.append(y + alpha * (x - y))
-            if k % self.q == 0:
-                v = ask.gradient(zs[-1])
-            else:
-                v = v + ask.difference(rng.choice(ask.n, self.S), zs[-1], zs[-2])
-            lam = self.eta + alpha * self.eta
-            new = ask.prox(x, v, lam)
-            y = zs[-1] + (new - x) / (1.0 + alpha)
-            x = new
-            yield pf.State(y, zs[-1], v)
-
-
 class SarahLoops(Plain):
     """SARAH: its next outer loop goes on from one of the points, which it keeps all."""
 
@@ -179,64 +139,6 @@ class FangSpider(Own):
 # --- SVRG -----------------------------------------------------------------------------------------
 
 
-class ProxSvrgNested(Plain):
-    """Two loops; all samples of an epoch at once, the snapshot's among them."""
-
-    variant_of = "prox-svrg"
-    requires = PROXIMAL
-
-    def run(self, ask, x, rng):
-        for length in epochs(self.iterations, self.q):
-            s = np.copy(x)
-            mu = ask.gradient(s)
-            for S in rng.integers(ask.n, size=(length, self.S)):
-                g = mu + ask.difference(S, x, s)
-                at, x = x, ask.prox(x, g, self.eta)
-                yield pf.State(x, at, g)
-
-
-class SvrgByHand(Plain):
-    """Gradient steps of SVRG in place, with two batches where there is a difference."""
-
-    variant_of = "svrg"
-    requires = frozenset({"gradient", "batch", "smooth"})
-
-    def run(self, ask, x, rng):
-        x = x.copy()
-        for t in range(self.iterations):
-            if t % self.q == 0:
-                s = x.copy()
-                mu = ask.gradient(s)
-            S, at = rng.choice(ask.n, size=self.S), x.copy()
-            g = ask.batch(S, x)
-            g = g - ask.batch(S, s) + mu
-            x -= self.eta * g
-            yield pf.State(x, at, g)
-
-
-class ProjectedSvrgObjects(Options, Own):
-    """An object for the snapshot."""
-
-    variant_of = "projected-svrg"
-    requires = PROXIMAL | {"set"}
-
-    class Snapshot:
-        def __init__(self, ask, x):
-            self.ask, self.x, self.g = ask, x.copy(), ask.gradient(x)
-
-        def corrected(self, S, x):
-            return self.ask.difference(S, x, self.x) + self.g
-
-    def run(self, ask, x, rng):
-        snapshot = None
-        for t in range(self.iterations):
-            if not t % self.period:
-                snapshot = self.Snapshot(ask, x)
-            g = snapshot.corrected(rng.integers(ask.n, size=self.batch), x)
-            at, x = x, ask.prox(x, g, self.step)
-            yield pf.State(x, at, g)
-
-
 @dataclass
 class SvrgPlusOnline(Own):
     """ProxSVRG+ with a reference gradient of a sample, if it is given one."""
@@ -281,22 +183,6 @@ class SagaBatches(Plain):
             g = table.mean + table.difference(first, x)
             table.replace(second, x)
             at, x = x, ask.prox(x, g, self.eta)
-            yield pf.State(x, at, g)
-
-
-class SagaByHand(Plain):
-    """Unconstrained, in place."""
-
-    variant_of = "saga"
-    requires = frozenset({"table", "smooth"})
-
-    def run(self, ask, x, rng):
-        x, table = x.copy(), ask.table(x)
-        for _ in range(self.iterations):
-            at, mean = np.array(x), np.array(table.mean)
-            g = table.difference(rng.choice(ask.n, self.S), x) + mean
-            table.replace(rng.choice(ask.n, self.S), x)
-            x -= g * self.eta
             yield pf.State(x, at, g)
 
 

@@ -24,29 +24,6 @@ def slide(ask, slope, centre, lam, tolerance):
         x += min(1.0, lam * gap / np.vdot(towards, towards)) * towards
 
 
-class Ncgs(Options, Own):
-    """Both options, by hand."""
-
-    variant_of = "ncgs"
-    requires = frozenset({"batch", "lo"})
-    deterministic = True
-    option, tolerance = 1, None
-
-    def output_weight(self, k):
-        return k * (k + 1)
-
-    def run(self, ask, x, rng):
-        beta, eta = 0.5 / self.smoothness, self.tolerance or 1.0 / self.iterations
-        theta, ag = np.array(x), np.array(x)
-        for k in range(1, self.iterations + 1):
-            md = ag + 2.0 / (k + 1) * (theta - ag)
-            g = ask.batch(np.arange(ask.n), md)
-            new = slide(ask, g, theta, beta if self.option == 1 else 0.5 * k * beta, eta)
-            ag = md + (new - theta) if self.option == 1 else slide(ask, g, md, beta, eta)
-            theta = new
-            yield pf.State(ag, md, g)
-
-
 class NcgsInPlace(Own):
     """Option 1 alone; three arrays that move."""
 
@@ -96,47 +73,6 @@ class NcgsSamples(Own):
             theta = slide(ask, G, theta, k * beta / 2.0, eta)
             ag = slide(ask, G, md, beta, eta)
             yield pf.State(ag, md, G)
-
-
-class NcgsReduced(Options, Own):
-    """Two loops; an epoch's samples at once."""
-
-    variant_of = "ncgs-vr"
-    requires = frozenset({"gradient", "difference", "lo"})
-    tolerance = None
-
-    def output_weight(self, k):
-        return k * (k + 1)
-
-    def run(self, ask, x, rng):
-        eta, t = self.tolerance or 1.0 / self.iterations, 0
-        while t < self.iterations:
-            s, mu = x.copy(), ask.gradient(x)
-            length = min(self.period, self.iterations - t)
-            for S in rng.integers(ask.n, size=(length, self.batch)):
-                v = mu + ask.difference(S, x, s)
-                at, x = x, slide(ask, v, x, 1.0 / (3.0 * self.smoothness), eta)
-                yield pf.State(x, at, v)
-            t += length
-
-
-class CgsConvex(Options, Own):
-    """Lan's and Zhou's, arrays only."""
-
-    variant_of = "cgs-convex"
-    requires = _ASKS
-    assumes = frozenset({"convex"})
-    deterministic = True
-    output = "last"
-
-    def run(self, ask, x, rng):
-        L, y = self.smoothness, np.array(x)
-        for k in range(1, self.iterations + 1):
-            z = y + 3.0 / (k + 2.0) * (x - y)
-            g = ask.gradient(z)
-            x = slide(ask, g, x, (k + 1) / (3 * L), L * self.diameter**2 / k / (k + 1))
-            y = y + 3.0 / (k + 2.0) * (x - y)
-            yield pf.State(y, z, g)
 
 
 class NcgsRecursive(Options, Own):
