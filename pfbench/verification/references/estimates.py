@@ -144,7 +144,7 @@ def doubling_spider(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield SPIDER estimates in epochs of 1, 2, 4, ... steps, with batches of that size."""
 
     def length(t: int) -> int:
-        return 2 ** ((t + 1).bit_length() - 1)
+        return 1 << ((t + 1).bit_length() - 1)
 
     return corrected(ask, rng, s, lambda t: t + 1 == length(t), is_recursive=True, size=length)
 

@@ -6,18 +6,19 @@ seed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from pfbench.base.arrays import Floats, Integers
-from pfbench.verification.replay.draws import ResolvedDraws
+from pfbench.verification.replay.draws import DrawLog, ResolvedDraws
 from pfbench.verification.replay.forms import list_method_forms
 from pfbench.verification.replay.indices import (
     Rejection,
     find_choice_rejection_and_p_value,
     find_first_rejection_and_p_value,
+    find_repeated_sequence_and_p_value,
 )
 from pfbench.verification.replay.replay_instances import (
     ReplayCase,
@@ -35,96 +36,63 @@ _STREAMS: tuple[Mapping[str, float], ...] = (
     {"n": 200_003, "batch": 200, "iterations": 16},
     {"n": 5, "batch": 1, "iterations": 2_500, "period": 6},
     {"n": 7, "batch": 5, "iterations": 3_000, "period": 9},
+    {"n": 7, "batch": 2, "refresh": 0.3, "iterations": 6_500},
+    {"n": 7, "batch": 2, "refresh": 0.002, "iterations": 5_000},
+    {"n": 7, "batch": 2, "refresh": 0.41, "iterations": 3_000},
 )
-"""Sizes of the runs whose batches and picks are tested, the quickest first."""
+"""Sizes of the runs whose draws are tested, the quickest first, and at last those with a coin.
 
-_COINS: tuple[Mapping[str, float], ...] = (
-    {"refresh": 0.3, "iterations": 6_500},
-    {"refresh": 0.002, "iterations": 5_000},
-    {"refresh": 0.41, "iterations": 3_000},
-)
-"""Probabilities of coins, with lengths of runs; 1/0.41 is far from an integer."""
+The inverse of the last probability of heads is far from an integer.
+"""
 
-SEEDS, SHORT = 40, 12
+_SEEDS, _SHORT = 40, 12
 """Number and length of short runs with different seeds, which show if a seed is ignored."""
 
 
-@dataclass(frozen=True)
-class DrawStream:
-    """Problem and parameters for runs of a method whose random draws are tested jointly.
+def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[tuple[ReplayCase, int]]:
+    """Yield the cases on which the draws of a built-in method are tested, with numbers of runs.
 
-    Attributes
-    ----------
-    case
-        The problem and the method's parameters.
-    run_count
-        Number of runs, with different seeds, whose draws are concatenated.
+    The draws of so many runs, with different seeds, are concatenated.
     """
-
-    case: ReplayCase
-    run_count: int = 1
-
-
-def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[DrawStream]:
-    """Yield the problems and parameters for which the draws of a built-in method are tested."""
-    full_list = list_method_forms(method)
-    first, kind = (
-        full_list[0].parameters,
-        list_problem_kinds(method)[0] | ({"seed": seed} if seed else {}),
-    )
-    names = {f.name for f in fields(method)}
-    if not (method.deterministic or "iterations" not in names):
+    if method.deterministic:
+        return
+    forms = [form.parameters for form in list_method_forms(method)]
+    first, kind = forms[0], list_problem_kinds(method)[0] | ({"seed": seed} if seed else {})
+    if "iterations" in first:
         for sizes in _STREAMS:
-            yield from _yield_stream_if_sizes_fit(method, first, kind, sizes)
-        if "refresh" in names:
-            for sizes in _COINS:
-                yield from _yield_stream_if_sizes_fit(
-                    method, first, kind, {"n": 7, "batch": 2, **sizes}
-                )
-    short = with_horizon(method, first, SHORT)
-    if not method.deterministic:
-        small = {"batch": 2} if "batch" in first else {}
-        yield DrawStream(ReplayCase(make_instance({**kind, "n": 50}), {**short, **small}), SEEDS)
-        form = next((form for form in full_list if "restarts" in form.parameters), None)
-        if form is not None and "iterations" in names:
-            parameters = {**form.parameters, "iterations": SHORT}
-            yield DrawStream(ReplayCase(make_instance(kind), parameters), SEEDS)
-        importance = next(
-            (form for form in full_list if form.parameters.get("sampling") == "importance"), None
-        )
-        if importance is not None:
-            yield DrawStream(
-                ReplayCase(make_instance(kind), with_horizon(method, importance.parameters, 800))
-            )
+            if sizes.keys() & {"refresh"} <= first.keys():
+                for parameters in _fitting_parameters(method, first, sizes):
+                    yield ReplayCase(make_instance({**kind, "n": sizes["n"]}), parameters), 1
+    small = {"batch": 2} if "batch" in first else {}
+    short = {**with_horizon(method, first, _SHORT), **small}
+    yield ReplayCase(make_instance({**kind, "n": 50}), short), _SEEDS
+    form = next((form for form in forms if "restarts" in form), None)
+    if form is not None and "iterations" in first:
+        yield ReplayCase(make_instance(kind), {**form, "iterations": _SHORT}), _SEEDS
+    form = next((form for form in forms if form.get("sampling") == "importance"), None)
+    if form is not None:
+        yield ReplayCase(make_instance(kind), with_horizon(method, form, 800)), 1
 
 
-def _yield_stream_if_sizes_fit(
-    method: Any,
-    form_parameters: Mapping[str, Any],
-    problem_kind: Mapping[str, Any],
-    sizes: Mapping[str, Any],
-) -> Iterator[DrawStream]:
-    """Yield one test problem of the given sizes, or none if the method refuses them."""
-    n = int(sizes["n"])
+def _fitting_parameters(
+    method: Any, form: Mapping[str, Any], sizes: Mapping[str, Any]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the parameters of a form with the given sizes, or nothing if they do not fit."""
+    n = sizes["n"]
     # A batch of 1 by default may be set, and is left where it is the size of the stream.
     usual = {f.name: f.default for f in fields(method)}
     is_set = usual.get("batch") == 1 != sizes["batch"]
     values = {
-        name: value
-        for name, value in sizes.items()
-        if name in form_parameters or (name == "batch" and is_set)
+        name: value for name, value in sizes.items() if name in form or (name == "batch" and is_set)
     }
-    if "snapshot" in form_parameters:  # a subset is no larger than n
-        values["snapshot"] = (
-            min(n, max(form_parameters["subepochs"], 3)) if "subepochs" in form_parameters else n
-        )
     keeps_table = "table" in method.requires  # one that is queried one by one takes seconds
-    if n > (20_000 if keeps_table else n) or ("batch" not in values and n > 10):
+    if (keeps_table and n > 20_000) or ("batch" not in values and n > 10):
         return
-    parameters = {**form_parameters, **values, "iterations": sizes["iterations"]}
-    if "condg" in dir(method):  # an inner loop takes more time, and draws nothing
-        parameters |= {"tolerance": 0.5} if "tolerance" in form_parameters else {}
-    yield DrawStream(ReplayCase(make_instance({**problem_kind, "n": n}), parameters))
+    if "snapshot" in form:  # a subset is no larger than n
+        values["snapshot"] = min(n, max(form["subepochs"], 3)) if "subepochs" in form else n
+    if "condg" in dir(method) and "tolerance" in form:  # an inner loop draws nothing
+        values["tolerance"] = 0.5
+    yield {**form, **values, "iterations": sizes["iterations"]}
 
 
 @dataclass(frozen=True)
@@ -163,64 +131,67 @@ def examine_draw_law(
     coin_chance
         The probability of heads of a coin; None if no coin is flipped.
     """
+    batches, weighted, subsets, coins, picks = (
+        [draw for log in logs for draw in getattr(log, kind)]
+        for kind in ("batches", "weighted", "subsets", "coins", "picks")
+    )
     results = list[DrawLawResult]()
-    batches = [batch for log in logs for batch in log.batches]
     if batches:
         results.append(_test_batches(batches, n))
-    weighted = [item for log in logs for item in log.weighted]
     chances = next((log.chances for log in logs if log.chances is not None), None)
     if weighted and chances is not None:
         uniform = [(t, map_to_uniform(batch, chances, t)) for t, batch in weighted]
         results.append(_test_batches(uniform, n, ", given its probability"))
-    subsets = [subset for log in logs for subset in log.subsets]
     if subsets:
         results.append(_test_subsets(subsets, n))
-    coins = [coin for log in logs for coin in log.coins]
     if coins and coin_chance is not None and 0.0 < coin_chance < 1.0:
         results.append(_test_coins(coins, coin_chance))
-    picks = [pick for log in logs for pick in log.picks]
     for count in sorted({count for _, _, count in picks}):
-        results.append(_test_picks([pick for pick in picks if pick[2] == count], count))
-    wrong = [result for result in results if result.violation]
+        results.append(_test_picks([(t, k) for t, k, m in picks if m == count], count))
     lower = min((result.p_value for result in results), default=1.0)
+    wrong = [result for result in results if result.violation]
     if wrong:
-        first = min(wrong, key=lambda result: result.step)
-        return DrawLawResult(first.violation, first.step, lower)
-    return DrawLawResult(
-        p_value=lower, law=next((result.law for result in results if result.law), "")
-    )
+        return replace(min(wrong, key=lambda result: result.step), p_value=lower)
+    law = next((result.law for result in results if result.law), "")
+    return DrawLawResult(p_value=lower, law=law)
 
 
-def _test_batches(
-    batches: Sequence[tuple[int, Integers]], n: int, extra: str = ""
+def _result(
+    draws: Sequence[tuple[int, Any]], suspect: Rejection | None, p_value: float, words: str = "{}"
 ) -> DrawLawResult:
-    sample = [batch for _, batch in batches]
-    suspect, p_value = find_first_rejection_and_p_value(sample, n)
+    """Return the result of one test; `words` is the format of its description."""
     if suspect is None:
         return DrawLawResult(p_value=p_value)
-    if _shows_draws_without_replacement(sample, n):
-        first = np.array([batch[:1] for batch in _shuffle_each_batch(sample)])
-        other, p_value = find_first_rejection_and_p_value(list(first), n)
+    return DrawLawResult(words.format(suspect.description), draws[suspect.batch][0], p_value)
+
+
+def _test_batches(draws: DrawLog, n: int, extra: str = "") -> DrawLawResult:
+    batches = [batch for _, batch in draws]
+    suspect, p_value = find_first_rejection_and_p_value(batches, n)
+    if suspect is not None and _shows_draws_without_replacement(batches, n):
+        first = [batch[:1] for batch in _shuffle_each_batch(batches)]
+        other, of_first = find_first_rejection_and_p_value(first, n)
         if other is None:
-            return DrawLawResult(p_value=p_value, law="without replacement")
-    return DrawLawResult(suspect.description + extra, batches[suspect.batch][0], p_value)
+            return DrawLawResult(p_value=of_first, law="without replacement")
+        p_value = of_first
+    return _result(draws, suspect, p_value, f"{{}}{extra}")
 
 
-def _shows_draws_without_replacement(sample: Sequence[Integers], n: int) -> bool:
+def _shows_draws_without_replacement(batches: Sequence[Integers], n: int) -> bool:
     """Return whether batches contain no repeats, although draws with replacement would."""
-    sizes = np.array([len(batch) for batch in sample])
+    sizes = np.array([len(batch) for batch in batches])
     if sizes.max() > n:
         return False
     chance = (np.log1p(-np.arange(sizes.max()) / n).cumsum()[sizes - 1]).sum()
-    return all(len(np.unique(batch)) == len(batch) for batch in sample) and chance < np.log(LEVEL)
+    return all(len(np.unique(batch)) == len(batch) for batch in batches) and chance < np.log(LEVEL)
 
 
-def _shuffle_each_batch(sample: Sequence[Integers]) -> list[Integers]:
-    rng = np.random.default_rng(len(sample))
-    return [rng.permutation(batch) for batch in sample]
+def _shuffle_each_batch(batches: Sequence[Integers]) -> list[Integers]:
+    rng = np.random.default_rng(len(batches))
+    return [rng.permutation(batch) for batch in batches]
 
 
-def _test_subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> DrawLawResult:
+def _test_subsets(subsets: DrawLog, n: int) -> DrawLawResult:
     """Test that subsets are drawn uniformly without replacement.
 
     The tests cover single components and pairs of components.
@@ -236,9 +207,7 @@ def _test_subsets(subsets: Sequence[tuple[int, Integers]], n: int) -> DrawLawRes
         ]
         suspect, of_pairs = find_first_rejection_and_p_value(pairs, n * (n - 1))
         p_value = min(p_value, of_pairs)
-    if suspect is None:
-        return DrawLawResult(p_value=p_value)
-    return DrawLawResult(f"in a subset {suspect.description}", subsets[suspect.batch][0], p_value)
+    return _result(subsets, suspect, p_value, "in a subset {}")
 
 
 def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResult:
@@ -247,45 +216,26 @@ def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResu
     suspect, p_value = find_choice_rejection_and_p_value(
         "the coin has another probability of heads", fell, (1.0 - chance, chance)
     )
-    suspect = suspect or _find_repeated_coin_sequence(fell, max(chance, 1.0 - chance))
     if suspect is None:
-        return DrawLawResult(p_value=p_value)
-    return DrawLawResult(suspect.description, coins[suspect.batch][0], p_value)
+        log_chances = np.full(len(fell), np.log(max(chance, 1.0 - chance)))
+        end, _ = find_repeated_sequence_and_p_value(fell, log_chances)
+        again = "the coins repeat an earlier sequence"
+        suspect = None if end is None else Rejection(again, end)
+    return _result(coins, suspect, p_value)
 
 
-def _find_repeated_coin_sequence(coins: Sequence[int], max_side_chance: float) -> Rejection | None:
-    """Return the first repeated sequence of coin flips that is too long to be a coincidence.
-
-    Return None if there is no such sequence.
-    """
-    T = len(coins)
-    length = int(
-        np.ceil((np.log(max(1.0, T * T / 2.0)) - np.log(LEVEL)) / -np.log(max_side_chance))
-    )
-    keys, row = set[bytes](), np.array(coins, dtype=np.int8)
-    for t in range(T - length + 1):
-        key = row[t : t + length].tobytes()
-        if key in keys:
-            return Rejection("the coins repeat an earlier sequence", t + length - 1)
-        keys.add(key)
-    return None
-
-
-def _test_picks(picks: Sequence[tuple[int, int, int]], count: int) -> DrawLawResult:
-    even = (1.0 / count,) * count
+def _test_picks(picks: Sequence[tuple[int, int]], count: int) -> DrawLawResult:
+    chosen = [number for _, number in picks]
     suspect, p_value = find_choice_rejection_and_p_value(
         "the method continues from points that are not drawn uniformly",
-        [number for _, number, _ in picks],
-        even,
+        chosen,
+        (1.0 / count,) * count,
     )
     if suspect is None:
-        suspect, of_pairs = find_first_rejection_and_p_value(
-            [np.array([number]) for _, number, _ in picks], count
-        )
-        p_value = min(p_value, of_pairs)
-    if suspect is None:
-        return DrawLawResult(p_value=p_value)
-    return DrawLawResult(suspect.description, picks[suspect.batch][0], p_value)
+        singles = [np.array([number]) for number in chosen]
+        suspect, of_singles = find_first_rejection_and_p_value(singles, count)
+        p_value = min(p_value, of_singles)
+    return _result(picks, suspect, p_value)
 
 
 def map_to_uniform(batch: Integers, chances: Floats, seed: int) -> Integers:

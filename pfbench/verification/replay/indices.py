@@ -198,23 +198,35 @@ def _find_dropped_component_and_p_value(sample: Integers, n: int) -> tuple[int |
 def _find_repeated_batches_and_p_value(
     batches: Sequence[Integers], n: int
 ) -> tuple[int | None, float]:
-    """Return the end of the first sequence of batches that is repeated, or None, and the p-value.
+    """Search for a sequence of batches that is repeated; see `find_repeated_sequence_and_p_value`.
 
-    The end is the index of the last batch of the repetition. A batch of b uniform draws equals a
-    given multiset with probability at most q = b!/(n^b prod c_i!). Here the c_i are as equal as
-    possible. Hence a sequence of batches is repeated among T batches with probability at most T^2/2
-    times the product of its q. The test uses sequences for which this bound is below the level. It
-    detects re-seeded generators and indices that are used twice.
+    A batch of b uniform draws equals a given multiset with probability at most b!/(n^b prod c_i!).
+    Here the c_i are as equal as possible.
     """
-    T, sizes = len(batches), np.array([len(batch) for batch in batches])
+    sizes = np.array([len(batch) for batch in batches])
     each, rest = sizes // n, sizes % n
     logs = gammaln(sizes + 1.0) - sizes * np.log(n)
     logs -= rest * gammaln(each + 2.0) + (n - rest) * gammaln(each + 1.0)
-    pairs = np.log(max(1.0, T * T / 2.0) * _TESTS)
-    sums = np.concatenate([[0.0], np.cumsum(np.maximum(0.0, -logs))])
-    ends = np.searchsorted(sums, sums[:-1] + pairs - np.log(LEVEL))
     names = dict[bytes, int]()
-    sample = np.array([names.setdefault(np.sort(batch).tobytes(), len(names)) for batch in batches])
+    sample = [names.setdefault(np.sort(batch).tobytes(), len(names)) for batch in batches]
+    return find_repeated_sequence_and_p_value(sample, logs)
+
+
+def find_repeated_sequence_and_p_value(
+    draws: Sequence[int], log_chances: Floats
+) -> tuple[int | None, float]:
+    """Return the end of the first sequence of draws that is repeated, or None, and the p-value.
+
+    The end is the index of the last draw of the repetition. Draw t has a given value with
+    probability at most q_t, whose logarithm is `log_chances[t]`. Hence a sequence is repeated among
+    T draws with probability at most T^2/2 times the product of its q_t. The test uses sequences for
+    which this bound is below the level. It detects re-seeded generators and indices that are used
+    twice.
+    """
+    T, sample = len(draws), np.array(draws)
+    pairs = np.log(max(1.0, T * T / 2.0) * _TESTS)
+    sums = np.concatenate([[0.0], np.cumsum(np.maximum(0.0, -log_chances))])
+    ends = np.searchsorted(sums, sums[:-1] + pairs - np.log(LEVEL))
     keys = set[bytes]()
     for t, end in enumerate(ends):
         if end > T:

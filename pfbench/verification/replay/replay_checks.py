@@ -106,12 +106,12 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
         if output.verdict == Verdict.VIOLATED:
             return Evidence(combine_all(parts), {}, 1)
     streams = list(iterate_draw_streams(comparison.method, trial.case_seed))
-    for stream in streams:
-        case, algorithm = stream.case, comparison.make(stream.case)
+    for case, run_count in streams:
+        algorithm = comparison.make(case)
         if algorithm is None:
             continue
         logs, outcome = [], ReplayOutcome(0)
-        for seed in trial.seeds(stream.run_count, "draws"):
+        for seed in trial.seeds(run_count, "draws"):
             transcript = comparison.record(case, algorithm, seed)
             if transcript is None:
                 break
@@ -123,7 +123,7 @@ def compare_draws_with_reference(trial: Trial, *, name: str) -> Evidence:
             logs.append(outcome.log)
         if outcome.is_mismatch:
             break
-        if len(logs) < stream.run_count:
+        if len(logs) < run_count:
             continue
         comparison.runs += 1
         law = examine_draw_law(logs, case.problem().n, case.parameters.get("refresh"))

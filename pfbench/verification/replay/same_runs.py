@@ -34,7 +34,7 @@ def _long_cases(method: Any) -> tuple[ReplayCase, ...]:
     """Return the problems and parameters of the long runs on which a fault is tested."""
     # What changes large indices alone shows where draws are tested, among many components.
     full_list = (
-        *(stream.case for stream in iterate_draw_streams(method, 0)),
+        *(case for case, _ in iterate_draw_streams(method)),
         *iterate_replay_cases(method, "full"),
     )
     lengths = [case.parameters.get("iterations", 0) for case in full_list]
