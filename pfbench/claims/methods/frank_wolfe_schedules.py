@@ -13,10 +13,10 @@ from pfbench.claims.methods.schedule_formulas import (
     mean_smoothness,
     page_sizes,
     requests_at_jumps,
+    requests_with_parameters,
     round_up,
     smallest_horizon,
     table_sizes,
-    wanted_with,
 )
 from pfbench.verification.schedule_homogeneity import USUAL
 from pfbench.verification.schedules import SMALLEST, WANTED, Printed, ScheduleRequest
@@ -96,7 +96,7 @@ def spider_fw_schedule(epsilon: float, c: Constants, sampling: str = "uniform") 
     return {"batch": root, "period": root, **constant_step_schedule(epsilon, c, L, 1.5)}
 
 
-def _balanced_schedule(epsilon: float, c: Constants, error: float, **sizes: float) -> Printed:
+def _schedule_by_balance(epsilon: float, c: Constants, error: float, **sizes: float) -> Printed:
     """Return T and gamma <= 1 with h0/(T gamma) + (1/2 + error) L D^2 gamma <= epsilon."""
     return {**sizes, **constant_step_schedule(epsilon, c, mean_smoothness(c), 0.5 + error)}
 
@@ -104,7 +104,7 @@ def _balanced_schedule(epsilon: float, c: Constants, error: float, **sizes: floa
 def page_fw_schedule(epsilon: float, c: Constants) -> Printed:
     """Return the parameters of PAGE-FW: batch b = sqrt n and probability p = b/(n + b)."""
     b, p = page_sizes(c.n)
-    return _balanced_schedule(epsilon, c, 1.0, batch=b, refresh=p)
+    return _schedule_by_balance(epsilon, c, 1.0, batch=b, refresh=p)
 
 
 def lsvrg_fw_schedule(epsilon: float, c: Constants) -> Printed:
@@ -114,7 +114,7 @@ def lsvrg_fw_schedule(epsilon: float, c: Constants) -> Printed:
     """
     b, p = round_up(c.n ** (2.0 / 3.0) / 2.0), loopless_probability(c.n)
     age = (1.0 - p) * (2.0 - p) / p**2
-    return _balanced_schedule(epsilon, c, math.sqrt(age / b), batch=b, refresh=p)
+    return _schedule_by_balance(epsilon, c, math.sqrt(age / b), batch=b, refresh=p)
 
 
 def zerosarah_fw_schedule(epsilon: float, c: Constants) -> Printed:
@@ -125,7 +125,7 @@ def zerosarah_fw_schedule(epsilon: float, c: Constants) -> Printed:
     """
     b, q = table_sizes(c.n)
     error = 2.0 / math.sqrt((q - q * q / 4.0) * b)
-    return _balanced_schedule(epsilon, c, error, batch=b, table_weight=q / 2.0)
+    return _schedule_by_balance(epsilon, c, error, batch=b, table_weight=q / 2.0)
 
 
 def storm_fw_schedule(epsilon: float, c: Constants) -> Printed:
@@ -156,7 +156,9 @@ def one_sfw_schedule(epsilon: float, c: Constants) -> Printed:
     """
     L = mean_smoothness(c)
     size = math.sqrt(32.0 * c.D**2 * (c.sigma2 + 4.0 * (L * c.D) ** 2) / 9.0)
-    return _least_iterations(lambda T: size / math.sqrt(T) + 2.0 * L * c.D**2 / (T + 1.0), epsilon)
+    return _compute_least_iterations(
+        lambda T: size / math.sqrt(T) + 2.0 * L * c.D**2 / (T + 1.0), epsilon
+    )
 
 
 def momentum_sfw_schedule(epsilon: float, c: Constants) -> Printed:
@@ -165,7 +167,7 @@ def momentum_sfw_schedule(epsilon: float, c: Constants) -> Printed:
     The bound is (6/5) D (sigma + 2.06 L_f D) T^(-1/3) + 2 L_f D^2/(T+1).
     """
     size = 1.2 * c.D * (math.sqrt(c.sigma2) + 2.06 * c.L_f * c.D)
-    return _least_iterations(
+    return _compute_least_iterations(
         lambda T: size / T ** (1 / 3) + 2.0 * c.L_f * c.D**2 / (T + 1.0), epsilon
     )
 
@@ -173,7 +175,7 @@ def momentum_sfw_schedule(epsilon: float, c: Constants) -> Printed:
 def spider_convex_schedule(epsilon: float, c: Constants) -> Printed:
     """Return SPIDER-FW's smallest number T of iterations with 10 L D^2/(T+1) <= epsilon."""
     size = 10.0 * mean_smoothness(c) * c.D**2
-    return _least_iterations(lambda T: size / (T + 1.0), epsilon)
+    return _compute_least_iterations(lambda T: size / (T + 1.0), epsilon)
 
 
 def page_convex_sizes(c: Constants) -> tuple[int, float, int]:
@@ -195,7 +197,7 @@ def page_convex_bound(c: Constants, T: float) -> float:
 def page_convex_schedule(epsilon: float, c: Constants) -> Printed:
     """Return PAGE-FW's batch, chance and step offset, and the smallest T with bound <= epsilon."""
     b, p, s = page_convex_sizes(c)
-    T = _least_iterations(partial(page_convex_bound, c), epsilon)
+    T = _compute_least_iterations(partial(page_convex_bound, c), epsilon)
     return {**T, "batch": b, "refresh": p, "delay": s}
 
 
@@ -274,7 +276,7 @@ def nfwu_storm_schedule(epsilon: float, c: Constants) -> Printed:
     return nfwu_schedule(epsilon, c, alpha=alpha, batch=8.0 * sigma / epsilon, snapshot=first)
 
 
-def _least_iterations(bound: Callable[[float], float], epsilon: float) -> Printed:
+def _compute_least_iterations(bound: Callable[[float], float], epsilon: float) -> Printed:
     return {"iterations": smallest_horizon(bound, epsilon)}
 
 
@@ -344,7 +346,7 @@ _NFWU = (
 
 REQUESTS = {
     "frank-wolfe": _SEARCHES,
-    "sagafw": (*WANTED, *wanted_with(option="claimed")),
+    "sagafw": (*WANTED, *requests_with_parameters(option="claimed")),
     "spider-fw": (*WANTED, *_DRAWN),
     **dict.fromkeys(("storm-fw", "one-sfw", "momentum-sfw"), _COARSE),
     # For some accuracies, a small error in a term of the bound gives another T.

@@ -11,10 +11,10 @@ from pfbench.claims.methods.schedule_formulas import (
     mean_smoothness,
     page_sizes,
     requests_at_jumps,
+    requests_with_parameters,
     round_up,
     smallest_horizon,
     table_sizes,
-    wanted_with,
 )
 from pfbench.verification.schedules import WANTED, Printed
 
@@ -117,7 +117,7 @@ def spiderboost_schedule(
     return {"iterations": T, "step": step / L, "batch": root, "period": root}
 
 
-def _sharp_schedule(epsilon: float, c: Constants, c2: float, **sizes: float) -> Printed:
+def _schedule_by_error(epsilon: float, c: Constants, c2: float, **sizes: float) -> Printed:
     """Return the step eta with (eta L)^2 `c2` + eta L = 1, and T = 2 h0/(eta epsilon^2) iterations.
 
     The argument `c2` is c^2, the constant of the summed squared gradient errors.
@@ -133,7 +133,7 @@ def page_schedule(epsilon: float, c: Constants) -> Printed:
     The summed squared error has the constant (1-p)/(pb) = n/b^2.
     """
     b, p = page_sizes(c.n)
-    return _sharp_schedule(epsilon, c, c.n / b**2, batch=b, refresh=p)
+    return _schedule_by_error(epsilon, c, c.n / b**2, batch=b, refresh=p)
 
 
 def prox_page_schedule(epsilon: float, c: Constants) -> Printed:
@@ -150,7 +150,7 @@ def lsvrg_schedule(epsilon: float, c: Constants) -> Printed:
     """Return the parameters of loopless SVRG: probability min(1, 2 n^(-1/3)), batch n^(2/3)."""
     b, p = round_up(c.n ** (2.0 / 3.0)), loopless_probability(c.n)
     c2 = 2.0 * (1.0 - p) * (2.0 - p) / (p * p * b)
-    return _sharp_schedule(epsilon, c, c2, batch=b, refresh=p)
+    return _schedule_by_error(epsilon, c, c2, batch=b, refresh=p)
 
 
 def zerosarah_schedule(epsilon: float, c: Constants) -> Printed:
@@ -161,7 +161,7 @@ def zerosarah_schedule(epsilon: float, c: Constants) -> Printed:
     b, q = table_sizes(c.n)
     # With lambda = q/2: a = q - q^2/4, and 2 lambda^2 (1-q)(2-q)/q^2 = (1-q)(2-q)/2.
     c2 = (2.0 + (1.0 - q) * (2.0 - q)) / (b * (q - q * q / 4.0))
-    return _sharp_schedule(epsilon, c, c2, batch=b, table_weight=q / 2.0)
+    return _schedule_by_error(epsilon, c, c2, batch=b, table_weight=q / 2.0)
 
 
 def rsag_schedule(epsilon: float, c: Constants) -> Printed:
@@ -173,7 +173,7 @@ def rsag_schedule(epsilon: float, c: Constants) -> Printed:
     return {"iterations": 6.0 * L * c.delta / epsilon, "step": 0.5 / L, "batch": c.n}
 
 
-def bounded_set_bound(c: Constants, N: float) -> float:
+def set_diameter_bound(c: Constants, N: float) -> float:
     """Return qu2018 theorem 1's bound for a bounded set, with exact proximal maps and N steps.
 
     It is 192 L^2 D^2/(N^2 (N+1)) + 144 ell L M^2/N.
@@ -185,9 +185,9 @@ def bounded_set_bound(c: Constants, N: float) -> float:
 def prox_rsag_schedule(epsilon: float, c: Constants) -> Printed:
     """Return the parameters of ProxRSAG: batch n, step 1/(2L), and the smallest N for epsilon.
 
-    For this N, `bounded_set_bound` is at most epsilon.
+    For this N, `set_diameter_bound` is at most epsilon.
     """
-    N = smallest_horizon(partial(bounded_set_bound, c), epsilon)
+    N = smallest_horizon(partial(set_diameter_bound, c), epsilon)
     return {"iterations": N, "step": 0.5 / mean_smoothness(c), "batch": c.n}
 
 
@@ -237,8 +237,8 @@ SCHEDULES = {
 }
 
 REQUESTS = {
-    "prox-svrg-plus": (*WANTED, *wanted_with(online=True)),
-    "prox-rsag": requests_at_jumps(bounded_set_bound, 4.0, 0.4),
-    "natasha15": (*WANTED, *wanted_with(sigma=2.5)),
+    "prox-svrg-plus": (*WANTED, *requests_with_parameters(online=True)),
+    "prox-rsag": requests_at_jumps(set_diameter_bound, 4.0, 0.4),
+    "natasha15": (*WANTED, *requests_with_parameters(sigma=2.5)),
 }
 """Requests for which a schedule is compared, where they are not the usual ones."""

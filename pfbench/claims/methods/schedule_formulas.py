@@ -17,7 +17,7 @@ SLIDING = (
 """Requests for which the schedules of sliding methods are compared."""
 
 
-def wanted_with(**parameters: Any) -> tuple[ScheduleRequest, ...]:
+def requests_with_parameters(**parameters: Any) -> tuple[ScheduleRequest, ...]:
     """Return the usual requests, with further parameters."""
     return tuple(
         ScheduleRequest(request.epsilon, request.constants, parameters) for request in WANTED

@@ -148,13 +148,16 @@ _CONVEX = tuple(
 
 REQUESTS = {
     **dict.fromkeys(SCHEDULES, SLIDING),
-    "ncgs": (*SLIDING, *(replace(one, parameters={"option": 2}) for one in (*SLIDING, *_JUMPS))),
+    "ncgs": (
+        *SLIDING,
+        *(replace(request, parameters={"option": 2}) for request in (*SLIDING, *_JUMPS)),
+    ),
     "ncgs-stochastic": (*SLIDING, *requests_at_jumps(stochastic_bound)),
     "cgs-convex": (*SLIDING, *requests_at_jumps(convex_bound)),
     "ncgs-spider": (
         *SLIDING,
-        *(replace(one, parameters={"sampling": "importance"}) for one in SLIDING[:6]),
+        *(replace(request, parameters={"sampling": "importance"}) for request in SLIDING[:6]),
     ),
-    "storc": (*SLIDING, *_CONVEX, *(replace(one, is_practical=True) for one in SLIDING)),
+    "storc": (*SLIDING, *_CONVEX, *(replace(request, is_practical=True) for request in SLIDING)),
 }
 """Requests for which a schedule is compared."""

@@ -63,7 +63,7 @@ def heavy_ball(ask: Any, rng: Any, s: Any, alpha: Callable[[int], float]) -> Est
 # --- corrected by differences of batch gradients --------------------------------------------------
 
 
-def corrected(
+def difference_estimates(
     ask: Any,
     rng: Any,
     s: Any,
@@ -107,37 +107,37 @@ def _full_or_large_batch_gradient(ask: Any, rng: Any, s: Any, x: Any) -> Any:
     return ask.batch(rng.integers(ask.n, size=B), x)
 
 
-def _by_period(s: Any) -> Callable[[int], bool]:
+def _period_rule(s: Any) -> Callable[[int], bool]:
     return lambda t: t % s.period == 0
 
 
-def _by_coin(rng: Any, s: Any) -> Callable[[int], bool]:
+def _coin_rule(rng: Any, s: Any) -> Callable[[int], bool]:
     return lambda t: t == 0 or rng.random() < s.refresh
 
 
 def svrg(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield SVRG estimates: batch gradients, corrected at the first point of an epoch."""
-    return corrected(ask, rng, s, _by_period(s))
+    return difference_estimates(ask, rng, s, _period_rule(s))
 
 
 def svrg_with_batch_at_snapshot(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield SVRG estimates like `svrg`, but draw and query a batch at the snapshot as well."""
-    return corrected(ask, rng, s, _by_period(s), is_batch_at_anchor=True)
+    return difference_estimates(ask, rng, s, _period_rule(s), is_batch_at_anchor=True)
 
 
 def lsvrg(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield loopless SVRG estimates: at each step the snapshot moves to x_t with probability p."""
-    return corrected(ask, rng, s, _by_coin(rng, s))
+    return difference_estimates(ask, rng, s, _coin_rule(rng, s))
 
 
 def spider(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield SPIDER estimates, which add a difference of batch gradients to the last estimate."""
-    return corrected(ask, rng, s, _by_period(s), is_recursive=True)
+    return difference_estimates(ask, rng, s, _period_rule(s), is_recursive=True)
 
 
 def page(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield PAGE estimates: the full gradient with probability p and at t = 0, else SPIDER."""
-    return corrected(ask, rng, s, _by_coin(rng, s), is_recursive=True)
+    return difference_estimates(ask, rng, s, _coin_rule(rng, s), is_recursive=True)
 
 
 def doubling_spider(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
@@ -146,17 +146,19 @@ def doubling_spider(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     def length(t: int) -> int:
         return 1 << ((t + 1).bit_length() - 1)
 
-    return corrected(ask, rng, s, lambda t: t + 1 == length(t), is_recursive=True, size=length)
+    return difference_estimates(
+        ask, rng, s, lambda t: t + 1 == length(t), is_recursive=True, size=length
+    )
 
 
 def casvrg(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield SVRG estimates with a curvature correction, from Hessians at the snapshot."""
-    return corrected(ask, rng, s, _by_period(s), has_curvature=True)
+    return difference_estimates(ask, rng, s, _period_rule(s), has_curvature=True)
 
 
 def caspider(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
     """Yield SPIDER estimates with a curvature correction, from Hessians at the epoch's start."""
-    return corrected(ask, rng, s, _by_period(s), is_recursive=True, has_curvature=True)
+    return difference_estimates(ask, rng, s, _period_rule(s), is_recursive=True, has_curvature=True)
 
 
 def spider_by_smoothness(ask: Any, rng: Any, s: Any) -> EstimateGenerator:

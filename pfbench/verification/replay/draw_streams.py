@@ -219,8 +219,8 @@ def _test_coins(coins: Sequence[tuple[int, bool]], chance: float) -> DrawLawResu
     if suspect is None:
         log_chances = np.full(len(fell), np.log(max(chance, 1.0 - chance)))
         end, _ = find_repeated_sequence_and_p_value(fell, log_chances)
-        again = "the coins repeat an earlier sequence"
-        suspect = None if end is None else Rejection(again, end)
+        words = "the coins repeat an earlier sequence"
+        suspect = None if end is None else Rejection(words, end)
     return _result(coins, suspect, p_value)
 
 

@@ -115,7 +115,7 @@ class RecordedChoiceJudges:
         replay.searched_points = points = list[Floats]()
         try:
             start, end = value(0.0), value(upper)
-            gamma = self._recorded_part(*points) * upper
+            gamma = self._find_recorded_fraction(*points) * upper
             best = value(line_search(value, upper))
             best = min(best, start, end, *map(value, other_steps))
             loss = value(gamma) - best
@@ -129,7 +129,7 @@ class RecordedChoiceJudges:
             )
         return gamma
 
-    def _recorded_part(self, a: Floats, b: Floats) -> float:
+    def _find_recorded_fraction(self, a: Floats, b: Floats) -> float:
         """Return the fraction of the segment from a to b at which the next recorded iterate is.
 
         It is 0 or 1 if it is very close to it. For distances from 1e-11 to 1e-8, both the fraction

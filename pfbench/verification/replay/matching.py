@@ -103,31 +103,31 @@ class QueryWindow:
             self.are_points_equal(a, y) and self.are_points_equal(b, x)
         )
 
-    def are_equal(self, query: RecordedQuery, wanted: RecordedQuery) -> bool:
+    def are_equal(self, query: RecordedQuery, target: RecordedQuery) -> bool:
         """Return whether two queries of equivalent kinds have the same answer.
 
         The base and the points must be equal, and so must the lengths and the directions, up to a
         positive factor of a direction. Two queries of `prox` must have the same x - lam g.
         """
         if query.kind == "prox":
-            return self._are_proximal_points_equal(query, wanted)
-        if query.base is not None and not self.are_points_equal(query.base, wanted.base):  # type: ignore[arg-type]
+            return self._are_proximal_points_equal(query, target)
+        if query.base is not None and not self.are_points_equal(query.base, target.base):  # type: ignore[arg-type]
             return False
-        if abs(query.length - wanted.length) > VALUE_TOLERANCE * abs(wanted.length):
+        if abs(query.length - target.length) > VALUE_TOLERANCE * abs(target.length):
             return False
         if len(query.points) == 2:
-            return self.is_at_both_points(query, *wanted.points)
-        pairs = zip(query.points, wanted.points, strict=True)
+            return self.is_at_both_points(query, *target.points)
+        pairs = zip(query.points, target.points, strict=True)
         return all(self.are_points_equal(x, y) for x, y in pairs) and (
-            query.direction is None or self._are_directions_equal(query.direction, wanted.direction)
+            query.direction is None or self._are_directions_equal(query.direction, target.direction)
         )
 
-    def _are_proximal_points_equal(self, query: RecordedQuery, wanted: RecordedQuery) -> bool:
-        lam = wanted.length
+    def _are_proximal_points_equal(self, query: RecordedQuery, target: RecordedQuery) -> bool:
+        lam = target.length
         if self.has_penalty and abs(query.length - lam) > VALUE_TOLERANCE * abs(lam):
             return False
         moved, expected = (
-            q.points[0] - q.length * np.asarray(q.direction) for q in (query, wanted)
+            q.points[0] - q.length * np.asarray(q.direction) for q in (query, target)
         )
         limit = max(VALUE_TOLERANCE * float(np.abs(expected).max()), self.point_tolerance)
         return bool(np.abs(moved - expected).max() <= limit)
@@ -147,11 +147,11 @@ class QueryWindow:
         """Return the first unmatched query that is of one of the `kinds`, or None."""
         return next((part for part in self.pending if part.query.kind in kinds), None)
 
-    def find(self, wanted: RecordedQuery) -> PendingPart | None:
+    def find(self, target: RecordedQuery) -> PendingPart | None:
         """Return the first unmatched query that is equal to a query of the reference, or None."""
-        kinds = FULL_KINDS if wanted.kind in FULL_KINDS else (wanted.kind,)
+        kinds = FULL_KINDS if target.kind in FULL_KINDS else (target.kind,)
         for part in self.pending:
-            if part.query.kind in kinds and self.are_equal(part.query, wanted):
+            if part.query.kind in kinds and self.are_equal(part.query, target):
                 return part
         return None
 
@@ -160,14 +160,16 @@ class QueryWindow:
         self.pending.remove(part)
         return part.query
 
-    def consume_equal(self, wanted: RecordedQuery) -> RecordedQuery | None:
-        """Mark the first recorded query that is equal to `wanted` as matched, and return it."""
-        part = self.find(wanted)
+    def consume_equal(self, target: RecordedQuery) -> RecordedQuery | None:
+        """Mark the first recorded query that is equal to `target` as matched, and return it."""
+        part = self.find(target)
         return None if part is None else self.consume_query(part)
 
     # --- components -------------------------------------------------------------------------------
 
-    def gradients_at(self, x: Floats, kinds: frozenset[str] = COMPONENT_KINDS) -> list[PendingPart]:
+    def pending_gradients(
+        self, x: Floats, kinds: frozenset[str] = COMPONENT_KINDS
+    ) -> list[PendingPart]:
         """Return the unmatched queries of component gradients at x, in recorded order."""
         return [
             part
@@ -175,13 +177,13 @@ class QueryWindow:
             if part.query.kind in kinds and self.are_points_equal(part.point, x)
         ]
 
-    def hessian_products(self, base: Floats, x: Floats, y: Floats) -> list[PendingPart]:
+    def pending_hessian_products(self, base: Floats, x: Floats, y: Floats) -> list[PendingPart]:
         """Return the unmatched products of Hessians at `base` with x - y or y - x."""
-        wanted = RecordedQuery("hessian.batch", (x, y), base=base)
+        target = RecordedQuery("hessian.batch", (x, y), base=base)
         return [
             part
             for part in self.pending
-            if part.query.kind == wanted.kind and self.are_equal(part.query, wanted)
+            if part.query.kind == target.kind and self.are_equal(part.query, target)
         ]
 
     def is_part_of_difference(self, part: PendingPart, x: Floats, y: Floats) -> bool:
@@ -193,13 +195,13 @@ class QueryWindow:
 
         Complete queries are preferred to parts of a query.
         """
-        whole, total = list[PendingPart](), 0
+        complete, total = list[PendingPart](), 0
         for part in parts:
             if total < size and total + len(part.left) <= size:
-                whole.append(part)
+                complete.append(part)
                 total += len(part.left)
         if total == size:
-            return whole, join_components(whole)
+            return complete, join_components(complete)
         return (parts, join_components(parts)[:size]) if count_components(parts) >= size else None
 
     def consume_components(self, parts: Sequence[PendingPart], expected: Integers) -> bool:

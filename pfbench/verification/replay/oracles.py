@@ -138,7 +138,7 @@ class ReplayOracles(IndexSampling):
             if self.is_unresolved(sample):
                 sample.resolve(components, is_logged=False)
         else:
-            parts = window.gradients_at(x)
+            parts = window.pending_gradients(x)
             both = [part for part in parts if window.is_part_of_difference(part, x, y)]
             is_first_use = self.is_unresolved(sample)
             is_whole = is_first_use and count_components(both) >= len(sample)
@@ -156,13 +156,13 @@ class ReplayOracles(IndexSampling):
 
     def lo(self, g: Floats) -> Any:
         """Return the recorded vertex that minimises <g, v>, and mark its query as matched."""
-        wanted = RecordedQuery("lo", direction=g)
-        pending = self.window.find(wanted)
+        target = RecordedQuery("lo", direction=g)
+        pending = self.window.find(target)
         if pending is None and float(np.linalg.norm(g)) <= self.window.tolerance:
             # A direction that is rounding alone may have been normalised.
             pending = self.window.find_kind("lo")
         if pending is None:
-            self.raise_mismatch(f"asks {self.describe(wanted)}", "lo")
+            self.raise_mismatch(f"asks {self.describe(target)}", "lo")
         return copy_dense(self.window.consume_query(pending).answer)
 
     def prox(self, x: Floats, g: Floats, lam: float) -> Any:
@@ -216,7 +216,7 @@ class ReplayOracles(IndexSampling):
                 # A difference of equal points has its batch at both, which is one draw.
                 parts = [
                     part
-                    for part in window.gradients_at(x)
+                    for part in window.pending_gradients(x)
                     if part.index == 0 or not window.is_part_of_difference(part, x, x)
                 ]
                 chosen = window.choose_components(parts, size)
@@ -230,7 +230,7 @@ class ReplayOracles(IndexSampling):
         """Return whether the coin showed heads, i.e. a full gradient was queried at the iterate."""
         window, x = self.window, self.position
         full = window.find(RecordedQuery("gradient", (x,)))
-        parts = window.gradients_at(x)
+        parts = window.pending_gradients(x)
         covers = window.starts_with_each_component_once(parts)
         coin = self.transcript.states[self.step].coin if self.is_known(self.step) else None
         if (full is None) == (not parts) or covers:
@@ -315,7 +315,9 @@ class ReplayOracles(IndexSampling):
         self, sample: Any, x: Floats, parts: Sequence[PendingPart] | None = None
     ) -> None:
         """Match a sample of component gradients at x; see `match_sample`."""
-        if self.match_sample(sample, x, self.window.gradients_at(x) if parts is None else parts):
+        if self.match_sample(
+            sample, x, self.window.pending_gradients(x) if parts is None else parts
+        ):
             return
         expected = expand_sample(sample)
         if len(expected) == self.n == len(np.unique(expected)):
@@ -379,14 +381,16 @@ class ReplayOracles(IndexSampling):
 
     # --- helpers ----------------------------------------------------------------------------------
 
-    def _match_query(self, wanted: RecordedQuery) -> None:
-        if self.window.consume_equal(wanted) is None:
-            self.raise_mismatch(f"asks {self.describe(wanted)}", wanted.kind)
+    def _match_query(self, target: RecordedQuery) -> None:
+        if self.window.consume_equal(target) is None:
+            self.raise_mismatch(f"asks {self.describe(target)}", target.kind)
 
     def _match_full_gradient(self, x: Floats, subject: str) -> None:
         window = self.window
         is_matched = window.consume_equal(RecordedQuery("gradient", (x,))) is not None
-        if not (is_matched or window.consume_components(window.gradients_at(x), np.arange(self.n))):
+        if not (
+            is_matched or window.consume_components(window.pending_gradients(x), np.arange(self.n))
+        ):
             self.raise_mismatch(f"queries {subject} at {self.describe_point(x)}", *FULL_KINDS)
 
     def _match_difference_of_equal_points(self, x: Floats, y: Floats, size: int) -> Integers | None:
@@ -404,7 +408,9 @@ class ReplayOracles(IndexSampling):
             window.consume_components(*chosen)
             window.consume_components(seconds, chosen[1])
             return chosen[1]
-        chosen = window.choose_components(window.gradients_at(x, frozenset({"batch"})), 2 * size)
+        chosen = window.choose_components(
+            window.pending_gradients(x, frozenset({"batch"})), 2 * size
+        )
         if chosen is None:
             return None
         order = np.argsort(chosen[1], kind="stable")
@@ -423,18 +429,18 @@ class ReplayHessianAtPoint:
         self._try_match()
 
     def _try_match(self) -> bool:
-        wanted = RecordedQuery("hessian", (self._base,))
-        self._is_matched = self._is_matched or self._replay.window.consume_equal(wanted) is not None
+        target = RecordedQuery("hessian", (self._base,))
+        self._is_matched = self._is_matched or self._replay.window.consume_equal(target) is not None
         return self._is_matched
 
     def product(self, x: Floats, y: Floats) -> Any:
         """Return the product of the Hessian of f with x - y."""
         replay, window = self._replay, self._replay.window
-        wanted = RecordedQuery("hessian.product", (x, y), base=self._base)
+        target = RecordedQuery("hessian.product", (x, y), base=self._base)
         if not (
-            window.consume_equal(wanted) is not None
+            window.consume_equal(target) is not None
             or window.consume_components(
-                window.hessian_products(self._base, x, y), np.arange(replay.n)
+                window.pending_hessian_products(self._base, x, y), np.arange(replay.n)
             )
             or window.are_points_equal(x, y)
         ):
@@ -445,7 +451,7 @@ class ReplayHessianAtPoint:
     def batch(self, sample: Indices, x: Floats, y: Floats) -> Any:
         """Return the product of the mean of the sampled component Hessians with x - y."""
         replay, window = self._replay, self._replay.window
-        parts = window.hessian_products(self._base, x, y)
+        parts = window.pending_hessian_products(self._base, x, y)
         if window.are_points_equal(x, y) and not parts:
             return 0.0 * replay.answer(self._hessian.product, x, y)
         if not replay.match_sample(sample, self._base, parts):
@@ -492,7 +498,7 @@ class ReplayTable:
     def _match_sample(self, kind: str, sample: Any, x: Floats) -> None:
         """Match a sample at x: the table's own queries first, else component gradients."""
         replay, window, size = self._replay, self._replay.window, len(sample)
-        parts = window.gradients_at(x)
+        parts = window.pending_gradients(x)
         own = [part for part in parts if part.query.kind == kind]
         total = count_components(parts)
         if not replay.is_unresolved(sample):

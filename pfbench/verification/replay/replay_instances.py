@@ -109,8 +109,8 @@ class ReplayCase:
     ) -> Transcript:
         """Run a method on the problem, as `subject` shows it to the method; return the record."""
         problem = self.problem()
-        shown = problem if subject is None else subject.problem_under_test(problem)
-        transcript = record_run(shown, algorithm, seed=seed, max_steps=self.max_recorded_steps)
+        tested = problem if subject is None else subject.problem_under_test(problem)
+        transcript = record_run(tested, algorithm, seed=seed, max_steps=self.max_recorded_steps)
         transcript.problem = problem
         return transcript
 
