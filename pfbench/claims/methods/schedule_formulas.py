@@ -55,7 +55,7 @@ def page_sizes(n: int) -> tuple[int, float]:
 
 def loopless_probability(n: int) -> float:
     """Return the probability min(1, 2 n^(-1/3)) of a new snapshot in loopless SVRG."""
-    return min(1.0, 2.0 / n ** (1.0 / 3.0))
+    return float(min(1.0, 2.0 / n ** (1.0 / 3.0)))
 
 
 def table_sizes(n: int) -> tuple[int, float]:
