@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from pfbench.runs.storage.archive import open_archive, write_archive
-
 SMALL = "robust-matrix-recovery[rows=12,columns=10,rank=1,density=0.5]"
 """A problem of 60 components that is built and solved in milliseconds."""
 
@@ -50,12 +48,3 @@ class Outcome:
         lines = self.err.splitlines()
         assert all(line.startswith("pfbench: ") for line in lines)
         return [line.removeprefix("pfbench: ").strip() for line in lines]
-
-
-def rewritten(path, change):
-    """Write an archive anew, with right hashes, after a change of its files."""
-    with open_archive(path) as archive:
-        files = {name: archive.read(name) for name in archive.names}
-        about = {k: v for k, v in archive.manifest.items() if k not in ("schema", "files")}
-    path.unlink()
-    write_archive(path, change(files), about)

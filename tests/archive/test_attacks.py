@@ -173,10 +173,6 @@ def parent_memory():
     return open(f"/proc/{{os.getppid()}}/environ", "rb").read().decode(errors="replace")
 
 
-def many(length):
-    return "x" * length
-
-
 def end():
     os._exit(0)
 

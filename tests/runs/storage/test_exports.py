@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from stored import ENVIRONMENT, LOGISTIC, RECOVERY, SVRG, change, key_of, made_run
 
-from pfbench.base.errors import InputError, StorageError
+from pfbench.base.errors import StorageError
 from pfbench.runs.loop.run import TRACE_COLUMNS, Stop
 from pfbench.runs.planning.plan import PlannedRun
 from pfbench.runs.planning.spec import load_spec
-from pfbench.runs.storage.export import FORMATS, export, run_names
+from pfbench.runs.storage.export import export, run_names
 from pfbench.runs.storage.store import Store
 
 FW = "frank-wolfe[iterations=3]"
@@ -182,21 +182,6 @@ def test_the_target_is_known_from_the_plan(store, exported):
     rows = {row["key"]: row for row in table(exported("csv-wide") / "runs.csv")}
     assert rows[key_of("planned")]["targets"] == "fw_gap=0.25"
     assert rows[key_of("refused")]["targets"] == ""
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_an_empty_folder_is_needed_and_nothing_is_overwritten(exported, form, tmp_path):
-    (tmp_path / form).mkdir()
-    (tmp_path / form / "mine").write_text("mine")
-    with pytest.raises(InputError, match="is not empty"):
-        exported(form)
-    assert [path.name for path in (tmp_path / form).iterdir()] == ["mine"]
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_no_run_is_refused(exported, form):
-    with pytest.raises(InputError, match="nothing to export"):
-        exported(form, keys=[])
 
 
 def test_a_text_that_a_spreadsheet_evaluates_is_quoted(store, tmp_path):

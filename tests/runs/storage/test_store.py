@@ -43,10 +43,6 @@ def fill(store, count=4):
     store.put_row("certificate", key_of("c"), CERTIFICATE)
 
 
-def without_time(rows):
-    return [row._replace(stored=0, bytes=0) for row in rows]
-
-
 # --- what goes in comes out -----------------------------------------------------------------------
 
 numbers = st.floats(allow_nan=True, allow_infinity=True)
