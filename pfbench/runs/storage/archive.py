@@ -22,15 +22,7 @@ from typing import Any
 from pfbench.base.errors import InputError
 from pfbench.base.files import atomic_write
 from pfbench.runs.storage.damage import DamagedFileError, check_size, open_file
-from pfbench.runs.storage.field_types import (
-    Type,
-    count,
-    integer,
-    list_type,
-    mapping_type,
-    table,
-    text,
-)
+from pfbench.runs.storage.field_types import FIELDS, table
 from pfbench.runs.storage.serialization import decode_json, refuse_damaged
 
 SCHEMA = 3
@@ -64,27 +56,6 @@ _LIMITS: Mapping[str, int] = {
     rf"code/{_READ}": MOST_OF_FILE,
 }
 """Maximum size in bytes of a file, by a pattern of its name; other names are refused."""
-
-_TEXTS = mapping_type(text)
-_FIELDS: Mapping[str, Type] = {
-    "schema": integer,
-    **dict.fromkeys(("kind", "pfbench", "name", "title", "made"), text),
-    **dict.fromkeys(("problems", "data", "reads", "origins", "files"), _TEXTS),
-    "user_modules": list_type(text),
-    "environments": list_type(_TEXTS),
-    "lock": mapping_type(_TEXTS),
-}
-KINDS: Mapping[str, Mapping[str, Type]] = {
-    "sweep": {"planned": count},
-    "comparison": dict.fromkeys(("suite", "method", "price", "others", "says"), text),
-    "claim": {
-        **dict.fromkeys(("theorem", "effort"), text),
-        "seed": integer,
-        **dict.fromkeys(("claims", "verdicts", "counterexamples", "errata"), list_type(table)),
-        "faults": table,
-    },
-}
-"""Fields that the manifest of a kind of archive has in addition to `_FIELDS`."""
 
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same content has the same bytes
 _FORMS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
@@ -292,10 +263,11 @@ def _read_manifest(data: bytes) -> Mapping[str, Any]:
     subject: Mapping[str, Any] = decode_json(data)
     if not table(subject):
         raise DamagedFileError("unreadable", f"{MANIFEST} is not a JSON object")
-    if subject.get("schema") != SCHEMA or subject.get("kind") not in KINDS:
+    own_fields = FIELDS.get(f"archive-{subject.get('kind')}")
+    if subject.get("schema") != SCHEMA or own_fields is None:
         detail = f"{subject.get('schema')!r} instead of {SCHEMA}"
         raise DamagedFileError("wrong schema version", detail)
-    for name, kind in {**_FIELDS, **KINDS[subject["kind"]]}.items():
+    for name, kind in (FIELDS["archive"] | own_fields).items():
         if name not in subject or not kind(subject[name]):
             raise DamagedFileError("incomplete", f"the field {name} of {MANIFEST}")
     if any(not re.fullmatch(_READ, name) for name in {**subject["reads"], **subject["origins"]}):

@@ -3,7 +3,9 @@
 A hash proves that a file is unchanged, not that pfbench wrote it.
 """
 
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from pfbench.base.counts import COUNTED
@@ -49,13 +51,8 @@ def table(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-def optional(kind: Type) -> Type:
-    """Return the type of values that are null or of type `kind`."""
-    return lambda value: value is None or kind(value)
-
-
-def enumeration(allowed: tuple[str, ...]) -> Type:
-    """Return the type of strings that are in the list `allowed`."""
+def enumeration(allowed: Collection[str]) -> Type:
+    """Return the type of strings that are in the collection `allowed`."""
     return lambda value: text(value) and value in allowed
 
 
@@ -64,96 +61,53 @@ def list_type(kind: Type) -> Type:
     return lambda value: isinstance(value, list) and all(map(kind, value))
 
 
-def mapping_type(kind: Type, names: tuple[str, ...] | None = None) -> Type:
-    """Return the type of JSON objects with values of type `kind`, and keys in `names` if given."""
-    allowed = None if names is None else frozenset(names)
-    return lambda value: (
-        table(value)
-        and (allowed is None or value.keys() <= allowed)
-        and all(map(kind, value.values()))
-    )
-
-
-def record_type(fields: Mapping[str, Type]) -> Type:
-    """Return the type of JSON objects that have exactly these fields."""
-    return lambda value: (
-        table(value)
-        and value.keys() == fields.keys()
-        and all(kind(value[name]) for name, kind in fields.items())
-    )
+def oracle_counts(value: Any) -> bool:
+    """Return whether a value is a JSON object with counts of kinds of oracles."""
+    return table(value) and value.keys() <= set(COUNTED) and all(map(count, value.values()))
 
 
 # --- fields ---------------------------------------------------------------------------------------
 
-_COUNTS = mapping_type(count, COUNTED)
-_RUN_HEADER = {"run": table, "environment": mapping_type(text)}
-_VALUE = {"value": number}
-
-RUN: Mapping[str, Type] = {
-    **dict.fromkeys(("problem", "algorithm", "schedule", "stop_reason"), text),
-    **dict.fromkeys(("seconds", "oracle_seconds", "failure_probability"), number),
-    "parameters": table,
-    "seed": integer,
-    "status": enumeration(tuple(STATUSES)),
-    "iterations": count,
-    "counts": _COUNTS,
-    "final": mapping_type(optional(number)),
+_TYPES: Mapping[str, Type] = {
+    **{"text": text, "flag": flag, "integer": integer, "count": count, "number": number},
+    **{"table": table, "oracle counts": oracle_counts},
+    "run status": enumeration(tuple(STATUSES)),
+    "verdict": enumeration(VERDICT_NAMES),
 }
-"""Fields of a run."""
+"""Types of ``fields.toml`` by name."""
 
-OPTIONAL_RUN_FIELDS: Mapping[str, Type] = {"unmet": list_type(text), "own_output": optional(flag)}
-"""Fields that the runs of earlier versions may lack."""
 
-NOTES: Mapping[str, Type] = {
-    **dict.fromkeys(("retries", "dimension"), count),
-    "family": optional(text),
-    "limits": optional(mapping_type(number)),
-    "plan": table,
-    "source": optional(table),
-    "best_known": optional(record_type(_VALUE | {"source": text})),
-    "promised": optional(record_type(_VALUE | {"measure": text})),
+def _parse_type(form: Any) -> Type:
+    """Return the type that a text, or the table of an object's fields, of ``fields.toml`` names."""
+    if isinstance(form, dict):
+        fields = {name: _parse_type(kind) for name, kind in form.items()}
+        return lambda value: (
+            value is None
+            or (
+                table(value)
+                and value.keys() == fields.keys()
+                and all(kind(value[name]) for name, kind in fields.items())
+            )
+        )
+    if form in _TYPES:
+        return _TYPES[form]
+    inner = _parse_type(form[:-1] if form.endswith("?") else form[1:-1])
+    if form.endswith("?"):
+        return lambda value: value is None or inner(value)
+    if form.endswith("]"):
+        return list_type(inner)
+    return lambda value: table(value) and all(map(inner, value.values()))
+
+
+FIELDS: Mapping[str, dict[str, Type]] = {
+    title: {name: _parse_type(form) for name, form in fields.items()}
+    for title, fields in tomllib.loads(
+        Path(__file__).with_name("fields.toml").read_text(encoding="utf-8")
+    ).items()
 }
-"""Notes of an entry; other notes are allowed."""
+"""Types of the fields of entries and archives, as in ``fields.toml``."""
 
-_LISTED: Mapping[str, Type] = {
-    **dict.fromkeys(("problem", "algorithm", "claim", "status"), optional(text)),
-    **dict.fromkeys(("stop_reason", "family"), optional(text)),
-    "seed": optional(integer),
-    "iterations": optional(count),
-    "counts": optional(_COUNTS),
-    "seconds": optional(number),
-    "limits": optional(mapping_type(number)),
-}
-_ERRORS = ("orthonormality_error", "answer_max_relative_error", "span_max_relative_distance")
-
-ROWS: Mapping[str, Mapping[str, Type]] = {
-    "verdict": {
-        **_LISTED,
-        **dict.fromkeys(("measured", "claimed"), table),
-        "verdict": enumeration(VERDICT_NAMES),
-        "reason": text,
-        "repetitions": count,
-        "p_value": optional(number),
-        "lost": flag,
-    },
-    "finding": {**_LISTED, "shown": flag, "evidence": table},
-    "certificate": {
-        **_LISTED,
-        **dict.fromkeys(("horizon", "dimension", "queries"), count),
-        **dict.fromkeys(("smoothness", "paper_smoothness", "min_gap_over_diameter"), number),
-        **dict.fromkeys(_ERRORS, number),
-        "query_max_relative_error": optional(number),
-        "directions_digest": text,
-        "counts": _COUNTS,
-        "calls_to_target": optional(count),
-        "certified": flag,
-        "certified_for": optional(text),
-        "findings": list_type(text),
-        "fixed_seed": optional(integer),
-    },
-    "fault": {**_LISTED, **dict.fromkeys(("fault", "where", "equivalent"), text)},
-}
-"""Fields of a row of each other kind; all are optional, and others are allowed."""
+_RUN_HEADER: Mapping[str, Type] = {"run": table, "environment": _parse_type("{text}")}
 
 # --- checks ---------------------------------------------------------------------------------------
 
@@ -168,18 +122,18 @@ def check_metadata_types(kind: str, header: Mapping[str, Any]) -> None:
     """
     notes = header.get("notes", {})
     _check({"notes": notes}, {"notes": table}, "")
-    _check(notes, NOTES, "notes.")
+    _check(notes, FIELDS["notes"], "notes.")
     if kind != "run":
         _check(header, {"row": table}, "", needed=True)
-        _check(header["row"], ROWS[kind], "row.")
+        _check(header["row"], FIELDS["row"] | FIELDS[kind], "row.")
         return
     _check(header, _RUN_HEADER, "", needed=True)
     run = header["run"]
-    unknown = run.keys() - RUN.keys() - OPTIONAL_RUN_FIELDS.keys()
+    unknown = run.keys() - FIELDS["run"].keys() - FIELDS["optional-run"].keys()
     if unknown:
         raise DamagedFileError("incomplete", f"a run has no field {min(unknown)}")
-    _check(run, RUN, "run.", needed=True)
-    _check(run, OPTIONAL_RUN_FIELDS, "run.")
+    _check(run, FIELDS["run"], "run.", needed=True)
+    _check(run, FIELDS["optional-run"], "run.")
 
 
 def _check(

@@ -23,7 +23,7 @@ from pfbench.runs.storage import database, maintenance, serialization
 from pfbench.runs.storage.content_keys import source_digest, source_note
 from pfbench.runs.storage.damage import KINDS, DamagedFileError
 from pfbench.runs.storage.database import DamagedStoreError
-from pfbench.runs.storage.field_types import ROWS
+from pfbench.runs.storage.field_types import FIELDS
 from pfbench.runs.storage.store import Store, WriteBatch
 
 KEY = key_of("a")
@@ -50,7 +50,7 @@ counts = st.integers(0, 2**53)
 
 
 def test_every_kind_of_entries_has_fields():
-    assert {"run", *ROWS} == {*KINDS}
+    assert FIELDS.keys() >= {*KINDS}
 
 
 def test_half_a_call_is_not_stored(store):
