@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 from pfbench.algorithms import ALGORITHMS
-from pfbench.claims.defazio2014 import theorem1
+from pfbench.claims.defazio2014 import saga_with_weights
 from pfbench.claims.schmidt2017 import theorem1 as sag
 from pfbench.sets.orthogonalisers import PRESETS, certify_interval, map_singular_values
 from pfbench.verification.statements.table_steps import (
@@ -71,11 +71,11 @@ def sample_weights():
         "step, as `saga` does.\n"
     )
     rows = []
-    for name, claim, factor in (("saga", theorem1.HEAVY, 2.0), ("sag", sag.RADIUS, 16.0)):
+    for name, claim, factor in (("saga", saga_with_weights.HEAVY, 2.0), ("sag", sag.RADIUS, 16.0)):
         for label in ("with weights", "without"):
             cells = []
             for weight in WEIGHTS:
-                problem = theorem1.make_first_row(8, 1.0, weight)
+                problem = saga_with_weights.make_first_row(8, 1.0, weight)
                 L = problem.component_smoothness().max()
                 if label == "without":
                     L = (problem.curvatures / problem.weights.mean()).max()
