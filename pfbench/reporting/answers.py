@@ -6,12 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pfbench.reporting.comparison import Comparison, ScoredAlgorithm
-from pfbench.reporting.results import (
-    SettingResults,
-    StudyResults,
-    truncate_study,
-    truncate_to_equal_counts,
-)
+from pfbench.reporting.results import SettingResults, StudyResults, truncate_study
 from pfbench.reporting.seed_curves import final_summary, median_start_value
 from pfbench.reporting.wording import (
     format_calls_in_sentence,
@@ -252,15 +247,15 @@ def _truncation_sentences(results: StudyResults) -> Iterator[str]:
     A panel is one problem at one setting.
     """
     for panel in results.panels:
-        limits, equal = truncate_to_equal_counts(panel)
-        pairs = zip(panel.groups, equal.groups, strict=True)
+        pairs = zip(panel.groups, panel.at_equal_counts.groups, strict=True)
         cut = sum(
             run.iterations > other.iterations
             for group, rest in pairs
             for run, other in zip(group.runs, rest.runs, strict=True)
         )
         if cut:
-            budget = [f"{kind.upper()} {format_integer(int(n))}" for kind, n in limits.items()]
+            limits = panel.limits.items()
+            budget = [f"{kind.upper()} {format_integer(int(limit))}" for kind, limit in limits]
             yield (
                 f"At {panel.title} all runs are compared within {', '.join(budget)}, the least "
                 f"budget; {pluralize(cut, 'run')} went further, which is no advantage."

@@ -374,7 +374,7 @@ def _labels_budgets_and_calls(comparison: Comparison) -> Iterator[tuple[str, flo
     """
     for panel in comparison.panels:
         weights = comparison.price.weights
-        budget = sum(weight * panel.limits.get(kind, math.inf) for kind, weight in weights)
+        budget = sum(weight * panel.panel.limits.get(kind, math.inf) for kind, weight in weights)
         for scored in panel.algorithms:
             spent = max(map(comparison.price.total_cost, scored.group.runs), default=0.0)
             limit = budget if math.isfinite(budget) else spent

@@ -15,11 +15,9 @@ from pfbench.reporting import runtimes
 from pfbench.reporting.results import (
     OBJECTIVE,
     SUBOPTIMALITY,
-    Limits,
     RunGroup,
     SettingResults,
     StudyResults,
-    truncate_to_equal_counts,
 )
 from pfbench.reporting.seed_curves import final_value
 from pfbench.reporting.significance import SeedSample, median, significant_leaders
@@ -122,8 +120,8 @@ class SettingComparison:
 
     Attributes
     ----------
-    panel, limits
-        Algorithms on one problem at one setting, and the budget within which they are compared.
+    panel
+        Algorithms on one problem at one setting.
     algorithms
         The scored algorithms of the panel.
     leader_by_target, leader_by_measure
@@ -131,7 +129,6 @@ class SettingComparison:
     """
 
     panel: SettingResults
-    limits: Limits
     algorithms: tuple[ScoredAlgorithm, ...]
     leader_by_target: tuple[int | None, ...]
     leader_by_measure: Mapping[str, int | None]
@@ -171,28 +168,15 @@ class Comparison:
         return list_compared_measures(self.results)
 
 
-Equal = Sequence[tuple[Limits, SettingResults]]
-"""For each panel of a study: the budget common to its runs, and the panel truncated to it."""
-
-
-def compare_algorithms(
-    results: StudyResults, price: runtimes.Cost, equal: Equal | None = None
-) -> Comparison:
+def compare_algorithms(results: StudyResults, price: runtimes.Cost) -> Comparison:
     """Compare the algorithms of a study by their expected cost to reach each target.
 
     `price` is the cost of the oracle calls.
-
-    Parameters
-    ----------
-    equal
-        Budgets and truncated panels from `truncate_to_equal_counts`; computed if not given.
     """
     study, measures = results.study, list_compared_measures(results)
-    panels = []
+    scored = [score_panel(results, panel.at_equal_counts, price) for panel in results.panels]
     columns: list[_Column] = []
-    for limits, panel in equal or map(truncate_to_equal_counts, results.panels):
-        algorithms = score_panel(results, panel, price)
-        panels.append((limits, algorithms))
+    for algorithms in scored:
         columns += [_make_calls_column(algorithms, k) for k in range(len(study.targets))]
         columns += [_make_values_column(algorithms, m, study.final_target) for m in measures]
     samples, displayed = zip(*columns, strict=True) if columns else ((), ())
@@ -200,12 +184,11 @@ def compare_algorithms(
     compared = [
         SettingComparison(
             panel,
-            limits,
             algorithms,
             tuple(next(leaders) for _ in study.targets),
             {measure: next(leaders) for measure in measures},
         )
-        for panel, (limits, algorithms) in zip(results.panels, panels, strict=True)
+        for panel, algorithms in zip(results.panels, scored, strict=True)
     ]
     return Comparison(results, price, tuple(compared))
 

@@ -19,12 +19,7 @@ from pfbench.base.counts import COUNTED
 from pfbench.reporting import panels
 from pfbench.reporting.comparison import list_compared_measures
 from pfbench.reporting.report import RateLine, figure_rates
-from pfbench.reporting.results import (
-    RunGroup,
-    SettingResults,
-    StudyResults,
-    truncate_to_equal_counts,
-)
+from pfbench.reporting.results import RunGroup, SettingResults, StudyResults
 from pfbench.reporting.runtimes import Cost
 from pfbench.reporting.seed_curves import (
     AS_PLANNED,
@@ -130,13 +125,13 @@ class _StudyData:
         named = {k: AXES[k] for k in counts} | {"iteration": "iterations", "seconds": "seconds"}
         self._axes = priced | named
         self._rates = figure_rates(results, rates)
-        self._panels = [truncate_to_equal_counts(panel) for panel in results.panels]
+        self._panels = [panel.at_equal_counts for panel in results.panels]
         self._displayed = [
             [
                 replace(g, runs=tuple(_thin_and_price_runs(g.runs, study.targets, self._cost)))
                 for g in panel.groups
             ]
-            for _, panel in self._panels
+            for panel in self._panels
         ]
 
     def record(self) -> dict[str, Any]:
@@ -178,13 +173,13 @@ class _StudyData:
                     "title": panel.title if len(results.panels) > 1 else "",
                     "budget": ", ".join(
                         f"{format_calls_in_sentence(limit)} {kind.upper()}"
-                        for kind, limit in limits.items()
+                        for kind, limit in panel.limits.items()
                     ),
                     "spans": self._call_scales(groups),
                     "constants": [_theorem_constant(panel, *named) for named in self._rates],
                     "groups": [partial(self._group_record, group) for group in groups],
                 }
-                for (limits, panel), groups in zip(self._panels, self._displayed, strict=True)
+                for panel, groups in zip(self._panels, self._displayed, strict=True)
             ],
         }
 
@@ -205,7 +200,7 @@ class _StudyData:
         scales: dict[str, dict[str, list[Any]]] = {}
         for measure in self._measures:
             lines: dict[str, list[panels.PanelLine]] = {}
-            for (_, panel), groups in zip(self._panels, self._displayed, strict=True):
+            for panel, groups in zip(self._panels, self._displayed, strict=True):
                 lines.setdefault(panel.problem, []).extend(
                     panels.make_panel_line(group, "iteration", measure) for group in groups
                 )

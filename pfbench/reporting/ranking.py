@@ -23,7 +23,6 @@ from pfbench.reporting.results import (
     SettingResults,
     StudyResults,
     first_row_beyond_limits,
-    truncate_to_equal_counts,
 )
 from pfbench.reporting.runtimes import Cost, ert, make_runtimes
 from pfbench.reporting.seed_curves import final_value, trace_column
@@ -121,23 +120,24 @@ def rank_algorithms(
         The algorithms of each panel from `score_panel`, if these were scored before.
     """
     price, measure = price or ranking_price(results), find_compared_measure(results)
-    equal = (truncate_to_equal_counts(panel)[1] for panel in results.panels)
-    panels = scored or [score_panel(results, panel, price) for panel in equal]
+    panels = scored or [score_panel(results, p.at_equal_counts, price) for p in results.panels]
     scores = [
         [_score_algorithm(scored, measure if use_last_values else None) for scored in row]
         for row in panels
     ]
-    ranks = [[_rank_among_scores(score, row) for score in row] for row in scores]
+    ranks = [
+        [None if score == _NO_SCORE else 1 + sum(s < score for s in row) for score in row]
+        for row in scores
+    ]
     samples = [_score_samples(row, measure) for row in panels]
     numbers = [[np.inf if rank is None else rank for rank in row] for row in ranks]
     leaders = significant_leaders(samples, numbers)
     ranking = []
     for number, (panel, row) in enumerate(zip(results.panels, panels, strict=True)):
         score, rank, leader = scores[number], ranks[number], leaders[number]
-        order = sorted((_NO_SCORE if s is None else s, index) for index, s in enumerate(score))
         ranked = [
             _rank_group(results, row[index], rank[index], is_sole=index == leader)
-            for _, index in order
+            for index in sorted(range(len(row)), key=score.__getitem__)
         ]
         ranking.append((panel, ranked))
     return ranking
@@ -246,24 +246,18 @@ def as_json(results: StudyResults) -> list[dict[str, Any]]:
     ]
 
 
-def _score_algorithm(scored: ScoredAlgorithm, measure: str | None) -> Score | None:
+def _score_algorithm(scored: ScoredAlgorithm, measure: str | None) -> Score:
     """Return the score by which an algorithm is ranked; a smaller score is better.
 
-    Return None if the algorithm reaches a target at no cost, or reaches none and has no finite
-    final value.
+    Return `_NO_SCORE` if the algorithm reaches a target at no cost, or reaches none and has no
+    finite final value.
     """
     for missed, calls in enumerate(reversed(scored.calls)):
         if calls.hits:
             charged = calls.total_calls.any()
-            return (missed, round_as_printed(ert(calls)), np.inf) if charged else None
+            return (missed, round_as_printed(ert(calls)), np.inf) if charged else _NO_SCORE
     value = median([final_value(run, measure) for run in scored.group.runs]) if measure else np.inf
-    return (len(scored.calls), np.inf, round_as_printed(value)) if np.isfinite(value) else None
-
-
-def _rank_among_scores(score: Score | None, scores: Sequence[Score | None]) -> int | None:
-    if score is None:
-        return None
-    return 1 + sum(other is not None and other < score for other in scores)
+    return (len(scored.calls), np.inf, round_as_printed(value)) if np.isfinite(value) else _NO_SCORE
 
 
 def _score_samples(row: Sequence[ScoredAlgorithm], measure: str) -> list[SeedSample]:

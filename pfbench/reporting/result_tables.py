@@ -14,7 +14,7 @@ from pfbench.reporting.comparison import (
     compare_algorithms,
 )
 from pfbench.reporting.ranking import rank_algorithms, ranking_basis_sentence
-from pfbench.reporting.results import RunGroup, StudyResults, truncate_to_equal_counts
+from pfbench.reporting.results import RunGroup, StudyResults
 from pfbench.reporting.runtimes import PRODUCTS, Cost
 from pfbench.reporting.seed_curves import FinalSummary
 from pfbench.reporting.significance import seed_warning
@@ -39,10 +39,8 @@ def compare_by_each_price(results: StudyResults) -> list[Comparison]:
     costs |= dict.fromkeys(Cost.from_weights(kind) for kind in kinds)
     if "lmo_products" in study.measures:
         costs[PRODUCTS] = None
-    equal = list(map(truncate_to_equal_counts, results.panels))
     return [
-        compare_algorithms(results, cost, equal)
-        for cost in list(costs)[: None if study.targets else 1]
+        compare_algorithms(results, cost) for cost in list(costs)[: None if study.targets else 1]
     ]
 
 
@@ -93,7 +91,7 @@ def results_table(
                 rows.append(TableRow(panel.panel.title, label, cells, best))
     targets = [f"{target.measure} ≤ {target.target:g}" for target in comparison.targets]
     measures = [f"last {name_within_sentence(measure)}" for measure in displayed]
-    limited = any(panel.limits for panel in comparison.panels)
+    limited = any(panel.limits for panel in results.panels)
     content = f"last values{' at equal counts' if limited else ''}"
     if targets:
         content = f"{price} to each target"
@@ -130,7 +128,7 @@ def _table_note(comparison: Comparison, include_last_values: bool) -> str:
 def _describe_budget(comparison: Comparison) -> str:
     budgets = {
         ", ".join(f"{format_calls(limit)} {kind.upper()}" for kind, limit in panel.limits.items())
-        for panel in comparison.panels
+        for panel in comparison.results.panels
     }
     if budgets == {""}:
         return "at the end of each run, as no budget is stated"

@@ -7,7 +7,7 @@ counts, each run of a panel is truncated to the least budget of these runs.
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -116,6 +116,17 @@ class SettingResults:
         """Least known objective value of the problem; None if none is known or sources differ."""
         values = {value for group in self.groups for value in group.best_known}
         return values.pop() if len(values) == 1 else None
+
+    @cached_property
+    def limits(self) -> Limits:
+        """Common budget of the runs."""
+        return common_limits(plan for group in self.groups for plan in group.plans)
+
+    @cached_property
+    def at_equal_counts(self) -> "SettingResults":
+        """The same panel, with the runs truncated to the common budget."""
+        groups = tuple(_truncate_group(group, self.limits) for group in self.groups)
+        return replace(self, groups=groups)
 
     def find(self, label: str) -> RunGroup | None:
         """Return the runs of the algorithm with a label; None if it has none on this problem."""
@@ -237,16 +248,7 @@ def _setting_title(study: Study, problem: LabelledSelector, setting: Setting) ->
 
 def truncate_study(results: StudyResults) -> StudyResults:
     """Return a study's results, with the runs on each problem truncated to a common budget."""
-    panels = (truncate_to_equal_counts(panel)[1] for panel in results.panels)
-    return replace(results, panels=tuple(panels))
-
-
-@lru_cache(maxsize=32)
-def truncate_to_equal_counts(panel: SettingResults) -> tuple[Limits, SettingResults]:
-    """Return the common budget of the runs on a problem, and these runs truncated to it."""
-    limits = common_limits(plan for group in panel.groups for plan in group.plans)
-    groups = tuple(_truncate_group(group, limits) for group in panel.groups)
-    return limits, replace(panel, groups=groups)
+    return replace(results, panels=tuple(panel.at_equal_counts for panel in results.panels))
 
 
 def _truncate_group(group: RunGroup, limits: Limits) -> RunGroup:
