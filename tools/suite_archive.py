@@ -25,7 +25,7 @@ from pfbench import __version__
 from pfbench.base.files import atomic_write, check_writable, translate_os_errors
 from pfbench.cli.compare import load_suite
 from pfbench.cli.options import default_store_folder, make_engine
-from pfbench.cli.report_sources import make_runs, resolve_search
+from pfbench.cli.report_sources import RunExecution
 from pfbench.runs.execute import PlanOutcome
 from pfbench.runs.loop.run import TRACE_COLUMNS, Run, Stop
 from pfbench.runs.storage.serialization import column_dtype, run_fields
@@ -120,9 +120,10 @@ def write_archive(suite: str, path: Path, store: Store, jobs: int | None) -> int
     check_writable(path, str(path))
     spec, _ = load_suite(suite, None, None)
     with closing(make_engine(jobs, None)) as engine:
-        search = resolve_search(spec, store, engine)
-        outcomes = make_runs(search.name, search.runs(), store, engine)
-        searches = make_runs(f"{spec.name}, search", search.search_runs(), store, engine)
+        execution = RunExecution(store, engine)
+        search = execution.tune(spec)
+        outcomes = execution.run(search.name, search.runs())
+        searches = execution.run(f"{spec.name}, search", search.search_runs())
     tuned_for = {stop for study in search.studies if study.tune for stop in study.tune.targets}
     rows = [(outcome, search.targets[outcome.plan], CURVE) for outcome in outcomes]
     rows += [(outcome, tuple(tuned_for), 0) for outcome in searches]

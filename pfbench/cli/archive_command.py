@@ -101,12 +101,13 @@ def _writer(output: Path, store: Path, engine: Any) -> "ArchiveWriter":
 
 
 def _make_sweep(writer: "ArchiveWriter", spec: "Spec", engine: Any, *, as_json: bool) -> None:
-    from pfbench.cli.report_sources import make_runs, resolve_search
+    from pfbench.cli.report_sources import RunExecution
 
     terminal.announce_imports(spec.user_selectors, spec.path)
-    spec = resolve_search(spec, writer.store, engine, quiet=as_json)
-    outcomes = make_runs(spec.name, spec.runs(), writer.store, engine, quiet=as_json)
-    searched = make_runs(spec.name, spec.search_runs(), writer.store, engine, quiet=True)
+    execution = RunExecution(writer.store, engine, quiet=as_json)
+    spec = execution.tune(spec)
+    outcomes = execution.run(spec.name, spec.runs())
+    searched = RunExecution(writer.store, engine, quiet=True).run(spec.name, spec.search_runs())
     manifest = writer.write_sweep(spec, [*outcomes, *searched])
     _show_made(writer, manifest, as_json=as_json)
     terminal.exit_if_failed(outcomes, ", archived as failed")
@@ -122,12 +123,14 @@ def _make_comparison(
     as_json: bool,
 ) -> None:
     from pfbench.cli.compare import compare_on_suite, load_suite
+    from pfbench.cli.report_sources import RunExecution
     from pfbench.runs.planning.name_resolution import check_selector
 
     spec, path = load_suite(suite, None, price)
     method = check_selector("algorithm", method)
     terminal.announce_imports([method])
-    compared = compare_on_suite(spec, method, path, writer.store, engine, quiet=as_json)
+    execution = RunExecution(writer.store, engine, quiet=as_json)
+    compared = compare_on_suite(spec, method, path, execution)
     manifest = writer.write_comparison(spec, method, price or "", compared)
     _show_made(writer, manifest, as_json=as_json)
     terminal.exit_if_failed(compared.candidate_outcomes, ", archived as failed")
@@ -137,7 +140,7 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
     from pfbench.archive.claim_tasks import add_counterexamples, describe_claims, plan_claim_runs
     from pfbench.claims.catalogue import load_user_papers, select_claims, select_mutants
     from pfbench.cli.faults import generate_faults, study_faults
-    from pfbench.cli.report_sources import make_runs
+    from pfbench.cli.report_sources import RunExecution
     from pfbench.cli.verify import report_unit_dependence, sentences_on_unreproduced_errata
 
     (theorem,) = work.names
@@ -154,7 +157,8 @@ def _make_claims(writer: "ArchiveWriter", work: "VerificationJob", limit: int) -
     faults, _, fault_names = generate_faults(work, limit)
     studied = study_faults(work, faults, claims)
     plans = plan_claim_runs(claims, work.seeds[0])
-    outcomes = make_runs("runs", plans, writer.store, work.engine, quiet=work.is_quiet)
+    execution = RunExecution(writer.store, work.engine, work.is_quiet)
+    outcomes = execution.run("runs", plans)
     results = {
         "seed": work.seeds[0],
         "effort": work.effort,

@@ -14,17 +14,15 @@ from pfbench.cli.catalogue import resolve_spec_path, suite_spec_paths
 from pfbench.cli.formatting import format_plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.report_command import OUTPUT, render_table
-from pfbench.cli.report_sources import ComparisonRunSource, report_contents
+from pfbench.cli.report_sources import ComparisonRunSource, RunExecution, report_contents
 from pfbench.cli.terminal import Fact, make_table, section_with_title
 
 if TYPE_CHECKING:
     from pfbench.reporting.comparison import Comparison
     from pfbench.reporting.report import SuiteComparison
     from pfbench.reporting.report_contents import ReportSummary
-    from pfbench.runs.engines.engine import Engine
     from pfbench.runs.planning.study import Spec
     from pfbench.runs.planning.tune import TunedMethod, TuningPlan
-    from pfbench.runs.storage.store import Store
     from pfbench.runs.suite_archive import SuiteArchive
 
 
@@ -80,7 +78,8 @@ def compare(
         check_report_can_be_written(output)
     shipped = None if rerun or problem is not None else path
     with closing(options.make_engine(jobs, None)) as engine:
-        compared = compare_on_suite(spec, method, shipped, Store(store), engine, quiet=as_json)
+        execution = RunExecution(Store(store), engine, quiet=as_json)
+        compared = compare_on_suite(spec, method, shipped, execution)
     _report_comparison(compared, None if text else output, as_json=as_json)
     terminal.exit_if_failed(compared.candidate_outcomes, ", marked in the report")
 
@@ -128,13 +127,7 @@ def _set_price(spec: "Spec", price: str) -> "Spec":
 
 
 def compare_on_suite(
-    spec: "Spec",
-    method: str,
-    shipped: Path | None,
-    store: "Store",
-    engine: "Engine",
-    *,
-    quiet: bool = False,
+    spec: "Spec", method: str, shipped: Path | None, execution: RunExecution
 ) -> "SuiteComparison":
     """Compare a method with the other methods of a suite; missing runs are executed.
 
@@ -148,8 +141,8 @@ def compare_on_suite(
 
     candidate = add_candidate(spec, method)  # refuses it, where it must be, before any work
     archive = None if shipped is None else _load_suite_archive(shipped)
-    runs = ComparisonRunSource(archive, store, engine, quiet)
-    if not quiet:
+    runs = ComparisonRunSource(archive, execution)
+    if not execution.quiet:
         _announce_seed_warning_and_run_count(*candidate, runs)
     return compare_with_suite(spec, method, candidate, runs, rerun=archive is None)
 

@@ -24,7 +24,6 @@ from pfbench.cli.progress import StepProgress
 from pfbench.cli.terminal import Fact, make_table, section_with_title
 
 if TYPE_CHECKING:
-    from pfbench.base.counts import Budget
     from pfbench.runs.engines.engine import Engine
     from pfbench.runs.engines.workers import TaskResult
     from pfbench.runs.loop.resolved_run import ResolvedRun
@@ -50,12 +49,7 @@ _UNKNOWN = {"iterations": None, "seconds": None, "bytes": None, "refused": "", "
 
 
 def show_run_forecast(
-    run: "ResolvedRun",
-    *,
-    seeds: range,
-    budget: "Budget | None",
-    time_limit: float | None,
-    as_json: bool,
+    run: "ResolvedRun", plan: "PlannedRun", seeds: range, *, as_json: bool
 ) -> None:
     """Print a planned run with estimates of its memory and time; nothing is stored."""
     from pfbench.algorithms import get_parameters
@@ -63,24 +57,20 @@ def show_run_forecast(
     from pfbench.runs.engines.run_task import forecast
 
     problem, algorithm, number = run.problem, run.algorithm, len(seeds)
-    result = forecast(run, seed=seeds[0], budget=budget, time_limit=time_limit)
+    result = forecast(run, seed=plan.seed, budget=plan.budget, time_limit=plan.time_limit)
     trial, parameters = result.trial, get_parameters(algorithm)
     unmet, schedule = run.unmet_assumptions, f"{run.schedule}: {format_parameters(parameters)}"
     size = f"{format_shape(problem.shape)}, {format_size(problem.n)}"
     runs = f"{number:,}, seeds {seeds[0]} to {seeds[-1]}" if number > 1 else f"1, seed {seeds[0]}"
     iterations = format_if_known(result.iterations, lambda count: f"at most {format_count(count)}")
-    memory, time = (
-        _format_estimate(result.bytes, format_bytes),
-        _format_estimate(result.seconds, format_duration),
-    )
+    memory = _format_estimate(result.bytes, format_bytes)
+    time = _format_estimate(result.seconds, format_duration)
     if number > 1 and result.seconds is not None:
         time = f"{time} a run, {format_duration(result.seconds * number)} for all"
-    source = (
-        f"a trial of {format_plural(trial.iterations, 'iteration')} in "
-        f"{format_duration(trial.seconds)}"
-    )
-    if trial.status in terminal.FAILURES:
-        source += f", which ended: {trial.status}, {trial.stop_reason}"
+    length, duration = format_plural(trial.iterations, "iteration"), format_duration(trial.seconds)
+    failed = trial.status in terminal.FAILURES
+    ended = f", which ended: {trial.status}, {trial.stop_reason}" if failed else ""
+    source = f"a trial of {length} in {duration}{ended}; measures and compilation not included"
     facts = [
         Fact("problem", str(Selector(problem.name, problem.parameters)), "problem"),
         Fact("shape", list(problem.shape), "size", size),
@@ -94,12 +84,7 @@ def show_run_forecast(
         Fact("iterations", result.iterations, "iterations", iterations),
         Fact("bytes", result.bytes, "memory", memory),
         Fact("seconds", result.seconds, "time", time),
-        Fact(
-            "trial",
-            terminal.brief_json(trial),
-            "from",
-            f"{source}; measures and compilation not included",
-        ),
+        Fact("trial", terminal.brief_json(trial), "from", source),
     ]
     terminal.show_facts(facts, as_json=as_json)
 

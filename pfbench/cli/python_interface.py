@@ -63,7 +63,8 @@ def compare(
         check_report_can_be_written(folder)
     shipped = None if rerun or on is not None else path
     with closing(make_engine(jobs, None)) as engine:
-        compared = verb.compare_on_suite(spec, name, shipped, _open_store(store), engine)
+        execution = verb.RunExecution(_open_store(store), engine)
+        compared = verb.compare_on_suite(spec, name, shipped, execution)
     return verb.write_comparison(compared, folder)[0]
 
 

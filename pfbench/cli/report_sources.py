@@ -29,61 +29,57 @@ if TYPE_CHECKING:
     from pfbench.verification.verdict import Verdict
 
 
-def resolve_search(
-    spec: "Spec",
-    store: "Store",
-    engine: "Engine",
-    *,
-    quiet: bool = False,
-    recomputed_statuses: Collection[str] = (),
-) -> "Spec":
-    """Tune the methods of a spec, and return the spec with the chosen parameters.
+@dataclass(frozen=True)
+class RunExecution:
+    """Execution of the planned runs that a store lacks, with progress on the terminal.
 
-    Tuning runs that the store lacks are executed.
+    Attributes
+    ----------
+    quiet
+        Whether nothing is printed.
+    recomputed_statuses
+        Statuses of stored runs that are executed again.
     """
-    from pfbench.runs.execute import resolve_tuning
 
-    def make(_: "Spec", plans: "Sequence[PlannedRun]") -> "Sequence[PlanOutcome]":
-        title, statuses = f"{spec.name}, search", recomputed_statuses
-        return make_runs(title, plans, store, engine, quiet=quiet, recomputed_statuses=statuses)
+    store: "Store"
+    engine: "Engine"
+    quiet: bool = False
+    recomputed_statuses: Collection[str] = ()
 
-    return resolve_tuning(spec, make)
+    def tune(self, spec: "Spec") -> "Spec":
+        """Tune the methods of a spec, and return the spec with the chosen parameters."""
+        from pfbench.runs.execute import resolve_tuning
 
+        return resolve_tuning(spec, lambda _, plans: self.run(f"{spec.name}, search", plans))
 
-def make_runs(
-    title: str,
-    plans: "Sequence[PlannedRun]",
-    store: "Store",
-    engine: "Engine",
-    *,
-    quiet: bool = False,
-    next_phase: str = "",
-    recomputed_statuses: Collection[str] = (),
-) -> "list[PlanOutcome]":
-    """Execute the runs that a store lacks, show progress, and return the outcomes of all runs.
+    def run(
+        self, title: str, plans: "Sequence[PlannedRun]", next_phase: str = ""
+    ) -> "list[PlanOutcome]":
+        """Execute the runs that the store lacks, and return the outcomes of all runs.
 
-    `next_phase` is a phrase on what follows these runs. For `recomputed_statuses`, see `execute`.
-    """
-    from pfbench.runs.execute import execute
+        `next_phase` is a phrase on what follows these runs.
+        """
+        from pfbench.runs.execute import execute
 
-    def start(_: object) -> None:
-        if not quiet:  # names and parameters are right, and nothing is run yet
-            terminal.print_note(f"{title}: {format_plural(len(plans), 'run')} planned")
-        steps.start_clock()
+        def start(_: object) -> None:
+            if not self.quiet:  # names and parameters are right, and nothing is run yet
+                terminal.print_note(f"{title}: {format_plural(len(plans), 'run')} planned")
+            steps.start_clock()
 
-    progress = StepProgress(title, len(plans), "runs", quiet=quiet, slots=engine.slots)
-    with terminal.exit_on_interrupt("run", Path(store.folder)), progress as steps:
-        outcomes = execute(
-            plans,
-            store,
-            engine=engine,
-            progress=steps.count_run,
-            on_missing=start,
-            recomputed_statuses=recomputed_statuses,
-        )
-    if not quiet:
-        terminal.print_note(f"{title}: {steps.format_step_counts()}{next_phase}")
-    return outcomes
+        slots = self.engine.slots
+        progress = StepProgress(title, len(plans), "runs", quiet=self.quiet, slots=slots)
+        with terminal.exit_on_interrupt("run", Path(self.store.folder)), progress as steps:
+            outcomes = execute(
+                plans,
+                self.store,
+                engine=self.engine,
+                progress=steps.count_run,
+                on_missing=start,
+                recomputed_statuses=self.recomputed_statuses,
+            )
+        if not self.quiet:
+            terminal.print_note(f"{title}: {steps.format_step_counts()}{next_phase}")
+        return outcomes
 
 
 def make_reports(
@@ -110,7 +106,7 @@ def make_reports(
     for name, times in Counter(spec.name for spec in specs).items():
         if times > 1:
             raise InputError(f"two specs have the name {name}: rename or leave out one.")
-    store = Store(folder)
+    execution = RunExecution(Store(folder), engine, quiet)
     for spec in specs:
         terminal.announce_imports(spec.user_selectors, spec.path)
         for study in () if quiet else spec.studies:
@@ -119,8 +115,8 @@ def make_reports(
     reports: list[Report] = []
     outcomes: list[PlanOutcome] = []
     for planned in specs:
-        spec = resolve_search(planned, store, engine, quiet=quiet)
-        runs = make_runs(spec.name, spec.runs(), store, engine, quiet=quiet, next_phase="; drawing")
+        spec = execution.tune(planned)
+        runs = execution.run(spec.name, spec.runs(), next_phase="; drawing")
         reports.append(collect_report(spec, runs))
         outcomes += runs
     return reports, outcomes
@@ -192,9 +188,7 @@ class ComparisonRunSource:
     """Source of the runs of a comparison: an archive, a store, or execution on this machine."""
 
     shipped: "SuiteArchive | None"
-    store: "Store"
-    engine: "Engine"
-    quiet: bool
+    execution: RunExecution
 
     @property
     def _archive_runs(self) -> "Mapping[PlannedRun, StoredRun]":
@@ -205,7 +199,8 @@ class ComparisonRunSource:
         from pfbench.runs.execute import predict_origins
 
         lacking = [plan for plan in plans if plan not in self._archive_runs]
-        origins = predict_origins(lacking, self.store.folder, self.engine) if lacking else {}
+        here = self.execution
+        origins = predict_origins(lacking, here.store.folder, here.engine) if lacking else {}
         return {plan for plan in plans if origins.get(plan) != "made"}
 
     def fetch(
@@ -216,9 +211,7 @@ class ComparisonRunSource:
 
         archived = self._archive_runs
         lacking = [plan for plan in plans if plan not in archived or plan in candidate_plans]
-        executed: Sequence[PlanOutcome] = ()
-        if lacking:
-            executed = make_runs(title, lacking, self.store, self.engine, quiet=self.quiet)
+        executed = self.execution.run(title, lacking) if lacking else []
         outcomes = {outcome.plan: outcome for outcome in executed}
         return [
             outcomes.get(plan) or PlanOutcome(plan, archived[plan], "shipped") for plan in plans

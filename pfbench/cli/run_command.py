@@ -22,7 +22,7 @@ from pfbench.cli.formatting import format_duration, format_plural
 from pfbench.cli.options import argument, flag, option
 from pfbench.cli.progress import StepProgress
 from pfbench.cli.report_command import result_tables, results_as_json_unless_large
-from pfbench.cli.report_sources import resolve_search
+from pfbench.cli.report_sources import RunExecution
 from pfbench.cli.terminal import Fact, make_table, section_with_title
 
 if TYPE_CHECKING:
@@ -126,9 +126,7 @@ def _run_sweep(
     from pfbench.runs.storage.store import Store
 
     store, is_hidden = Store(folder), quiet or as_json
-    planned = resolve_search(
-        planned, store, engine, quiet=is_hidden, recomputed_statuses=recomputed
-    )
+    planned = RunExecution(store, engine, is_hidden, recomputed).tune(planned)
     plans, limits = planned.runs(), limits_by_plan(planned)
     total = format_plural(len(plans), "run")
     log(f"begin {planned.name}: {total}, store {folder}")
@@ -170,10 +168,7 @@ def _run_sweep(
         seconds = time.monotonic() - started
         _show_sweep(planned, folder, outcomes, runs, seconds, as_json=as_json)
     terminal.exit_if_failed(_select_by_status(outcomes, terminal.FAILURES))
-    for method in _first_method_refused_everywhere(planned, outcomes):
-        terminal.exit_with_error(
-            f"{method} fits no problem of {planned.name}: all its runs were refused."
-        )
+    _exit_if_refused_everywhere(planned, outcomes)
 
 
 def _select_by_status(
@@ -255,15 +250,14 @@ def _refusal_table(outcomes: "Sequence[PlanOutcome]") -> RenderableType | None:
     return section_with_title("refused", table) if refused else None
 
 
-def _first_method_refused_everywhere(
-    planned: "Spec", outcomes: "Sequence[PlanOutcome]"
-) -> Iterator[str]:
-    """Yield the first method of a sweep that was refused on all problems, if there is one."""
+def _exit_if_refused_everywhere(planned: "Spec", outcomes: "Sequence[PlanOutcome]") -> None:
+    """Exit with a message on the first method that all problems of a sweep refused."""
     refused = {outcome.plan for outcome in _select_by_status(outcomes, [Status.REFUSED])}
     for study in planned.studies if refused else ():
         for entry in study.algorithms:
             pairs = product(study.problems, study.settings)
             runs = (study.all_plans(problem, entry, setting) for problem, setting in pairs)
             if refused.issuperset(chain.from_iterable(runs)):
-                yield entry.label
-                return
+                terminal.exit_with_error(
+                    f"{entry.label} fits no problem of {planned.name}: all its runs were refused."
+                )

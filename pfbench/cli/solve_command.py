@@ -110,7 +110,7 @@ def solve(
     with terminal.redirect_stdout_if_json(as_json):
         ready = resolve(plan).run_setup
     if dry_run:
-        show_run_forecast(ready, seeds=seeds, budget=limits, time_limit=time_limit, as_json=as_json)
+        show_run_forecast(ready, plan, seeds, as_json=as_json)
         return
     if limits is None and time_limit is None and not yes:
         _check_iteration_count(ready, seed)

@@ -92,11 +92,11 @@ def test_on_a_problem_of_ones_own_every_method_that_fits_is_run(pfbench, monkeyp
     """There was no way but 260 lines of TOML."""
     made = []
 
-    def execute(title, plans, *rest, **more):
+    def execute(execution, title, plans):
         made.extend(plans)
         raise InputError("enough")
 
-    monkeypatch.setattr("pfbench.cli.report_sources.make_runs", execute)
+    monkeypatch.setattr("pfbench.cli.report_sources.RunExecution.run", execute)
     given = ("--problem", "own_things:Quadratic[rows=7]", "--store", "s", "--jobs", 0)
     outcome = pfbench("compare", "frank-wolfe", *given, "--text")
     assert "importing own_things:Quadratic" in outcome.err
