@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.resources import files
 from textwrap import wrap
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pfbench.base.escaping import escape_hidden
 from pfbench.reporting import wording
 from pfbench.reporting.candidate_front import CandidateAgainstRivals
 from pfbench.reporting.comparison import Comparison, ScoredAlgorithm
+from pfbench.reporting.ranking import find_compared_measure
 from pfbench.reporting.significance import SeedSample, significant_leaders
 from pfbench.runs.planning.tune import TUNED
 
@@ -72,25 +73,30 @@ def paper_table(
                 text = of_column[index].text
                 texts.append(f"\\textbf{{{text}}}" if leader == index else text)
             lines.append(" & ".join(texts) + r" \\")
-    caption = escape_latex(" ".join(_caption(comparison, labels, len(columns), front)))
-    return "\n".join(
-        [
-            "% needs \\usepackage{booktabs}",
-            "\\begin{table}",
-            "\\centering\\footnotesize\\setlength{\\tabcolsep}{3pt}",
-            f"\\caption{{{caption}}}",
-            f"\\label{{tab:{re.sub(r'[^A-Za-z0-9]+', '-', stem).strip('-').lower()}}}",
-            f"\\begin{{tabular}}{{l{'r' * len(columns)}}}",
-            "\\toprule",
-            " & ".join([f"seeds: {len(study.seeds)}", *(head for head, _ in columns)]) + r" \\",
-            "\\midrule",
-            *lines,
-            "\\bottomrule",
-            "\\end{tabular}",
-            "\\end{table}",
-            "",
-        ]
+    tune = study.tune
+    return _load_template().render(
+        comparison=comparison,
+        study=study,
+        front=front,
+        labels=labels,
+        measure=wording.name_within_sentence(find_compared_measure(comparison.results)),
+        easier_targets=max(0, len(comparison.targets) - len(columns)),
+        is_tuned=tune is not None and any(label.endswith(TUNED) for label in labels),
+        stem=re.sub(r"[^A-Za-z0-9]+", "-", stem).strip("-").lower(),
+        heads=[head for head, _ in columns],
+        lines=lines,
     )
+
+
+def _load_template() -> Any:
+    """Return the template of a table, whose tags do not look like LaTeX."""
+    from jinja2 import Environment
+
+    tags = ("<%", "%>", "<<", ">>", "<#", "#>")
+    environment = Environment(*tags, keep_trailing_newline=True)
+    environment.filters["latex"] = escape_latex
+    path = files("pfbench.reporting") / "templates" / "table.tex.j2"
+    return environment.from_string(path.read_text("utf-8"))
 
 
 class _TableCell(NamedTuple):
@@ -154,46 +160,6 @@ def _break_lines(text: str, side: str) -> str:
     lines = [escape_latex(line) for line in wrap(text, 12)]
     joined = r" \\ ".join(lines)
     return f"\\shortstack[{side}]{{{joined}}}" if len(lines) > 1 else joined
-
-
-def _caption(
-    comparison: Comparison,
-    labels: Sequence[str],
-    columns: int,
-    front: CandidateAgainstRivals | None,
-) -> list[str]:
-    study = comparison.results.study
-    sentences = []
-    if comparison.targets:
-        measure = wording.name_within_sentence(comparison.targets[-1].measure)
-        sentences.append(
-            f"Expected {comparison.price.description} until {measure} is at most the target above "
-            "the column, at equal budgets; a failed run is charged its own calls. A superscript is "
-            "the number of runs that reach the target, if not all do."
-        )
-    else:
-        sentences.append("Medians of the last values over the seeds, at equal budgets.")
-    if front:
-        sentences.append(
-            f"The rows below {front.label} are the {len(labels) - 1} strongest of "
-            f"{len(front.rivals)} other {front.rival_class_noun}."
-        )
-    elif len(labels) < len(study.labels):
-        sentences.append(f"The table shows {len(labels)} of {len(study.labels)} methods.")
-    if left := len(comparison.targets) - columns if comparison.targets else 0:
-        sentences.append(f"Easier targets left out: {left}.")
-    tune = study.tune
-    if tune is not None and any(label.endswith(TUNED) for label in labels):
-        sentences.append(
-            f"Tuned methods have at most {tune.trials} trials each on every problem, with other "
-            f"seeds ({', '.join(map(str, tune.seeds))}); the fewest {tune.count.upper()} to each "
-            "target decide."
-        )
-    sentences.append(
-        "Bold: significantly fewer than every other method (rank test over the seeds, Holm at "
-        "5 percent over the whole table)."
-    )
-    return sentences
 
 
 LATEX = str.maketrans(tomllib.loads((files("pfbench.reporting") / "latex.toml").read_text("utf-8")))
