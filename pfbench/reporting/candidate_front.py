@@ -22,7 +22,7 @@ from pfbench.reporting.runtimes import EVEN, BootstrapInterval, Cost, ratio_inte
 from pfbench.reporting.seed_curves import median_start_value
 from pfbench.reporting.significance import compare_pairs
 from pfbench.reporting.tables import EQUAL_MARK, CallRatio, Cell, Table, TableRow
-from pfbench.reporting.wording import name_within_sentence, pluralize, round_as_printed
+from pfbench.reporting.wording import NOTES, name_within_sentence, pluralize, round_as_printed
 from pfbench.runs.loop.run import COMPLETED, Stop
 
 NEAR_RATIO = 2.0
@@ -311,21 +311,17 @@ class CandidateAgainstRivals:
         ]
         both = " and ".join(prices)
         heads += [f"fewer {both}"] if has_further else []
-        frontier = f" Last column: a method that needs fewer {both}; none on the Pareto front."
-        measure = name_within_sentence(self.comparisons[0].targets[-1].measure)
         rest = pluralize(len(self.rivals), "other")
         rivals = f"the {rest} among the {self.rival_class_noun}"
-        return Table(
-            f"{self.label} against the best of its class",
-            f"Expected calls until {measure} is at most the target, at equal counts, and hits; "
-            "after each ratio its 95 % interval over the seeds (bootstrap). Its class: "
-            f"{rivals if self.not_comparable else f'all {rest}'}. Bold: significantly fewer than "
-            "the best other (rank test over the seeds; Holm over its tests against all "
-            f"others at that target). {EQUAL_MARK}: the interval of the ratio is within 1/{EVEN:g} "
-            f"and {EVEN:g}.{frontier if has_further else ''}",
-            (self.results.panel_column_heading, "target", *heads),
-            rows,
+        note = NOTES["candidate"].format(
+            measure=name_within_sentence(self.comparisons[0].targets[-1].measure),
+            rivals=rivals if self.not_comparable else f"all {rest}",
+            equal=EQUAL_MARK,
+            even=EVEN,
         )
+        note += " " + NOTES["frontier"].format(counts=both) if has_further else ""
+        head = (self.results.panel_column_heading, "target", *heads)
+        return Table(f"{self.label} against the best of its class", note, head, rows)
 
     def _dominating_rival_or_word_none(self, duel: Duel) -> str | None:
         """Return the label of a rival that dominates the candidate for one target, or "none".

@@ -17,6 +17,7 @@ from pfbench.reporting.tested_orderings import (
     OrderingResult,
 )
 from pfbench.reporting.wording import (
+    NOTES,
     format_calls_in_sentence,
     format_integer,
     format_significant,
@@ -151,24 +152,10 @@ def order_verdict_table(study: Study, results: Sequence[OrderingResult]) -> Tabl
         )
         for result in results
     ]
-    note = (
-        "An order is reproduced if all its pairs are, by a rank test over the seeds (Holm at 5 % "
-        "over the study), in the unit that its paper states for it; in other units it holds. If a "
-        "method has several forms, its best form counts. An order flips if every form of a later "
-        "method is significantly ahead of every form of an earlier one, in the unit that the "
-        "paper states for it; in another unit it is the other way round. If only some forms of the "
-        "later method are ahead, the order depends on the form. The evidence is the pair that "
-        "decides, with medians over the seeds. Seconds are those of the machine that made the "
-        "runs; less than one second decides nothing."
-    )
-    if any(result.verdict == OPEN for result in results):
-        note = f"{note} {seed_warning(study)}".strip()
-    return Table(
-        f"{study.title}: {table_heading(results)}",
-        note,
-        ("order", "where", "in", "verdict", "evidence"),
-        rows,
-    )
+    is_open = any(result.verdict == OPEN for result in results)
+    note = " ".join(filter(None, [NOTES["orders"], seed_warning(study) if is_open else ""]))
+    head = ("order", "where", "in", "verdict", "evidence")
+    return Table(f"{study.title}: {table_heading(results)}", note, head, rows)
 
 
 def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:

@@ -29,6 +29,7 @@ from pfbench.reporting.seed_curves import final_value, trace_column
 from pfbench.reporting.significance import SeedSample, median, significant_leaders
 from pfbench.reporting.tables import Cell, Table, TableRow
 from pfbench.reporting.wording import (
+    NOTES,
     format_calls,
     format_integer,
     join_items,
@@ -338,18 +339,12 @@ def ranking_basis_sentence(results: StudyResults, price: Cost | None = None) -> 
 def _table_note(results: StudyResults) -> str:
     """Return the note below the table: the ranking rule, and the number of censored runs."""
     target = results.study.final_target
-    note = (
-        f"{ranking_basis_sentence(results)} "
-        "Bold: significantly better than every other method (rank test, Holm)."
-    )
+    note = f"{ranking_basis_sentence(results)} {NOTES['bold_rank']}"
     # A run that stands at several settings, or for several targets, is one.
     runs = list({id(run): run for _, run in results.runs}.values())
     missed = 0
     if target is not None:
         missed = len(runs) - make_runtimes(runs, target, Cost.from_weights("iteration")).hits
     if missed:
-        note += (
-            f" {missed} of {len(runs)} runs miss the hardest target and are censored: “> N”: no "
-            "run reached a target, and each spent N or more."
-        )
+        note += " " + NOTES["censored"].format(missed=missed, runs=len(runs))
     return note

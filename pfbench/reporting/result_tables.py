@@ -19,7 +19,7 @@ from pfbench.reporting.runtimes import PRODUCTS, Cost
 from pfbench.reporting.seed_curves import FinalSummary
 from pfbench.reporting.significance import seed_warning
 from pfbench.reporting.tables import Table, TableRow
-from pfbench.reporting.wording import AXES, format_calls, name_within_sentence
+from pfbench.reporting.wording import AXES, NOTES, format_calls, name_within_sentence
 
 CSV_HEAD = "problem,setting,algorithm,price,measure,target,expected,low,high,hits,runs,standing"
 
@@ -103,21 +103,12 @@ def _table_note(comparison: Comparison, include_last_values: bool) -> str:
     """Return the note that explains the columns and marks of a table of results."""
     parts = []
     if comparison.targets:
-        parts.append(
-            f"Expected {comparison.price.description} to each target: the calls charged to all "
-            "runs (to a failed run all its own calls) over the number of runs that reach it; in "
-            "brackets the 95 % interval over seeds (bootstrap), then how many runs reach the "
-            "target."
-        )
+        parts.append(NOTES["expected_calls"].format(calls=comparison.price.description))
     if include_last_values:
         equal = "; those that reach the hardest target count as equal" if comparison.targets else ""
         budget = _describe_budget(comparison)
-        parts.append(f"Last values are medians (least to greatest) {budget}{equal}.")
-    parts.append(ranking_basis_sentence(comparison.results, comparison.price))
-    parts.append(
-        "Bold: significantly better than every other method (rank test over the seeds, Holm at 5 % "
-        "over the tests of the best against each other method, in all columns)."
-    )
+        parts.append(NOTES["last_values"].format(budget=f"{budget}{equal}"))
+    parts += [ranking_basis_sentence(comparison.results, comparison.price), NOTES["bold"]]
     columns = len(comparison.targets) + len(comparison.measures)
     pairs = columns * sum(len(panel.algorithms) - 1 for panel in comparison.panels)
     seeds = len(comparison.results.study.seeds)

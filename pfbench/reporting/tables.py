@@ -19,6 +19,7 @@ from pfbench.reporting.seed_curves import AS_PLANNED, FinalSummary
 from pfbench.reporting.wording import (
     MISSING_MARK,
     NEVER_REACHED,
+    NOTES,
     WORDS,
     format_integer,
     format_significant,
@@ -229,12 +230,8 @@ def run_table(results: StudyResults) -> Table:
             command = ShellCommand(rerun_command(plan)) if named else f"the same, seed {run.seed}"
             cells = run.seed, run.status, run.iterations, run.seconds, share, command
             rows.append(TableRow(panel.title, group.label, cells))
-    note = (
-        "Seconds are those of the method, without measures and compilation; the next column is the "
-        "share spent inside oracles."
-    )
     head = "seed", "status", "iterations", "seconds", "in oracles", "command"
-    note = " ".join([note, *unmet_assumption_sentences(results)])
+    note = " ".join([NOTES["runs"], *unmet_assumption_sentences(results)])
     return Table.from_study(results, "every run", note, head, rows)
 
 

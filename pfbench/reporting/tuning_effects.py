@@ -5,7 +5,13 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from pfbench.reporting.tables import Cell, Table, TableRow
-from pfbench.reporting.wording import format_integer, join_items, name_within_sentence, pluralize
+from pfbench.reporting.wording import (
+    NOTES,
+    format_integer,
+    join_items,
+    name_within_sentence,
+    pluralize,
+)
 from pfbench.runs.loop.run import Stop
 from pfbench.runs.planning.spec_text import setting_title
 from pfbench.runs.planning.study import Study
@@ -119,17 +125,13 @@ def choice_table(study: Study, labels: Collection[str] | None = None) -> Table |
             rows.append(TableRow(search.title, search.method.label, cells))
     if tune is None or not rows:
         return None
-    kind, head = tune.count.upper(), ("problem", "method", "target", "chosen", "at an end")
-    return Table(
-        f"{study.title}: what tuning chose",
-        f"Expected {kind} to {_describe_targets(tune)} on the seeds of the search "
-        f"({', '.join(map(str, tune.seeds))}). At an end: the best value may lie beyond the grid, "
-        "though the grid was extended by one step. Spread: the most calls of the trials that reach "
-        "the target over the fewest. If none reaches it, the lowest last value decides. Cost: the "
-        f"{kind} of all trials of the method on the problem, for all targets.",
-        (*head, "trials", "of these reach it", "calls", "spread", "last", "cost"),
-        rows,
+    seeds = ", ".join(map(str, tune.seeds))
+    note = NOTES["tuning"].format(
+        count=tune.count.upper(), targets=_describe_targets(tune), seeds=seeds
     )
+    head = ("problem", "method", "target", "chosen", "at an end", "trials", "of these reach it")
+    head = (*head, "calls", "spread", "last", "cost")
+    return Table(f"{study.title}: what tuning chose", note, head, rows)
 
 
 def _all_trials_table(study: Study, tune: TuningPlan) -> Table:

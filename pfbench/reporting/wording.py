@@ -1,6 +1,7 @@
 """Names and number formats for figures and tables."""
 
 import math
+import tomllib
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from types import MappingProxyType
@@ -8,13 +9,17 @@ from types import MappingProxyType
 from pfbench.runs.loop.axes import AXES as AXES
 from pfbench.runs.loop.axes import measure_label as measure_label
 
+_FOLDER = files("pfbench.reporting")
+
 WORDS: Mapping[str, str] = MappingProxyType(
-    dict(
-        line.split(": ", 1)
-        for line in (files("pfbench.reporting") / "words.txt").read_text("utf-8").splitlines()
-    )
+    dict(line.split(": ", 1) for line in (_FOLDER / "words.txt").read_text("utf-8").splitlines())
 )
 """Terms that pages explain at their end; docs/glossary.md has all terms of pfbench."""
+
+NOTES: Mapping[str, str] = MappingProxyType(
+    tomllib.loads((_FOLDER / "notes.toml").read_text("utf-8"))
+)
+"""Notes below tables, with names in braces for what is filled in."""
 
 
 def anchor(word: str) -> str:
