@@ -109,7 +109,8 @@ def failing():
     return group("failing", broken)
 
 
-def results(*groups, targets=TARGETS):
+def results(*groups, targets=TARGETS, **fields):
+    """A study of these groups, which may differ in some of its fields."""
     study = Study(
         key="",
         title="Made",
@@ -117,10 +118,9 @@ def results(*groups, targets=TARGETS):
         problems=(LabelledSelector("p", "p"),),
         algorithms=tuple(LabelledSelector(one.label, one.label) for one in groups),
         settings=(Setting("easy", {}),),
-        seeds=tuple(SEEDS),
-        measures=("m",),
         recorded_measures=("m",),
         targets=targets,
+        **({"seeds": tuple(SEEDS), "measures": ("m",)} | fields),
     )
     return StudyResults(study, (SettingResults("p", "easy", "easy", tuple(groups)),))
 

@@ -146,9 +146,7 @@ def _minify(source: bytes) -> bytes:
     return _BLANK.sub("\n", text).encode("utf-8")
 
 
-def curves_drawing(
-    figure: FigureData, labels: Sequence[str], width: PrintWidth = PAGE
-) -> DeferredDrawing:
+def curves_drawing(figure: FigureData, labels: Sequence[str]) -> DeferredDrawing:
     """Return the figure of a study's curves, with one or more rows of panels for each measure.
 
     Parameters
@@ -159,13 +157,13 @@ def curves_drawing(
         All algorithms of the report; the index of a label is the number of its line style.
     """
     study, panels = figure.results.study, figure.results.panels
-    columns = width.panels_per_row(len(panels))
+    columns = PAGE.panels_per_row(len(panels))
     deep = math.ceil(len(panels) / columns)  # rows of each measure
     lines = len(study.measures) * len(panels) * len(study.labels)
     max_count, markers = min(41, max(9, _POINTS // lines)), min(5, max(1, _MARKERS // lines))
 
     def draw() -> "Canvas":
-        canvas, grid = new_figure(width, len(study.measures) * deep, columns)
+        canvas, grid = new_figure(PAGE, len(study.measures) * deep, columns)
         for (row, measure), (index, panel) in product(enumerate(study.measures), enumerate(panels)):
             axes = grid[row * deep + index // columns][index % columns]
             scale = figure.scales[measure, panel.problem]
@@ -187,7 +185,7 @@ def curves_drawing(
                 axes.set_ylabel(break_label(measure_label(measure)))
         canvas.supxlabel(AXES[figure.axis], fontsize=8.0)
         canvas.align_ylabels(grid[:, 0])
-        add_legend(canvas, study.labels, labels, width)
+        add_legend(canvas, study.labels, labels, PAGE)
         return canvas
 
     return DeferredDrawing(study.title, draw)

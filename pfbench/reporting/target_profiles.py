@@ -23,7 +23,7 @@ _LEFT = 0.7
 
 
 def draw_target_profiles(
-    comparisons: Sequence[Comparison], labels: Sequence[str], width: svg.PrintWidth = svg.PAGE
+    comparisons: Sequence[Comparison], labels: Sequence[str]
 ) -> svg.DeferredDrawing | None:
     """Return a figure of the shares of targets reached, with a panel for each cost of calls.
 
@@ -39,17 +39,17 @@ def draw_target_profiles(
     study = comparisons[0].results.study
     if not study.targets:
         return None
-    columns = width.panels_per_row(len(comparisons))
+    columns = svg.PAGE.panels_per_row(len(comparisons))
 
     def draw() -> "Canvas":
-        canvas, grid = svg.new_figure(width, math.ceil(len(comparisons) / columns), columns)
+        canvas, grid = svg.new_figure(svg.PAGE, math.ceil(len(comparisons) / columns), columns)
         for index, comparison in enumerate(comparisons):
             axes, price = grid[index // columns][index % columns], str(comparison.price)
             title = AXES.get(price.lower(), price)
             _draw_shares(axes, target_shares(comparison), labels, title)
             if index % columns == 0:
                 axes.set_ylabel("targets reached")
-        svg.add_legend(canvas, study.labels, labels, width)
+        svg.add_legend(canvas, study.labels, labels, svg.PAGE)
         return canvas
 
     return svg.DeferredDrawing(f"{study.title}: targets reached", draw)
@@ -165,15 +165,13 @@ def page_profile(front: CandidateAgainstRivals) -> ProfileGraphic:
     return ProfileGraphic([*grey, *reversed(coloured)], ticks, _axis_title(front))
 
 
-def draw_profile(
-    front: CandidateAgainstRivals, width: svg.PrintWidth = svg.COLUMN
-) -> svg.DeferredDrawing:
+def draw_profile(front: CandidateAgainstRivals) -> svg.DeferredDrawing:
     """Return the figure of targets reached against calls for a paper; grey lines are unnamed."""
     coloured, steps = front.methods_in_colour, front.calls_by_method()
     low, high = _calls_range(steps)
 
     def draw() -> "Canvas":
-        canvas, grid = svg.new_figure(width, 1, 1)
+        canvas, grid = svg.new_figure(svg.COLUMN, 1, 1)
         axes = grid[0][0]
         axes.set_visible(True)
         for label in [*(step for step in steps if step not in coloured), *reversed(coloured)]:
@@ -187,7 +185,7 @@ def draw_profile(
             axes.step(calls, [*share, share[-1]], where="post", **style)
         layout_share_axes(axes, low, high, _axis_title(front))
         axes.set_ylabel("share of pairs reached")
-        svg.add_legend(canvas, coloured, coloured, width, markers=False)
+        svg.add_legend(canvas, coloured, coloured, svg.COLUMN, markers=False)
         return canvas
 
     return svg.DeferredDrawing(f"{front.label}: profile", draw)

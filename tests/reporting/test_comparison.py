@@ -97,9 +97,7 @@ def test_what_reaches_the_target_last_is_shown_as_it_is_and_counts_as_equal():
 
 
 def test_a_stated_price_is_compared_first():
-    study = results(fast(), slow())
-    study = replace(study, study=replace(study.study, price={"sfo": 2.0, "lo": 50.0}))
-    found = compare_by_each_price(study)
+    found = compare_by_each_price(results(fast(), slow(), price={"sfo": 2.0, "lo": 50.0}))
     assert [str(comparison.price) for comparison in found] == ["2 SFO + 50 LO", "SFO"]
     priced, plain_calls = (
         comparison.panels[0].algorithms[0].calls_until_targets[0] for comparison in found
@@ -131,8 +129,7 @@ def test_without_targets_the_last_values_decide():
     table = results_table(compare_algorithms(results(slow(), fast(), targets=()), SFO))
     assert table.head[2:] == ("place", "last m")
     assert "Ranked by the last m" in table.note
-    priced = results(slow(), fast(), targets=())
-    priced = replace(priced, study=replace(priced.study, price={"sfo": 1.0, "lo": 2.0}))
+    priced = results(slow(), fast(), targets=(), price={"sfo": 1.0, "lo": 2.0})
     assert len(compare_by_each_price(priced)) == 1
 
 
@@ -144,8 +141,7 @@ def test_the_suboptimality_is_compared_where_the_least_objective_is_known():
         return replace(group, runs=tuple(map(objective, group.runs)), best_known=(best,) * 8)
 
     def table(*groups):
-        study = results(*groups, targets=())
-        study = replace(study, study=replace(study.study, measures=("objective",)))
+        study = results(*groups, targets=(), measures=("objective",))
         return results_table(compare_algorithms(study, SFO))
 
     with_best = table(known(fast(), 0.75), known(slow(), 0.75))
@@ -156,9 +152,7 @@ def test_the_suboptimality_is_compared_where_the_least_objective_is_known():
 
 def test_so_few_seeds_that_nothing_can_be_told_are_said():
     few = [replace(one, plans=one.plans[:3], runs=one.runs[:3]) for one in (fast(), slow())]
-    study = results(*few)
-    study = replace(study, study=replace(study.study, seeds=(0, 1, 2)))
-    note = results_table(compare_algorithms(study, SFO)).note
+    note = results_table(compare_algorithms(results(*few, seeds=(0, 1, 2)), SFO)).note
     assert "3 seeds can tell no two methods apart in a table of 3 pairs" in note
     assert note.endswith("use 5 seeds or more.")
     assert "apart" not in results_table(compare_algorithms(results(fast(), slow()), SFO)).note

@@ -13,7 +13,7 @@ from made_runs import HUGE, SEEDS, WILD, figure_data, group, results, run
 from pfbench.reporting.panels import BEYOND, compute_figure, linear_ticks, log_ticks
 from pfbench.reporting.results import StudyResults
 from pfbench.reporting.seed_curves import final_summary, median_band
-from pfbench.reporting.svg import COLUMN, curves_drawing, render
+from pfbench.reporting.svg import curves_drawing, render
 
 STEADY = (1.0, 0.1, 1e-2, 1e-3)
 
@@ -43,7 +43,7 @@ def test_figures_of_diverged_runs_are_drawn(values, alone):
     assert scale.low < scale.high
     assert 1 <= len(scale.ticks) <= 7
     assert all(scale.low <= value <= scale.high for value, _ in scale.ticks)
-    (image,) = render(curves_drawing(drawn, labels, COLUMN), "svg")
+    (image,) = render(curves_drawing(drawn, labels), "svg")
     coordinates = re.findall(r'(?<= d=")[^"]*', image.decode())
     assert all(abs(float(n)) < 1e5 for d in coordinates for n in re.findall(r"-?[\d.]+", d))
     assert len(json.dumps(figure_data(found, labels, drawn))) < 2e5

@@ -2,36 +2,32 @@
 
 import re
 import xml.etree.ElementTree as ET
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from made_runs import SEEDS, failing, fast, figure_data, group, idle, results, run, slow
 
+from pfbench.reporting.candidate_front import make_candidate_front
 from pfbench.reporting.comparison import compare_algorithms
 from pfbench.reporting.panels import compute_figure
 from pfbench.reporting.report import collect_report
 from pfbench.reporting.runtimes import Cost
 from pfbench.reporting.svg import COLUMN, PAGE, curves_drawing, render
-from pfbench.reporting.target_profiles import draw_target_profiles, target_shares
+from pfbench.reporting.target_profiles import draw_profile, draw_target_profiles, target_shares
 from pfbench.runs.planning.published import CostUnit
 
 LABELS = ["far", "near"]
 
 
-def drawings(width):
+def test_a_figure_is_as_wide_as_a_page_or_a_column():
     study = results(fast(), slow(), failing(), idle())
+    compared = [compare_algorithms(study, Cost.from_weights("sfo"))]
     labels = list(study.study.labels)
-    return [
-        curves_drawing(compute_figure(study), labels, width),
-        draw_target_profiles([compare_algorithms(study, Cost.from_weights("sfo"))], labels, width),
-    ]
-
-
-@pytest.mark.thin(2)
-@pytest.mark.parametrize("width", [PAGE, COLUMN])
-def test_a_figure_is_as_wide_as_a_page_or_a_column(width):
-    for drawing in drawings(width):
+    for drawing, width in (
+        (curves_drawing(compute_figure(study), labels), PAGE),
+        (draw_target_profiles(compared, labels), PAGE),
+        (draw_profile(make_candidate_front(compared, ("slow",))), COLUMN),
+    ):
         image, document = render(drawing, "svg", "pdf")
         root = ET.fromstring(image)
         assert float(root.get("width").removesuffix("pt")) == pytest.approx(72 * width.inches)
@@ -50,21 +46,17 @@ def test_many_panels_go_on_in_further_rows(spec, outcomes):
     report = collect_report(spec, outcomes)
     (found,) = report.results
     many = type(found)(found.study, found.panels * 4)
-    heights = []
-    for width in (PAGE, COLUMN):
-        drawing = curves_drawing(compute_figure(many), list(many.study.labels), width)
-        root = ET.fromstring(*render(drawing, "svg"))
-        heights.append(float(root.get("height").removesuffix("pt")) / 72)
-    # Two measures of eight panels: two rows each of four, and four rows each of two.
-    assert heights == pytest.approx([0.7 + 4 * PAGE.row, 0.7 + 8 * COLUMN.row])
+    drawing = curves_drawing(compute_figure(many), list(many.study.labels))
+    height = float(ET.fromstring(*render(drawing, "svg")).get("height").removesuffix("pt"))
+    # Two measures of eight panels: two rows each of four.
+    assert height / 72 == pytest.approx(0.7 + 4 * PAGE.row)
 
 
-@pytest.mark.parametrize("width", [PAGE, COLUMN])
-def test_all_text_of_a_figure_is_inside_its_canvas(width):
+def test_all_text_of_a_figure_is_inside_its_canvas():
     """However many and long the names of the legend are; a title may be longer than a panel."""
     names = [f"NCGS-VR, L/10, η = 0.00{k}" for k in range(9)] + [f"{'long ' * 6}{k}" for k in "ab"]
     found = results(*(group(name, [run([16, 1], [0, 9], seed=s) for s in SEEDS]) for name in names))
-    canvas = curves_drawing(compute_figure(found), names, width).canvas()
+    canvas = curves_drawing(compute_figure(found), names).canvas()
     canvas.draw_without_rendering()
     box, inches = canvas.get_tightbbox(), canvas.get_size_inches()
     assert (box.min >= -0.01).all()
@@ -72,7 +64,7 @@ def test_all_text_of_a_figure_is_inside_its_canvas(width):
     (legend,) = canvas.legends
     (axes,) = canvas.axes
     assert not legend.get_window_extent().overlaps(axes.get_window_extent())
-    assert axes.get_window_extent().height >= 0.5 * width.row * canvas.dpi
+    assert axes.get_window_extent().height >= 0.5 * PAGE.row * canvas.dpi
 
 
 @pytest.mark.parametrize(
@@ -86,10 +78,9 @@ def test_all_text_of_a_figure_is_inside_its_canvas(width):
     ],
 )
 def test_what_the_paper_counts_is_on_the_axis_where_it_is_one_count(weights, otherwise, axis):
-    some = results(group("far", [run([16, 8], [0, 9], lo=[0, 3], seed=s) for s in SEEDS]))
+    far = group("far", [run([16, 8], [0, 9], lo=[0, 3], seed=s) for s in SEEDS])
     units = (CostUnit("theirs", weights, otherwise), CostUnit("another", "lo=1"))
-    drawn = compute_figure(replace(some, study=replace(some.study, units=units)))
-    assert drawn.axis == axis
+    assert compute_figure(results(far, units=units)).axis == axis
 
 
 def test_a_line_of_targets_reached_is_the_share_of_them():

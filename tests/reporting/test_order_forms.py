@@ -15,10 +15,8 @@ CALLS = CostUnit(
 
 
 def of_forms(*groups, forms, order, target=1.0, units=(CALLS,)):
-    found = results(*groups)
     ordering = PublishedOrdering("a paper", "it says so", order, "m", target, location="section 2")
-    study = replace(found.study, orderings=(ordering,), forms=forms, units=units)
-    return replace(found, study=study)
+    return results(*groups, orderings=(ordering,), forms=forms, units=units)
 
 
 def test_an_order_is_reproduced_against_the_best_form_alone():

@@ -17,14 +17,14 @@ from pfbench.runs.planning.published import OWN_COUNTS, CostUnit, PublishedOrder
 from pfbench.runs.planning.study import Spec
 
 
+def judged_orders(*groups, orderings, **fields):
+    return tested_orderings.test_orderings(results(*groups, orderings=tuple(orderings), **fields))
+
+
 def put_to_the_test(*groups, order, target=1.0, **more):
-    found = results(*groups)
-    ordering = PublishedOrdering(
-        "a paper", "", tuple((p,) if isinstance(p, str) else p for p in order), "m"
-    )
-    ordering = replace(ordering, target=target, **more)
-    return tested_orderings.test_orderings(
-        replace(found, study=replace(found.study, orderings=(ordering,)))
+    places = tuple((p,) if isinstance(p, str) else p for p in order)
+    return judged_orders(
+        *groups, orderings=[PublishedOrdering("a paper", "", places, "m", target, **more)]
     )
 
 
@@ -98,27 +98,22 @@ def test_an_order_speaks_of_its_panels_alone():
 
 
 def test_more_orders_make_no_difference_surer():
-    found = results(fast(), slow(), slower())
     ordering = PublishedOrdering("a", "", (("fast",), ("slow",)), "m", 1.0)
     other = PublishedOrdering("b", "", (("slow",), ("slower",)), "m", 1.0)
 
     def p(*of):
-        study = replace(found.study, orderings=of)
-        return tested_orderings.test_orderings(replace(found, study=study))[0].pairs[0].p_value
+        return judged_orders(fast(), slow(), slower(), orderings=of)[0].pairs[0].p_value
 
     assert 0.0 < p(ordering) < p(ordering, other)
 
 
 def test_what_speaks_against_an_order_is_said_first_with_numbers():
-    found = results(fast(), slow(), slower())
     of = [
         PublishedOrdering("right", "", (("fast",), ("slow",)), "m", 1.0),
         PublishedOrdering("open", "", (("slow",), ("slower",)), "m", 1.0),
         PublishedOrdering("wrong", "it says so", (("slow",), ("fast",)), "m", 1.0),
     ]
-    several = tested_orderings.test_orderings(
-        replace(found, study=replace(found.study, orderings=tuple(of)))
-    )
+    several = judged_orders(fast(), slow(), slower(), orderings=of)
     brief = (
         "Published orders that are the other way round, 1 of 3: slow before fast (by SFO and "
         "seconds)."
@@ -128,7 +123,7 @@ def test_what_speaks_against_an_order_is_said_first_with_numbers():
     assert ordering_text.flip_sentences(others) == [
         "No published order is the other way round; 1 of 2 hold throughout."
     ]
-    table = ordering_text.order_verdict_table(found.study, several)
+    table = ordering_text.order_verdict_table(results().study, several)
     wrong = table.rows[-2]
     assert wrong.group.endswith("(wrong: “it says so”; one form each)")
     assert wrong.cells[0] == "SFO"
@@ -154,24 +149,18 @@ def test_values_that_rounding_alone_tells_apart_are_equal():
         )
 
     def verdict(last):
-        found = results(ending("a", 1e-15), ending("b", last))
-        ordering = PublishedOrdering("a paper", "", (("a",), ("b",)), "m")
-        return tested_orderings.test_orderings(
-            replace(found, study=replace(found.study, orderings=(ordering,)))
-        )[0]
+        both = ending("a", 1e-15), ending("b", last)
+        return put_to_the_test(*both, order=["a", "b"], target=None)[0].verdict
 
-    assert verdict(-3e-14).verdict == OPEN
-    assert verdict(1e-6).verdict == KEPT
-    assert verdict(-1e-6).verdict == REVERSED
+    assert [verdict(last) for last in (-3e-14, 1e-6, -1e-6)] == [OPEN, KEPT, REVERSED]
 
 
 # --- the unit of a paper --------------------------------------------------------------------------
 
 
 def in_units(*units, order=(("slow",), ("fast",)), groups=None):
-    found = results(*(groups or (fast(), slow())))
     ordering = PublishedOrdering("a paper", "it says so", order, "m", 1.0, location="section 2")
-    return replace(found, study=replace(found.study, orderings=(ordering,), units=units))
+    return results(*(groups or (fast(), slow())), orderings=(ordering,), units=units)
 
 
 CALLS = CostUnit(
@@ -202,13 +191,12 @@ PASSES = CostUnit("passes", "sfo=0.1", {"fast": "sfo=10"}, "a pass is a pass", "
 def test_a_unit_is_the_papers_only_where_it_states_it_for_that_figure(
     source, place, of_unit, says, theirs
 ):
-    found = results(fast(), slow())
     ordering = PublishedOrdering(
         source, "it says so", (("slow",), ("fast",)), "m", 1.0, location=place
     )
     unit = replace(CALLS, quotation=says, location=of_unit)
-    study = replace(found.study, orderings=(ordering,), units=(unit,))
-    several = tested_orderings.test_orderings(replace(found, study=study))
+    found = results(fast(), slow(), orderings=(ordering,), units=(unit,))
+    several, study = tested_orderings.test_orderings(found), found.study
     assert several[0].uses_paper_unit == theirs
     assert several[0].verdict == (FLIPS if theirs else REVERSED)
     (said,) = ordering_text.ordering_setup_sentences(study)
@@ -256,13 +244,14 @@ def test_seeds_that_can_decide_no_order_are_said_to_be_too_few(seeds):
     def few(group):
         return replace(group, plans=group.plans[:seeds], runs=group.runs[:seeds])
 
-    found = results(few(fast()), few(slow()))
     ordering = PublishedOrdering("a", "", (("fast",), ("slow",)), "m", 1.0)
     two = replace(ordering, order=(("fast", "slow"), ("slower",)), problems=("elsewhere",))
-    study = replace(found.study, seeds=tuple(range(seeds)), orderings=(ordering, two))
+    fields = {"seeds": tuple(range(seeds)), "orderings": (ordering, two)}
+    found = results(few(fast()), few(slow()), **fields)
+    study = found.study
     # 2 / C(2n, n) is the least p-value of n and n values: 0.1, 0.029 and 0.008.
     assert study.ordering_test_count == 1
-    several = tested_orderings.test_orderings(replace(found, study=study))
+    several = tested_orderings.test_orderings(found)
     note = ordering_text.order_verdict_table(study, several).note
     expected = "3 seeds can decide no published order in a test of 1 pair,"
     assert (expected in note) == (ordering_text.seed_warning(study) != "") == (seeds == 3)
@@ -270,9 +259,8 @@ def test_seeds_that_can_decide_no_order_are_said_to_be_too_few(seeds):
 
 
 def test_a_page_begins_with_what_flips_and_has_the_evidence_below_the_figure():
-    found = results(fast(), slow())
     ordering = PublishedOrdering("a paper", "it says so", (("slow",), ("fast",)), "m", 1.0)
-    found = replace(found, study=replace(found.study, orderings=(ordering,)))
+    found = results(fast(), slow(), orderings=(ordering,))
     report = Report(Spec("s", "S", "", (found.study,)), (found,), ())
     created = datetime(2026, 11, 23, tzinfo=UTC)
     everything = make_contents(report, "pfbench", "c", created)
