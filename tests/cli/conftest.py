@@ -67,3 +67,17 @@ def conforms():
         jsonschema.validate(value, schema, cls=jsonschema.Draft202012Validator)
 
     return check
+
+
+@pytest.fixture
+def written(pfbench, conforms):
+    """Run a command with --json FILE; return its outcome, and what the file holds."""
+
+    def run(*arguments, status=0, schema="verify.json"):
+        outcome = pfbench(*arguments, "--json", "out.json")
+        assert outcome.status == status, outcome.err
+        content = json.loads(Path("out.json").read_text())
+        conforms(content, schema)
+        return outcome, content
+
+    return run

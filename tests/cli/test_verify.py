@@ -38,11 +38,8 @@ def own(folder, monkeypatch):
     return folder
 
 
-def test_named_claims_are_tested_and_nothing_else(pfbench, conforms):
-    outcome = pfbench("verify", MEAN, COUNT, "--jobs", 2, "--json", "out.json")
-    assert outcome.status == 0
-    content = json.loads(Path("out.json").read_text())
-    conforms(content, "verify.json")
+def test_named_claims_are_tested_and_nothing_else(written):
+    outcome, content = written("verify", MEAN, COUNT, "--jobs", 2)
     assert [row["claim"] for row in content["results"]] == [MEAN, COUNT]
     assert content["summary"]["holds"] == 2
     assert content["findings"] == []
@@ -101,15 +98,14 @@ def test_where_a_method_of_somebody_is_looked_at_is_drawn_and_said(pfbench, own,
         assert ("--case-seed" in outcome.err) == (given == "7")
 
 
-def test_a_violation_names_the_call_before_it_and_the_command_that_repeats_it(pfbench, folder):
+def test_a_violation_names_the_call_before_it_and_the_command_that_repeats_it(written, folder):
     (folder / "wrong_late.py").write_text(WRONG_LATE)
-    run = "verify", "methods-run-sfw", "--algorithm", "wrong_late:WrongLate", "--json", "o"
-    pfbench(*run, "--jobs", 0)
-    (first,) = json.loads((folder / "o").read_text())["results"]
+    run = "verify", "methods-run-sfw", "--algorithm", "wrong_late:WrongLate", "--jobs", 0
+    (first,) = written(*run, status=1)[1]["results"]
     words = r"iteration 9: State.x is off by .*; the call before it is lo along .*"
     command = re.search(rf"{words} \(repeat: pfbench (.*)\)\.$", first["reason"])[1]
-    pfbench(*command.split(), "--json", "o", "--store", "another", "--jobs", 0)
-    (again,) = json.loads((folder / "o").read_text())["results"]
+    again = (*command.split(), "--store", "another", "--jobs", 0)
+    (again,) = written(*again, status=1)[1]["results"]
     assert (again["verdict"], again["reason"]) == ("violated", first["reason"])
 
 
@@ -138,7 +134,7 @@ def test_a_store_that_cannot_be_made_is_named_before_the_work(pfbench, folder):
     assert "the store file/store cannot be created (Not a directory): choose" in outcome.refusal
 
 
-def test_a_disk_that_fills_up_ends_with_1_and_one_sentence(pfbench, folder, monkeypatch):
+def test_a_disk_that_fills_up_ends_with_1_and_one_sentence(written, pfbench, monkeypatch):
     write, written = Store.write, []
 
     def full(self, records):
@@ -156,36 +152,26 @@ def test_a_disk_that_fills_up_ends_with_1_and_one_sentence(pfbench, folder, monk
     assert len([*Store(".pfbench/store", make=False).keys("verdict")]) == 1
 
 
-def test_a_planted_error_of_a_user_is_named_violated(pfbench, own, conforms):
+def test_a_planted_error_of_a_user_is_named_violated(written, own):
     reference = "own_methods:DividedByN"
-    outcome = pfbench("verify", "--algorithm", reference, "--json", "out.json")
-    assert outcome.status == 1
+    outcome, content = written("verify", "--algorithm", reference, status=1)
     assert f"importing {reference}" in outcome.err
-    content = json.loads((own / "out.json").read_text())
-    conforms(content, "verify.json")
     verdicts = {row["claim"]: row["verdict"] for row in content["results"]}
     assert verdicts == {"shen2019-mse-spiderg": "violated", MEAN: "violated"}
     assert all(row["reason"] for row in content["results"])
 
 
-def test_without_a_claim_it_is_checked(pfbench, own, conforms):
+def test_without_a_claim_it_is_checked(written, own):
     own.joinpath("plain.py").write_text(
         "from own_methods import MySpider\n\nclass Plain(MySpider):\n    claims = ()\n"
     )
-    outcome = pfbench("verify", "--algorithm", "plain:Plain", "--json", "out.json")
-    assert outcome.status == 0
+    outcome, content = written("verify", "--algorithm", "plain:Plain", schema="check.json")
     assert "no claim is named" in outcome.out
-    content = json.loads((own / "out.json").read_text())
-    conforms(content, "check.json")
     assert content["passed"]
 
 
-def test_mutants(pfbench, conforms):
-    arguments = ("--max-faults", 2, "--json", "out.json", "--table", "faults.md")
-    outcome = pfbench("faults", COUNT, *arguments)
-    assert outcome.status == 0
-    content = json.loads(Path("out.json").read_text())
-    conforms(content, "verify.json")
+def test_mutants(written):
+    outcome, content = written("faults", COUNT, "--max-faults", 2, "--table", "faults.md")
     assert content["mutants"]
     for mutant in content["mutants"]:
         assert mutant["caught_by"]
@@ -202,13 +188,9 @@ def test_mutants(pfbench, conforms):
 
 
 @pytest.mark.long
-def test_the_faults_of_somebodys_own_method(pfbench, conforms, own):
+def test_the_faults_of_somebodys_own_method(written, own):
     name = "own_methods:MySpider"
-    arguments = ("--algorithm", name, "--max-faults", 5, "--json", "out.json")
-    outcome = pfbench("faults", MEAN, *arguments)
-    assert outcome.status == 0
-    content = json.loads(Path("out.json").read_text())
-    conforms(content, "verify.json")
+    outcome, content = written("faults", MEAN, "--algorithm", name, "--max-faults", 5)
     assert {one["method"] for one in content["generated"]} == {"my-spider"}
     assert all(one["location"].startswith("own_methods:") for one in content["generated"])
     assert f"faults in {name}, 5 of" in outcome.out
@@ -250,11 +232,9 @@ def test_repeated_verifications_are_counted(pfbench):
     assert f"| {COUNT} |  |  | 3 |  |  |  |  |" in text
 
 
-def test_claimed_exponents_stand_beside_measured_ones(pfbench):
+def test_claimed_exponents_stand_beside_measured_ones(written):
     claim = "shen2019-table1-sg"
-    outcome = pfbench("verify", claim, "--table", "verdicts.md", "--json", "out.json")
-    assert outcome.status == 0
-    (row,) = json.loads(Path("out.json").read_text())["results"]
+    (row,) = written("verify", claim, "--table", "verdicts.md")[1]["results"]
     measured = row["measured"]["exponent in 1/epsilon: slope"]
     assert row["claimed"]["exponent in 1/epsilon"] == 2.0
     lines = Path("verdicts.md").read_text().split("## Exponents")[1].splitlines()
@@ -318,12 +298,9 @@ def test_the_lost_are_told_from_what_is_no_longer_shown(monkeypatch, tmp_path, c
     assert content["findings"][1]["evidence"] == {"shown": False, "lost": f"timeout: {reason}"}
 
 
-def test_power_tells_the_least_error_of_each_parameter(pfbench, conforms):
+def test_power_tells_the_least_error_of_each_parameter(written):
     given = ("power", "qu2018-condg-count", "--jobs", 0)
-    outcome = pfbench(*given, "--json", "out.json", "--table", "power.md")
-    assert outcome.status == 0
-    content = json.loads(Path("out.json").read_text())
-    conforms(content, "verify.json")
+    _, content = written(*given, "--table", "power.md")
     found = {row["parameter"]: row["least_factor"]["quick"] for row in content["power"]}
     assert set(found) == {"smoothness", "tolerance", "estimate"}
     assert found["smoothness"] is None or found["smoothness"] > 1.0
@@ -332,9 +309,8 @@ def test_power_tells_the_least_error_of_each_parameter(pfbench, conforms):
     for parameter, least in found.items():
         best = "-" if least is None else f"{least:g} (qu2018-condg-count)"
         assert f"| ncgs | {parameter} | {best} |" in table
-    pfbench(*given, "--max-check-seconds", 1e-9, "--json", "out.json", "--table", "power.md")
-    rows = json.loads(Path("out.json").read_text())["power"]
-    assert [row["was_run"] for row in rows] == [{"quick": False}] * 3
+    _, content = written(*given, "--max-check-seconds", 1e-9, "--table", "power.md")
+    assert [row["was_run"] for row in content["power"]] == [{"quick": False}] * 3
     assert Path("power.md").read_text().count("| not asked |") == 3
 
 

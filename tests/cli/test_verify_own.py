@@ -1,6 +1,5 @@
 """``pfbench verify FILE.py``: claims that somebody states himself."""
 
-import json
 import shutil
 import sys
 from pathlib import Path
@@ -25,12 +24,9 @@ def verdicts(content):
     return {row["claim"]: row["verdict"] for row in content["results"]}
 
 
-def test_all_that_a_file_states_is_verified(pfbench, conforms, own):
-    outcome = pfbench("verify", "mine.py", "--jobs", 1, "--json", "out.json", "--table", "t.md")
-    assert outcome.status == 0
+def test_all_that_a_file_states_is_verified(written):
+    outcome, content = written("verify", "mine.py", "--jobs", 1, "--table", "t.md")
     assert "importing mine.py" in outcome.err
-    content = json.loads(Path("out.json").read_text())
-    conforms(content, "verify.json")
     assert verdicts(content) == {
         "descent-mean": "within-10",
         "descent-value": "within-10",
@@ -120,7 +116,7 @@ def test_what_is_wrong_is_said_in_one_sentence(pfbench, own, text, name, words):
     assert words in refusal
 
 
-def test_a_claim_that_cannot_be_tested_hinders_no_other(pfbench, conforms, own):
+def test_a_claim_that_cannot_be_tested_hinders_no_other(written, own):
     with (own / "mine.py").open("a") as file:
         file.write(
             "from dataclasses import replace\n"
@@ -128,10 +124,7 @@ def test_a_claim_that_cannot_be_tested_hinders_no_other(pfbench, conforms, own):
             "LATE = replace(MEAN, name='late', check=bound(lambda c, a: float('inf'), 'value',"
             " parameters=schedule))\n"
         )
-    outcome = pfbench("verify", "mine.py", "--jobs", 0, "--json", "out.json")
-    assert outcome.status == 1
-    content = json.loads(Path("out.json").read_text())
-    conforms(content, "verify.json")
+    outcome, content = written("verify", "mine.py", "--jobs", 0, status=1)
     assert verdicts(content) == {
         "descent-mean": "within-10",
         "descent-value": "within-10",
@@ -145,29 +138,24 @@ def test_a_claim_that_cannot_be_tested_hinders_no_other(pfbench, conforms, own):
     assert f"bare: {said['bare']}" in outcome.out
 
 
-def test_units_are_said_before_any_run(pfbench, conforms, own):
+def test_units_are_said_before_any_run(written, pfbench, own):
     text = (own / "mine.py").read_text()
     lost = text.replace("c.L_f * c.delta / a.iterations", "c.L_f * (c.delta + 1) / a.iterations")
     assert lost != text
     (own / "bad.py").write_text(lost)
-    outcome = pfbench("verify", "bad.py:MEAN", "--jobs", 0, "--json", "out.json")
+    outcome, content = written("verify", "bad.py:MEAN", "--jobs", 0)
     first = outcome.out.splitlines()[0]
     assert first.startswith("units of descent-mean: not homogeneous: f by 2^4: the bound is ")
     assert first.endswith(" times, not 256")
-    content = json.loads(Path("out.json").read_text())
-    conforms(content, "verify.json")
     (row, *_) = content["units"]
     assert (row["name"], row["homogeneous"], row["scale_dependence"]) == ("descent-mean", False, "")
     outcome = pfbench("verify", "mine.py:MEAN", "--jobs", 0)
     assert outcome.out.startswith("units of descent-mean: homogeneous: the bound (f^2 x^-2)")
 
 
-def test_units_alone_are_told_without_a_run(pfbench, conforms, own):
+def test_units_alone_are_told_without_a_run(written):
     given = ("units", "mine.py", "qu2018-thm3")
-    outcome = pfbench(*given, "--json", "out.json", "--table", "units.md")
-    assert outcome.status == 0
-    content = json.loads(Path("out.json").read_text())
-    conforms(content, "verify.json")
+    _, content = written(*given, "--table", "units.md")
     found = {row["name"]: row["homogeneous"] for row in content["units"]}
     assert found["descent-mean"]
     assert found["qu2018-thm3"] is False
@@ -177,12 +165,10 @@ def test_units_alone_are_told_without_a_run(pfbench, conforms, own):
     assert "## Homogeneous" in table
 
 
-def test_what_stays_inconclusive_is_led_to_harder_instances(pfbench, conforms, own):
+def test_what_stays_inconclusive_is_led_to_harder_instances(written, own):
     shutil.copy(FILE.parent.parent / "uncertain_theorem.py", own / "unsure.py")
-    outcome = pfbench("verify", "unsure.py:SMALL", "--jobs", 0, "--json", "out.json")
-    assert outcome.status == 0  # its verdict is what its own instances say
-    content = json.loads(Path("out.json").read_text())
-    conforms(content, "verify.json")
+    # Its verdict is what its own instances say.
+    outcome, content = written("verify", "unsure.py:SMALL", "--jobs", 0)
     assert verdicts(content) == {"walk-small": "inconclusive"}
     (hardest,) = content["harder_instances"]
     assert hardest["verdict"] == "violated"
