@@ -125,14 +125,15 @@ class _StudyData:
         named = {k: AXES[k] for k in counts} | {"iteration": "iterations", "seconds": "seconds"}
         self._axes = priced | named
         self._rates = figure_rates(results, rates)
-        self._panels = [panel.at_equal_counts for panel in results.panels]
-        self._displayed = [
-            [
-                replace(g, runs=tuple(_thin_and_price_runs(g.runs, study.targets, self._cost)))
-                for g in panel.groups
-            ]
-            for panel in self._panels
-        ]
+        self._panels = [self._thin_and_price_panel(panel) for panel in results.panels]
+
+    def _thin_and_price_panel(self, panel: SettingResults) -> SettingResults:
+        """Return a panel at equal counts, whose runs have only the displayed rows."""
+        groups = []
+        for group in panel.at_equal_counts.groups:
+            runs = _thin_and_price_runs(group.runs, self._results.study.targets, self._cost)
+            groups.append(replace(group, runs=tuple(runs)))
+        return replace(panel, groups=tuple(groups))
 
     def record(self) -> dict[str, Any]:
         """Return the JSON record of the study, in the form that the script of the page reads."""
@@ -175,11 +176,11 @@ class _StudyData:
                         f"{format_calls_in_sentence(limit)} {kind.upper()}"
                         for kind, limit in panel.limits.items()
                     ),
-                    "spans": self._call_scales(groups),
+                    "spans": self._call_scales(panel.groups),
                     "constants": [_theorem_constant(panel, *named) for named in self._rates],
-                    "groups": [partial(self._group_record, group) for group in groups],
+                    "groups": [partial(self._group_record, group) for group in panel.groups],
                 }
-                for panel, groups in zip(self._panels, self._displayed, strict=True)
+                for panel in self._panels
             ],
         }
 
@@ -200,9 +201,9 @@ class _StudyData:
         scales: dict[str, dict[str, list[Any]]] = {}
         for measure in self._measures:
             lines: dict[str, list[panels.PanelLine]] = {}
-            for panel, groups in zip(self._panels, self._displayed, strict=True):
+            for panel in self._panels:
                 lines.setdefault(panel.problem, []).extend(
-                    panels.make_panel_line(group, "iteration", measure) for group in groups
+                    panels.make_panel_line(group, "iteration", measure) for group in panel.groups
                 )
             levels = [t.target for t in self._results.study.targets if t.measure == measure]
             scales[measure] = {

@@ -241,15 +241,9 @@ def resampling_counts(run_counts: Sequence[int], resamples: int) -> Iterator[Arr
         Number of runs of each problem.
     """
     return (
-        _draw_resampling_counts(problem, runs, resamples) for problem, runs in enumerate(run_counts)
+        _draw_compact_counts(problem, runs, resamples).astype(float)
+        for problem, runs in enumerate(run_counts)
     )
-
-
-@lru_cache(maxsize=2)
-def _draw_resampling_counts(problem: int, runs: int, resamples: int) -> Array:
-    bootstrap_indices: Array = _draw_compact_counts(problem, runs, resamples).astype(float)
-    bootstrap_indices.flags.writeable = False
-    return bootstrap_indices
 
 
 @lru_cache(maxsize=64)

@@ -48,19 +48,13 @@ class MedianBand:
         positive x on.
         """
         first = int(np.searchsorted(self.x, 0.0, side="right")) if log else 0
-        arange = np.arange(first, self.x.size)
-        if log and arange.size > limit:
+        at = np.arange(first, self.x.size)
+        if log and at.size > limit:
             even = np.searchsorted(self.x, np.geomspace(self.x[first], self.x[-1], limit))
-            arange = np.unique(even.clip(first, self.x.size - 1))
-        elif arange.size > limit:
-            arange = np.unique(np.linspace(0, self.x.size - 1, limit).round().astype(int))
-        return MedianBand(
-            self.x[arange],
-            self.median[arange],
-            self.low[arange],
-            self.high[arange],
-            self.runs[arange],
-        )
+            at = np.unique(even.clip(first, self.x.size - 1))
+        elif at.size > limit:
+            at = np.unique(np.linspace(0, self.x.size - 1, limit).round().astype(int))
+        return MedianBand(self.x[at], self.median[at], self.low[at], self.high[at], self.runs[at])
 
 
 @dataclass(frozen=True)
