@@ -9,6 +9,10 @@ import shutil
 import subprocess
 import time
 from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
 
 BROWSER = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))),
@@ -215,3 +219,17 @@ CHANGE = """((name, value) => {
 def change(browser, name, value=None):
     """Change a switch of the page of a report."""
     browser.run(f"{CHANGE}({json.dumps(name)}, {json.dumps(value)})")
+
+
+def violations(browser):
+    """Return what axe finds on the open page: the impact, the rule, and the first places."""
+    if find_spec("axe_core_python") is None:
+        pytest.skip("axe-core-python is not installed")
+    axe = Path(find_spec("axe_core_python").origin).with_name("axe.min.js").read_text("utf-8")
+    browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    browser.wait("document.getAnimations().every((one) => one.playState !== 'running')")
+    browser.run(f"{axe}; 0")
+    return browser.run(
+        "axe.run({resultTypes: ['violations']}).then((all) => all.violations"
+        ".map((one) => [one.impact, one.id, one.nodes.slice(0, 3).map((node) => node.html)]))"
+    )
