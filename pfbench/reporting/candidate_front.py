@@ -416,7 +416,7 @@ def make_candidate_front(
 def duels_as_json(
     comparison: Comparison, label: str, candidates: Collection[str]
 ) -> list[dict[str, Any]]:
-    """Return the comparisons with the best other method as JSON records; infinity becomes None."""
+    """Return the comparisons with the best other method as records for JSON."""
     return [
         {
             "problem": duel.title,
@@ -429,10 +429,9 @@ def duels_as_json(
             "starts_within_target": duel.starts_within_target,
             "calls": duel.calls if duel.rank else None,
             "best_other": duel.best_other.group.label if duel.best_other else None,
-            "best_calls": duel.best_other_calls if duel.best_other else None,
+            "best_calls": duel.best_other_calls,
             "ratio": duel.ratio.value if duel.ratio else None,
-            "ratio_interval": duel.interval
-            and [end if math.isfinite(end) else None for end in duel.interval],
+            "ratio_interval": duel.interval,
             "significant": duel.is_significant,
         }
         for duel in list_duels(comparison, label, candidates)

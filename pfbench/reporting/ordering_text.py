@@ -159,7 +159,7 @@ def order_verdict_table(study: Study, results: Sequence[OrderingResult]) -> Tabl
 
 
 def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
-    """Return the tests of rankings as JSON records; infinite numbers become None."""
+    """Return the tests of rankings as records for JSON."""
     return [
         {
             "source": result.ordering.source,
@@ -177,12 +177,10 @@ def as_json(results: Sequence[OrderingResult]) -> list[dict[str, Any]]:
                 {
                     "first": pair.first,
                     "second": pair.second,
-                    "medians": [v if math.isfinite(v) else None for v in pair.values],
+                    "medians": list(pair.values),
                     "p": pair.p_value,
                     "verdict": pair.verdict,
-                    "p_every_form": None
-                    if math.isnan(pair.every_form_p_value)
-                    else pair.every_form_p_value,
+                    "p_every_form": pair.every_form_p_value,
                     "behind": pair.least_certain_form,
                 }
                 for pair in result.pairs

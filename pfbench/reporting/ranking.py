@@ -221,11 +221,7 @@ def table(results: StudyResults) -> Table:
 
 
 def as_json(results: StudyResults) -> list[dict[str, Any]]:
-    """Return the ranks on every problem and setting as JSON records; infinity becomes None."""
-
-    def finite_or_none(value: float) -> float | None:
-        return value if np.isfinite(value) else None
-
+    """Return the ranks on every problem and setting as records for JSON."""
     return [
         {
             "study": results.study.key,
@@ -238,8 +234,8 @@ def as_json(results: StudyResults) -> list[dict[str, Any]]:
             "hits": algorithm.hits if results.study.targets else None,
             "measure": find_compared_measure(results),
             "target": algorithm.target and algorithm.target.target,
-            "calls": {kind: finite_or_none(value) for kind, value in algorithm.calls.items()},
-            "median_last_value": finite_or_none(algorithm.last_value),
+            "calls": algorithm.calls,
+            "median_last_value": algorithm.last_value,
             "statuses": Counter(run.status for run in algorithm.group.runs),
         }
         for panel, ranked in rank_algorithms(results)
