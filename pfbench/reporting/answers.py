@@ -2,10 +2,9 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
-from pfbench.reporting.comparison import Comparison, ScoredAlgorithm
+from pfbench.reporting.comparison import Comparison, ScoredAlgorithm, SettingComparison
 from pfbench.reporting.results import SettingResults, StudyResults, truncate_study
 from pfbench.reporting.seed_curves import final_summary, median_start_value
 from pfbench.reporting.wording import (
@@ -21,46 +20,6 @@ from pfbench.runs.loop.run import COMPLETED, Stop
 
 _MOST_NAMED = 4
 """Maximum number of methods or panels that a sentence lists by name."""
-
-
-@dataclass(frozen=True)
-class _PanelRanking:
-    """Methods on one problem and setting, ordered by expected calls to the hardest target.
-
-    Attributes
-    ----------
-    title
-        Title of the panel.
-    hits
-        Number of runs that reach the target, by label.
-    order
-        (expected calls, method) pairs of the methods that reach the target, the fewest calls first.
-    is_significant
-        Whether the method with the fewest calls is significantly better than all others.
-    """
-
-    title: str
-    hits: Mapping[str, int]
-    order: Sequence[tuple[float, ScoredAlgorithm]]
-    is_significant: bool
-
-    @property
-    def cheapest_methods(self) -> str:
-        """Label of the method with the fewest calls to the target; several labels after a tie."""
-        labels = [method.group.label for calls, method in self.order if calls == self.order[0][0]]
-        return labels[0] if len(labels) == 1 else f"{join_items(labels)} alike"
-
-
-def _list_rows(comparison: Comparison) -> list[_PanelRanking]:
-    rows = []
-    for panel in comparison.panels:
-        expected = [(method.calls_until_targets[-1], method) for method in panel.algorithms]
-        reached = [(calls.value, method) for calls, method in expected if calls and calls.hits]
-        hits = {method.group.label: method.calls[-1].hits for method in panel.algorithms}
-        order = sorted(reached, key=lambda pair: pair[0])
-        leader = panel.leader_by_target[-1]
-        rows.append(_PanelRanking(panel.panel.title, hits, order, leader is not None))
-    return rows
 
 
 def answer_sentences(comparisons: Sequence[Comparison]) -> list[str]:
@@ -90,7 +49,7 @@ def answer_sentences(comparisons: Sequence[Comparison]) -> list[str]:
         # The component gradients of an FO are in the SFO.
         kinds = [comparison for comparison in kinds if str(comparison.price) != "FO"]
     cheapest = (_describe_cheapest(comparison, results.panel_noun) for comparison in kinds)
-    reached = _target_sentence(results, results.study.final_target, _list_rows(comparisons[0]))
+    reached = _target_sentence(results, results.study.final_target, comparisons[0].panels)
     return [first, reached, *filter(None, cheapest)]
 
 
@@ -110,15 +69,20 @@ def _comparison_sentence(results: StudyResults) -> str:
     return f"{subject}, of which {format_integer(lost.total())} failed ({join_items(ways)})."
 
 
-def _target_sentence(results: StudyResults, target: Stop, rows: Sequence[_PanelRanking]) -> str:
+def _target_sentence(
+    results: StudyResults, target: Stop, panels: Sequence[SettingComparison]
+) -> str:
     """Return a sentence on how many runs reach the target, and which methods never reach it."""
     level = f"{name_within_sentence(target.measure)} ≤ {format_significant(target.target)}"
-    reached = sum(sum(row.hits.values()) for row in rows)
+    hits, titles = Counter[str](), []
+    for panel in panels:
+        here = {method.group.label: method.calls[-1].hits for method in panel.algorithms}
+        titles += [] if any(here.values()) else [panel.panel.title]
+        hits.update(here)
+    reached = hits.total()
     if not reached:
         return f"No method reaches the target, {level}."
-    titles = [row.title for row in rows if not any(row.hits.values())]
-    labels = results.study.labels
-    methods = [label for label in labels if not any(row.hits.get(label) for row in rows)]
+    methods = [label for label in results.study.labels if not hits[label]]
     location = f"; no method does on {_join_some(titles, results.panel_noun)}" if titles else ""
     never = f"; never: {_join_some(methods, 'method')}" if methods else ""
     return (
@@ -132,54 +96,63 @@ def _describe_cheapest(comparison: Comparison, panel_noun: str) -> str:
 
     The sentence is empty if no run reaches the target.
     """
-    rows = _list_rows(comparison)
-    reached, calls = [row for row in rows if row.order], comparison.price.description
+    reached = [panel for panel in comparison.panels if panel.order_by_calls]
+    calls = comparison.price.description
     if not reached:
         return ""
-    if len(rows) == 1:
-        return _describe_order(rows[0], calls)
+    if len(comparison.panels) == 1:
+        return _describe_order(reached[0], calls)
     return _describe_winners(reached, calls, panel_noun)
 
 
-def _describe_order(row: _PanelRanking, calls: str) -> str:
+def _describe_order(panel: SettingComparison, calls: str) -> str:
     """Return a sentence that lists the methods in the order of their expected calls.
 
     It is used if the study has a single panel, which is one problem at one setting.
     """
-    minimum, best = row.order[0]
+    order = panel.order_by_calls
+    minimum, best = order[0]
     named = [
         f"{method.group.label} {format_calls_in_sentence(value)}{_format_hits(method)}"
-        for value, method in row.order
+        for value, method in order
         if value > minimum
     ]
     then = f", then {_join_some(named, 'method')}" if named else ""
-    doubt = "; the first is not significantly better" if named and not row.is_significant else ""
+    is_open = named and panel.leader_by_target[-1] is None
+    doubt = "; the first is not significantly better" if is_open else ""
     return (
-        f"Fewest {calls}: {row.cheapest_methods}, {format_calls_in_sentence(minimum)} expected"
+        f"Fewest {calls}: {_name_cheapest(panel)}, {format_calls_in_sentence(minimum)} expected"
         f"{_format_hits(best)}{then}{doubt}."
     )
 
 
-def _describe_winners(reached: Sequence[_PanelRanking], calls: str, panel_noun: str) -> str:
+def _describe_winners(reached: Sequence[SettingComparison], calls: str, panel_noun: str) -> str:
     """Return a sentence on how often each method needs the fewest calls to the target.
 
     It counts panels; a panel is one problem at one setting.
     """
-    significant = format_integer(sum(row.is_significant for row in reached))
+    significant = sum(panel.leader_by_target[-1] is not None for panel in reached)
     text = (
-        f"Fewest {calls}: {_count_wins([row.cheapest_methods for row in reached])} of "
-        f"{pluralize(len(reached), panel_noun)}, on {significant} of them significantly (rank test "
-        "over the seeds)"
+        f"Fewest {calls}: {_count_wins([*map(_name_cheapest, reached)])} of "
+        f"{pluralize(len(reached), panel_noun)}, on {format_integer(significant)} of them "
+        "significantly (rank test over the seeds)"
     )
-    spread = [row for row in reached if 0.0 < row.order[0][0] < row.order[-1][0]]
+    ends = [(panel.order_by_calls[0], panel.order_by_calls[-1], panel) for panel in reached]
+    spread = [item for item in ends if 0.0 < item[0][0] < item[1][0]]
     if not spread:
         return f"{text}."
-    widest = max(spread, key=lambda row: row.order[-1][0] / row.order[0][0])
-    (low, first), (high, last) = widest.order[0], widest.order[-1]
+    (low, first), (high, last), widest = max(spread, key=lambda item: item[1][0] / item[0][0])
     return (
-        f"{text}; largest difference on {widest.title}: {format_calls_in_sentence(low)} "
+        f"{text}; largest difference on {widest.panel.title}: {format_calls_in_sentence(low)} "
         f"({first.group.label}) to {format_calls_in_sentence(high)} ({last.group.label})."
     )
+
+
+def _name_cheapest(panel: SettingComparison) -> str:
+    """Return the label of the method with the fewest calls to the target; several after a tie."""
+    order = panel.order_by_calls
+    labels = [method.group.label for calls, method in order if calls == order[0][0]]
+    return labels[0] if len(labels) == 1 else f"{join_items(labels)} alike"
 
 
 def _final_value_sentences(results: StudyResults) -> Iterator[str]:

@@ -133,6 +133,13 @@ class SettingComparison:
     leader_by_target: tuple[int | None, ...]
     leader_by_measure: Mapping[str, int | None]
 
+    @cached_property
+    def order_by_calls(self) -> list[tuple[float, ScoredAlgorithm]]:
+        """(Calls, algorithm) pairs of those that reach the hardest target, the fewest first."""
+        expected = [(scored.calls_until_targets[-1], scored) for scored in self.algorithms]
+        reached = [(calls.value, scored) for calls, scored in expected if calls and calls.hits]
+        return sorted(reached, key=lambda pair: pair[0])
+
     def find(self, label: str) -> ScoredAlgorithm | None:
         """Return the algorithm with a label, None if it has no run on this problem."""
         named = (scored for scored in self.algorithms if scored.group.label == label)
