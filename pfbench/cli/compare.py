@@ -4,6 +4,7 @@ import gc
 import re
 from contextlib import closing
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -283,19 +284,14 @@ def _format_values(values: Any) -> str:
 
 
 def _describe_tuning_rule(tune: "TuningPlan") -> list[str]:
-    targets = ", ".join(f"{stop.measure} <= {stop.target:g}" for stop in tune.targets)
+    text = (files("pfbench.cli") / "templates" / "tuning_rule.txt").read_text("utf-8")
     further = (
         " If the chosen value is at an end of a list of numbers, the list is extended once by one "
         "value, which is tried, too."
     )
-    return [
-        "On each problem, each method makes these trials with the seeds "
-        f"{_format_values(tune.seeds)}. For each of {targets}, the trial with the fewest expected "
-        f"{tune.count.upper()} calls is chosen.{further if tune.extends_grid else ''}",
-        "3/L is 3 over the problem's L, the larger of L_f and L_ms; ceil(n/{batch}) is one pass "
-        "over its components. The step of a method with linear minimisations is a plain number: "
-        "the share of the way to a vertex, which has no unit.",
-        "Your own method is tuned by the same rule. Required parameters that you do not give take "
-        "the values of [candidate] in the suite; for a method without linear minimisation, the "
-        "values of [candidate.projecting] come first.",
-    ]
+    return text.format(
+        seeds=_format_values(tune.seeds),
+        targets=", ".join(f"{stop.measure} <= {stop.target:g}" for stop in tune.targets),
+        count=tune.count.upper(),
+        further=further if tune.extends_grid else "",
+    ).splitlines()

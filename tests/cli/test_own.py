@@ -187,47 +187,34 @@ def again(pfbench, monkeypatch):
     return run
 
 
-@pytest.mark.long
-def test_modules_of_the_current_folder_in_workers(folder, again):
-    """Each name is printed before its module is imported; an edit makes the runs stale."""
-    (folder / "own_module.py").write_text(MODULE)
-    (folder / "own_helper.py").write_text("RADIUS = 1.0\n")
-    (folder / "own.toml").write_text(MINE)
-    first, told = command("run", "own.toml", "--jobs", "1", "--json")
-    assert (first["executed"], first["statuses"]) == (1, {"finished": 1})
-    assert told[:3] == [
-        "pfbench: importing own_module:make[rows=6], which own.toml names.",
-        "pfbench: importing own_module:distance, which own.toml names.",
-        "imported",
-    ]
-    assert again("run", "own.toml")["cached"] == 1
-    (folder / "own_helper.py").write_text("RADIUS = 0.5\n")
-    edited = again("run", "own.toml")
-    assert edited["executed"] == 1
-    assert edited["runs"][0]["key"] != first["runs"][0]["key"]
+@pytest.mark.parametrize(
+    ("place", "name"), [("", "own_module"), ("some where/", "some where/own_module.py")]
+)
+def test_code_beside_a_spec_in_workers_and_from_anywhere(folder, again, place, name):
+    """Each name is printed before its module is imported; an edit makes the runs stale.
 
-
-def test_files_beside_a_spec_in_workers_and_from_anywhere(folder, again):
-    """A file lies where its spec does; its runs are known wherever that is, and by its module."""
-    place = folder / "some where"
-    place.mkdir()
-    (place / "own_module.py").write_text(MODULE)
-    (place / "own_helper.py").write_text("RADIUS = 1.0\n")
-    (place / "own.toml").write_text(MINE.replace("own_module:", "own_module.py:"))
-    first, told = command("run", "some where/own.toml", "--jobs", "1", "--json")
+    A file lies where its spec does; its runs are known wherever that is, and by its module.
+    """
+    home = folder / place
+    home.mkdir(exist_ok=True)
+    (home / "own_module.py").write_text(MODULE)
+    (home / "own_helper.py").write_text("RADIUS = 1.0\n")
+    (home / "by_module.toml").write_text(MINE)
+    (home / "own.toml").write_text(MINE.replace("own_module", name.removeprefix(place)))
+    first, told = command("run", f"{place}own.toml", "--jobs", "1", "--json")
     assert (first["executed"], first["statuses"]) == (1, {"finished": 1})
-    assert first["runs"][0]["problem"] == "some where/own_module.py:make[rows=6]"
-    assert told[:3] == [
-        "pfbench: importing some where/own_module.py:make[rows=6], which some where/own.toml "
-        "names.",
-        "pfbench: importing some where/own_module.py:distance, which some where/own.toml names.",
-        "imported",
-    ]
-    os.chdir(place)
-    (place / "by_module.toml").write_text(MINE)
+    assert first["runs"][0]["problem"] == f"{name}:make[rows=6]"
+    importing = [f"pfbench: importing {name}:{what}" for what in ("make[rows=6]", "distance")]
+    names = [f"{line}, which {place}own.toml names." for line in importing]
+    assert told[:3] == [*names, "imported"]
+    os.chdir(home)
     store = ("--store", str(folder / ".pfbench/store"))
     for spec in ("own.toml", "by_module.toml"):
         found = again("run", spec, *store)
         assert (found["cached"], found["runs"][0]["key"]) == (1, first["runs"][0]["key"])
-    (place / "own_module.py").write_text(MODULE.replace("abs(state.x)", "2 * abs(state.x)"))
-    assert again("run", "own.toml", *store)["executed"] == 1
+    for file, old, new in (("own_helper", "1.0", "0.5"), ("own_module", "abs(", "2 * abs(")):
+        code = home / f"{file}.py"
+        code.write_text(code.read_text().replace(old, new))
+        edited = again("run", "own.toml", *store)
+        assert edited["executed"] == 1
+        assert edited["runs"][0]["key"] != first["runs"][0]["key"]
