@@ -123,7 +123,7 @@ def test_an_own_algorithm_is_named_before_it_is_imported(pfbench, method):
     assert done.err.splitlines()[0] == f"importing {name}"
     checked = pfbench("adversary", "--check", "own.json")
     assert checked.status == 0
-    assert checked.err.splitlines()[0] == f"importing {name}[iterations=5,step=0.5]"
+    assert checked.err.splitlines()[0] == f"importing {name}[iterations=5]"
 
 
 def test_a_fixed_seed_makes_a_randomised_algorithm_deterministic(pfbench, method, conforms, folder):
