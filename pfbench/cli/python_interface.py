@@ -51,6 +51,7 @@ def compare(
     """
     from pfbench.cli import compare as verb
     from pfbench.cli.options import check_engine_options, make_engine
+    from pfbench.cli.report_sources import RunExecution
     from pfbench.reporting import check_report_can_be_written
     from pfbench.runs.planning.name_resolution import check_selector
 
@@ -63,7 +64,7 @@ def compare(
         check_report_can_be_written(folder)
     shipped = None if rerun or on is not None else path
     with closing(make_engine(jobs, None)) as engine:
-        execution = verb.RunExecution(_open_store(store), engine)
+        execution = RunExecution(_open_store(store), engine)
         compared = verb.compare_on_suite(spec, name, shipped, execution)
     return verb.write_comparison(compared, folder)[0]
 

@@ -74,7 +74,7 @@ def paper_table(
                 texts.append(f"\\textbf{{{text}}}" if leader == index else text)
             lines.append(" & ".join(texts) + r" \\")
     tune = study.tune
-    return _load_template().render(
+    text: str = _load_template().render(
         comparison=comparison,
         study=study,
         front=front,
@@ -86,6 +86,7 @@ def paper_table(
         heads=[head for head, _ in columns],
         lines=lines,
     )
+    return text
 
 
 def _load_template() -> Any:

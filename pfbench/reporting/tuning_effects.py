@@ -129,8 +129,8 @@ def choice_table(study: Study, labels: Collection[str] | None = None) -> Table |
     note = NOTES["tuning"].format(
         count=tune.count.upper(), targets=_describe_targets(tune), seeds=seeds
     )
-    head = ("problem", "method", "target", "chosen", "at an end", "trials", "of these reach it")
-    head = (*head, "calls", "spread", "last", "cost")
+    first = ("problem", "method", "target", "chosen", "at an end", "trials", "of these reach it")
+    head = (*first, "calls", "spread", "last", "cost")
     return Table(f"{study.title}: what tuning chose", note, head, rows)
 
 
