@@ -188,7 +188,11 @@ def again(pfbench, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("place", "name"), [("", "own_module"), ("some where/", "some where/own_module.py")]
+    ("place", "name"),
+    [
+        pytest.param("", "own_module", marks=pytest.mark.long),
+        ("some where/", "some where/own_module.py"),
+    ],
 )
 def test_code_beside_a_spec_in_workers_and_from_anywhere(folder, again, place, name):
     """Each name is printed before its module is imported; an edit makes the runs stale.
