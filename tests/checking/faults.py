@@ -10,3 +10,10 @@ def faults(table):
         pytest.param(name, marks=() if first[check] == name else pytest.mark.long)
         for name, (_, check) in table.items()
     ]
+
+
+def by_name(table):
+    """Return each fault by its name with the check that must fail, of faults by check."""
+    return {
+        name: (fault, check) for check, faults in table.items() for name, fault in faults.items()
+    }

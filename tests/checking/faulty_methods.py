@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
+from checking.faults import by_name
 
 from pfbench.algorithms import Algorithm
 from pfbench.base.errors import BudgetExhausted
 from pfbench.base.state import State
-from pfbench.estimators import CASVRG, SAGA, SG, SPIDERG, SVRG, EpochEstimator, Estimator
+from pfbench.estimators import CASVRG, SAGA, SG, SVRG, EpochEstimator, Estimator
 from pfbench.kernels import linear
 from pfbench.points import combine, keep, shift
 from pfbench.problems.linear_models import LogCosh
@@ -41,10 +42,12 @@ class FW(Algorithm):
     def step(self, t):
         return 2.0 / (t + 3.0)
 
+    def gradient(self, ask, x, rng, t):
+        return ask.batch(self.draw(ask, rng, t), x)
+
     def run(self, ask, x, rng):
         for t in range(self.iterations):
-            g = ask.batch(self.draw(ask, rng, t), x)
-            x = combine(x, ask.lo(g), self.step(t))
+            x = combine(x, ask.lo(self.gradient(ask, x, rng, t)), self.step(t))
             yield State(x)
 
 
@@ -127,6 +130,31 @@ def _runs(run, **parts):
     return _fw(run=run, **parts)
 
 
+def _alters(alter):
+    """Return a run that yields what a function makes of each state."""
+
+    def run(self, ask, x, rng):
+        for state in FW.run(self, ask, x, rng):
+            yield alter(ask, state)
+
+    return run
+
+
+def _cheaper(ask, state):
+    ask._ledger.counts_array[1] -= 1
+    return state
+
+
+def _asks_more(ask, state):
+    ask.value(state.x)
+    return state
+
+
+def _by_a_kernel(ask, state):
+    linear.total_loss(HIDDEN.loss.kind, HIDDEN.data, state.x)
+    return state
+
+
 def _beyond(self, ask, x, rng):
     for t in range(self.iterations):
         x = combine(x, ask.lo(ask.batch(self.draw(ask, rng, t), x)), 1.05 if t == 11 else 0.5)
@@ -141,28 +169,9 @@ def _extrapolates(self, ask, x, rng):
         yield State(x)
 
 
-def _output_outside(self, ask, x, rng):
-    for state in FW.run(self, ask, x, rng):
-        yield state._replace(output=3.0 * state.x)
-
-
-def _at_outside(self, ask, x, rng):
-    for state in FW.run(self, ask, x, rng):
-        yield state._replace(at=x + 2.0)
-
-
-def _behind(self, ask, x, rng):
-    for t in range(self.iterations):
-        g = ask._backend.gradient(x)
-        ask.batch(self.draw(ask, rng, t), x)
-        x = combine(x, ask.lo(g), self.step(t))
-        yield State(x)
-
-
-def _cheaper(self, ask, x, rng):
-    for state in FW.run(self, ask, x, rng):
-        ask._ledger.counts_array[1] -= 1
-        yield state
+def _behind(self, ask, x, rng, t):
+    ask.batch(self.draw(ask, rng, t), x)
+    return ask._backend.gradient(x)
 
 
 def _watches(self, ask, x, rng):
@@ -179,32 +188,12 @@ def _global(self, ask, x, rng):
         yield state
 
 
-def _holds(problem):
-    def run(self, ask, x, rng):
-        for t in range(self.iterations):
-            x = combine(x, ask.lo(problem.batch(self.draw(ask, rng, t), x)), self.step(t))
-            yield State(x)
-
-    return run
-
-
-def _projects(self, ask, x, rng):
-    for state in FW.run(self, ask, x, rng):
-        yield State(L2Ball(4, 1.5).project(state.x))
-
-
 def _in_a_thread(self, ask, x, rng):
     for state in FW.run(self, ask, x, rng):
         if isinstance(x, np.ndarray):
             thread = threading.Thread(target=HIDDEN.value, args=(state.x,))
             thread.start()
             thread.join()
-        yield state
-
-
-def _by_a_kernel(self, ask, x, rng):
-    for state in FW.run(self, ask, x, rng):
-        linear.total_loss(HIDDEN.loss.kind, HIDDEN.data, state.x)
         yield state
 
 
@@ -217,13 +206,11 @@ def _through_the_bound_method(self, ask, x, rng):
         yield State(x)
 
 
-def _knows_the_data(self, ask, x, rng):
+def _knows_the_data(self, ask, x, rng, t):
     A, b = draw_synthetic_rows(rows=23, columns=4, seed=1)
-    for t in range(self.iterations):
-        ask.batch(self.draw(ask, rng, t), x)
-        S = rng.integers(23, size=3)
-        x = combine(x, ask.lo(A[S].T @ np.tanh(A[S] @ x - b[S])), self.step(t))
-        yield State(x)
+    ask.batch(self.draw(ask, rng, t), x)
+    S = rng.integers(23, size=3)
+    return A[S].T @ np.tanh(A[S] @ x - b[S])
 
 
 def _own_stream(self, ask, rng, t):
@@ -275,33 +262,12 @@ def _nan_late(self, ask, x, rng):
         yield State(state.x * (np.nan if t == 15 else 1.0))
 
 
-def _tuples(self, ask, x, rng):
-    for state in FW.run(self, ask, x, rng):
-        yield tuple(state)
-
-
 def _returns(self, ask, x, rng):
     return [State(x)]
 
 
-def _lists(self, ask, x, rng):
-    for state in FW.run(self, ask, x, rng):
-        yield State(state.x.tolist())
-
-
-def _single(self, ask, x, rng):
-    for state in FW.run(self, ask, x, rng):
-        yield State(state.x.astype(np.float32))
-
-
 def _silent(self, ask, x, rng):
     yield from ()
-
-
-def _asks_more(self, ask, x, rng):
-    for state in FW.run(self, ask, x, rng):
-        ask.value(state.x)
-        yield state
 
 
 def _old_point(self, ask, x, rng):
@@ -318,66 +284,74 @@ def _shrinks(cls, epsilon, constants, **given):
     return cls(iterations=int(100 * epsilon) + 1)
 
 
-ALGORITHMS = {
-    "leaves the set once": (_runs(_beyond), "it yields states, finite and in the set"),
-    "extrapolates out": (_runs(_extrapolates), "it yields states, finite and in the set"),
-    "its own output is outside": (
-        _runs(_output_outside),
-        "it yields states, finite and in the set",
-    ),
-    "what it is drawn from is outside": (
-        type("Mine", (FW,), {"run": _at_outside})(output="uniform"),
-        "it yields states, finite and in the set",
-    ),
-    "not finite late": (_runs(_nan_late), "it yields states, finite and in the set"),
-    "yields tuples": (_runs(_tuples), "it runs"),
-    "returns a list": (_runs(_returns), "it runs"),
-    "points are lists": (_runs(_lists), "it yields states, finite and in the set"),
-    "points in single precision": (_runs(_single), "it yields states, finite and in the set"),
-    "silent": (_runs(_silent), "it runs"),
-    "asks behind the oracles": (_runs(_behind), "its calls go through the oracles"),
-    "makes itself cheaper": (_runs(_cheaper), "its calls go through the oracles"),
-    "watches its counts": (_runs(_watches), "its calls go through the oracles"),
-    "asks a problem at hand": (_runs(_global), "its calls go through the oracles"),
-    "holds a problem": (_runs(_holds(HIDDEN)), "its calls go through the oracles"),
-    "projects on its own": (_runs(_projects), "its calls go through the oracles"),
-    "takes the problem from the class": (
-        _runs(_through_the_bound_method),
-        "its calls go through the oracles",
-    ),
-    "asks in a thread": (_runs(_in_a_thread), "its calls go through the oracles"),
-    "asks a kernel": (_runs(_by_a_kernel), "its calls go through the oracles"),
-    "knows the data": (_runs(_knows_the_data), "its iterates depend on the answers"),
-    "a stream of its own": (_fw(draw=_own_stream), "the same seed gives the same bits"),
-    "numpy's stream": (_fw(draw=_numpy_stream), "the same seed gives the same bits"),
-    "one seed for all": (_fw(draw=_one_seed), "the same seed gives the same bits"),
-    "remembers the last run": (_runs(_remembers), "the same seed gives the same bits"),
-    "steps by the clock": (_fw(step=_by_the_clock), "the same seed gives the same bits"),
-    "called deterministic": (_fw(deterministic=True), "the same seed gives the same bits"),
-    "goes on without calls": (_runs(_swallows), "a budget stops it before it is exceeded"),
-    "moves its start": (_runs(_moves_its_start), "its start point stays as it was"),
-    "asks more than it says": (_runs(_asks_more), "it queries only what it requires"),
-    "requires no oracle": (_fw(requires=frozenset({"grad"})), "it declares what it is"),
-    "requires too little": (_fw(requires=frozenset({"lo"})), "it queries only what it requires"),
-    "an output of its own": (type("Mine", (FW,), {"output": "best"}), "it declares what it is"),
-    "assumes what is no word": (
-        _fw(assumes=frozenset({"strongly convex"})),
-        "it declares what it is",
-    ),
-    "called anytime": (
-        _fw(step=lambda self, t: 1.0 / self.iterations),
-        "a shorter run starts like a longer one",
-    ),
-    "weights below 0": (
-        type("Mine", (FW,), {"output_weight": lambda self, k: 2.0 - k})(output="weighted"),
-        "its output is what it declares",
-    ),
-    "a point that moves on": (_runs(_old_point), "it keeps the points that it needs"),
-    "fewer iterations for more": (
-        _fw(theory=classmethod(_shrinks)),
-        "a smaller epsilon needs more iterations",
-    ),
-}
+ALGORITHMS = by_name(
+    {
+        "it yields states, finite and in the set": {
+            "leaves the set once": _runs(_beyond),
+            "extrapolates out": _runs(_extrapolates),
+            "its own output is outside": _runs(
+                _alters(lambda ask, state: state._replace(output=3.0 * state.x))
+            ),
+            "what it is drawn from is outside": type(
+                "Mine", (FW,), {"run": _alters(lambda ask, state: state._replace(at=state.x + 2.0))}
+            )(output="uniform"),
+            "not finite late": _runs(_nan_late),
+            "points are lists": _runs(_alters(lambda ask, state: State(state.x.tolist()))),
+            "points in single precision": _runs(
+                _alters(lambda ask, state: State(state.x.astype(np.float32)))
+            ),
+        },
+        "it runs": {
+            "yields tuples": _runs(_alters(lambda ask, state: tuple(state))),
+            "returns a list": _runs(_returns),
+            "silent": _runs(_silent),
+        },
+        "its calls go through the oracles": {
+            "asks behind the oracles": _fw(gradient=_behind),
+            "makes itself cheaper": _runs(_alters(_cheaper)),
+            "watches its counts": _runs(_watches),
+            "asks a problem at hand": _runs(_global),
+            "projects on its own": _runs(
+                _alters(lambda ask, state: State(L2Ball(4, 1.5).project(state.x)))
+            ),
+            "takes the problem from the class": _runs(_through_the_bound_method),
+            "asks in a thread": _runs(_in_a_thread),
+            "asks a kernel": _runs(_alters(_by_a_kernel)),
+        },
+        "its iterates depend on the answers": {"knows the data": _fw(gradient=_knows_the_data)},
+        "the same seed gives the same bits": {
+            "a stream of its own": _fw(draw=_own_stream),
+            "numpy's stream": _fw(draw=_numpy_stream),
+            "one seed for all": _fw(draw=_one_seed),
+            "remembers the last run": _runs(_remembers),
+            "steps by the clock": _fw(step=_by_the_clock),
+            "called deterministic": _fw(deterministic=True),
+        },
+        "a budget stops it before it is exceeded": {"goes on without calls": _runs(_swallows)},
+        "its start point stays as it was": {"moves its start": _runs(_moves_its_start)},
+        "it queries only what it requires": {
+            "asks more than it says": _runs(_alters(_asks_more)),
+            "requires too little": _fw(requires=frozenset({"lo"})),
+        },
+        "it declares what it is": {
+            "requires no oracle": _fw(requires=frozenset({"grad"})),
+            "an output of its own": type("Mine", (FW,), {"output": "best"}),
+            "assumes what is no word": _fw(assumes=frozenset({"strongly convex"})),
+        },
+        "a shorter run starts like a longer one": {
+            "called anytime": _fw(step=lambda self, t: 1.0 / self.iterations)
+        },
+        "its output is what it declares": {
+            "weights below 0": type("Mine", (FW,), {"output_weight": lambda self, k: 2.0 - k})(
+                output="weighted"
+            )
+        },
+        "it keeps the points that it needs": {"a point that moves on": _runs(_old_point)},
+        "a smaller epsilon needs more iterations": {
+            "fewer iterations for more": _fw(theory=classmethod(_shrinks))
+        },
+    }
+)
 """Algorithms, each with the check that must fail."""
 
 
@@ -485,16 +459,6 @@ class NeverTheLast(SG):
         return rng.integers(ask.n - 1, size=self.batch)
 
 
-class Unweighted(SG):
-    def draw(self, ask, rng):
-        return rng.choice(ask.n, self.batch, p=np.arange(1.0, ask.n + 1) / sum(range(ask.n + 1)))
-
-
-class OneMore(SG):
-    def start(self, ask, rng):
-        return lambda x: ask.batch(self.draw(ask, rng), x) * self.batch / (self.batch + 1.0)
-
-
 class Hidden(EpochEstimator):
     """SVRG whose parts may be replaced by faults."""
 
@@ -564,24 +528,6 @@ class InSelf(SG):
         return estimate
 
 
-class Recursive(SPIDERG):
-    """SPIDER that forgets the estimate before."""
-
-    def start(self, ask, rng):
-        t, previous, g = count(), None, None
-
-        def estimate(x):
-            nonlocal previous, g
-            if next(t) % self.period == 0:
-                g = ask.gradient(x)
-            else:
-                g = ask.difference(self.draw(ask, rng), x, previous) + 0.9 * g
-            previous = keep(x)
-            return g
-
-        return estimate
-
-
 class TwoBatches(Storm):
     """STORM with a batch of its own for each point: still unbiased; the average is not."""
 
@@ -594,21 +540,6 @@ class TwoBatches(Storm):
             d = g if previous is None else g + 0.7 * (d - g)
             previous = keep(x)
             return d
-
-        return estimate
-
-
-class MeanForgotten(SAGA):
-    def start(self, ask, rng):
-        table = None
-
-        def estimate(x):
-            nonlocal table
-            if table is None:
-                table = ask.table(x)
-            g = table.difference(self.draw(ask, rng), x)
-            table.replace(self.draw(ask, rng), x)
-            return g
 
         return estimate
 
@@ -652,62 +583,48 @@ class Sums(Plain):
         return lambda x: np.full(2, ask.batch(rng.integers(ask.n, size=2), x).sum())
 
 
-ESTIMATORS = {
-    "divided by n": (DividedByN, "its mean is the gradient"),
-    "never the last component": (NeverTheLast, "its mean is the gradient"),
-    "unequal chances without weights": (Unweighted, "its mean is the gradient"),
-    "one more than the batch": (OneMore, "its mean is the gradient"),
-    "sign of the difference": (
-        _svrg(change=lambda self, ask, S, x, s: ask.difference(S, s, x)),
-        "its mean is the gradient",
-    ),
-    "half a difference": (
-        _svrg(change=lambda self, ask, S, x, s: 0.5 * ask.difference(S, x, s)),
-        "its mean is the gradient",
-    ),
-    "a batch for a reference": (
-        _svrg(reference_of=lambda self, ask, x, rng: ask.batch(self.draw(ask, rng), x)),
-        "its reference is the gradient",
-    ),
-    "a reference never renewed": (
-        _svrg(renews=lambda self, t: t == 0),
-        "its reference is the gradient",
-    ),
-    "a reference one late": (
-        _svrg(renews=lambda self, t: t % self.period == (1 if t else 0)),
-        "its reference is the gradient",
-    ),
-    "a reference of another problem": (
-        _svrg(reference_of=lambda self, ask, x, rng: HIDDEN.gradient(x)),
-        "its calls go through the oracles",
-    ),
-    "asks behind the oracles": (
-        _svrg(change=lambda self, ask, S, x, s: ask._backend.difference(S, x, s)),
-        "its calls go through the oracles",
-    ),
-    "adds in place": (InPlace(2, 3), "points and earlier estimates stay as they were"),
-    "moves its point": (
-        _svrg(kept=lambda self, x: np.multiply(x, 0.999, out=x)),
-        "points and earlier estimates stay as they were",
-    ),
-    "a state for all runs": (InSelf, "it keeps nothing from run to run"),
-    "a stream of its own": (
-        type(
-            "Mine",
-            (SG,),
-            {"draw": lambda self, ask, rng: np.random.default_rng().integers(3, size=2)},
-        ),
-        "the same stream gives the same bits",
-    ),
-    "a shrinking recursion": (Recursive, "its mean is the gradient"),
-    "an average in disguise": (TwoBatches, "its mean is the gradient"),
-    "a table without its mean": (MeanForgotten, "its mean is the gradient"),
-    "a table replaced too early": (SameDraw, "its mean is the gradient"),
-    "the Hessian elsewhere": (HessianAtX, "its mean is the gradient"),
-    "sums of entries": (Sums(), "it estimates gradients"),
-    "a snapshot that moves on": (
-        _svrg(kept=lambda self, x: x),
-        "it keeps the points that it needs",
-    ),
-}
+ESTIMATORS = by_name(
+    {
+        "its mean is the gradient": {
+            "divided by n": DividedByN,
+            "never the last component": NeverTheLast,
+            "sign of the difference": _svrg(
+                change=lambda self, ask, S, x, s: ask.difference(S, s, x)
+            ),
+            "an average in disguise": TwoBatches,
+            "a table replaced too early": SameDraw,
+            "the Hessian elsewhere": HessianAtX,
+        },
+        "its reference is the gradient": {
+            "a batch for a reference": _svrg(
+                reference_of=lambda self, ask, x, rng: ask.batch(self.draw(ask, rng), x)
+            ),
+            "a reference never renewed": _svrg(renews=lambda self, t: t == 0),
+        },
+        "its calls go through the oracles": {
+            "a reference of another problem": _svrg(
+                reference_of=lambda self, ask, x, rng: HIDDEN.gradient(x)
+            ),
+            "asks behind the oracles": _svrg(
+                change=lambda self, ask, S, x, s: ask._backend.difference(S, x, s)
+            ),
+        },
+        "points and earlier estimates stay as they were": {
+            "adds in place": InPlace(2, 3),
+            "moves its point": _svrg(kept=lambda self, x: np.multiply(x, 0.999, out=x)),
+        },
+        "it keeps nothing from run to run": {"a state for all runs": InSelf},
+        "the same stream gives the same bits": {
+            "a stream of its own": type(
+                "Mine",
+                (SG,),
+                {"draw": lambda self, ask, rng: np.random.default_rng().integers(3, size=2)},
+            )
+        },
+        "it estimates gradients": {"sums of entries": Sums()},
+        "it keeps the points that it needs": {
+            "a snapshot that moves on": _svrg(kept=lambda self, x: x)
+        },
+    }
+)
 """Estimators, each with the check that must fail."""

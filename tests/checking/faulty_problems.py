@@ -1,6 +1,7 @@
 """Problems with one fault each, in the styles of strangers, beside right ones."""
 
 import numpy as np
+from checking.faults import by_name
 
 from pfbench.base.constants import Constants
 from pfbench.base.sample import weight_indices
@@ -210,24 +211,11 @@ def _sum(self, sample, x):
     return np.sum([Ridge.component(self, i, x) for i in indices], axis=0)
 
 
-def _by_n(self, sample, x):
-    return _sum(self, sample, x) / self.n
-
-
 def _forward(self, sample, x):
     """A batch whose last index is always left out."""
     indices, _ = weight_indices(sample)
     kept = indices[:-1] if len(indices) > 1 else indices
     return np.mean([Ridge.component(self, i, x) for i in kept], axis=0)
-
-
-def _without_ridge(self, sample, x, y):
-    return self.batch(sample, x) - self.batch(sample, y) - self.mu * (x - y)
-
-
-class _NoRidge(RidgeHessian):
-    def product(self, x, y):
-        return self.A.T @ (self.A @ (x - y)) / self.n
 
 
 class _ByN(RidgeHessian):
@@ -256,119 +244,93 @@ class _Table:
 _SHARED = np.zeros(4)
 
 
-PROBLEMS = {
-    "sign": (_ridge(gradient=lambda self, x: -Ridge.gradient(self, x)), "gradient"),
-    "factor 2": (_ridge(gradient=lambda self, x: 2.0 * Ridge.gradient(self, x)), "gradient"),
-    "not divided by n": (
-        _ridge(gradient=lambda self, x: self.A.T @ (self.A @ x - self.b) + self.mu * x),
-        "gradient",
-    ),
-    "one in ten thousand": (
-        _ridge(gradient=lambda self, x: 1.0001 * Ridge.gradient(self, x)),
-        "gradient",
-    ),
-    "one entry without the ridge": (_ridge(gradient=_leaves_out), "gradient"),
-    "labels of others": (
-        _ridge(gradient=lambda self, x: self.A.T @ (self.A @ x - self.b[::-1]) / 7 + self.mu * x),
-        "gradient",
-    ),
-    "wrong far away": (_ridge(gradient=_far_away), "gradient"),
-    "one point late": (_ridge(gradient=_remembers), "value and gradient"),
-    "one array": (_ridge(gradient=_overwrites), "value and gradient"),
-    "in place": (_ridge(gradient=_centres), "value and gradient"),
-    "noise": (_ridge(gradient=_noisy), "value and gradient"),
-    "value in single precision, gradient of another": (
-        _ridge(value=lambda self, x: float(np.float32(0.5 * np.mean((self.A @ x - self.b) ** 2)))),
-        "gradient",
-    ),
-    "penalty twice": (
-        _ridge(value=lambda self, x: Ridge.value(self, x) + 0.5 * self.mu * x @ x),
-        "gradient",
-    ),
-    "no components but the first": (
-        _ridge(component=lambda self, i, x: Ridge.component(self, 0, x)),
-        "components",
-    ),
-    "components without the ridge": (
-        _ridge(component=lambda self, i, x: (self.A[i] @ x - self.b[i]) * self.A[i]),
-        "components",
-    ),
-    "the last component twice": (
-        _ridge(component=lambda self, i, x: Ridge.component(self, min(i + 1, self.n - 1), x)),
-        "components",
-    ),
-    "components that are no gradients": (_ridge(component=_curls), "components"),
-    "a batch of distinct indices": (_ridge(batch=_distinct), "batch and difference"),
-    "a batch is a sum": (_ridge(batch=_sum), "components"),
-    "a batch is divided by n": (_ridge(batch=_by_n), "batch and difference"),
-    "a batch without its last index": (_ridge(batch=_forward), "batch and difference"),
-    "difference of the wrong sign": (
-        _ridge(difference=lambda self, S, x, y: self.batch(S, y) - self.batch(S, x)),
-        "batch and difference",
-    ),
-    "difference without the ridge": (_ridge(difference=_without_ridge), "batch and difference"),
-    "Hessian without the ridge": (_ridge(hessian=lambda self, s: _NoRidge(self)), "hessian"),
-    "Hessian batch divided by n": (_ridge(hessian=lambda self, s: _ByN(self)), "hessian"),
-    "table with an old mean": (_ridge(table=_Table), "table"),
-    "one start for all": (_ridge(start=lambda self: _SHARED), "start"),
-    "start outside": (_ridge(start=lambda self: np.ones(4)), "it declares what a problem needs"),
-    "start at random": (
-        _ridge(start=lambda self: 0.1 * np.random.default_rng().standard_normal(4)),
-        "it declares what a problem needs",
-    ),
-    "L_f one percent too small": (_stated(L_f="0.99"), "constant L_f"),
-    "L_f of a mean square": (_stated(L_f=1.0), "constant L_f"),
-    "L_ms is L_f": (_stated(L_ms=Ridge().constants(np.zeros(4)).L_f), "constant L_ms"),
-    "L_ms too small by a fifth": (_stated(L_ms="0.8"), "constant L_ms"),
-    "L_max is a mean": (_stated(L_max="0.7"), "constant L_max"),
-    "L_max without the ridge": (_stated(L_max="0.97"), "constant L_max"),
-    "L_mean is a tenth": (_stated(L_mean="0.1"), "constant L_mean"),
-    "every L_i a tenth too small": (
-        _ridge(component_smoothness=lambda self: 0.9 * Ridge.component_smoothness(self)),
-        "constant L_mean",
-    ),
-    "sigma2 at the start": (_stated(sigma2="0.05"), "constant sigma2"),
-    "D is the radius": (_stated(D=1.5), "constant D"),
-    "delta too small": (_stated(delta="0.1"), "constant delta"),
-    "M of the unit ball": (_stated(M=1.0), "constant M"),
-    "n without the last": (_stated(n=6), "it declares what a problem needs"),
-    "convex though it is not": (
-        type(
-            "Saddle",
-            (Distance,),
-            {
-                "properties": frozenset({"convex"}),
-                "value": lambda self, x: x[0] ** 2 - 0.01 * x[1] ** 2,
-                "gradient": lambda self, x: np.array([2.0 * x[0], -0.02 * x[1], 0, 0, 0, 0]),
-            },
-        )(),
-        "convex",
-    ),
-    "ell too small": (
-        type(
-            "Waves",
-            (Distance,),
-            {
-                "value": lambda self, x: np.cos(3.0 * x).sum(),
-                "gradient": lambda self, x: -3.0 * np.sin(3.0 * x),
-                "constants": lambda self, start: Constants(n=1, L_f=9.0, ell=8.0),
-            },
-        )(),
-        "constant ell",
-    ),
-    "best known that is beaten": (
-        type("Best", (Distance,), {"best_known": (20.0, "a guess")})(),
-        "best known",
-    ),
-    "entropy without its one": (
-        type(
-            "Other", (Entropy,), {"gradient": lambda self, x: 1.1 * np.log(x.clip(1e-300)) + 1.0}
-        )(),
-        "gradient",
-    ),
-    "columns for rows": (
-        type("Turned", (Matrix,), {"gradient": lambda self, x: Matrix.gradient(self, x)[::-1]})(),
-        "gradient",
-    ),
-}
+PROBLEMS = by_name(
+    {
+        "gradient": {
+            "sign": _ridge(gradient=lambda self, x: -Ridge.gradient(self, x)),
+            "factor 2": _ridge(gradient=lambda self, x: 2.0 * Ridge.gradient(self, x)),
+            "one in ten thousand": _ridge(
+                gradient=lambda self, x: 1.0001 * Ridge.gradient(self, x)
+            ),
+            "one entry without the ridge": _ridge(gradient=_leaves_out),
+            "wrong far away": _ridge(gradient=_far_away),
+            "columns for rows": type(
+                "Turned", (Matrix,), {"gradient": lambda self, x: Matrix.gradient(self, x)[::-1]}
+            )(),
+        },
+        "value and gradient": {
+            "one point late": _ridge(gradient=_remembers),
+            "one array": _ridge(gradient=_overwrites),
+            "in place": _ridge(gradient=_centres),
+            "noise": _ridge(gradient=_noisy),
+        },
+        "components": {
+            "no components but the first": _ridge(
+                component=lambda self, i, x: Ridge.component(self, 0, x)
+            ),
+            "the last component twice": _ridge(
+                component=lambda self, i, x: Ridge.component(self, min(i + 1, self.n - 1), x)
+            ),
+            "components that are no gradients": _ridge(component=_curls),
+            "a batch is a sum": _ridge(batch=_sum),
+        },
+        "batch and difference": {
+            "a batch of distinct indices": _ridge(batch=_distinct),
+            "a batch without its last index": _ridge(batch=_forward),
+            "difference of the wrong sign": _ridge(
+                difference=lambda self, S, x, y: self.batch(S, y) - self.batch(S, x)
+            ),
+        },
+        "hessian": {"Hessian batch divided by n": _ridge(hessian=lambda self, s: _ByN(self))},
+        "table": {"table with an old mean": _ridge(table=_Table)},
+        "start": {"one start for all": _ridge(start=lambda self: _SHARED)},
+        "it declares what a problem needs": {
+            "start outside": _ridge(start=lambda self: np.ones(4)),
+            "start at random": _ridge(
+                start=lambda self: 0.1 * np.random.default_rng().standard_normal(4)
+            ),
+            "n without the last": _stated(n=6),
+        },
+        "constant L_f": {"L_f one percent too small": _stated(L_f="0.99")},
+        "constant L_ms": {"L_ms is L_f": _stated(L_ms=Ridge().constants(np.zeros(4)).L_f)},
+        "constant L_max": {"L_max without the ridge": _stated(L_max="0.97")},
+        "constant L_mean": {
+            "L_mean is a tenth": _stated(L_mean="0.1"),
+            "every L_i a tenth too small": _ridge(
+                component_smoothness=lambda self: 0.9 * Ridge.component_smoothness(self)
+            ),
+        },
+        "constant sigma2": {"sigma2 at the start": _stated(sigma2="0.05")},
+        "constant D": {"D is the radius": _stated(D=1.5)},
+        "constant delta": {"delta too small": _stated(delta="0.1")},
+        "constant M": {"M of the unit ball": _stated(M=1.0)},
+        "convex": {
+            "convex though it is not": type(
+                "Saddle",
+                (Distance,),
+                {
+                    "properties": frozenset({"convex"}),
+                    "value": lambda self, x: x[0] ** 2 - 0.01 * x[1] ** 2,
+                    "gradient": lambda self, x: np.array([2.0 * x[0], -0.02 * x[1], 0, 0, 0, 0]),
+                },
+            )()
+        },
+        "constant ell": {
+            "ell too small": type(
+                "Waves",
+                (Distance,),
+                {
+                    "value": lambda self, x: np.cos(3.0 * x).sum(),
+                    "gradient": lambda self, x: -3.0 * np.sin(3.0 * x),
+                    "constants": lambda self, start: Constants(n=1, L_f=9.0, ell=8.0),
+                },
+            )()
+        },
+        "best known": {
+            "best known that is beaten": type(
+                "Best", (Distance,), {"best_known": (20.0, "a guess")}
+            )()
+        },
+    }
+)
 """Problems, each with the check that must fail."""

@@ -3,10 +3,10 @@
 import math
 
 import numpy as np
+from checking.faults import by_name
 
 from pfbench.points import RankOne
 from pfbench.sets import (
-    GroupPenalty,
     L1Ball,
     L1Penalty,
     L2Ball,
@@ -130,11 +130,6 @@ def _average_of_ties(self, g):
     return x if x.any() else _unit(self, 0, self.radius)
 
 
-def _second(self, g):
-    k = np.argsort(np.abs(g))[-2]
-    return _unit(self, k, -math.copysign(self.radius, g[k]))
-
-
 def _forgets_the_last(self, g):
     k = int(np.abs(g[:-1]).argmax())
     return _unit(self, k, -math.copysign(self.radius, g[k]))
@@ -173,20 +168,12 @@ def _thresholds(self, g):
     return L1Ball.lo(self, np.where(np.abs(g) < 1e-3, 0.0, g))
 
 
-def _single(self, g):
-    return L1Ball.lo(self, np.asarray(np.float16(g), dtype=float))
-
-
 def _nan_at_zero(self, g):
     return -self.radius * g / np.linalg.norm(g)
 
 
 def _scaled(self, y):
     return y * min(1.0, self.radius / max(np.abs(y).sum(), 1e-300))
-
-
-def _to_the_boundary(self, y):
-    return self.radius * y / np.linalg.norm(y)
 
 
 def _in_place(self, y):
@@ -214,124 +201,85 @@ def _frobenius(self, g):
     return -self.radius * g / max(np.linalg.norm(g), 1e-300)
 
 
-SETS = {
-    "sign": (_l1(lo=lambda self, g: -L1Ball.lo(self, g)), "lo minimises"),
-    "sign of the simplex": (
-        _simplex(lo=lambda self, g: _unit(self, int(g.argmax()), self.radius)),
-        "lo minimises",
-    ),
-    "radius too small": (_l1(lo=lambda self, g: 0.9 * L1Ball.lo(self, g)), "lo minimises"),
-    "radius a little too small": (
-        _l2(lo=lambda self, g: 0.999 * L2Ball.lo(self, g)),
-        "lo minimises",
-    ),
-    "radius too large": (_l1(lo=lambda self, g: 2.0 * L1Ball.lo(self, g)), "vertices are members"),
-    "radius is the diameter": (
-        _l2(lo=lambda self, g: self.diameter / self.radius * L2Ball.lo(self, g)),
-        "vertices are members",
-    ),
-    "average of ties": (_l1(lo=_average_of_ties), "lo returns vertices"),
-    "inside a face": (_linf(lo=lambda self, g: -self.radius * np.sign(g)), "lo returns vertices"),
-    "signed maximum": (
-        _l1(lo=lambda self, g: _unit(self, int(g.argmax()), -self.radius)),
-        "lo minimises",
-    ),
-    "second largest": (_l1(lo=_second), "lo minimises"),
-    "forgets the last": (_l1(lo=_forgets_the_last), "lo minimises"),
-    "another ball": (
-        _l1(lo=lambda self, g: -self.radius * g / max(np.abs(g).sum(), 1e-300)),
-        "lo minimises",
-    ),
-    "one array": (_l1(lo=_one_array), "lo minimises"),
-    "lazy": (_l1(lo=_lazy()), "lo minimises"),
-    "normalises g": (_l1(lo=_normalises), "lo depends on g alone"),
-    "thresholds": (_l1(lo=_thresholds), "lo depends on g alone"),
-    "half precision": (_l1(lo=_single), "lo depends on g alone"),
-    "NaN at 0": (_l2(lo=_nan_at_zero), "vertices are members"),
-    "loose membership": (
-        _l1(contains=lambda self, x, tolerance=1e-9: L1Ball.contains(self, x, 0.05)),
-        "lo minimises",
-    ),
-    "membership in another norm": (
-        _l1(contains=lambda self, x, tolerance=1e-9: np.linalg.norm(x) <= self.radius + tolerance),
-        "lo minimises",
-    ),
-    "strict membership": (
-        _l1(contains=lambda self, x, tolerance=1e-9: np.abs(x).sum() < 0.999 * self.radius),
-        "vertices are members",
-    ),
-    "NaN is a member": (
-        _l1(contains=lambda self, x, tolerance=1e-9: not np.abs(x).sum() > self.radius + 1e-9),
-        "membership",
-    ),
-    "half the sum is a member": (
-        _simplex(
-            contains=lambda self, x, tolerance=1e-9: (
-                x.min() >= -1e-9 and x.sum() <= self.radius + 1e-9
+SETS = by_name(
+    {
+        "lo minimises": {
+            "sign": _l1(lo=lambda self, g: -L1Ball.lo(self, g)),
+            "radius a little too small": _l2(lo=lambda self, g: 0.999 * L2Ball.lo(self, g)),
+            "signed maximum": _l1(lo=lambda self, g: _unit(self, int(g.argmax()), -self.radius)),
+            "forgets the last": _l1(lo=_forgets_the_last),
+            "one array": _l1(lo=_one_array),
+            "lazy": _l1(lo=_lazy()),
+            "loose membership": _l1(
+                contains=lambda self, x, tolerance=1e-9: L1Ball.contains(self, x, 0.05)
+            ),
+            "membership in another norm": _l1(
+                contains=lambda self, x, tolerance=1e-9: (
+                    np.linalg.norm(x) <= self.radius + tolerance
+                )
+            ),
+            "transposed": type("Nuclear", (NuclearBall,), {"lo": _transposed})((3, 3), 2.0),
+            "normalised instead of orthogonal": type(
+                "Spectral", (SpectralBall,), {"lo": _frobenius}
+            )((4, 3), 2.0),
+        },
+        "vertices are members": {
+            "radius too large": _l1(lo=lambda self, g: 2.0 * L1Ball.lo(self, g))
+        },
+        "lo answers": {"NaN at 0": _l2(lo=_nan_at_zero)},
+        "lo returns vertices": {
+            "average of ties": _l1(lo=_average_of_ties),
+            "inside a face": _linf(lo=lambda self, g: -self.radius * np.sign(g)),
+        },
+        "lo depends on g alone": {
+            "normalises g": _l1(lo=_normalises),
+            "thresholds": _l1(lo=_thresholds),
+        },
+        "membership": {
+            "NaN is a member": _l1(
+                contains=lambda self, x, tolerance=1e-9: not np.abs(x).sum() > self.radius + 1e-9
+            ),
+            "not convex": _l1(
+                contains=lambda self, x, tolerance=1e-9: (
+                    np.isfinite(x).all()
+                    and np.sqrt(np.abs(x)).sum() ** 2 <= self.radius * (1 + 1e-9)
+                )
+            ),
+        },
+        "diameter": {
+            "diameter is the radius": _l1(diameter=1.5),
+            "diameter is too large": _l2(diameter=4.0),
+        },
+        "it declares what it is": {"diameter is infinite": _l1(diameter=math.inf)},
+        "projection": {
+            "scaled instead of projected": _l1(project=_scaled),
+            "projects in place": _l1(project=_in_place),
+            "one step of a projection": _simplex(project=_few_steps),
+            "projects to a smaller ball": _l2(
+                project=lambda self, y: L2Ball(self.d, 0.99 * self.radius).project(y)
+            ),
+            "answers though it has none": _l1(has_projection=False),
+        },
+        "random vertices": {
+            "random vertices inside": _l1(
+                random_vertex=lambda self, rng: 0.5 * L1Ball.random_vertex(self, rng)
+            ),
+            "one random vertex": _l1(random_vertex=lambda self, rng: _unit(self, 0, self.radius)),
+            "random vertices from elsewhere": _l1(
+                random_vertex=lambda self, rng: L1Ball.random_vertex(self, np.random.default_rng())
+            ),
+        },
+        "minimum": {
+            "minimum without the radius": _l1(
+                minimum=lambda self, g: (-np.abs(g).max(), -np.abs(g).max())
             )
-        ),
-        "lo minimises",
-    ),
-    "not convex": (
-        _l1(
-            contains=lambda self, x, tolerance=1e-9: (
-                np.isfinite(x).all() and np.sqrt(np.abs(x)).sum() ** 2 <= self.radius * (1 + 1e-9)
-            )
-        ),
-        "membership",
-    ),
-    "diameter is the radius": (_l1(diameter=1.5), "diameter"),
-    "diameter is too large": (_l2(diameter=4.0), "diameter"),
-    "diameter of the cube": (_linf(diameter=1.0), "diameter"),
-    "diameter is infinite": (_l1(diameter=math.inf), "it declares what it is"),
-    "scaled instead of projected": (_l1(project=_scaled), "projection"),
-    "everything to the boundary": (_l2(project=_to_the_boundary), "projection"),
-    "projects in place": (_l1(project=_in_place), "projection"),
-    "one step of a projection": (_simplex(project=_few_steps), "projection"),
-    "projects to a larger ball": (
-        _l2(project=lambda self, y: L2Ball(self.d, 1.01 * self.radius).project(y)),
-        "projection",
-    ),
-    "projects to a smaller ball": (
-        _l2(project=lambda self, y: L2Ball(self.d, 0.99 * self.radius).project(y)),
-        "projection",
-    ),
-    "answers though it has none": (_l1(has_projection=False), "projection"),
-    "random vertices inside": (
-        _l1(random_vertex=lambda self, rng: 0.5 * L1Ball.random_vertex(self, rng)),
-        "random vertices",
-    ),
-    "random points of a face": (
-        _simplex(random_vertex=lambda self, rng: self.radius * rng.dirichlet(np.ones(self.d))),
-        "random vertices",
-    ),
-    "one random vertex": (
-        _l1(random_vertex=lambda self, rng: _unit(self, 0, self.radius)),
-        "random vertices",
-    ),
-    "random vertices from elsewhere": (
-        _l1(random_vertex=lambda self, rng: L1Ball.random_vertex(self, np.random.default_rng())),
-        "random vertices",
-    ),
-    "minimum without the radius": (
-        _l1(minimum=lambda self, g: (-np.abs(g).max(), -np.abs(g).max())),
-        "minimum",
-    ),
-    "minimum upside down": (
-        _l1(minimum=lambda self, g: (self.radius * np.abs(g).max(),) * 2),
-        "minimum",
-    ),
-    "start outside": (_l1(start=lambda self: np.ones(6)), "start"),
-    "one start for all": (_l1(start=_shared_start()), "start"),
-    "transposed": (
-        type("Nuclear", (NuclearBall,), {"lo": _transposed})((3, 3), 2.0),
-        "lo minimises",
-    ),
-    "normalised instead of orthogonal": (
-        type("Spectral", (SpectralBall,), {"lo": _frobenius})((4, 3), 2.0),
-        "lo minimises",
-    ),
-}
+        },
+        "start": {
+            "start outside": _l1(start=lambda self: np.ones(6)),
+            "one start for all": _l1(start=_shared_start()),
+        },
+    }
+)
 """Sets, each with the check that must fail."""
 
 
@@ -374,48 +322,22 @@ def _clips_in_place(self, y, t):
     return y
 
 
-PENALTIES = {
-    "weight left out": (_soft(prox=lambda self, y, t: _clip(y, t)), "proximal map"),
-    "step left out": (_soft(prox=lambda self, y, t: _clip(y, self.weight)), "proximal map"),
-    "twice the threshold": (
-        _soft(prox=lambda self, y, t: _clip(y, 2 * t * self.weight)),
-        "proximal map",
-    ),
-    "one percent more": (
-        _soft(prox=lambda self, y, t: _clip(y, 1.01 * t * self.weight)),
-        "proximal map",
-    ),
-    "hard threshold": (
-        _soft(prox=lambda self, y, t: np.where(np.abs(y) > t * self.weight, y, 0.0)),
-        "proximal map",
-    ),
-    "sign lost": (
-        _soft(prox=lambda self, y, t: np.maximum(np.abs(y) - t * self.weight, 0.0)),
-        "proximal map",
-    ),
-    "not cut at 0": (
-        _soft(prox=lambda self, y, t: y - t * self.weight * np.sign(y)),
-        "proximal map",
-    ),
-    "prox of the dual": (
-        _soft(prox=lambda self, y, t: np.clip(y, -t * self.weight, t * self.weight)),
-        "proximal map",
-    ),
-    "in place": (_soft(prox=_clips_in_place), "proximal map leaves y unchanged"),
-    "value without weight": (_soft(value=lambda self, x: float(np.abs(x).sum())), "proximal map"),
-    "not convex": (_soft(value=lambda self, x: float(np.sqrt(np.abs(x)).sum())), "convex"),
-    "negative": (_soft(value=lambda self, x: float(x.sum())), "value"),
-    "the groups' squares": (
-        type("Group", (GroupPenalty,), {"value": lambda self, x: 2.0 * float((x**2).sum())})(
-            2.0, d=6, groups=2
-        ),
-        "proximal map",
-    ),
-    "entries instead of singular values": (
-        type("Nuclear", (NuclearPenalty,), {"prox": lambda self, y, t: _clip(y, t * self.weight)})(
-            0.5
-        ),
-        "proximal map",
-    ),
-}
+PENALTIES = by_name(
+    {
+        "proximal map": {
+            "weight left out": _soft(prox=lambda self, y, t: _clip(y, t)),
+            "one percent more": _soft(prox=lambda self, y, t: _clip(y, 1.01 * t * self.weight)),
+            "hard threshold": _soft(
+                prox=lambda self, y, t: np.where(np.abs(y) > t * self.weight, y, 0.0)
+            ),
+            "value without weight": _soft(value=lambda self, x: float(np.abs(x).sum())),
+            "entries instead of singular values": type(
+                "Nuclear", (NuclearPenalty,), {"prox": lambda self, y, t: _clip(y, t * self.weight)}
+            )(0.5),
+        },
+        "proximal map leaves y unchanged": {"in place": _soft(prox=_clips_in_place)},
+        "convex": {"not convex": _soft(value=lambda self, x: float(np.sqrt(np.abs(x)).sum()))},
+        "value": {"negative": _soft(value=lambda self, x: float(x.sum()))},
+    }
+)
 """Penalties, each with the check that must fail."""
