@@ -220,7 +220,7 @@ def _truncation_sentences(results: StudyResults) -> Iterator[str]:
     A panel is one problem at one setting.
     """
     for panel in results.panels:
-        pairs = zip(panel.groups, panel.at_equal_counts.groups, strict=True)
+        pairs = zip(panel.groups, panel.truncate_to_equal_counts.groups, strict=True)
         cut = sum(
             run.iterations > other.iterations
             for group, rest in pairs

@@ -70,8 +70,8 @@ def paper_table(
         for index, scored in enumerate(row):
             texts = [_format_name(scored.group.label)]
             for of_column, leader in zip(cells[own], leaders[own], strict=True):
-                text = of_column[index].text
-                texts.append(f"\\textbf{{{text}}}" if leader == index else text)
+                number_text = of_column[index].text
+                texts.append(f"\\textbf{{{number_text}}}" if leader == index else number_text)
             lines.append(" & ".join(texts) + r" \\")
     tune = study.tune
     text: str = _load_template().render(

@@ -123,7 +123,7 @@ class SettingResults:
         return common_limits(plan for group in self.groups for plan in group.plans)
 
     @cached_property
-    def at_equal_counts(self) -> "SettingResults":
+    def truncate_to_equal_counts(self) -> "SettingResults":
         """The same panel, with the runs truncated to the common budget."""
         groups = tuple(_truncate_group(group, self.limits) for group in self.groups)
         return replace(self, groups=groups)
@@ -248,7 +248,9 @@ def _setting_title(study: Study, problem: LabelledSelector, setting: Setting) ->
 
 def truncate_study(results: StudyResults) -> StudyResults:
     """Return a study's results, with the runs on each problem truncated to a common budget."""
-    return replace(results, panels=tuple(panel.at_equal_counts for panel in results.panels))
+    return replace(
+        results, panels=tuple(panel.truncate_to_equal_counts for panel in results.panels)
+    )
 
 
 def _truncate_group(group: RunGroup, limits: Limits) -> RunGroup:
