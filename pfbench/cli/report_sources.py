@@ -199,8 +199,8 @@ class ComparisonRunSource:
         from pfbench.runs.execute import predict_origins
 
         lacking = [plan for plan in plans if plan not in self._archive_runs]
-        here = self.execution
-        origins = predict_origins(lacking, here.store.folder, here.engine) if lacking else {}
+        store, engine = self.execution.store, self.execution.engine
+        origins = predict_origins(lacking, store.folder, engine) if lacking else {}
         return {plan for plan in plans if origins.get(plan) != "made"}
 
     def fetch(

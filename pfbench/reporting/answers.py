@@ -76,9 +76,9 @@ def _target_sentence(
     level = f"{name_within_sentence(target.measure)} ≤ {format_significant(target.target)}"
     hits, titles = Counter[str](), []
     for panel in panels:
-        here = {method.group.label: method.calls[-1].hits for method in panel.algorithms}
-        titles += [] if any(here.values()) else [panel.panel.title]
-        hits.update(here)
+        hits_by_label = {method.group.label: method.calls[-1].hits for method in panel.algorithms}
+        titles += [] if any(hits_by_label.values()) else [panel.panel.title]
+        hits.update(hits_by_label)
     reached = hits.total()
     if not reached:
         return f"No method reaches the target, {level}."
@@ -220,7 +220,7 @@ def _truncation_sentences(results: StudyResults) -> Iterator[str]:
     A panel is one problem at one setting.
     """
     for panel in results.panels:
-        pairs = zip(panel.groups, panel.truncate_to_equal_counts.groups, strict=True)
+        pairs = zip(panel.groups, panel.equal_count_results.groups, strict=True)
         cut = sum(
             run.iterations > other.iterations
             for group, rest in pairs

@@ -181,9 +181,7 @@ def compare_algorithms(results: StudyResults, price: runtimes.Cost) -> Compariso
     `price` is the cost of the oracle calls.
     """
     study, measures = results.study, list_compared_measures(results)
-    scored = [
-        score_panel(results, panel.truncate_to_equal_counts, price) for panel in results.panels
-    ]
+    scored = [score_panel(results, panel.equal_count_results, price) for panel in results.panels]
     columns: list[_Column] = []
     for algorithms in scored:
         columns += [_make_calls_column(algorithms, k) for k in range(len(study.targets))]

@@ -130,7 +130,7 @@ class _StudyData:
     def _thin_and_price_panel(self, panel: SettingResults) -> SettingResults:
         """Return a panel at equal counts, whose runs have only the displayed rows."""
         groups = []
-        for group in panel.truncate_to_equal_counts.groups:
+        for group in panel.equal_count_results.groups:
             runs = _thin_and_price_runs(group.runs, self._results.study.targets, self._cost)
             groups.append(replace(group, runs=tuple(runs)))
         return replace(panel, groups=tuple(groups))

@@ -121,9 +121,7 @@ def rank_algorithms(
         The algorithms of each panel from `score_panel`, if these were scored before.
     """
     price, measure = price or ranking_price(results), find_compared_measure(results)
-    panels = scored or [
-        score_panel(results, p.truncate_to_equal_counts, price) for p in results.panels
-    ]
+    panels = scored or [score_panel(results, p.equal_count_results, price) for p in results.panels]
     scores = [
         [_score_algorithm(scored, measure if use_last_values else None) for scored in row]
         for row in panels

@@ -123,7 +123,7 @@ class SettingResults:
         return common_limits(plan for group in self.groups for plan in group.plans)
 
     @cached_property
-    def truncate_to_equal_counts(self) -> "SettingResults":
+    def equal_count_results(self) -> "SettingResults":
         """The same panel, with the runs truncated to the common budget."""
         groups = tuple(_truncate_group(group, self.limits) for group in self.groups)
         return replace(self, groups=groups)
@@ -248,9 +248,7 @@ def _setting_title(study: Study, problem: LabelledSelector, setting: Setting) ->
 
 def truncate_study(results: StudyResults) -> StudyResults:
     """Return a study's results, with the runs on each problem truncated to a common budget."""
-    return replace(
-        results, panels=tuple(panel.truncate_to_equal_counts for panel in results.panels)
-    )
+    return replace(results, panels=tuple(panel.equal_count_results for panel in results.panels))
 
 
 def _truncate_group(group: RunGroup, limits: Limits) -> RunGroup:

@@ -48,13 +48,19 @@ class MedianBand:
         positive x on.
         """
         first = int(np.searchsorted(self.x, 0.0, side="right")) if log else 0
-        at = np.arange(first, self.x.size)
-        if log and at.size > limit:
+        indices = np.arange(first, self.x.size)
+        if log and indices.size > limit:
             even = np.searchsorted(self.x, np.geomspace(self.x[first], self.x[-1], limit))
-            at = np.unique(even.clip(first, self.x.size - 1))
-        elif at.size > limit:
-            at = np.unique(np.linspace(0, self.x.size - 1, limit).round().astype(int))
-        return MedianBand(self.x[at], self.median[at], self.low[at], self.high[at], self.runs[at])
+            indices = np.unique(even.clip(first, self.x.size - 1))
+        elif indices.size > limit:
+            indices = np.unique(np.linspace(0, self.x.size - 1, limit).round().astype(int))
+        return MedianBand(
+            self.x[indices],
+            self.median[indices],
+            self.low[indices],
+            self.high[indices],
+            self.runs[indices],
+        )
 
 
 @dataclass(frozen=True)
