@@ -5,7 +5,6 @@ N). Sets that need a graph or a function can be built only in Python. User-defin
 FILE.py:NAME or MODULE:NAME.
 """
 
-import inspect
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -157,10 +156,9 @@ def _load_user_class(kind: str, name: str, base: type) -> Any:
         raise InputError(f"{name} is not a {kind}: it must be a class that derives from {home}.")
     if not is_dataclass(data):
         raise InputError(f"{name} must be a dataclass: runs are identified by its fields.")
-    if inspect.isabstract(data):
-        raise InputError(
-            f"{name} is not a {kind}: it lacks {', '.join(sorted(data.__abstractmethods__))}."
-        )
+    abstract: frozenset[str] = getattr(data, "__abstractmethods__", frozenset())
+    if lacking := sorted(abstract | ({"name"} - {*dir(data)})):
+        raise InputError(f"{name} is not a {kind}: it lacks {', '.join(lacking)}.")
     return data
 
 

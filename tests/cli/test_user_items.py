@@ -90,6 +90,12 @@ class Half(Diamond):
     lo = VectorConvexBody.lo
 
 
+@dataclass(frozen=True, eq=False)
+class Nameless(VectorConvexBody):
+    contains, lo = Diamond.contains, Diamond.lo
+    diameter, random_vertex, start = Diamond.diameter, Diamond.random_vertex, Diamond.start
+
+
 @dataclass(frozen=True)
 class Square(NormPenalty):
     """Weight times |x|^2/2."""
@@ -181,6 +187,7 @@ def test_a_penalty_of_somebodys_own(pfbench):
         ("set=plugged_for_tests.py:Square", "derives from pfbench.sets.body.ConvexBody"),
         ("set=plugged_for_tests.py:Plain", "must be a dataclass"),
         ("set=plugged_for_tests.py:Half", "it lacks lo"),
+        ("set=plugged_for_tests.py:Nameless", "it lacks name"),
         ("set=broken_for_tests.py:Ball", "raised ZeroDivisionError"),
         ("penalty=plugged_for_tests.py:Diamond", "derives from pfbench.sets.penalties.NormPenalty"),
     ],
