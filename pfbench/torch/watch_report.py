@@ -14,7 +14,11 @@ from pfbench.torch.examination import Finding
 if TYPE_CHECKING:
     import pandas as pd
 
-_STYLE = "body{max-width:60rem;margin:1rem auto}pre{white-space:pre-wrap}svg{max-width:100%}"
+_STYLE = (
+    "body{font:14px/1.45 system-ui,sans-serif;max-width:60rem;margin:1rem auto;padding:0 1rem}"
+    "td,th{text-align:left;padding:.1rem 1rem .1rem 0;vertical-align:top}svg{max-width:100%}"
+    ".bug{color:#a40000}"
+)
 
 _CLOSING = (
     "One run neither confirms nor refutes a bound in expectation. This report says nothing about "
@@ -73,7 +77,14 @@ class WatchReport:
         return "\n".join([*lines, _CLOSING])
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>\n{self._figure()}"
+        parts = [f"<h2>{html.escape(self.title)}</h2>", "<h3>Findings</h3><ul>"]
+        for finding in self.findings or (Finding("none", is_bug=False),):
+            kind = ' class="bug"' if finding.is_bug else ""
+            parts.append(f"<li{kind}>{html.escape(finding.text)}</li>")
+        parts += ["</ul><h3>Counts</h3>", _html_table(self.counts)]
+        if self.constants:
+            parts += ["<h3>Measured constants</h3>", _html_table(self.constants)]
+        return "\n".join([*parts, self._figure(), f"<p>{_CLOSING}</p>"])
 
     def save(self, path: str | Path) -> None:
         """Write the report to `path` as a self-contained HTML page.
@@ -109,15 +120,20 @@ class WatchReport:
         figure = Figure(figsize=(6.75, 0.4 + 1.7 * len(columns)), layout="constrained")
         grid = figure.subplots(len(columns), 1, sharex=True, squeeze=False)
         for axes, column in zip(grid[:, 0], columns, strict=True):
-            for _, rows in self.table.groupby("layer", sort=False):
+            for k, (layer, rows) in enumerate(self.table.groupby("layer", sort=False)):
                 rows = rows[rows[column].notna()]
-                if len(rows):
-                    axes.plot(rows["step"], rows[column], marker=".", linewidth=0.9)
+                style = {"color": f"C{k % 10}", "marker": ".", "linewidth": 0.9}
+                axes.plot(rows["step"], rows[column], label=layer, **style)
             axes.set_ylabel(_PANELS[column])
             axes.grid(axis="y")
         grid[-1, 0].set_xlabel("step; one line for each layer, and for all")
+        if len(lines := grid[0, 0].get_lines()) <= _MAX_NAMED_LAYERS:
+            figure.legend(handles=lines, loc="outside right upper", frameon=False)
         return figure
 
+
+_MAX_NAMED_LAYERS = 12
+"""Largest number of lines that the legend of the figure names."""
 
 _PANELS = MappingProxyType(
     {"step_relative": "|d|/|x|", "lo": "lo", "hi": "hi", "c": "c", "L": "L of the batch"}
@@ -195,3 +211,8 @@ def _constant_findings(watch: Any) -> Iterator[Finding]:
 
 def _number(value: int | None) -> str:
     return "not counted from the start" if value is None else f"{value:,}"
+
+
+def _html_table(rows: Sequence[Sequence[str]]) -> str:
+    cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
+    return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
