@@ -250,9 +250,12 @@ class ReplayOracles(IndexSampling):
     def pick(self, count: int) -> int:
         """Return the index of the point that was picked among the next `count` points.
 
-        The picked point is recognised by the next query of a full gradient.
+        The picked point is recognised by the next query of a full gradient, or by the output. If
+        the run ends before `last`, its last output tells as much; such a pick is not logged, as
+        later points cannot be seen.
         """
         transcript, last = self.transcript, self.step + count - 1
+        end = min(last, len(transcript.states) - 1)
         points = [
             transcript.estimate_point(step)
             for step in range(self.step, last + 1)
@@ -265,8 +268,8 @@ class ReplayOracles(IndexSampling):
             for query in queries
             if query.kind == "batch" and len(np.unique(query.indices)) == self.n  # type: ignore[arg-type]
         ]
-        if self.is_known(last) and transcript.states[last].output is not None:
-            targets.append(transcript.states[last].output)
+        if end >= self.step and transcript.states[end].output is not None:
+            targets.append(transcript.states[end].output)
         options = dict[int, None]()
         for target in targets:  # the nearest point first: a run that converges has many like it
             distances = [float(np.abs(point - target).max()) for point in points]
@@ -278,7 +281,8 @@ class ReplayOracles(IndexSampling):
             self.decisions.choose_option(self.step, 1)
             return 0
         chosen = list(options)[self.decisions.choose_option(self.step, len(options), count)]
-        self.log.picks.append((self.step, chosen, count))
+        if end == last:
+            self.log.picks.append((self.step, chosen, count))
         return chosen
 
     # --- matching, for judges, Hessians and tables ------------------------------------------------

@@ -1,9 +1,10 @@
-"""Runs that converge have points that are equal up to rounding: the nearest is the one queried."""
+"""Points that a run picks at random, of which some are equal up to rounding, or are not made."""
 
 from dataclasses import replace
 
 import pytest
 
+import pfbench as pf
 from pfbench.algorithms.catalogue import ALGORITHMS
 from pfbench.verification.replay.follow import follow_transcript
 from pfbench.verification.replay.recorded_run import record_run
@@ -20,3 +21,15 @@ def test_a_snapshot_among_equal_points_is_the_one_that_was_queried():
         transcript = record_run(case.problem(), algorithm, seed=seed)
         outcome = follow_transcript(transcript, algorithm)
         assert (outcome.reason, outcome.steps) == ("", 9_000)
+
+
+@pytest.mark.parametrize("seed", [0, 14, 25])
+def test_an_output_of_an_outer_loop_that_is_cut_short_is_followed(seed):
+    """Its random iterate may be one of those that were made, or none of them."""
+    method = ALGORITHMS["sarah"]
+    algorithm = method(iterations=12, batch=1, period=9, step=0.1)
+    problem = pf.problem("nonconvex-logistic", source="synthetic", set="none", rows=7, columns=3)
+    transcript = record_run(problem, algorithm, seed=seed)
+    outcome = follow_transcript(transcript, algorithm)
+    assert (outcome.reason, outcome.steps) == ("", 12)
+    assert [pick[2] for pick in outcome.log.picks] == [9]
