@@ -203,7 +203,7 @@ def from_loader(
     properties: tuple[str, ...] = (),
     norm: str | NormBall | None = None,
 ) -> FiniteSum:
-    """Return the loss of a PyTorch module as a sampler, where xi is an index in a data set.
+    """Return the loss of a PyTorch module as a sampler of examples of a data set.
 
     Draws are independent and uniform, so with replacement. Points are those of `from_module`, and
     the module is copied in its present mode. The exact value and gradient are means over the whole

@@ -363,7 +363,7 @@ class SetChecks(SetSampler):
         exact = getattr(self.body, "diameter_is_exact", True)
         if exact and best < 0.99 * D:
             raise CheckFailed(
-                f"two points of the set must be at the distance diameter = {format_brief(D)}",
+                f"the set must have two points whose distance is its diameter, {format_brief(D)}",
                 f"at most {format_brief(best)}: set diameter_is_exact = False if it is a bound",
                 {"v": v, "w": w},
             )

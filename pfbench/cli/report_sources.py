@@ -220,7 +220,7 @@ class ComparisonRunSource:
     def provenance(
         self, spec: "Spec", outcomes: "Sequence[PlanOutcome]", left_out: Sequence[str]
     ) -> list[str]:
-        """Return sentences that state where a comparison's runs come from: the archive, or here."""
+        """Return sentences on which of a comparison's runs are archived, and which are new."""
         from pfbench.runs.planning.suite import suite_labels, suite_runs
 
         away = {outcome.plan for outcome in outcomes if outcome.origin == "shipped"}

@@ -140,8 +140,8 @@ def check_positions(
     i, j = np.asarray(rows), np.asarray(columns)
     if i.shape != j.shape or i.ndim != 1:
         raise InputError(
-            f"{kind} rows of shape {i.shape} and columns of shape {j.shape} must be vectors of one "
-            "length."
+            f"row and column indices of {kind} must be vectors of equal length, not arrays of "
+            f"shapes {i.shape} and {j.shape}."
         )
     M, N = shape
     if i.size:

@@ -316,7 +316,7 @@ class MultitaskSigmoid(MatrixModel):
         return numbers
 
     def component_slopes(self, rows: Integers, x_transposed: Floats) -> Floats:
-        """Return the first derivatives of the losses of the given rows, shape (k, 1)."""
+        """Return the derivatives of the losses by the scores, for k rows, shape (k, 1)."""
         return self._apply_loop(multitask_kernels.write_slopes, rows, x_transposed)
 
     def component_curvatures(self, rows: Integers, x_transposed: Floats) -> Floats:

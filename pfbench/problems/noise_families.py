@@ -173,7 +173,7 @@ class TwoLayerFamily(AnySetFamily):
             return math.inf
         if math.isfinite(feasible.diameter):
             raise InputError(
-                "domain needs an unbounded set: leave out domain, or choose an unbounded set."
+                "the set is bounded and bounds the domain: leave out domain, or choose set=none."
             )
         return check_real("domain", self.domain, above=0.0)
 

@@ -395,7 +395,9 @@ def _read_certificate(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
         Certificate.from_row(content)
         if content["schema"] != SCHEMA:
-            raise DataError(f"{path} has schema {content['schema']}, not {SCHEMA}: make a new one.")
+            raise DataError(
+                f"{path} has schema {content['schema']}, not {SCHEMA}: write the file again."
+            )
         if content["digest"] != _digest(content):
             raise DataError(f"{path} was edited: its digest does not match its content.")
         file, _ = content["transcript"]["file"], content["transcript"]["sha256"]

@@ -168,7 +168,7 @@ class PowerSearch:
 
     @property
     def min_factor(self) -> float | None:
-        """Smallest factor that the check detects, or None if it misses the largest one."""
+        """Smallest factor on a parameter that the check detects; None if it detects none."""
         return FACTORS[self.high] if self.high < len(FACTORS) else None
 
     @property

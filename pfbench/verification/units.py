@@ -191,7 +191,7 @@ class Formula:
 
     @property
     def name(self) -> str:
-        """Name of the function, or the text of a product of powers."""
+        """Name of the function, or the formula of a `PowerProduct` as text."""
         source = getattr(self.function, "func", self.function)
         return str(source) if isinstance(source, PowerProduct) else str(source.__name__).strip("_")
 

@@ -43,7 +43,7 @@ def make_vector_problem(norm: str) -> NormedProblem:
 
 
 def make_matrix_problem(norm: str) -> NormedProblem:
-    """Return |A W|^2/2 as a function of a matrix W of shape (3, 5), in a matrix norm.
+    """Return the problem |A W|^2/2 in a matrix W of shape (3, 5), whose steps are taken in `norm`.
 
     In the spectral norm, the smoothness constant is |A|_F^2, as A has no more columns than W.
     """

@@ -157,7 +157,9 @@ class EnumerableGenerator(np.random.Generator):
         raise NotEnumerable("the method reads rng.bit_generator, whose bits cannot be enumerated")
 
     def __reduce__(self) -> Any:
-        raise NotEnumerable("the method copies its random generator, so draws can be missed")
+        raise NotEnumerable(
+            "the method copies its random generator, and draws of the copy cannot be enumerated"
+        )
 
     def _choose_one(self, options: int) -> int:
         if not 0 < options <= _MOST_OPTIONS:

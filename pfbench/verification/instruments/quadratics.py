@@ -76,7 +76,9 @@ class KnownQuadratic(ConstantHessians):
             raise InputError("the minimiser and the start must be in the set.")
         descent = float(self.slope @ self.minimiser) - self.set.minimum(self.slope)[0]
         if descent > 1e-9 * (1.0 + float(np.abs(self.slope).max()) * self.set.diameter):
-            raise InputError("the minimiser is not stationary: -slope is not normal to the set.")
+            raise InputError(
+                "the minimiser is not stationary: its negative gradient is not normal to the set."
+            )
 
     @property
     def n(self) -> int:

@@ -77,7 +77,7 @@ def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[tuple[ReplayCas
 def _fitting_parameters(
     method: Any, form: Mapping[str, Any], sizes: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the parameters of a form with the given sizes, or nothing if they do not fit."""
+    """Yield the parameters of a form of a method, if it admits the given sizes."""
     n = sizes["n"]
     # A batch of 1 by default may be set, and is left where it is the size of the stream.
     usual = {f.name: f.default for f in fields(method)}

@@ -215,7 +215,7 @@ def _find_repeated_batches_and_p_value(
 def find_repeated_sequence_and_p_value(
     draws: Sequence[int], log_chances: Floats
 ) -> tuple[int | None, float]:
-    """Return the end of the first sequence of draws that is repeated, or None, and the p-value.
+    """Return the end of the first repeated sequence of draws, or None, and its p-value.
 
     The end is the index of the last draw of the repetition. Draw t has a given value with
     probability at most q_t, whose logarithm is `log_chances[t]`. Hence a sequence is repeated among

@@ -352,7 +352,7 @@ def spider_error_bound(N: int) -> float:
 
 
 def mean_squared_table_age(N: int, n: int = 2, S: int = 1) -> float:
-    """Return the mean squared age of an entry of SAGA's table N steps after it was filled.
+    """Return the mean squared age of an entry of SAGA's table, N steps after the table was filled.
 
     Each step but the last replaces an entry with probability q = 1 - (1 - 1/n)^S.
     """
