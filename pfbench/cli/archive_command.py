@@ -125,12 +125,14 @@ def _make_comparison(
     from pfbench.cli.compare import compare_on_suite, load_suite
     from pfbench.cli.report_sources import RunExecution
     from pfbench.runs.planning.name_resolution import check_selector
+    from pfbench.runs.planning.suite import add_candidate
 
     spec, path = load_suite(suite, None, price)
     method = check_selector("algorithm", method)
     terminal.announce_imports([method])
+    candidate = add_candidate(spec, method)
     execution = RunExecution(writer.store, engine, quiet=as_json)
-    compared = compare_on_suite(spec, method, path, execution)
+    compared = compare_on_suite(spec, method, candidate, path, execution)
     manifest = writer.write_comparison(spec, method, price or "", compared)
     _show_made(writer, manifest, as_json=as_json)
     terminal.exit_if_failed(compared.candidate_outcomes, ", archived as failed")

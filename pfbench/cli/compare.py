@@ -63,6 +63,7 @@ def compare(
     """
     from pfbench.reporting import check_report_can_be_written
     from pfbench.runs.planning.name_resolution import check_selector
+    from pfbench.runs.planning.suite import add_candidate
     from pfbench.runs.storage.store import Store
 
     options.check_engine_options(jobs, None)
@@ -77,10 +78,11 @@ def compare(
         return
     if not text:
         check_report_can_be_written(output)
+    candidate = add_candidate(spec, method)  # refuses it, where it must be, before any work
     shipped = None if rerun or problem is not None else path
     with closing(options.make_engine(jobs, None)) as engine:
         execution = RunExecution(Store(store), engine, quiet=as_json)
-        compared = compare_on_suite(spec, method, shipped, execution)
+        compared = compare_on_suite(spec, method, candidate, shipped, execution)
     _report_comparison(compared, None if text else output, as_json=as_json)
     terminal.exit_if_failed(compared.candidate_outcomes, ", marked in the report")
 
@@ -128,19 +130,23 @@ def _set_price(spec: "Spec", price: str) -> "Spec":
 
 
 def compare_on_suite(
-    spec: "Spec", method: str, shipped: Path | None, execution: RunExecution
+    spec: "Spec",
+    method: str,
+    candidate: "tuple[Spec, tuple[str, ...]]",
+    shipped: Path | None,
+    execution: RunExecution,
 ) -> "SuiteComparison":
     """Compare a method with the other methods of a suite; missing runs are executed.
 
     Parameters
     ----------
+    candidate
+        The suite with the method, and the labels of the method, as `add_candidate` returns them.
     shipped
         Path of the suite whose archive is used; if None, all methods are run here.
     """
     from pfbench.reporting.report import compare_with_suite
-    from pfbench.runs.planning.suite import add_candidate
 
-    candidate = add_candidate(spec, method)  # refuses it, where it must be, before any work
     archive = None if shipped is None else _load_suite_archive(shipped)
     runs = ComparisonRunSource(archive, execution)
     if not execution.quiet:

@@ -25,7 +25,7 @@ def told(monkeypatch):
     def on(*, terminal):
         stream = io.StringIO()
         target = Console(file=stream, force_terminal=terminal, width=80, highlight=False)
-        monkeypatch.setattr(progress, "console", lambda *, error: target)
+        monkeypatch.setattr(progress.terminal, "console", lambda *, error: target)
         return stream
 
     return on

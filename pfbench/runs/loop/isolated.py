@@ -194,7 +194,7 @@ def _receive_next(
     try:
         message = link.receive()
     except (EOFError, OSError) as error:
-        process.join(1.0)
+        process.join(10.0)
         raise InputError(
             f"the process of the method ended with status {process.exitcode}."
         ) from error

@@ -339,7 +339,9 @@ def test_a_module_without_source_is_refused():
 
 @pytest.mark.usefixtures("module")
 def test_the_stores_note_names_the_module():
-    note = compute_keys([plan("owned_by_tests:make")], {})[plan("owned_by_tests:make")].source
+    note = compute_keys([plan("owned_by_tests:make")], {})[plan("owned_by_tests:make")].notes[
+        "source"
+    ]
     assert "owned_by_tests" in note["modules"]
 
 
