@@ -52,6 +52,8 @@ def hull_distance_bounds(
         lower = max(lower, float(z @ atom) / norm)
         if lower > enough or lower >= upper:
             return min(lower, upper), upper
+        if len(atoms) > x.size:
+            return lower, upper  # they enclose x: what is left of the distance is rounding
         try:
             Q, R = scipy.linalg.qr_insert(
                 Q, R, np.append(atom, size), len(atoms), which="col", rcond=1e-14

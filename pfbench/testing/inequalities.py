@@ -1,5 +1,6 @@
 """Check of inequalities that each step of a method must satisfy."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -177,7 +178,7 @@ def compare_direction_to_momentum(momentum: Floats, direction: Floats) -> Direct
         small_share=float(1 - retained.mean()),
         off_diagonal=float(np.abs(image - np.diag(inside)).max()),
         lower=float(np.vdot(momentum, direction) / (float(s.sum()) or 1.0)),
-        upper=float(np.linalg.norm(direction, 2)),
+        upper=float(np.linalg.norm(direction, 2)) if np.isfinite(direction).all() else math.nan,
     )
 
 

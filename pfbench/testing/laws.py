@@ -151,8 +151,10 @@ def _compare_samples(methods: Sequence[Any], index: int, seed: int, why: str, ca
     ]
     from scipy.stats import mannwhitneyu
 
-    first, second = samples
-    chances = mannwhitneyu(first, second, method="asymptotic", axis=0).pvalue
+    # NaN is the largest value; all values equal, which SciPy answers by NaN, are no difference.
+    first, second = (np.where(np.isnan(sample), np.inf, sample) for sample in samples)
+    test = mannwhitneyu(first, second, method="asymptotic", axis=0)
+    chances = np.nan_to_num(np.atleast_1d(test.pvalue), nan=1.0)
     worst = int(np.argmin(chances))
     if chances[worst] * len(chances) < _LEVEL:
         medians = [float(np.median(sample[:, worst])) for sample in samples]

@@ -129,6 +129,15 @@ def test_what_is_wrong_is_said(wrong):
         from_functions(**{"fun": f, "jac": grad, "lmo": lmo, "start": ZERO, **given})
 
 
+def test_membership_ends_where_the_rest_is_rounding():
+    """With d + 1 vertices around a point, its distance cannot be bounded any better."""
+    inside = np.array([0.3, 0.1, 0.2])
+    assert FunctionSet(L1Ball(3, 1.0).lo, np.zeros(3)).contains(inside, 0.0)
+    large = FunctionSet(lambda g: np.where(g < 0, 1e9, -1e9), np.zeros(3))
+    assert large.contains(inside)
+    assert not large.contains(inside + 2e9)
+
+
 BODIES = (L1Ball(3, 2.0), L2Ball(3, 0.7), Simplex(3, 1.5))
 
 

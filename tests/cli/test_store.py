@@ -237,6 +237,14 @@ def test_of_a_damaged_old_store_the_rest_is_imported(pfbench, old, folder):
     assert "Traceback" not in done.err
 
 
+def test_a_segment_without_groups_is_damaged(pfbench, old):
+    pytest.importorskip("pyarrow", reason="needs pyarrow")
+    (manifest,) = old.glob("segments/*/manifest.json")
+    manifest.write_text('{}\n{"traces": []}\n')
+    done = pfbench("store", "import", old, "--store", "new", "--json")
+    assert (done.status, done.json["added"], len(done.json["damaged"])) == (1, 4, 1)
+
+
 def test_without_pyarrow_parquet_is_refused(pfbench, store, old, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     words = 'needs pyarrow: pip install "pfbench[parquet]"'

@@ -290,6 +290,12 @@ def shifted(rng):
     return gaussian(rng, shift=1.0)
 
 
+def test_a_method_that_gives_nan_has_another_law():
+    assert "the laws differ" in message(
+        same_law, gaussian, lambda rng: [np.nan * x for x in gaussian(rng)]
+    )
+
+
 def test_finite_laws_are_compared_exactly():
     assert same_law(saga, draws_otherwise) == "the laws are equal: 27 and 27 sequences of draws"
     assert "total variation 0.777778" in message(same_law, saga, permuted)

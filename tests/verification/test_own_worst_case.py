@@ -128,6 +128,8 @@ def test_what_adds_and_scales_is_followed_however_it_is_written():
     """In place, by lists, by means: the same coefficients as gradient descent's."""
 
     def written(self, ask, x, rng):
+        assert hasattr(ask, "value")
+        assert not hasattr(ask, "set")
         y = x.copy()
         y -= sum([ask.gradient(x) * 0.25, ask.gradient(x) / 4, np.float64(0.5) * ask.gradient(x)])
         return pf.combine(y, x, 0.0)

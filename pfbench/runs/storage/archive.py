@@ -128,6 +128,9 @@ class Archive:
                 raise DamagedFileError("unreadable", "two files in it have the same name")
             if min(entry.header_offset for entry in entries):
                 raise DamagedFileError("unreadable", _MORE)
+            if {"pack.json", "receipt.json", "comparison.json"} & self._entries.keys():
+                detail = "an earlier pfbench wrote it: make it again"
+                raise DamagedFileError("wrong schema version", detail)
             for entry in entries:
                 _check_zip_entry(entry)
             unpacked = sum(entry.file_size for entry in entries)

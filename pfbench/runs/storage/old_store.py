@@ -32,6 +32,7 @@ _ROWS = {
     "fault": "faults",
 }
 _MOST_BYTES = 2**28
+_COLUMNS = ["key", "about", "sha256", "length", "stored"]
 
 OldEntry = Record | DamageReport
 """Entry, or the report on an unreadable one."""
@@ -90,7 +91,10 @@ def _read_run(path: Path) -> Record:
 
     with open_file(path) as file:
         parquet = pq.ParquetFile(file, page_checksum_verification=True)
-        table, metadata = parquet.read(), parquet.metadata.metadata
+        metadata = parquet.metadata
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        _check_size(sum(group.total_byte_size for group in groups))
+        table, metadata = parquet.read(), metadata.metadata
     digest = metadata.get(b"pfbench.digest", b"").decode()
     return _make_run_record(
         path.stem, metadata[b"pfbench"], table, digest, int(path.stat().st_mtime)
@@ -108,16 +112,21 @@ def _read_runs_of_segment(folder: Path, skipped_keys: Collection[str]) -> Iterat
     with refuse_damaged("unreadable"):
         with open_file(folder / "manifest.json") as file:
             manifest = decode_json(file.read(_MOST_BYTES).partition(b"\n")[2])
+        groups = [(number, part) for number, part in manifest["groups"]]
         names = ["runs", *(f"trace-{k}" for k in range(len(manifest["traces"])))]
         heads, *traces = (
             pq.ParquetFile(folder / f"{name}.parquet", page_checksum_verification=True)
             for name in names
         )
-    for group, (number, part) in enumerate(manifest["groups"]):
+    for group, (number, part) in enumerate(groups):
         try:
             with refuse_damaged("unreadable"):
-                rows = heads.read_row_group(group).to_pylist()
+                for file, index in ((heads, group), (traces[number], part)):
+                    _check_size(file.metadata.row_group(index).total_byte_size)
+                rows = heads.read_row_group(group, columns=_COLUMNS).to_pylist()
                 trace = traces[number].read_row_group(part).select(manifest["traces"][number])
+                if any(row["length"] < 0 for row in rows):
+                    raise DamagedFileError("incomplete", "a trace of negative length")
         except DamagedFileError as damage:
             yield damage.report("segment", f"{folder.name}, group {group}")
             continue
@@ -126,6 +135,11 @@ def _read_runs_of_segment(folder: Path, skipped_keys: Collection[str]) -> Iterat
             if (key := row["key"]) not in skipped_keys:
                 content = key, row["about"], own, row["sha256"], row["stored"] // 10**9
                 yield _read_or_report("run", key, _make_run_record, *content)
+
+
+def _check_size(unpacked: int) -> None:
+    if unpacked > _MOST_BYTES:
+        raise DamagedFileError("too large", "more than any file of pfbench")
 
 
 def _make_run_record(key: str, text: bytes, trace: "pa.Table", digest: str, stored: int) -> Record:

@@ -95,6 +95,9 @@ class Store:
             )
         if not make:
             raise InputError(f"there is no store in {folder}: choose another with --store.")
+        if (folder / "runs").is_dir():
+            text = "%s has runs of an earlier pfbench: `pfbench store import %s` reads them."
+            _LOG.warning(text, folder, folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             _ = self._database

@@ -296,7 +296,8 @@ def _make_exact_modules(number: type[Number]) -> Mapping[str, ModuleType]:
     }
     package = sys.modules[__name__.partition(".")[0]]
     replacements: dict[str, ModuleType] = {}
-    originals = {math: simple, np: simple | arrays, points: moves, package: moves}
+    finite = {"isfinite": lambda value: isinstance(value, Number) or math.isfinite(value)}
+    originals = {math: simple | finite, np: simple | arrays, points: moves, package: moves}
     for module, functions in originals.items():
         replacements[module.__name__] = twin = ModuleType(module.__name__)
         vars(twin).update(vars(module) | functions)

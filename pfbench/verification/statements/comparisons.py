@@ -101,7 +101,8 @@ class IdentityCheck:
         self, trial: Trial, case: MethodOnProblem, algorithm: Any, seed: int
     ) -> Iterator[Any]:
         """Yield the iterates of a run, or the quantity's value at each iterate, as arrays."""
-        measured = as_function(case.problem, self.quantity) if self.quantity else np.array
+        of = self.quantity
+        measured = np.array if of is None else as_function(case.problem, of)
         for step in islice(trial.follow(case.problem, algorithm, seed=seed), case.steps):
             yield np.asarray(measured(step.state.x))
 

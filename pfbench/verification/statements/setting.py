@@ -344,9 +344,9 @@ def check_required_oracles(case: MethodOnProblem) -> None:
     InputError
         If the problem lacks an oracle that the method requires.
     """
-    backend = case.problem.open(np.random.default_rng(0))
     try:
-        resolve_run(case.problem, case.algorithm).check_requirements(backend)
+        run = resolve_run(case.problem, case.algorithm)
+        run.check_requirements(case.problem.open(np.random.default_rng(0)))
     except RefusedError as error:
         raise InputError(str(error)) from error
 

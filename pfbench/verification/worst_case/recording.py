@@ -285,11 +285,15 @@ class _SymbolicOracles(IndexSampling):
             raise NonlinearMethodError("the method projects, or queries proximal maps")
         return x - lam * g
 
-    def __getattr__(self, name: str) -> Never:
-        """Raise `NonlinearMethodError` for an oracle that is not supported."""
+    def __getattr__(self, name: str) -> Callable[..., Never]:
+        """Return a function that raises `NonlinearMethodError`, for an unsupported oracle."""
         if name not in _UNSUPPORTED:
-            raise AttributeError(name)
-        raise NonlinearMethodError(f"the method queries {_UNSUPPORTED[name]}")
+            raise AttributeError(f"the oracles have no attribute {name!r}")
+
+        def refuse(*arguments: Any) -> Never:
+            raise NonlinearMethodError(f"the method queries {_UNSUPPORTED[name]}")
+
+        return refuse
 
 
 class _Table:
