@@ -101,8 +101,8 @@ class IdentityCheck:
         self, trial: Trial, case: MethodOnProblem, algorithm: Any, seed: int
     ) -> Iterator[Any]:
         """Yield the iterates of a run, or the quantity's value at each iterate, as arrays."""
-        of = self.quantity
-        measured = np.array if of is None else as_function(case.problem, of)
+        quantity = self.quantity
+        measured = np.array if quantity is None else as_function(case.problem, quantity)
         for step in islice(trial.follow(case.problem, algorithm, seed=seed), case.steps):
             yield np.asarray(measured(step.state.x))
 
