@@ -168,7 +168,7 @@ SMALL = (
 )
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", [*NAMES, "lazy"])
 @pytest.mark.parametrize("where", SMALL, ids=lambda where: where.name)
 def test_the_objective_is_asked_at_members_alone(name, where):

@@ -106,7 +106,7 @@ def test_a_constant_that_is_missing_is_unused_or_named(name):
     assert needed
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(5)
 @by_name
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_a_problem_of_another_kind_is_refused(name, domain):

@@ -15,7 +15,7 @@ from pfbench.cli.catalogue import KINDS
 COPIES = (lambda one: pickle.loads(pickle.dumps(one)), copy.deepcopy)
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("copied", COPIES, ids=["pickle", "deepcopy"])
 @pytest.mark.parametrize("name", [item.name for item in KINDS["problems"]()])
 def test_problems_with_their_constants_and_sets(name, copied):

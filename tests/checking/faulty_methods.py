@@ -11,7 +11,7 @@ from checking.faults import by_name
 from pfbench.algorithms import Algorithm
 from pfbench.base.errors import BudgetExhausted
 from pfbench.base.state import State
-from pfbench.estimators import CASVRG, SAGA, SG, SVRG, EpochEstimator, Estimator
+from pfbench.estimators import CASVRG, SAGA, SG, SPIDERG, SVRG, EpochEstimator, Estimator
 from pfbench.kernels import linear
 from pfbench.points import combine, keep, shift
 from pfbench.problems.linear_models import LogCosh
@@ -459,6 +459,11 @@ class NeverTheLast(SG):
         return rng.integers(ask.n - 1, size=self.batch)
 
 
+class Unweighted(SG):
+    def draw(self, ask, rng):
+        return rng.choice(ask.n, self.batch, p=np.arange(1.0, ask.n + 1) / sum(range(ask.n + 1)))
+
+
 class Hidden(EpochEstimator):
     """SVRG whose parts may be replaced by faults."""
 
@@ -528,6 +533,24 @@ class InSelf(SG):
         return estimate
 
 
+class Recursive(SPIDERG):
+    """SPIDER that forgets a tenth of the estimate before."""
+
+    def start(self, ask, rng):
+        t, previous, g = count(), None, None
+
+        def estimate(x):
+            nonlocal previous, g
+            if next(t) % self.period == 0:
+                g = ask.gradient(x)
+            else:
+                g = ask.difference(self.draw(ask, rng), x, previous) + 0.9 * g
+            previous = keep(x)
+            return g
+
+        return estimate
+
+
 class TwoBatches(Storm):
     """STORM with a batch of its own for each point: still unbiased; the average is not."""
 
@@ -588,9 +611,11 @@ ESTIMATORS = by_name(
         "its mean is the gradient": {
             "divided by n": DividedByN,
             "never the last component": NeverTheLast,
+            "unequal chances without weights": Unweighted,
             "sign of the difference": _svrg(
                 change=lambda self, ask, S, x, s: ask.difference(S, s, x)
             ),
+            "a shrinking recursion": Recursive,
             "an average in disguise": TwoBatches,
             "a table replaced too early": SameDraw,
             "the Hessian elsewhere": HessianAtX,
@@ -600,6 +625,9 @@ ESTIMATORS = by_name(
                 reference_of=lambda self, ask, x, rng: ask.batch(self.draw(ask, rng), x)
             ),
             "a reference never renewed": _svrg(renews=lambda self, t: t == 0),
+            "a reference one late": _svrg(
+                renews=lambda self, t: t % self.period == (1 if t else 0)
+            ),
         },
         "its calls go through the oracles": {
             "a reference of another problem": _svrg(

@@ -218,6 +218,11 @@ def _forward(self, sample, x):
     return np.mean([Ridge.component(self, i, x) for i in kept], axis=0)
 
 
+class _NoRidge(RidgeHessian):
+    def product(self, x, y):
+        return self.A.T @ (self.A @ (x - y)) / self.n
+
+
 class _ByN(RidgeHessian):
     def batch(self, sample, x, y):
         return RidgeHessian.batch(self, sample, x, y) * len(sample) / self.n
@@ -254,6 +259,9 @@ PROBLEMS = by_name(
             ),
             "one entry without the ridge": _ridge(gradient=_leaves_out),
             "wrong far away": _ridge(gradient=_far_away),
+            "penalty twice": _ridge(
+                value=lambda self, x: Ridge.value(self, x) + 0.5 * self.mu * x @ x
+            ),
             "columns for rows": type(
                 "Turned", (Matrix,), {"gradient": lambda self, x: Matrix.gradient(self, x)[::-1]}
             )(),
@@ -281,7 +289,10 @@ PROBLEMS = by_name(
                 difference=lambda self, S, x, y: self.batch(S, y) - self.batch(S, x)
             ),
         },
-        "hessian": {"Hessian batch divided by n": _ridge(hessian=lambda self, s: _ByN(self))},
+        "hessian": {
+            "Hessian without the ridge": _ridge(hessian=lambda self, s: _NoRidge(self)),
+            "Hessian batch divided by n": _ridge(hessian=lambda self, s: _ByN(self)),
+        },
         "table": {"table with an old mean": _ridge(table=_Table)},
         "start": {"one start for all": _ridge(start=lambda self: _SHARED)},
         "it declares what a problem needs": {
@@ -293,7 +304,10 @@ PROBLEMS = by_name(
         },
         "constant L_f": {"L_f one percent too small": _stated(L_f="0.99")},
         "constant L_ms": {"L_ms is L_f": _stated(L_ms=Ridge().constants(np.zeros(4)).L_f)},
-        "constant L_max": {"L_max without the ridge": _stated(L_max="0.97")},
+        "constant L_max": {
+            "L_max without the ridge": _stated(L_max="0.97"),
+            "L_max is a mean": _stated(L_max="0.7"),
+        },
         "constant L_mean": {
             "L_mean is a tenth": _stated(L_mean="0.1"),
             "every L_i a tenth too small": _ridge(

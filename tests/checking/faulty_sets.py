@@ -218,13 +218,21 @@ SETS = by_name(
                     np.linalg.norm(x) <= self.radius + tolerance
                 )
             ),
+            "half the sum is a member": _simplex(
+                contains=lambda self, x, tolerance=1e-9: (
+                    x.min() >= -1e-9 and x.sum() <= self.radius + 1e-9
+                )
+            ),
             "transposed": type("Nuclear", (NuclearBall,), {"lo": _transposed})((3, 3), 2.0),
             "normalised instead of orthogonal": type(
                 "Spectral", (SpectralBall,), {"lo": _frobenius}
             )((4, 3), 2.0),
         },
         "vertices are members": {
-            "radius too large": _l1(lo=lambda self, g: 2.0 * L1Ball.lo(self, g))
+            "radius too large": _l1(lo=lambda self, g: 2.0 * L1Ball.lo(self, g)),
+            "strict membership": _l1(
+                contains=lambda self, x, tolerance=1e-9: np.abs(x).sum() < 0.999 * self.radius
+            ),
         },
         "lo answers": {"NaN at 0": _l2(lo=_nan_at_zero)},
         "lo returns vertices": {
@@ -263,6 +271,9 @@ SETS = by_name(
         "random vertices": {
             "random vertices inside": _l1(
                 random_vertex=lambda self, rng: 0.5 * L1Ball.random_vertex(self, rng)
+            ),
+            "random points of a face": _simplex(
+                random_vertex=lambda self, rng: self.radius * rng.dirichlet(np.ones(self.d))
             ),
             "one random vertex": _l1(random_vertex=lambda self, rng: _unit(self, 0, self.radius)),
             "random vertices from elsewhere": _l1(

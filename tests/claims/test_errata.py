@@ -63,7 +63,7 @@ CORRECTIONS = {
 """Arguments with which an examination tests the corrected statement in place of the printed one."""
 
 
-@pytest.mark.thin(6)
+@pytest.mark.thin(7)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("name", ERRATA)
 def test_an_erratum_is_shown(name, seed):

@@ -328,7 +328,7 @@ ZERO_RESPECTING = {
 }
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(5)
 @pytest.mark.parametrize("name", ZERO_RESPECTING)
 @pytest.mark.parametrize("seed", range(3))
 def test_one_call_shows_at_most_one_coordinate(name, seed):

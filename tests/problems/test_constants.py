@@ -97,7 +97,7 @@ def local_search(problem, ratio, enough, starts=6):
     return best
 
 
-@pytest.mark.thin(6)
+@pytest.mark.thin(7)
 @EACH
 @pytest.mark.parametrize("name", ["L_f", "L_ms", "L_max", "L2_ms", "sigma2", "ell"])
 def test_no_pair_violates_a_constant_and_a_search_comes_close(problem, name):
@@ -257,7 +257,7 @@ def test_on_the_whole_space_what_is_unbounded_is_infinite_and_never_nan():
         assert_allclose(constants.sigma2, expected)
 
 
-@pytest.mark.thin(6)
+@pytest.mark.thin(7)
 @EACH
 def test_no_component_is_less_smooth_than_it_says_and_one_is_as_smooth(problem):
     reference, stated = reference_of(problem), problem.component_smoothness()

@@ -239,7 +239,10 @@ def test_a_table_keeps_one_gradient_for_each_component(problem, seed):
         assert_allclose(table.difference(each, reference.point(z)), expected, **tolerances)
         assert_allclose(table.mean, stored.mean(axis=0), **tolerances)  # difference stores nothing
         if round_number < 3:
+            mean = table.mean
+            kept = mean.copy()
             assert_allclose(table.replace(each, reference.point(z)), expected, **tolerances)
+            assert_array_equal(mean, kept)  # an earlier mean is the caller's
             stored[indices] = fresh[indices]
             assert_allclose(table.mean, stored.mean(axis=0), **tolerances)
 

@@ -217,9 +217,6 @@ def test_the_moment_norm_is_that_of_dense_and_sparse_rows(shape):
         assert exact * (1.0 - 1e-14) <= found <= exact * (1.0 + 1e-11)
 
 
-"""For each algorithm its parameters, and its counts on N components; condg's LO are its own."""
-
-
 # --- sources --------------------------------------------------------------------------------------
 
 

@@ -196,7 +196,7 @@ def needed(problem, alpha, V):
     return (alpha * (V**2).sum() - second) / nuclear**2
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(3)
 @EACH
 @pytest.mark.parametrize("rank", [1, 2, 3])
 def test_the_worst_direction_needs_the_tau_that_is_returned_and_none_found_needs_more(

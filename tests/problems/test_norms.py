@@ -27,7 +27,7 @@ MATRICES = {
 }
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("name", MATRICES)
 @pytest.mark.parametrize("norm", NORMS)
 def test_no_pair_breaks_the_smoothness_in_a_norm(name, norm):

@@ -54,7 +54,7 @@ def test_all_wrong_runs_are_told_before_the_first_one_starts(tmp_path):
     assert list(Store(tmp_path).keys()) == []
 
 
-@pytest.mark.thin(3)
+@pytest.mark.thin(4)
 @pytest.mark.parametrize("limits", [{}, {"time_limit": 60.0}, {"budget": Budget(sfo=40)}])
 @pytest.mark.parametrize(
     ("problem", "algorithm"),

@@ -75,7 +75,7 @@ CASES = {
     ),
 } | {
     f"{cls.name} {shape}": modulus_case(cls, parts, sums=sums, shape=shape)
-    for shape in ((3, 2), (2, 4))
+    for shape in ((3, 2), (2, 4), (1, 3))
     for cls, parts, sums in (
         (NuclearBall, singular_values, True),
         (SpectralBall, singular_values, False),
@@ -153,6 +153,14 @@ def test_lo_and_minimum_of_huge_and_tiny_gradients(case, size):
     assert_allclose(np.array(body.minimum(size * g)) / size, least, rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["l1", "l2", "linf", "simplex"])
+def test_lo_and_minimum_of_a_subnormal_gradient(name):
+    case, g = CASES[name], np.array([1.0, -3.0, 2.0, 0.0, 1.0, -1.0])
+    body = case.make(2.0)
+    assert_allclose(np.vdot(g, body.lo(5e-324 * g)), -2.0 * case.support(-g), rtol=1e-12)
+    assert_allclose(body.minimum(5e-324 * g)[0] / 5e-324, -2.0 * case.support(-g), rtol=0.1)
+
+
 @EACH
 @pytest.mark.parametrize(("radius", "size"), [(1e-20, 1e17), (1.5, 1e17), (1.5, 1e300)])
 def test_points_far_outside_are_projected_to_the_face_in_their_direction(case, radius, size):
@@ -195,6 +203,13 @@ def test_membership_is_up_to_a_relative_tolerance(case, radius):
     assert body.contains(v * 1.05, tolerance=0.1)
     for outside in (math.nan * v, np.full(v.shape, math.inf), np.zeros((7, 2)), v[None], "x"):
         assert not body.contains(outside)
+
+
+@pytest.mark.parametrize("cls", [SpectralBall, RowBall, ColumnBall, MaxRowBall, MaxColumnBall])
+def test_a_matrix_of_rank_one_is_a_member_up_to_the_radius(cls):
+    ball, u, v = cls((2, 3), 2.0), np.array([1.0, 0.0]), np.array([0.0, 1.0, 0.0])
+    assert ball.contains(RankOne(u, v, 2.0))
+    assert not ball.contains(RankOne(u, v, -2.1))
 
 
 @EACH

@@ -218,7 +218,7 @@ def test_a_share_of_an_inner_product_is_one_of_its_number(cuts, small):
 EXPONENTS = [300, 200, 101, 99, 80, 60, 40, 0, -40, -60, -80, -99, -101, -200, -300, -315]
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("exponent", EXPONENTS)
 @pytest.mark.parametrize("warm", [None, np.ones(60)])
 @pytest.mark.parametrize("failure", [None, 1e-9])

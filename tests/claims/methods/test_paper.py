@@ -90,7 +90,7 @@ def test_a_batch_that_is_used_twice_is_caught(name):
     assert_caught(what, name, twisted(ALGORITHMS[name], stream=Twice))
 
 
-@pytest.mark.thin(4)
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("oracles", [AtTheStart, long(OnePointLate)])
 @pytest.mark.parametrize("name", FULL)
 def test_a_reference_gradient_taken_elsewhere_is_caught(name, oracles):

@@ -48,7 +48,7 @@ def rows(run, columns):
 # --- measuring changes nothing --------------------------------------------------------------------
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(3)
 @every_choice
 def test_counts_and_iterates_are_the_same_bits_however_often_one_measures(problem, chosen):
     names = list(available_measures(problem))
@@ -57,7 +57,7 @@ def test_counts_and_iterates_are_the_same_bits_however_often_one_measures(proble
         assert told(solve(problem, chosen, seed=3, measures=measures, every=every)) == told(silent)
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(3)
 @every_choice
 def test_rows_are_the_same_bits_however_often_one_measures(problem, chosen):
     names = list(available_measures(problem))
@@ -97,7 +97,7 @@ def test_last_row_of_a_diverged_run_is_its_last_finite_iterate(problem, walk, ev
     assert run.trace["value"].iloc[-1] == run.final["value"]
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(3)
 @every_choice
 def test_same_seed_same_bits_and_another_seed_in_between_does_not_matter(problem, chosen):
     names = list(available_measures(problem))

@@ -22,7 +22,7 @@ def cases():
             yield pytest.param(name, form, id=f"{name}-{number}")
 
 
-@pytest.mark.thin(8)
+@pytest.mark.thin(7)
 @pytest.mark.parametrize("shape", SHAPES, ids=("vector", "matrix"))
 @pytest.mark.parametrize(("name", "form"), [*cases()])
 def test_a_method_follows_its_reference(name, form, shape):

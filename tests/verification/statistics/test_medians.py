@@ -97,7 +97,7 @@ def chances(sizes):
         yield np.concatenate(above), weight
 
 
-@pytest.mark.thin(2)
+@pytest.mark.thin(3)
 @pytest.mark.parametrize("decide", ["median", "exponent"])
 @pytest.mark.parametrize("first", [6, 20, 35])
 def test_all_looks_keep_their_levels_under_every_law(decide, first):
