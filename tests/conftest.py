@@ -1,9 +1,8 @@
 """What all tests share: how hypothesis searches, what is ended, two problems to enumerate."""
 
 import gc
-import math
 import subprocess
-from collections import Counter, defaultdict
+from collections import Counter
 from contextlib import suppress
 
 import psutil
@@ -34,26 +33,19 @@ def pytest_collection():
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
+def pytest_collection_modifyitems(items):
     """Mark as long the cases that `thin(k)` leaves out: all but each k-th.
 
-    k must have no common factor with the number of values of the topmost of several
-    parametrisations, which varies fastest: some of its values would never be tried.
+    k must have no common factor with the number of values of the topmost parametrisation, which
+    varies fastest: some of its values would never be tried.
     """
-    positions, fastest = Counter(), defaultdict(set)
+    positions = Counter()
     for item in items:
         if thin := item.get_closest_marker("thin"):
             name = item.nodeid.partition("[")[0]
             if positions[name] % thin.args[0]:
                 item.add_marker(pytest.mark.long)
             positions[name] += 1
-            if len(ids := item.callspec._idlist) > 1:
-                fastest[name, thin.args[0]].add(ids[-1])
-    if any("::" in path for path in config.args):  # some cases alone
-        return
-    for (name, k), values in fastest.items():
-        if math.gcd(k, len(values)) > 1:
-            raise pytest.UsageError(f"{name}: thin({k}) never tries some of {sorted(values)}")
 
 
 HORIZONS, SHORT, SEARCHES = horizons.SECONDS["quick"], horizons.SHORT, added_searches.SECONDS
