@@ -142,7 +142,6 @@ def rate_of(exponent, assumptions=()):
     )
 
 
-@pytest.mark.thin(2)
 @pytest.mark.parametrize(("exponent", "there"), [(1.0, "violated"), (2.0, "holds")])
 def test_a_rate_on_an_easy_problem_is_no_evidence_and_is_tried_on_the_hardest_family(
     exponent, there

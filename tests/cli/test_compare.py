@@ -91,6 +91,13 @@ class Copy(ALGORITHMS["sfw"]):
     name = "copy"
 
 
+class Idle(Steps):
+    def run(self, ask, x, rng):
+        for _ in range(self.iterations):
+            ask.batch(rng.integers(ask.n, size=self.batch), x)
+            yield pf.State(x)
+
+
 class Elsewhere(Steps):
     requires = frozenset({"smooth"})
 """
@@ -168,6 +175,18 @@ def results(pfbench, pages, conforms):
     return compared
 
 
+def test_another_method_changes_no_number_of_the_others(results, archived):
+    """Bit by bit, but for the marks, which are about the set of methods."""
+    _, with_one = results("mine:Steps")
+    _, with_other = results("mine:Idle")
+    found = [
+        [line.rpartition(",")[0] for line in lines if "Steps" not in line and "Idle" not in line]
+        for lines in (with_one, with_other)
+    ]
+    assert found[0] == found[1]
+    assert len(found[0]) > 20
+
+
 def test_one_of_the_catalogue_under_another_name_is_equal_to_it_on_every_pair(results, archived):
     """The same trials, the same choices, the same calls, to the bit."""
     found, lines = results("mine:Copy[iterations=1000,batch=8]")
@@ -181,6 +200,14 @@ def test_one_of_the_catalogue_under_another_name_is_equal_to_it_on_every_pair(re
     # SFO and LO to two targets, the last value, and eight counts.
     assert len(copied) == 2 * (2 * 2 + 1 + 8)
     assert {one["algorithm"] for one in found["chosen"]} == {label}
+
+
+def test_who_does_nothing_is_last_everywhere(results, archived):
+    found, _ = results("mine:Idle")
+    assert [duel["rank"] for duel in found["comparisons"]] == [None] * 4
+    (first,) = found["sentences"]
+    assert "is first on 0" in first
+    assert "misses 3 targets (1 more reached by no method)" in first
 
 
 def test_who_fits_no_problem_of_the_suite_is_told_so(pfbench, pages, archived):

@@ -138,6 +138,16 @@ def test_the_starter_sweep_begins_above_its_targets_and_can_tell(pfbench, folder
 # --- mistakes -------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_diverged_run_shows_no_measures_of_its_start_and_ends_with_the_reason(pfbench):
+    outcome = pfbench(
+        "solve", "-p", "quadratic[set=none]", "-a", "prox-gd[iterations=999,step=1e9]"
+    )
+    assert outcome.status == 1
+    assert "measures at the output" not in outcome.out
+    assert "diverged after" in outcome.err
+
+
 @pytest.fixture
 def own(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)

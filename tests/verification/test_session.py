@@ -15,7 +15,7 @@ from pfbench.runs.engines.engine import MultiProcessEngine, SingleProcessEngine
 from pfbench.runs.storage.store import Store
 from pfbench.verification import session
 from pfbench.verification.outcomes import Verification
-from pfbench.verification.session import judge
+from pfbench.verification.session import judge, time_limit
 from pfbench.verification.subject import Subject
 from pfbench.verification.verdict import Verdict
 
@@ -165,6 +165,12 @@ def test_the_quick_selection_is_a_part_of_all():
     quick, full = select_claims((), "quick"), select_claims((), "full")
     assert set(quick) < set(full) == set(CLAIMS.values())
     assert select_claims([COUNT, COUNT], "quick") == [claim(COUNT)]
+
+
+def test_a_check_has_twenty_times_its_usual_time():
+    for told in CLAIMS.values():
+        assert time_limit(told, "full") >= 20.0 * told.seconds("full")
+        assert time_limit(told, "quick") >= 60.0
 
 
 @pytest.mark.parametrize(

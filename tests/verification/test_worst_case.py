@@ -64,6 +64,11 @@ def test_bounds_hold_and_come_near(case):
 
 
 @pytest.mark.usefixtures("solver")
+def test_frank_wolfe_with_a_longer_step_as_published():
+    assert methods.frank_wolfe_gap(2, 2.0) == pytest.approx(0.967, abs=5e-4)
+
+
+@pytest.mark.usefixtures("solver")
 def test_a_worst_case_is_a_verdict_like_others():
     case = BY_NAME["prox-gd"]
     verdict = judge(replace(case, check=replace(case.check, quick_steps=2)))

@@ -10,6 +10,13 @@ from pfbench.claims.halbey2026 import worst_start
 pytestmark = pytest.mark.claims
 
 
+@pytest.mark.parametrize(("end", "T", "height"), [("0.1", 7, 0.405), ("0.03", 24, 0.304)])
+def test_a_run_of_each_length_is_as_slow_as_said(end, T, height):
+    found = worst_start.steps_and_scaled_suboptimality(end)
+    assert found == (T, pytest.approx(height, abs=5e-4))
+    assert found[1] >= 9 / 32
+
+
 def test_a_start_that_is_off_by_a_rounding_loses_the_run():
     right, moved = (
         worst_start.steps_and_scaled_suboptimality("0.01", by)[1] for by in ("0", "1e-16")

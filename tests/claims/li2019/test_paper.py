@@ -9,6 +9,7 @@ import pytest
 from judging import judge, trial
 
 from pfbench.algorithms.sliding import CGS, STORC
+from pfbench.claims.li2019 import theorem2
 from pfbench.claims.li2019.corollary3 import inner_gap_bound, inner_gap_bound_by_30
 from pfbench.claims.li2019.nonconvex import nonconvex_quadratic
 from pfbench.claims.li2019.shared_runs import (
@@ -19,8 +20,14 @@ from pfbench.claims.li2019.shared_runs import (
     inner_iteration_count,
     matrix_regression,
     restart_count,
+    statistical_error_squared,
 )
-from pfbench.claims.li2019.theorem1 import GAP, lo_first_term, lo_second_term
+from pfbench.claims.li2019.theorem1 import (
+    GAP,
+    component_gradient_count,
+    lo_first_term,
+    lo_second_term,
+)
 from pfbench.claims.li2019.theorem2 import (
     THM2,
     VARIANCE,
@@ -59,6 +66,15 @@ def test_the_bounds_fit_together():
         N, squared = inner_iteration_count(L, sigma), compute_squared_distance_bound(0.3, sigma, 2)
         assert inner_gap_bound(L, squared, N) <= 0.5 * 0.3 / 4
         assert variance_bound(L, squared, N, 1) == pytest.approx(L**2 * squared / (4 * N))
+
+
+def test_the_counts_and_sizes_by_hand():
+    assert component_gradient_count(10, 3, 0.7, 0.7 / 8) == 90
+    assert component_gradient_count(10, 3, 0.7, 0.7 / 9) == 120
+    assert batch_size(1.0, 3.0, 0.25) == 5200 * 16 * 3 * 4
+    assert theorem2.component_gradient_count(n=10, N=16, m=7, T=3) == 3 * (10 + 2 * 7 * 16)
+    numbers = (0.01, 0.5, 2.0, 0.1, 0.3, 0.2)
+    assert statistical_error_squared(*numbers) == pytest.approx(8 * 0.01 * 0.8**2 / 0.5)
 
 
 # --- problems -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import pytest
 from pfbench.algorithms.sliding import NCGS, NCGSVR, StochasticNCGS
 from pfbench.base.constants import Constants
 from pfbench.claims.qu2018 import gradient_mapping, theorem1, theorem2, theorem3
+from pfbench.verification.instruments.condg_call import max_calls
 from pfbench.verification.instruments.indefinite import make_quadratic_linear_along_box
 from pfbench.verification.trial import Trial
 
@@ -19,6 +20,12 @@ def test_the_schedules_are_the_least_iterations_of_the_bounds():
     known, least = (0.5, 0.1, 2.0, 1.0, 1.0), theorem1.option2_min_bound
     second = NCGS.theory(epsilon, KNOWN, option=2).iterations
     assert least(*known, second) <= epsilon < least(*known, second - 1)
+
+
+def test_the_calls_of_condg_by_hand():
+    assert max_calls(2.0, 1.0, 24.0) == 2
+    assert max_calls(2.0, 1.0, 23.9) == 3
+    assert max_calls(1.0, 0.5, 0.01) == 1201
 
 
 def test_the_mean_of_option_one_is_the_sharper_bound():

@@ -96,6 +96,10 @@ def test_where_no_draw_can_be_enumerated_the_mean_square_is_sampled():
     assert found.verdict == "within-10"
     assert 0.5 < found.measured["inequality: ratio"] < 1.0
     assert found.measured["inequality: runs"] >= 20
+
+
+@pytest.mark.claims
+def test_a_quarter_of_the_batch_breaks_the_sampled_law():
     assert judge(LAW["spiderg"], Subject(Quarter)).verdict == "violated"
 
 

@@ -12,7 +12,7 @@ from pfbench.claims import shen2019
 from pfbench.claims.shen2019 import PAPER, sagafw
 from pfbench.claims.shen2019.epoch_estimators import METHODS
 from pfbench.claims.shen2019.recovery_claims import FAMILY, ONE_NUMBER
-from pfbench.claims.shen2019.remark31 import REMARK, VALLEY
+from pfbench.claims.shen2019.remark31 import REMARK, VALLEY, restart_count
 from pfbench.claims.shen2019.table1 import CROSSOVERS, min_cost
 from pfbench.claims.shen2019.table1_counts import exact_counts
 from pfbench.claims.shen2019.theorem51 import CHAIN, gap_floor
@@ -35,6 +35,10 @@ def test_the_claims_have_the_names_of_the_theory():
         *(f"shen2019-{name}" for name in ("rem3.1", "sagafw", "rlrmr-sso", "thm5.1")),
     }
     assert (len(PAPER.claims), len(PAPER.errata)) == (31, 18)
+
+
+def test_the_runs_of_a_probability():
+    assert [restart_count(delta) for delta in (0.5, 0.25, 0.2, 0.125)] == [1, 2, 3, 3]
 
 
 @pytest.mark.parametrize("claim", PAPER.claims, ids=lambda claim: claim.name)

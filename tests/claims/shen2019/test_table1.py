@@ -37,6 +37,21 @@ def test_the_least_cost_is_the_least(estimator, n, epsilon):
     assert error <= epsilon**2 / 4.0 * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(
+    ("estimator", "constant", "n_power", "epsilon_power"),
+    [
+        ("svrg", 3.78, 2 / 3, 0.0),
+        ("spiderg", 5.66, 1 / 2, 0.0),
+        ("casvrg", 1.90, 0.8, 0.4),
+        ("caspiderg", 2.24, 0.75, 0.5),
+    ],
+)
+def test_the_constants_of_the_least_cost(estimator, constant, n_power, epsilon_power):
+    n, epsilon = 10**7, 1e-6
+    expected = constant * n**n_power * epsilon**epsilon_power
+    assert min_cost(estimator, n, epsilon).cost == pytest.approx(expected, rel=1.5e-2)
+
+
 @pytest.mark.parametrize("estimator", METHODS)
 def test_the_orders_are_the_exponents_for_so_many_iterations(estimator):
     """T = L Delta/eps^2 iterations: two more powers of 1/epsilon."""

@@ -39,6 +39,21 @@ def test_the_mapping_without_set_and_penalty_is_the_gradient():
     assert mapping_sq_function(problem)(x) == pytest.approx(g @ g)
 
 
+def test_the_bounds_of_theorems_1_and_2_by_hand():
+    assert mean_mapping.gradient_sq_bound(2.0, 3.0, 12) == 2.0
+    assert mean_mapping.mapping_sq_bound(2.0, 3.0, 12) == 10.0
+
+
+def test_what_schedules_are_given_by_hand():
+    problem = table1.TABLE["prox-svrg-plus"].instances[0].example()
+    constants = problem.constants(problem.start())
+    assert table1.best_batch_parameters(0.1, constants) == {"batch": 16}  # 64^(2/3)
+    assert table1.online_parameters(0.1, constants) == {"online": True}
+    sizes = {"snapshot": 1600, "batch": 40, "period": 40}  # 4 sigma/epsilon, sigma = 1
+    assert table1.online_spider_parameters(0.1, constants) == sizes
+    assert table1.sigma_parameter_from_L_max(0.1, constants) == {"sigma": constants.L_max}
+
+
 class Still(SpiderBoost):
     """Makes no step."""
 
