@@ -52,6 +52,7 @@ def verified(folder, script, file):
     return done.stdout
 
 
+@pytest.mark.long
 def test_the_script_makes_an_archive_and_checks_it(action, folder):
     """Of a theorem about a method that never rests, so that there are few runs."""
     falls = THEOREM.partition("COUNT = ")[0].replace("if rng.random() < 0.5", "if True")
