@@ -164,7 +164,7 @@ def observed(**changes):
         ({"values": np.array([math.inf, 1.0, 0.5])}, ["observed entries", "NaN or infinite"]),
         ({"values": np.array([1.0, 2.0])}, ["observed entries", "(2,)", "(3,)"]),
         ({"values": np.array(["a", "b", "c"])}, ["observed entries", "numbers"]),
-        ({"columns": np.array([0, 3])}, ["columns", "one length"]),
+        ({"columns": np.array([0, 3])}, ["column indices of observed", "equal length"]),
         ({"rows": np.array([0, 1, 3])}, ["inside", "3 x 4"]),
         ({"columns": np.array([0, -1, 1])}, ["inside", "3 x 4"]),
         ({"rows": np.array([0.0, 1.0, 1.5])}, ["integers"]),
@@ -199,7 +199,7 @@ def observed(**changes):
                 "heldout_columns": np.array([1, 2]),
                 "heldout_values": np.array([1.0]),
             },
-            ["held-out", "one length"],
+            ["held-out", "equal length"],
         ),
     ],
 )
