@@ -3,6 +3,7 @@
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -179,12 +180,11 @@ def _make_with_constants(trial: Trial, constants: Any, parameters: Mapping[str, 
         return trial.make(**parameters)
     except SubjectLacksParameter:
         complete = getattr(trial.algorithm, "explicit", None)
-        if complete is None:
-            raise
-        try:
-            return cast(Algorithm, complete(constants, **parameters))
-        except Exception:  # a user's class may raise anything; the first error is clearer
-            pass
+        if complete is not None:
+            with suppress(
+                Exception
+            ):  # a user's class may raise anything; the first error is clearer
+                return cast(Algorithm, complete(constants, **parameters))
         raise
 
 
