@@ -70,7 +70,7 @@ Case = Callable[[Scaling], tuple[Any, Any]]
 
 
 def check_claim(claim: Claim) -> Homogeneity:
-    """Check that the formulas of a claim scale with the units of f and x as they should."""
+    """Check that the formulas of a claim scale as they should if the units of f and x change."""
     reported = partial(
         Homogeneity, name=claim.name, kind="claim", normalised=claim.scale_dependence
     )
@@ -92,9 +92,9 @@ def check_claim(claim: Claim) -> Homogeneity:
 
 
 def check_erratum(erratum: Erratum) -> Iterator[Homogeneity]:
-    """Yield the homogeneity of the printed and of the corrected formula of an erratum.
+    """Yield whether the printed and the corrected formula of an erratum scale with their units.
 
-    An erratum without formulas yields nothing.
+    Yield nothing for an erratum without formulas.
     """
     forms = {"printed": erratum.printed_formula, "right": erratum.corrected_formula}
     for form, value in forms.items():
@@ -116,7 +116,7 @@ def _describe(subject: str, departure: UnitDeparture | None, unit: Unit) -> tupl
 
 
 def _check_printed_schedule(claim: Claim) -> Iterator[tuple[str, bool]]:
-    """Yield a description of the schedule that a claim compares, and whether it is homogeneous.
+    """Yield a description of a claim's published schedule, and whether it scales with the units.
 
     Yield nothing if the claim is about no published schedule.
     """
@@ -148,7 +148,7 @@ def _compute_printed_schedule(
     unit: Unit,
     scaling: Scaling,
 ) -> Mapping[str, Any]:
-    """Return the parameters of a published schedule for a request in the units of `scaling`."""
+    """Return the parameters of a published schedule for a request converted to other units."""
     floats = [name for name, value in request.parameters.items() if is_float(value)]
     units = {name: _parameter_unit(method, name) for name in floats}
     other = replace(
@@ -161,7 +161,7 @@ def _compute_printed_schedule(
 
 
 def _check_bounds(claim: Claim) -> Iterator[tuple[str, bool]]:
-    """Yield a description of each bound in a claim's check, and whether it is homogeneous."""
+    """Yield a description of each bound of a claim, and whether the bound scales with its unit."""
     check = claim.check
     if not isinstance(check, Bound | ExactCounts | ErrorLawCheck):
         return
@@ -231,7 +231,7 @@ def _evaluate_law(law: Any, case: Any, problem: Any, scaling: Scaling) -> Any:
 def _make_case_of_scaling(
     trial: Trial, setting: ClaimSetting, problem: Any, parameter_units: Mapping[str, Unit]
 ) -> Case:
-    """Return a function that maps a scaling of units to a claim's constants and parameters."""
+    """Return a function that maps a scaling of units to the scaled constants and parameters."""
     own, units = trial.claim_algorithm if trial.claim.algorithm else None, trial.claim.units
     statement = problem.constants(problem.start())
     existing = statement if setting.constants is None else setting.constants(problem)

@@ -42,7 +42,7 @@ class Instance:
 
     @property
     def stream_key(self) -> str:
-        """Text that seeds the random streams: the fixed parameters' values, or else the name."""
+        """Text that seeds random streams: values of the fixed parameters, or the name if none."""
         return " ".join(str(value) for value in self.parameters.values()) or self.name
 
     def with_title(self, title: str) -> "Instance":
@@ -56,7 +56,7 @@ class Instance:
 
     @property
     def label(self) -> str:
-        """Name and fixed parameters, which tell apart instances of one function."""
+        """Name and fixed parameters, by which instances with the same builder are distinguished."""
         return f"{self.name} {self.stream_key}"
 
     @property
@@ -77,11 +77,11 @@ class Instance:
         return "rng" in self.parameter_names[:1] or "seed" in self.parameter_names
 
     def build_random(self, rng: np.random.Generator) -> Any:
-        """Build the problem from a random generator, which is passed if `build` takes one."""
+        """Build the problem; pass the random generator to `build` if it takes one."""
         return self(rng) if "rng" in self.parameter_names[:1] else self()
 
     def build_seeded(self, seed: int, **changed: Any) -> Any:
-        """Build the problem from a seed, which is passed to `build` itself or as a generator."""
+        """Build the problem; pass the seed, or a generator with this seed, if `build` takes one."""
         if "rng" in self.parameter_names[:1]:
             return self(np.random.default_rng(seed), **changed)
         return self(**({"seed": seed} if "seed" in self.parameter_names else {}), **changed)
@@ -92,7 +92,7 @@ class Instance:
 
 
 def with_other_data_seed(instance: Instance, seed: int, name: str) -> Instance:
-    """Return the same instance with another data seed and another name of its problem.
+    """Return a copy of an instance whose problem has another data seed and another name.
 
     A method then cannot recognise the problem by its name, its digest or its first gradient.
 
@@ -163,7 +163,7 @@ class FixedProblem:
 
 
 def make_instance(source: Any, **parameters: Any) -> Instance:
-    """Return an instance of a builder, problem or selector, with fixed parameters.
+    """Make an instance from a problem builder, a problem or a selector, with fixed parameters.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def make_instance(source: Any, **parameters: Any) -> Instance:
 
 
 def text_parameters(build: Any) -> list[str]:
-    """Return the names of the parameters of a problem builder that take strings."""
+    """Return the names of those parameters of a problem builder that take strings."""
     if isinstance(build, CatalogueFamily):
         entry = build.catalogue_entry
         return list(string_parameter_names(entry.parameters())) if entry else []

@@ -32,7 +32,7 @@ class Verification:
 
     @property
     def is_clean(self) -> bool:
-        """Whether no claim is violated, failed or lost, and `tests` is at most `MOST_TESTS`."""
+        """Whether no claim is violated, failed or without result, and `tests` <= `MOST_TESTS`."""
         return not any(row.is_wrong for row in self.rows) and self.tests <= MOST_TESTS
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ class Verification:
 
 @dataclass(frozen=True)
 class MutantOutcome:
-    """Mutant, with the verdicts of those claims that must catch its fault, in their order."""
+    """Mutant, and one verdict for each claim that must catch its fault, in the claims' order."""
 
     mutant: Mutant
     verdicts: Sequence[Verdict]

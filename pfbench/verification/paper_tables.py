@@ -18,7 +18,7 @@ from pfbench.verification.units import Formula, PowerProduct, formula
 
 
 def read_paper(package: str, title: str, modules: str) -> Paper:
-    """Return a paper with the claims, mutants and errata of its folder.
+    """Return a paper with the claims, mutants and errata in the folder of `package`.
 
     The claims are the `CLAIMS` of the modules, in the order in which `modules` names them. The
     mutants and errata are the tables of ``faults.toml`` and ``errata.toml``.
@@ -121,7 +121,7 @@ def _make_formula(
     parameters: Mapping[str, Any] | None = None,
     units: Mapping[str, Any] | None = None,
 ) -> Formula:
-    """Return a formula of ``errata.toml``: a function of the folder, or a product of powers.
+    """Return a formula of ``errata.toml``: a function in the paper's package, or powers' product.
 
     A unit is a name in `units`, such as VALUE, or the powers of the units of f and x.
     """

@@ -65,7 +65,7 @@ class PlantedError(Subject):
 
 
 def scalable_parameters(method: Any) -> list[str]:
-    """Return the names of a method's parameters that a planted error can scale, and `ESTIMATE`."""
+    """Return the parameters that a planted error can scale, and `ESTIMATE` for oracle answers."""
     # A method computes these if they are not set.
     implicit = {"curvature", *(["tolerance"] if hasattr(method, "eta") else [])}
     numbers = [
@@ -200,7 +200,7 @@ class PowerSearch:
         return Mutant(name=name, subject=error, expected_claims=(self.claim,))
 
     def skip_larger_errors(self, lower_effort_search: "PowerSearch") -> None:
-        """Try only errors smaller than the smallest that the search of lower effort detects."""
+        """Try only errors smaller than the smallest that a search with lower effort detected."""
         self.high = lower_effort_search.high
 
     def record_result(self, is_found: bool) -> None:

@@ -29,7 +29,7 @@ _MOST_WORK = 10.0
 
 
 def recheck_inhomogeneous_bound(trial: Trial, evidence: Evidence) -> Evidence:
-    """Test an inhomogeneous bound also in other units of f and x, and return all evidence.
+    """Test a bound that does not scale with the units also in other units; return all evidence.
 
     Only bounds that do not scale like the bounded quantity are tested. Such a bound gets the
     verdict *violated* if it fails in other units, else *inconclusive*. A claim whose

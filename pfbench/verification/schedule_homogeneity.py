@@ -134,7 +134,7 @@ def check_schedule(method: Any) -> Homogeneity | None:
 
 
 def accuracy_unit(method: Any, constants: Constants) -> Unit | None:
-    """Return the unit that the accuracy must have for a method's guarantee to be homogeneous.
+    """Return the unit of the accuracy for which a method's guarantee scales with the units.
 
     Return None if there is no guarantee or no such unit.
     """
@@ -168,7 +168,7 @@ class UnitDepartures:
 
     @property
     def texts(self) -> list[str]:
-        """Descriptions that count against a schedule; rounding by one does not."""
+        """Descriptions that count against a schedule; integers that are off by one do not count."""
         return self.real + self.integers
 
 

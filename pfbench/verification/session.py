@@ -174,7 +174,7 @@ class Session:
         ]
 
     def test_faults(self, claims_and_faults: Sequence[tuple[Claim, Fault]]) -> list[Verdict]:
-        """Check each claim on a method with its fault, and return the verdicts.
+        """Check each claim on the faulty method that is paired with it, and return the verdicts.
 
         The errors are those of `verify`.
         """
@@ -186,7 +186,7 @@ class Session:
         faults: Sequence[Fault],
         claim_of: Callable[[Fault], Claim | None] = lambda fault: None,
     ) -> list[str]:
-        """Return the kind of equivalence of each fault, or "" if none is found.
+        """Return each fault's kind of equivalence, e.g. "runs", or "" if none is found.
 
         `claim_of` maps a fault to a claim in whose long runs the fault is compared with the correct
         method. If it returns None, they are compared on small problems. The errors are those of
@@ -202,7 +202,7 @@ class Session:
     def _outcomes(
         self, requests: Sequence[_Request[Outcome]], ranks: Sequence[Any] | None = None
     ) -> list[Outcome]:
-        """Run or load all requests, by rank or the longest first, and return their results."""
+        """Run or load all requests, by `ranks` or else the longest first; return their results."""
         by = ranks or [-request.seconds for request in requests]
         order = sorted(range(len(requests)), key=by.__getitem__)
         results: dict[int, Outcome] = {}

@@ -8,7 +8,7 @@ _ROUNDING = 1e-6
 
 
 def summarise_main_numbers(measured: Mapping[str, Any]) -> str:
-    """Return the main measured values as text: exponents and the highest ratio, with limits.
+    """Return the main measured values as text: exponents and highest ratio, with intervals.
 
     Values that belong to conditions of a claim are omitted.
     """
@@ -28,7 +28,7 @@ def summarise_main_numbers(measured: Mapping[str, Any]) -> str:
 
 
 def describe_worst_ratio(measured: Mapping[str, Any]) -> str:
-    """Return a text on the worst ratio that a counterexample search found, and where, or ""."""
+    """Return a text on the worst ratio found by a counterexample search and its location, or ""."""
     if "worst ratio" not in measured:
         return ""
     return f"{measured['worst ratio']:.3g} at {measured['worst ratio at']}"
@@ -87,7 +87,7 @@ def slack_factor(measured: Mapping[str, Any]) -> float | None:
 
 
 def describe_deciding_evidence(measured: Mapping[str, Any], statistic: str) -> str:
-    """Return a text on the evidence that could decide an inconclusive user-defined bound.
+    """Return a text on what could decide an inconclusive user-defined bound, e.g. more runs.
 
     Parameters
     ----------

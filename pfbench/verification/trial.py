@@ -152,7 +152,7 @@ class Trial:
         return make_scheduled(self.algorithm, epsilon, constants, **overrides)
 
     def open_oracles(self, problem: Problem) -> Any:
-        """Return the oracles of a problem, with the subject's changes."""
+        """Return the oracles of a problem, or the modified oracles of the subject under test."""
         return self.subject.problem_under_test(problem).open(np.random.default_rng(0))
 
     def decide_uniform_output(self, problem: Problem | None = None, **overrides: Any) -> Decision:
@@ -375,7 +375,7 @@ def _error_of_failed_run(words: str, problem: Problem, has_raised: bool) -> Exce
 
 
 def _oracles_class(algorithm: Algorithm) -> type[Oracles]:
-    """Return a class of oracles that offers exactly those that an algorithm requires."""
+    """Return a class of oracles that has exactly the oracles that an algorithm requires."""
     try:
         return oracle_class(algorithm)
     except Exception as error:  # it may compute them of its parameters

@@ -69,14 +69,14 @@ class Scaling:
         return float(self.f ** unit[0] * self.x ** unit[1])
 
     def numbers(self, values: Mapping[str, Any], units: Mapping[str, Unit]) -> dict[str, Any]:
-        """Return named values, of which those with a unit are in the other units."""
+        """Return the named values, converted to the scaled units where they have a unit."""
         return {
             name: value * self.factor(units[name]) if name in units else value
             for name, value in values.items()
         }
 
     def constants(self, constants: Constants) -> Constants:
-        """Return the problem constants in the other units."""
+        """Return the problem constants, converted to the scaled units."""
         values = {name: getattr(constants, name) for name in MEANING if name != "n"}
         return replace(constants, **self.numbers(values, CONSTANTS))
 
@@ -182,7 +182,7 @@ class Formula:
     units: Mapping[str, Unit] = field(default_factory=dict)
 
     def find_departure(self) -> UnitDeparture | None:
-        """Return the first departure from the unit at random arguments; None if there is none."""
+        """Return the first departure of a random evaluation from the formula's unit, or None."""
         departures = (
             find_departure(self.name, random_evaluation, self.unit)
             for random_evaluation in self._random_evaluations()
@@ -245,7 +245,7 @@ def formula(
 
 @dataclass(frozen=True)
 class PowerProduct:
-    """Product of powers of named numbers, as a function; numbers without a unit are omitted."""
+    """Product of powers of named numbers, as a function; leaves out numbers without a unit."""
 
     powers: Mapping[str, float]
 
@@ -308,5 +308,5 @@ def _find_known_unit(name: str, units: Mapping[str, Unit]) -> Unit:
 
 
 def is_float(value: Any) -> bool:
-    """Return whether a value is a float, which may have a unit, unlike an integer."""
+    """Return whether a value is a float; only floats, not integers, may have a unit."""
     return isinstance(value, float | np.floating) and not isinstance(value, bool)

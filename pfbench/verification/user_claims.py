@@ -69,7 +69,7 @@ class UserClaimFile:
 
 
 def split_reference(reference: str) -> tuple[str, str]:
-    """Split a reference FILE:NAME or MODULE:NAME; return its file or module, and the name or ""."""
+    """Split FILE:NAME or MODULE:NAME; return the file or module, and the name ("" if absent)."""
     home, _, attribute = reference.rpartition(":")
     if not home or attribute.endswith(".py"):
         home, attribute = reference, ""

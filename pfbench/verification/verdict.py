@@ -80,7 +80,7 @@ class Verdict:
 
     @property
     def max_sizes(self) -> dict[str, int]:
-        """Largest number of iterations T, components n and entries d of the runs, by name.
+        """Largest sizes of the runs: iterations T, components n and entries d of a point, by name.
 
         Sizes that were not counted are missing.
         """
@@ -241,7 +241,7 @@ def _decision_details(claim: Claim, decision: Decision) -> dict[str, Any]:
 
 
 def _complexity_by_criterion(complexity: Complexity | None) -> dict[str, str]:
-    """Return a complexity under each stationarity criterion where it is known, as text."""
+    """Return a complexity as text, under each stationarity criterion for which it is known."""
     if complexity is None:
         return {}
     return {

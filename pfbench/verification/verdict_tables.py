@@ -117,7 +117,7 @@ def _verdict_cells(row: Verdict) -> tuple[Any, ...]:
 
 
 def _exponent_rows(row: Verdict) -> Iterator[Iterable[str]]:
-    """Yield the cells for each measured exponent for which the claim states a value."""
+    """Yield the table cells of each measured exponent for which the claim states a value."""
     measured = row.measured
     scales = [str(row.claimed.get(criterion, "")) for criterion in CRITERIA[:2]]
     for name, slope in measured.items():
@@ -235,7 +235,7 @@ def _smallest_error_rows(results: Mapping[str, Sequence[PowerSearch]]) -> Iterat
 
 
 def units_table(results: Sequence[Homogeneity], command: str) -> str:
-    """Return a Markdown table of bounds and schedules: whether each is homogeneous, failures first.
+    """Return a Markdown table on whether bounds and schedules scale with units, failures first.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ _COMPARISON = (
 
 
 def parse_assumption(text: str) -> Callable[..., bool] | None:
-    """Return a function that tests an assumption on a problem; None if its text is not understood.
+    """Return a function that checks an assumption on a problem; None if `text` is not understood.
 
     The text is in known words, or is a comparison of constants. The second argument of the
     function looks constants up.
@@ -77,7 +77,7 @@ def parse_assumption(text: str) -> Callable[..., bool] | None:
 
 
 class SearchedStatement:
-    """Bound or error law of a claim, for one label and one setting of the parameters.
+    """One bound, or the error law, of a claim, for one setting of the parameters of its method.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class SearchedStatement:
         self.refusal = unknown and f"assumptions that are not understood: {unknown}"
 
     def admits(self, name: str, value: int) -> bool:
-        """Return whether a value of n or d meets the claim's conditions on it.
+        """Return whether the claim's conditions admit this value of n or of d.
 
         Only conditions that compare n or d with an integer are tested.
         """
@@ -174,7 +174,7 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
 
 
 def lint_claim(statements: list[SearchedStatement]) -> list[str]:
-    """Return remarks on the wording of a claim, one sentence each; nothing is searched."""
+    """Return remarks on a claim's wording, one sentence each, without searching counterexamples."""
     first, claim, check = statements[0], statements[0].claim, statements[0].check
     if first.statistic == "law":
         return []
@@ -229,13 +229,13 @@ class Ratio:
     quantity: str = ""
 
     def as_floats(self) -> dict[str, Any]:
-        """Return the ratio and both sides as floats, by name."""
+        """Return the ratio, the measured value and the bound as floats, in a dict by name."""
         return {k: as_float(getattr(self, k)) for k in ("ratio", "measured", "bound")}
 
 
 @dataclass(frozen=True, kw_only=True)
 class MethodOnInstance(MethodOnProblem):
-    """Method on a searched problem, whose runs end at a deadline.
+    """Method on a problem of the counterexample search, whose runs are ended at a deadline.
 
     The deadline is a time of `time.monotonic`.
     """
@@ -251,7 +251,7 @@ class MethodOnInstance(MethodOnProblem):
         return statistic == "mean" or (statistic == "output" and output == "uniform")
 
     def run(self, rng: Any) -> Iterator[tuple[Any, State]]:
-        """Yield each state of a run as a pair: the iterate before the state, and the state."""
+        """Yield pairs (previous iterate, state) for a run; the first pair contains the start."""
         x = self.problem.start()
         # The method may keep state.
         for state in islice(deepcopy(self.algorithm).run(self.problem, x.copy(), rng), self.steps):
@@ -263,7 +263,7 @@ class MethodOnInstance(MethodOnProblem):
             x = np.array(state.x)
 
     def estimates(self, rng: Any) -> Iterator[tuple[Any, Any]]:
-        """Yield each gradient estimate of a run as a pair: its point, and the estimate."""
+        """Yield (point, estimate) pairs: the gradient estimates of a run, each with its point."""
         for x, state in self.run(rng):
             if state.estimate is None:
                 raise Skip("the method does not yield its gradient estimate")
@@ -362,7 +362,7 @@ class MethodOnInstance(MethodOnProblem):
         return 0.0 if _is_rounding_noise(value, measure(self.problem.start())) else value
 
     def _evaluate_error_law(self, limit: int) -> Ratio:
-        """Return the largest ratio of a mean squared error to the value that the error law states.
+        """Return the largest ratio of an estimate's mean squared error to the claimed value.
 
         If the mean of an error is wrong, 1 plus the bias counts as a ratio, too.
         """
@@ -391,7 +391,7 @@ _BIAS = "1 + |E error - its stated mean|/max(1, |grad f(x_0)|)"
 
 
 def _is_rounding_noise(value: Any, first: Any) -> bool:
-    """Return whether a float is so much smaller than the first value that it may be rounding."""
+    """Return whether a float is so small compared with `first` that it may be a rounding error."""
     return isinstance(value, float) and abs(value) < _NOISE * abs(first)
 
 

@@ -55,7 +55,7 @@ def variable_name(node: ast.AST | None) -> str:
 
 
 class Code:
-    """Source code of a function or class, in which mutation operators search and plan changes."""
+    """Source code of a function or class, with methods to find nodes in it and to plan changes."""
 
     def __init__(self, part: ProgramPart) -> None:
         self.part, self.node = part, part.node
@@ -145,7 +145,7 @@ class Code:
         return Edit(line, column, line, column, f"{statement}\n{' ' * column}")
 
     def _make_change(self, node: Placed, edit: Edit, *edits: Edit) -> SourceChange:
-        """Return the source change made of some edits, with the node's line before and after."""
+        """Return a change with these edits, which shows the line of `node` before and after."""
         unit = node
         for item in (node, *self.enclosing(node)):
             is_block = isinstance(item, ast.stmt) and hasattr(item, "body")
@@ -174,7 +174,7 @@ class Code:
         return " ".join(text.split())
 
     def _text_after_edits(self, node: Placed, edits: Sequence[Edit]) -> str:
-        """Return the text of a node after some edits; for a function or class, in whole lines."""
+        """Return a node's text after some edits, for a function or class with its indentation."""
         edit = _make_edit(node, "")
         column = 0 if isinstance(node, Node) else edit.column
         lines = self._lines[edit.line - 1 : edit.end_line]
@@ -191,7 +191,7 @@ class Code:
 
     @cached_property
     def names_of_iterates(self) -> tuple[str, ...]:
-        """Names of variables that hold iterates: points of oracle calls, copies and updates."""
+        """Names of variables that hold iterates, e.g. the points at which oracles are queried."""
         point_names = {
             variable_name(call.args[position])
             for call in self.calls(*POINTS_OF)
@@ -207,7 +207,7 @@ class Code:
             point_names |= further
 
     def _iterate_names_sharing_points(self, points: set[str]) -> Iterator[str]:
-        """Yield the names that an assignment links to one of `points`, as target or as source."""
+        """Yield the names of variables that an assignment copies from or to one of `points`."""
         for target, value in self.assignments:
             if isinstance(value, ast.Call) and callee_name(value) in _COPIES:
                 point_names = [variable_name(node) for node in value.args]

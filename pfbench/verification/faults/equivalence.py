@@ -79,7 +79,7 @@ class RunOutcome:
 
 
 def find_equivalence(fault: Fault) -> str:
-    """Return "runs" if a fault changes no run, "law" if it keeps their distribution, else "".
+    """Return "runs" if a fault changes no run, "law" if only the runs' distribution stays, else "".
 
     The result is also empty if equivalence cannot be decided.
     """
@@ -122,7 +122,7 @@ def _run_cached_schedules(algorithm: Any) -> list[RunOutcome]:
 
 
 def _iterate_schedule_outcomes(algorithm: Any) -> Iterator[RunOutcome]:
-    """Yield the parameters, or the error, that `theory` gives for each tested input."""
+    """Yield the outcome of `theory`, its parameters or its error, for each set of test inputs."""
     theory = getattr(algorithm, "theory", None)
     cases = product(CASES["constants"], CASES["epsilons"], CASES["schedule_parameters"])
     for numbers, epsilon, parameters in cases if theory else ():

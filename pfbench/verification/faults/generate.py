@@ -100,7 +100,7 @@ def sample_faults(faults: Sequence[Fault], limit: int) -> list[Fault]:
 
 
 def _canonical_change(code: Code, change: SourceChange) -> str:
-    """Return the syntax tree of a changed part as text; empty if the change does not parse."""
+    """Return the syntax tree of a program part after a change, as text; "" if it does not parse."""
     try:
         return code.dump_after_edits(change.edits)
     except SyntaxError:
@@ -127,7 +127,7 @@ _ANSWERS = ("gradient", "batch", "difference", "replace")
 def _iterate_delayed_changes(
     code: Code, *, name: str, operator: Operator
 ) -> Iterator[SourceChange]:
-    """Yield the changes of an operator in a late form, which acts only after some executions."""
+    """Yield an operator's changes in a delayed form, which act only after several executions."""
     for change in operator(code):
         first, *edits = change.edits
         node = code.find_replaced_expression(first)
@@ -155,7 +155,7 @@ def _truncate_bits_of_indices(code: Code) -> Iterator[SourceChange]:
 
 
 def _clip_answers(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that limit an answer's norm to a multiple of the median norm so far."""
+    """Yield changes that clip oracle answers at a multiple of earlier answers' median norm."""
     for node in code.calls(*_ANSWERS):
         if not is_non_oracle_call(node) and code.may_run_repeatedly(node):
             factor = _draw_threshold("late-clip", code.text(node), *_FACTORS)

@@ -27,7 +27,7 @@ _KEPT = frozenset({"pfbench.algorithms.base", "pfbench.algorithms.catalogue"})
 
 
 def mutable_program_modules(kind: type) -> frozenset[str]:
-    """Return the modules in which a method may be changed.
+    """Return the modules in which generated faults may change the code of a method.
 
     For a built-in method these are algorithms and estimators, except their bookkeeping. For a
     user-defined method they are all imported user modules that the class reaches.
@@ -48,7 +48,7 @@ def module_source(module: str) -> str:
 
 @lru_cache(maxsize=64)
 def compile_fault(fault: Fault) -> Any:
-    """Return the algorithm with a fault: a class for a class, an object for an object.
+    """Return the algorithm with a fault, as a class or an object, like the correct algorithm.
 
     Any exception that is raised here is caused by the fault: the variant cannot even be imported.
     """
@@ -89,7 +89,7 @@ def _modules_using(module: str, modules: frozenset[str]) -> frozenset[str]:
 
 
 def _defining_modules(module: str) -> set[str]:
-    """Return the names of the modules that define what a module's names stand for."""
+    """Return the names of the modules from which a module's global names come."""
     values = vars(sys.modules[module]).values()
     modules = {value.__name__ for value in values if isinstance(value, ModuleType)}
     return modules | {str(getattr(value, "__module__", "")) for value in values}

@@ -34,7 +34,7 @@ _SWAPPED = {
 
 
 def change_point(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that use another point, except in a yield, a full gradient or a Hessian."""
+    """Yield changes that replace an iterate by another one, except in yields and full queries."""
     return _point_changes(code, lambda role: role not in ("State", *_REFERENCES))
 
 
@@ -44,7 +44,7 @@ def change_point_of_full_query(code: Code) -> Iterator[SourceChange]:
 
 
 def change_yielded_point(code: Code) -> Iterator[SourceChange]:
-    """Yield changes of the yielded point, and swaps of it with the gradient estimate's point."""
+    """Yield changes of the yielded iterate, and changes that swap it with the estimate's point."""
     yield from _point_changes(code, "State".__eq__)
     for state in code.calls("State"):
         if len(state.args) > 1:
@@ -135,7 +135,7 @@ def use_unseeded_stream(code: Code) -> Iterator[SourceChange]:
 
 
 def _draws(code: Code) -> Iterator[ast.Call]:
-    """Yield the calls in a part that draw from a random generator."""
+    """Yield the calls in a piece of code that draw from a random generator."""
     for node in code.nodes_of_type(ast.Call):
         name, full_names = callee_name(node), [variable_name(node) for node in node.args]
         receiver = variable_name(getattr(node.func, "value", None))
@@ -182,7 +182,7 @@ def change_sign(code: Code) -> Iterator[SourceChange]:
 
 
 def change_factor(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that double or halve a product, or the weight in a step."""
+    """Yield changes that double or halve a product, or the last argument of a call like `prox`."""
     for node in code.nodes_of_type(ast.BinOp):
         above = code.parents.get(node)
         if isinstance(node.op, ast.Mult | ast.Div) and not isinstance(above, ast.BinOp):
@@ -281,7 +281,7 @@ def change_schedule(code: Code) -> Iterator[SourceChange]:
 
 
 def change_output(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that declare another output rule of the method."""
+    """Yield changes that replace the method's declared output rule, such as "last", by another."""
     for target, value in code.assignments:
         for node in ast.walk(value) if variable_name(target) == "output" else ():
             if isinstance(node, ast.Constant) and node.value in ("uniform", "weighted", "last"):
@@ -298,7 +298,7 @@ def bypass_one_oracle_call(code: Code) -> Iterator[SourceChange]:
 
 
 def is_non_oracle_call(node: ast.Call) -> bool:
-    """Return whether a call is no oracle query: of a function, or of self, NumPy or `math`."""
+    """Return whether a call cannot be an oracle query, e.g. because it calls NumPy or `math`."""
     receiver = getattr(node.func, "value", None)
     if receiver is None or isinstance(receiver, ast.Call):
         return True

@@ -12,7 +12,7 @@ from pfbench.base.sample import Sample
 
 
 def bypass_ledger(oracles: Any) -> Any:
-    """Return the backend that counting oracles wrap, so that its calls are not counted.
+    """Return the backend that an object of counting oracles wraps; calls of it are not counted.
 
     Another object is returned unchanged.
     """
@@ -43,7 +43,7 @@ def reuse_first_draw(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
 
 
 def repeat_draws(memory: dict[str, Any], draw: Callable[[], Any]) -> Any:
-    """Return a new draw at every other call, and the last draw again at the call between."""
+    """Return a new draw at every odd call, and the same draw again at the next call."""
     if "drawn" in memory:
         return memory.pop("drawn")
     memory["drawn"] = draw()
@@ -77,7 +77,7 @@ def run_memory(method: Any, oracles: Any) -> dict[str, Any]:
 
 
 def has_passed_call_count(memory: dict[str, Any], times: int) -> bool:
-    """Count this call, and return whether there were more than `times` calls."""
+    """Count a call in `memory`, and return whether more than `times` calls were counted."""
     memory["times"] = memory.get("times", 0) + 1
     return bool(memory["times"] > times)
 

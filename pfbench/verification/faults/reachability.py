@@ -42,7 +42,7 @@ class ProgramPart:
 
 
 def list_reached_parts(kind: type, modules: Collection[str]) -> list[ProgramPart]:
-    """Return the parts of a program that a class uses in its runs or its schedule, by name."""
+    """Return the parts of a program that a class uses in its runs or schedule, sorted by name."""
     run, schedule = (_reachable_names(kind, modules, roots) for roots in (_RUN, _SCHEDULE))
     return [
         ProgramPart(module, name, node, is_schedule=(module, name) not in run)

@@ -27,7 +27,7 @@ within `_SAME`, their path is determined; beyond, an answer on the path is withi
 
 
 def max_calls(D: float, lam: float, eta: float) -> int:
-    """Return an upper bound on the linear minimisations in one call of condg.
+    """Return an upper bound on the number of linear minimisations that one call of `condg` makes.
 
     The bound is 1 + ceil(6 D^2/(lambda eta)), which follows from theorem 2 of Jaggi 2013.
     """
@@ -47,7 +47,7 @@ class CondgCall:
 
     @property
     def exact_line_search_calls(self) -> int | None:
-        """Linear minimisations that exact line search needs for a gap of at most eta, or None.
+        """Number of linear minimisations that exact line search needs for a gap of at most eta.
 
         The number is known for a returned point on the path of exact line search, even if it is not
         where the search must stop. The value is None if the path misses the point or is too long,
@@ -57,7 +57,7 @@ class CondgCall:
 
     @property
     def is_answer_off_line_search_path(self) -> bool:
-        """Whether exact line search certainly never passes through the returned point.
+        """Whether the path of exact line search is known to miss the returned point.
 
         This is known where phi falls below its value at that point, or where the search ends.
         """

@@ -148,7 +148,7 @@ class EnumerableGenerator(np.random.Generator):
         return LazyUniform(self.choose)
 
     def spawn(self, n_children: int) -> Any:
-        """Return this generator for each child, as its successive draws are independent anyway."""
+        """Return `n_children` references to this generator, as its draws are independent anyway."""
         return [self for _ in range(n_children)]
 
     @property
@@ -227,7 +227,7 @@ for _name in dir(np.random.Generator):
 
 
 def _translate_errors(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a draw so that errors about its arguments become `NotEnumerable`."""
+    """Wrap a drawing method so that errors about its arguments are raised as `NotEnumerable`."""
 
     def check_draw(self: EnumerableGenerator, *args: Any, **keywords: Any) -> Any:
         try:
@@ -376,7 +376,7 @@ def _multinomial_chance(cell: Sequence[int], chances: Sequence[float]) -> float:
 
 
 def orthogonal_array(bits: int, columns: int) -> npt.NDArray[np.int64]:
-    """Return an orthogonal array: all rows (a + b t), t < columns, for a, b in GF(2^bits).
+    """Return an orthogonal array, whose rows are a + b t (t < columns) for all a, b in GF(2^bits).
 
     The shape is (q^2, columns) with columns <= q. Each pair of columns takes every pair of values
     once. So the entries of a random row are uniform and pairwise independent. A mean square over

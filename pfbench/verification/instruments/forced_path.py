@@ -36,7 +36,7 @@ class Segment(ConvexHull):
 
 @dataclass(frozen=True)
 class ForcedPath(FiniteSum):
-    """A finite sum on a segment whose linear minimisation always returns the far end.
+    """Finite sum on a segment, for which linear minimisation always returns the same endpoint.
 
     f_i(x) = s_i (sigma + h(r)) x_k - c r with r = x_0, alternating signs s_i = +1, -1, k running
     through 1 .. d-1, and h(r) = L r + L2 r^2/2 - kappa r^3/6. On the segment, grad f_i is
@@ -96,7 +96,7 @@ class ForcedPath(FiniteSum):
         return np.asarray(self.begin * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
-        """Return the exact constants on the segment; L2_ms holds for steps along the segment."""
+        """Return the exact constants on the segment; L2_ms only holds for steps along it."""
         r = np.linspace(0.0, self.length, 1001)
         slopes = np.abs(self.L + self.L2 * r - self.kappa * r * r / 2.0)
         curvatures = np.abs(self.L2 - self.kappa * r)
@@ -156,7 +156,7 @@ class ForcedPath(FiniteSum):
         return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> "ForcedTable":
-        """Return a table of all component gradients at x, which stores one number for each."""
+        """Return a table of all component gradients at x, which stores one number per component."""
         return ForcedTable(self, float(x[0]))
 
     def h_derivative(self, r: float) -> float:
@@ -203,7 +203,7 @@ class ForcedTable:
         return np.asarray(np.bincount(self._k[i], change, minlength=self._problem.d))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Store new gradients of a sample; return their mean change, shape (d,)."""
+        """Store the sampled components' gradients at x; return their mean change, shape (d,)."""
         difference = self.difference(sample, x)
         i = np.unique(weight_indices(sample)[0])
         h = self._problem.h(float(x[0]))

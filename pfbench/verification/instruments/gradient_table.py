@@ -38,7 +38,7 @@ class StoredGradients:
         return np.atleast_1d(weights @ (self._gradients(i, x) - self._table[i]))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Store new gradients of a sample; return their mean change, shape (d,)."""
+        """Store the sampled components' gradients at x; return their mean change, shape (d,)."""
         difference = self.difference(sample, x)
         i = np.unique(weight_indices(sample)[0])
         new = self._gradients(i, x)

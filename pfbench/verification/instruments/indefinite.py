@@ -92,7 +92,7 @@ class ConvexHull:
 
 @dataclass(frozen=True, eq=False)
 class IndefiniteQuadratic(FiniteSum):
-    """Mean of quadratics f_i over a set, whose gradients have an exactly known variance.
+    """Mean of quadratics f_i over a set; the variance of their gradients is exactly known.
 
     f_i(x) = <b + s_i, x> + x'(A + t_i I)x/2, where the s_i and the t_i have the mean 0. So f(x) =
     <b, x> + x'Ax/2, and the error of a batch gradient is the batch's mean of s_i + t_i x.
@@ -190,7 +190,7 @@ class IndefiniteQuadratic(FiniteSum):
         )
 
     def component_smoothness(self) -> Floats:
-        """Return the smoothness L_i, the largest |eigenvalue| of A + t_i I; shape (n,)."""
+        """Return each L_i, the largest |eigenvalue| of the Hessian A + t_i I of f_i; shape (n,)."""
         eigenvalues = np.linalg.eigvalsh(self.A)
         return np.asarray(np.maximum(eigenvalues[-1] + self._t, -eigenvalues[0] - self._t))
 
@@ -219,7 +219,7 @@ class IndefiniteQuadratic(FiniteSum):
 
 
 def curvature_upper_bound(vertices: Floats, A: Floats) -> float:
-    """Return an upper bound of the curvature constant C_f of x'Ax/2 over a hull.
+    """Return an upper bound of the curvature constant C_f of x'Ax/2 over the hull of `vertices`.
 
     The bound is exact if A is positive semidefinite. C_f is the largest u'Au over differences u of
     two points. The bound replaces A by its positive part on the span of all differences. The
@@ -295,7 +295,7 @@ def transform_quadratic(
 def make_quadratic_linear_along_box(
     smoothness: float, steps_to_end: float, initial_gap: float, n: int = 1
 ) -> IndefiniteQuadratic:
-    """Return a worst case of gradient steps: a quadratic that is linear along a box.
+    """Return a worst case for gradient descent: a quadratic on a box, linear in x_0.
 
     f(x) = -g x_0 + L x_1^2/2 on [0, l] x [-1, 1] with l = N g/L and g^2 = L Delta/N, from the
     start 0. N steps of length g/L reach the end of the box, where f = -Delta.
@@ -351,7 +351,7 @@ def random_on_l1_ball(rng: np.random.Generator, d: int, n: int, rise: float) -> 
 def noisy_ball(
     d: int, n: int, radius: float, noise: float = 0.0, spread: float = 0.0
 ) -> IndefiniteQuadratic:
-    """Return |x|^2/2 on a ball as a finite sum whose components have noise of known size.
+    """Return |x|^2/2 on a ball as a finite sum; its component gradients have noise of known size.
 
     Component i is <s_i, x> + (1 + t_i) |x|^2/2 with |s_i| = `noise` and t_i = +-`spread`. The start
     is on the boundary, and n must be even.

@@ -24,7 +24,7 @@ def vector_quadratic(
     begin: Sequence[float],
     noise: Sequence[Sequence[float]] = (),
 ) -> NormedProblem:
-    """Return the problem sum of h_j x_j^2/2 for methods that make steps in a norm.
+    """Return sum of h_j x_j^2/2 with weights h_j, for methods that step along a norm ball's LMO.
 
     It is a finite sum, in which component i has the additional term <s_i, x>.
 
@@ -51,13 +51,13 @@ def vector_quadratic(
 
 
 class HorizonProblem(NormedProblem):
-    """Problem for methods that make steps in a norm, with the number K of their iterations."""
+    """Problem for methods whose steps use a norm ball; stores their number K of iterations."""
 
     K: int
 
     @classmethod
     def from_problem(cls, problem: Any, K: int) -> "HorizonProblem":
-        """Return a copy of a problem with a norm that also stores the number K of iterations."""
+        """Return a copy of a problem with a norm; the copy stores the number K of iterations."""
         created = cls(problem.inner, problem.norm)
         created.K = K
         return created
@@ -180,7 +180,7 @@ class LayeredQuadratic(FiniteSum):
         return np.asarray(self.H @ np.asarray(x))
 
     def smoothness_in_norm(self, norm: NormBall) -> tuple[float, str] | None:
-        """Return the smoothness constant in a norm of layers, with its derivation in words.
+        """Return the smoothness constant in a norm of layers, and the formula behind it as text.
 
         It is the sum of rho_l rho_m L_lm over all layers l and m, for the norm max |x_l|/rho_l, and
         an upper bound for larger norms. The result is None for a norm that is no product over

@@ -9,7 +9,7 @@ from pfbench.base.protocols import Gradient, Point
 
 
 class OverriddenOracles:
-    """Wrapper of oracles, or of their answers; a subclass overrides some methods.
+    """Wrapper of an object with oracles or answers, of which a subclass overrides some methods.
 
     The wrapped object is `_original`. All other attributes are those of this object.
     """

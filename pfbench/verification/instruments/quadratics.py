@@ -241,7 +241,7 @@ def nesterov_chain(d: int) -> KnownQuadratic:
 def make_restricted_quadratic(
     rng: np.random.Generator, d: int, support: int, blind: int, *, excess: float = 0.0
 ) -> KnownQuadratic:
-    """Return a quadratic over the l1 ball with `blind` directions of curvature 0 or negative.
+    """Return a quadratic over the l1 ball whose curvature is 0 or negative in `blind` directions.
 
     The Hessian is I - (1 + excess) sum over `blind` unit vectors w of w w', where w are rows of a
     Hadamard matrix over sqrt(d). Each w satisfies <w, v>^2 <= |v|_1^2/d. So restricted strong
@@ -306,7 +306,7 @@ POLYTOPES = ("simplex", "cube", "l1")
 
 
 def corners(kind: str, d: int) -> Floats:
-    """Return the vertices of a polytope of the given kind in R^d, shape (k, d)."""
+    """Return the vertices of a polytope of the given kind in R^d, shape (k, d) for k vertices."""
     if kind == "simplex":
         return np.eye(d)
     if kind == "cube":

@@ -75,7 +75,7 @@ class _RescaledBackend(OverriddenOracles):
 
     @property
     def mean(self) -> Any:
-        """Mean of the gradients in a table, in the scaled units."""
+        """Mean of the gradients in a table, in the units of the rescaled problem."""
         return self._original.mean * self._g
 
     def value(self, x: Any) -> Any:
@@ -92,7 +92,7 @@ class _RescaledBackend(OverriddenOracles):
         return self._original.prox(x / self._by.x, g / self._g, step) * self._by.x
 
     def local_lo(self, x: Any, g: Any, radius: float) -> Any:
-        """Return mu times the minimiser z of <g, z> over the set within radius/mu of x/mu."""
+        """Return mu z, where z minimises <g, z> within radius/mu of x/mu in the original set C."""
         by = self._by.x
         return self._original.local_lo(x / by, g / self._g, radius / by) * by
 

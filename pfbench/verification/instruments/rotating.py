@@ -20,7 +20,7 @@ from pfbench.verification.instruments.gradient_table import StoredGradients
 
 @dataclass(frozen=True)
 class RotatingBowl(FiniteSum):
-    """Finite sum on R^d whose component gradients contain x with permuted coordinates.
+    """Finite sum on R^d whose component gradients are affine in x and in a permutation of x.
 
     f_i(x) = mu |x|^2/2 + s_i (tau <x, R_k x>/2 + sigma x_k), with alternating signs s_i = +1, -1,
     k running through 1 .. d-1, and R_k the symmetric permutation that maps coordinate j to j xor k.
@@ -87,7 +87,7 @@ class RotatingBowl(FiniteSum):
         return {"n": self.n, "mu": self.mu, "tau": self.tau, "sigma": self.sigma}
 
     def start(self) -> Floats:
-        """Return the start `radius` e_0, which each permutation R_k maps to another axis."""
+        """Return the start `radius` e_0; each coordinate permutation moves it to another axis."""
         return np.asarray(self.radius * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
@@ -143,7 +143,7 @@ class RotatingBowl(FiniteSum):
         return np.asarray(x[self._xor_table] @ weights)
 
     def _sum_signed_weights(self, sample: Indices) -> Floats:
-        """Return the sum of weight times sign over a sample, for each permutation; shape (d,)."""
+        """Return, for each permutation, the sum of weight times sign over a sample; shape (d,)."""
         indices, weights = weight_indices(sample)
         signs, turns = self._signs_and_permutations(indices)
         return np.asarray(np.bincount(turns, signs * weights, minlength=self.d), dtype=np.float64)

@@ -27,7 +27,7 @@ from pfbench.verification.instruments.gradient_table import StoredGradients
 
 @dataclass(frozen=True)
 class ConstantSlopeProblem(FiniteSum):
-    """Finite sum on the line whose slope f' is near g from the start to the minimiser 0.
+    """Finite sum on the real line, with slope f' near g between the start and the minimiser 0.
 
     f_i(x) = (g^2/a) log cosh(a x/g) + s_i k(x), with alternating signs s_i = +1, -1 and
     k'(x) = sigma sin(a x/sigma + phase). Here a = L/sqrt 2; if sigma = 0, a = L and k = 0. So f is

@@ -12,7 +12,7 @@ from pfbench.sets.whole_space import WholeSpace
 
 @dataclass(frozen=True, eq=False)
 class WeightedRows(FiniteSum):
-    """Weighted sum of quadratics on the line, F(x) = sum of w_i a_i (x - c_i)^2/2 over sum of w_i.
+    """Weighted mean of one-dimensional quadratics, F(x) = sum_i w_i a_i (x - c_i)^2/(2 sum_i w_i).
 
     F is the mean of h_i with curvatures n w_i a_i/W, where W is the sum of the w_i.
 
@@ -52,7 +52,7 @@ class WeightedRows(FiniteSum):
         return np.asarray(self.curvatures * self.weights / self.weights.mean())
 
     def gradients(self, x: Floats) -> Floats:
-        """Return all component gradients, shape (n,), at one point or each at its own point."""
+        """Return the gradient of component i at x_i, or at a common x, for all i; shape (n,)."""
         return np.asarray(self.component_smoothness() * (x - self.centres))
 
     def value(self, x: Floats) -> float:
@@ -68,7 +68,7 @@ class WeightedRows(FiniteSum):
         return self.gradients(x)[i : i + 1]
 
     def table(self, x: Floats) -> "PointTable":
-        """Return a table with the component gradients at `points`, or else at x."""
+        """Return a table of the component gradients at `points`; at x if `points` is None."""
         points = np.full(self.n, x[0]) if self.points is None else self.points.copy()
         self.tables.append(PointTable(self, self, points))
         return self.tables[-1]
@@ -102,7 +102,7 @@ class PointTable:
         return np.array([weights @ change[indices]])
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Store grad h_i(x) for the sample, and return the mean change of its stored gradients."""
+        """Store grad h_i(x) of the sampled components; return the mean change of the gradients."""
         change = self.difference(sample, x)
         self.points[weight_indices(sample)[0]] = x[0]
         return change

@@ -39,9 +39,9 @@ def full_gradient(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
 def averages(
     ask: Any, rng: Any, s: Any, weights: Callable[[int], tuple[float, float]]
 ) -> EstimateGenerator:
-    """Yield d_t = p_t d_{t-1} + q_t grad f_S(x_t) with d_{-1} = 0 and (p_t, q_t) = weights(t).
+    """Yield averages d_t = p_t d_{t-1} + q_t grad f_S(x_t) of batch gradients, starting from 0.
 
-    grad f_S is the mean gradient over the batch S of step t.
+    Here d_{-1} = 0 and (p_t, q_t) = weights(t); S is the batch of step t.
     """
     d, x = 0.0, (yield)
     for t in count():
@@ -56,7 +56,10 @@ def sg(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
 
 
 def heavy_ball(ask: Any, rng: Any, s: Any, alpha: Callable[[int], float]) -> EstimateGenerator:
-    """Yield d_t = (1 - alpha_t) d_{t-1} + alpha_t grad f_S(x_t), with d_0 = grad f_S(x_0)."""
+    """Yield averages of batch gradients, d_t = (1 - alpha_t) d_{t-1} + alpha_t grad f_S(x_t).
+
+    S is the batch of step t, and d_0 = grad f_S(x_0).
+    """
     return averages(ask, rng, s, lambda t: (1.0 - alpha(t), alpha(t)) if t else (0.0, 1.0))
 
 
@@ -74,13 +77,13 @@ def difference_estimates(
     has_curvature: bool = False,
     size: Callable[[int], int] | None = None,
 ) -> EstimateGenerator:
-    """Yield g_t = G + mean over i in a batch S of [grad f_i(x_t) - grad f_i(w)].
+    """Yield g_t = G + batch mean of [grad f_i(x_t) - grad f_i(w)], where G estimates grad f(w).
 
     At a step with is_new(t), w = x_t, and g_t = G is the full gradient there, or the mean over a
     batch of size `snapshot` if set. With `is_recursive`, w is otherwise x_{t-1}, and G is g_{t-1}.
 
     With `is_batch_at_anchor`, a batch is drawn and queried at new w, too. With `has_curvature`, [H
-    - H_S](u) (x_t - w) is added; H and H_S are the Hessians of f and of its mean over S, and u is
+    - H_S](u) (x_t - w) is added; H and H_S are the Hessians of f and of its batch mean, and u is
     the last new w. A batch has `batch` components, or size(t).
     """
     x = yield
@@ -116,7 +119,7 @@ def _coin_rule(rng: Any, s: Any) -> Callable[[int], bool]:
 
 
 def svrg(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
-    """Yield SVRG estimates: batch gradients, corrected at the first point of an epoch."""
+    """Yield SVRG estimates: batch gradients, corrected by gradients at the epoch's first point."""
     return difference_estimates(ask, rng, s, _period_rule(s))
 
 
@@ -141,7 +144,7 @@ def page(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
 
 
 def doubling_spider(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
-    """Yield SPIDER estimates in epochs of 1, 2, 4, ... steps, with batches of that size."""
+    """Yield SPIDER estimates in epochs of 1, 2, 4, ... steps; batch sizes equal epoch lengths."""
 
     def length(t: int) -> int:
         return 1 << ((t + 1).bit_length() - 1)
@@ -185,7 +188,7 @@ def spider_by_smoothness(ask: Any, rng: Any, s: Any) -> EstimateGenerator:
 def mars(
     ask: Any, rng: Any, s: Any, alpha: Callable[[int], float] | None = None
 ) -> EstimateGenerator:
-    """Yield MARS estimates: averages of batch gradients, corrected by scaled differences.
+    """Yield MARS estimates: averages of batch gradients, corrected by scaled gradient differences.
 
     With the difference D = grad f_S(x_t) - grad f_S(x_{t-1}) of a batch S, the estimate is d_t =
     (1 - alpha_t) (d_{t-1} + gamma D) + alpha_t grad f_S(x_t). If a method has no gamma, it is 1.

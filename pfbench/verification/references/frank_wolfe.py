@@ -46,10 +46,10 @@ def frank_wolfe(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def gradient_sums(ask: Any, x: Any, rng: Any, s: Any, *, is_optimistic: bool) -> Iterator[State]:
-    """Run Frank-Wolfe along sums of all gradients g_i at x_i, with steps 2/(t+2).
+    """Run Frank-Wolfe along a weighted sum of the gradients g_0 .. g_t, with step sizes 2/(t+2).
 
-    Their weights at step t are 2i + 2. In the optimistic form (Martinez-Rubio, Pokutta 2025) they
-    are 2i for i < t, and 4t + 2 for i = t.
+    The weight of g_i at step t is 2i + 2. In the optimistic form (Martinez-Rubio, Pokutta 2025) it
+    is 2i for i < t, and 4t + 2 for i = t.
     """
     S = np.zeros(np.shape(x))
     for t in range(s.iterations):
@@ -61,7 +61,7 @@ def gradient_sums(ask: Any, x: Any, rng: Any, s: Any, *, is_optimistic: bool) ->
 
 
 def local_lmo(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run x_{k+1} = the minimiser of <grad f(x_k), z> within 2R/(k+2) of x_k, over the set."""
+    """Run x_{k+1} = argmin <grad f(x_k), z> over z in the set within 2 diameter/(k+2) of x_k."""
 
     def move(x: Any, g: Any, k: int) -> Any:
         return ask.local_lo(x, g, s.diameter / (k / 2.0 + 1.0))
@@ -83,7 +83,7 @@ def _first_smoothness_estimate(ask: Any, x: Any, g: Any, v: Any) -> float:
 def backtracking(
     ask: Any, x: Any, v: Any, gap: float, M: float, f: float, decrease: float | None
 ) -> tuple[float, float, float, float | None]:
-    """Return a backtracking step: gamma, the smoothness estimate M, f(x_{t+1}), and the decrease.
+    """Return a backtracking step: size gamma, smoothness estimate M, f(x_{t+1}), and decrease of f.
 
     The rule is algorithm 2 of Pedregosa et al. 2020.
     """
@@ -152,7 +152,7 @@ class _VertexCombination:
 
 
 def _step_size(ask: Any, x: Any, g: Any, d: Any, upper: float, s: Any) -> Any:
-    """Return the step <g, -d>/(L |d|^2), at most `upper`, or the step of a line search.
+    """Return the step size <g, -d>/(L |d|^2), at most `upper`, or that of a line search.
 
     Return 0 if d is not a descent direction.
     """

@@ -60,7 +60,7 @@ def almond(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 def momentum_steps(
     ask: Any, x: Any, rng: Any, s: Any, *, starts_with_gradient: bool = False
 ) -> Iterator[State]:
-    """Run steps along lmo(m_k) with the momentum m_k = beta m_{k-1} + (1 - beta) g_k.
+    """Make steps along lmo(m_k) with the momentum m_k = beta m_{k-1} + (1 - beta) g_k.
 
     With `starts_with_gradient`, m_1 = g_1; otherwise m_0 = 0. Muon is the same: its M_k = beta
     M_{k-1} + g_k is m_k/(1 - beta), and the minimiser depends on a direction alone.
@@ -73,7 +73,7 @@ def momentum_steps(
 
 
 def muon_nesterov(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run Muon with Nesterov momentum: steps along lmo(g_k + beta M_k) with Muon's M_k."""
+    """Run Muon with Nesterov momentum: step along lmo(g_k + beta M_k), M_k = beta M_{k-1} + g_k."""
     M = 0.0
     for _ in range(s.iterations):
         g = ask.batch(rng.integers(ask.n, size=s.batch), x)

@@ -47,7 +47,7 @@ def ncgs_stochastic(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 def sliding_steps(
     ask: Any, x: Any, s: Any, estimate: EstimateGenerator, lam: float
 ) -> Iterator[State]:
-    """Run conditional gradient sliding: each step is a call of condg with a gradient estimate.
+    """Run conditional gradient sliding, whose steps are calls of the inner solver `condg`.
 
     The step is x_{t+1} = condg(v_t, x_t, lam, eta), where v_t is the gradient estimate at x_t.
     """

@@ -98,7 +98,7 @@ def nfwu(ask: Any, x: Any, rng: Any, s: Any, *, estimator: Estimator) -> Iterato
 def repeat_runs_keeping_best(
     ask: Any, start: Any, rng: Any, s: Any, runs: int, estimator: Estimator
 ) -> Iterator[State]:
-    """Yield the states of several runs from the same start.
+    """Yield the states of several runs from one start; the output is the best candidate so far.
 
     Each run has one candidate for the output; the best one so far has the smallest Frank-Wolfe gap.
     """

@@ -50,7 +50,7 @@ _SEEDS, _SHORT = 40, 12
 
 
 def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[tuple[ReplayCase, int]]:
-    """Yield the cases on which the draws of a built-in method are tested, with numbers of runs.
+    """Yield test cases for the random draws of a built-in method, each with a number of runs.
 
     The draws of so many runs, with different seeds, are concatenated.
     """
@@ -77,7 +77,7 @@ def iterate_draw_streams(method: Any, seed: int = 0) -> Iterator[tuple[ReplayCas
 def _fitting_parameters(
     method: Any, form: Mapping[str, Any], sizes: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the parameters of a form of a method, if it admits the given sizes."""
+    """Yield a method's parameters `form` with the given sizes; nothing if the sizes do not fit."""
     n = sizes["n"]
     # A batch of 1 by default may be set, and is left where it is the size of the stream.
     usual = {f.name: f.default for f in fields(method)}
@@ -97,7 +97,7 @@ def _fitting_parameters(
 
 @dataclass(frozen=True)
 class DrawLawResult:
-    """Result of the statistical tests of random draws: violation, p-value and tested law.
+    """Result of the statistical tests of random draws: violation, smallest p-value, observed law.
 
     Attributes
     ----------
@@ -178,7 +178,7 @@ def _test_batches(draws: DrawLog, n: int, extra: str = "") -> DrawLawResult:
 
 
 def _shows_draws_without_replacement(batches: Sequence[Integers], n: int) -> bool:
-    """Return whether batches contain no repeats, although draws with replacement would."""
+    """Return whether no batch repeats an index, although draws with replacement would do so."""
     sizes = np.array([len(batch) for batch in batches])
     if sizes.max() > n:
         return False

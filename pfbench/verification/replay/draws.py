@@ -13,7 +13,7 @@ DrawLog = list[tuple[int, Integers]]
 
 
 class DrawNeededNowError(Exception):
-    """Exception raised if a reference reads drawn indices before a query lets them be inferred."""
+    """Exception raised if a reference reads drawn indices that no query has revealed yet."""
 
 
 @dataclass

@@ -215,7 +215,7 @@ def _find_repeated_batches_and_p_value(
 def find_repeated_sequence_and_p_value(
     draws: Sequence[int], log_chances: Floats
 ) -> tuple[int | None, float]:
-    """Return the end of the first repeated sequence of draws, or None, and its p-value.
+    """Search for a repeated sequence of draws; return the repetition's end or None, and a p-value.
 
     The end is the index of the last draw of the repetition. Draw t has a given value with
     probability at most q_t, whose logarithm is `log_chances[t]`. Hence a sequence is repeated among
@@ -258,7 +258,7 @@ def find_choice_rejection_and_p_value(
 
 
 def _log_bets_by_flips_since_rare_side(sides: Integers, chances: Floats) -> Floats:
-    """Return log factors of bets on coin flips that use the time since the rarer side came up.
+    """Return log factors of bets on each coin flip, given the time since the rarer side came up.
 
     Row k belongs to the bet that starts k eighths into the run, and is 0 before that.
     """
@@ -367,7 +367,7 @@ def _log_batch_bets(bins: Integers, batch_of: Integers, shares: Floats) -> Float
 
 
 def _log_mean_e_value_over_batches(log_e_values: Floats) -> Floats:
-    """Return the log of the mean e-value over all batches, after each batch.
+    """Return, after each batch, the log of the mean of all batches' e-values.
 
     Batches that are still to come have the e-value 1.
     """

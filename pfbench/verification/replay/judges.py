@@ -105,7 +105,7 @@ class RecordedChoiceJudges:
     def line_search(
         self, value: Callable[[float], float], upper: float, *other_steps: float
     ) -> float:
-        """Return the recorded step size, if f decreases as with exact line search.
+        """Return the recorded step size, if f decreases as much as with exact line search.
 
         Raise `MismatchError` if f decreases by clearly less.
         """

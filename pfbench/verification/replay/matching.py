@@ -45,7 +45,7 @@ class PendingPart:
 
     @property
     def point(self) -> Floats:
-        """Point to which the part belongs."""
+        """Point of the query to which this part belongs."""
         return self.query.points[self.index]
 
 
@@ -54,12 +54,12 @@ Chosen = tuple[Sequence[PendingPart], Integers]
 
 
 def count_components(parts: Sequence[PendingPart]) -> int:
-    """Return the number of unmatched components of some queries."""
+    """Return the number of unmatched components in the given parts of queries."""
     return sum(len(part.left) for part in parts)
 
 
 def join_components(parts: Sequence[PendingPart]) -> Integers:
-    """Return the unmatched components of some queries as one array."""
+    """Return the unmatched components in the given parts of queries as one array."""
     return np.concatenate([part.left for part in parts] or [_WHOLE[:0]])
 
 
@@ -104,7 +104,7 @@ class QueryWindow:
         )
 
     def are_equal(self, query: RecordedQuery, target: RecordedQuery) -> bool:
-        """Return whether two queries of equivalent kinds have the same answer.
+        """Return whether the arguments of two queries of equivalent kinds imply the same answer.
 
         The base and the points must be equal, and so must the lengths and the directions, up to a
         positive factor of a direction. Two queries of `prox` must have the same x - lam g.

@@ -147,7 +147,7 @@ class ReplayOracles(IndexSampling):
         return self.answer(self.backend.difference, sample, x, y)
 
     def value(self, x: Floats) -> float:
-        """Return f(x); whether the recorded run queries f there does not matter."""
+        """Return f(x), even if the recorded run does not query f at x."""
         if self.searched_points is None:
             self.window.consume_equal(RecordedQuery("value", (x,)))
         else:
@@ -360,7 +360,7 @@ class ReplayOracles(IndexSampling):
     # --- texts ------------------------------------------------------------------------------------
 
     def describe(self, query: RecordedQuery) -> str:
-        """Return a text on a query: kind, components, points, direction, radius and number."""
+        """Return a text on a query: kind, components, points, direction, radius, query number."""
         points = " and ".join(self.describe_point(x) for x in query.points)
         words = query.kind
         words += "" if query.indices is None else f" of {_format_indices(query.indices)}"
@@ -495,12 +495,12 @@ class ReplayTable:
         return self._replay.answer(self._table.difference, sample, x)
 
     def replace(self, sample: Indices, x: Floats) -> Any:
-        """Store grad f_i(x) for the sample, and return the mean change of its stored gradients."""
+        """Store grad f_i(x) of the sampled components; return the mean change of the gradients."""
         self._match_sample("table.replace", sample, x)
         return self._replay.answer(self._table.replace, sample, x)
 
     def _match_sample(self, kind: str, sample: Any, x: Floats) -> None:
-        """Match a sample at x: the table's own queries first, else component gradients."""
+        """Match a sample at x by queries of the table itself, or else of component gradients."""
         replay, window, size = self._replay, self._replay.window, len(sample)
         parts = window.pending_gradients(x)
         own = [part for part in parts if part.query.kind == kind]

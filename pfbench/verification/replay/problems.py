@@ -102,9 +102,9 @@ class RippledLogCosh(FiniteSum):
 
     @property
     def formula(self) -> str:
-        """Components of the quadratic variant as text, with the start and the set, norm or penalty.
+        """Quadratic variant as text: its components f_i, its start, and its set, norm or penalty.
 
-        It is empty for the usual variant. The coordinates are x1, x2, ... in the order of rows.
+        The text is "" for the usual variant. The coordinates are x1, x2, ... in the order of rows.
         """
         if not self.is_quadratic:
             return ""
@@ -212,7 +212,7 @@ class GradientRowTable:
         return np.asarray(change.reshape(self._shape))
 
     def replace(self, sample: Indices, x: Floats) -> Floats:
-        """Store grad f_i(x) for the sample, and return the mean change of its stored gradients."""
+        """Store grad f_i(x) of the sampled components; return the mean change of the gradients."""
         change = self.difference(sample, x)
         indices = np.unique(index_weights(sample, self._problem.n)[0])
         self._stored[indices] = self._problem.component_gradients(x, indices)

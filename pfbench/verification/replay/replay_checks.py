@@ -188,7 +188,7 @@ def compare_counts_with_reference(trial: Trial, *, name: str) -> Evidence:
 
 
 class Comparison:
-    """Comparisons of a method with its reference: agreeing runs and steps, mismatch, remarks.
+    """Results of comparing a method with its reference: agreeing steps, mismatch and remarks.
 
     A method without the text parameters by which the built-in one selects a kind, as `step`, is
     compared with the kind whose reference it follows longest.
@@ -416,7 +416,7 @@ class Comparison:
 
 
 def _describe_case_for_hand_check(case: ReplayCase, outcome: ReplayOutcome) -> str:
-    """Return the formulas, start and draws of a case with simple numbers as text, else ""."""
+    """Return a quadratic case's formulas, start and draws as text for a check by hand, or ""."""
     formula = getattr(case.problem(), "formula", "")
     draws = outcome.log
     batches = [*draws.batches, *draws.weighted, *draws.subsets]

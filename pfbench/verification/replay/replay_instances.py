@@ -107,7 +107,7 @@ class ReplayCase:
     def record(
         self, algorithm: Any, *, seed: int = 0, subject: Subject | None = None
     ) -> Transcript:
-        """Run a method on the problem, as `subject` shows it to the method; return the record."""
+        """Run a method on the problem, as modified by `subject` if given; return the record."""
         problem = self.problem()
         tested = problem if subject is None else subject.problem_under_test(problem)
         transcript = record_run(tested, algorithm, seed=seed, max_steps=self.max_recorded_steps)
@@ -190,7 +190,7 @@ def step_scale_exponent(method: Any) -> int:
 def scale_parameters_with_objective(
     method: Any, parameters: Mapping[str, Any], by: float
 ) -> dict[str, Any]:
-    """Return the parameters with which a method makes the same steps on `by` times f."""
+    """Return the parameters with which a method makes the same steps if f is multiplied by `by`."""
     powers = {"step": step_scale_exponent(method), **_GROWS}
     return {
         name: value * by ** powers.get(name, 0) if isinstance(value, float) else value
@@ -294,7 +294,7 @@ def iterate_count_cases(method: Any, effort: str, seed: int = 0) -> Iterator[Rep
 def _iterate_problem_and_method_extremes(
     method: Any, first: Values
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield options of extreme test problems, each with the method's changed parameters."""
+    """Yield options of extreme test problems, each with the method parameters to change for it."""
     has_batch = "batch" in first
     for n in (1, 2, 5):
         yield {"n": n}, {"snapshot": n, "subepochs": 1} if "subepochs" in first else {}
@@ -330,7 +330,7 @@ def _iterate_problem_and_method_extremes(
 
 
 def with_horizon(method: Any, parameters: Mapping[str, Any], T: int) -> dict[str, Any]:
-    """Return parameters with `iterations` set to T, or to T over the number of restarts."""
+    """Return the parameters with `iterations` = T, or T divided by the number of restarts."""
     names = {f.name for f in fields(method)}
     if "iterations" not in names:
         return dict(parameters)

@@ -104,7 +104,7 @@ def find_small_case(trial: Trial, case: ReplayCase) -> Claim | None:
 
 
 def _iterate_case_values(method: Any, case: ReplayCase) -> Iterator[Values]:
-    """Yield the values of small cases with the same kind of set; first those of quadratics.
+    """Yield the parameter values of small test cases with the same kind of set, quadratics first.
 
     They have two or more components if the method draws some: batches of one component are then
     distinct from full gradients.
@@ -145,7 +145,7 @@ def _iterate_case_values(method: Any, case: ReplayCase) -> Iterator[Values]:
 
 
 def _iterate_shapes(shape: Shape, kind: str) -> Iterator[str]:
-    """Yield the shapes of at most `_ENTRIES` entries that fit into a shape, such as "2x3".
+    """Yield all shapes within `shape` that have at most `_ENTRIES` entries, as text such as "2x3".
 
     Vectors with a norm have an even length; see `vector_norm_ball`.
     """

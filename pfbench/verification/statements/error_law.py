@@ -128,7 +128,7 @@ class ErrorLawCheck:
             float(self.square(case.constants, case.parameters, past))
 
     def _decide_groups(self, case: MethodOnProblem, groups: list[ErrorGroup]) -> Decision:
-        """Decide whether the conditional means and mean squares agree with the law."""
+        """Decide whether the conditional means and mean squares of errors agree with the law."""
         scale = float(np.abs(case.problem.gradient(case.problem.start())).max()) or 1.0
         lower, reported = (ROUNDING * scale) ** 2, (case.constants, case.parameters)
         ratios, positive, deviation = [], [], 0.0
@@ -153,7 +153,7 @@ class ErrorLawCheck:
 
 
 def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> Decision:
-    """Decide whether mean squares are at most, or if `exact` equal to, those of the law.
+    """Decide whether mean squares are at most the law's values, or, if `exact`, equal to them.
 
     The `ratios` are those of the measured mean squares to the law's.
     """

@@ -60,7 +60,7 @@ class ExactCounts:
         return self._check_next_horizons(trial, evidence)
 
     def _check_next_horizons(self, trial: Trial, evidence: Evidence) -> Evidence:
-        """Return the evidence, but inconclusive if the counts are wrong for slightly more steps.
+        """Return the evidence, made inconclusive if the counts are wrong for slightly more steps.
 
         The other horizons are multiples of the stated one, so they share its divisors.
         """

@@ -27,7 +27,7 @@ Numbers = dict[str, Any]
 
 
 def norm_constants(problem: Any) -> Numbers:
-    """Return the constants of an instance with a norm: K, L, L_f, rho, zeta, sigma and delta.
+    """Return the constants K, L, L_f, rho, zeta, sigma and delta of a problem with a norm, by name.
 
     L is the smoothness constant from the norm to the dual norm.
     """

@@ -34,7 +34,7 @@ def is_count(quantity: Quantity) -> bool:
 
 
 def as_function(problem: Problem, quantity: Quantity) -> Callable[[Any], float]:
-    """Return a function that measures a quantity at a point; of an interval, the upper end.
+    """Return a function that measures a quantity at a point (the upper end, if it is an interval).
 
     Raises
     ------

@@ -172,7 +172,7 @@ class ClaimSetting:
 
 
 def _make_with_constants(trial: Trial, constants: Any, parameters: Mapping[str, Any]) -> Algorithm:
-    """Return the method with a claim's parameters; a built-in one may add the problem's constants.
+    """Return the method with a claim's parameters; the constants may supply missing parameters.
 
     An example is frank-wolfe[step=short], whose `smoothness` is L_f unless it is given.
     """
@@ -275,7 +275,7 @@ def iterate_instances(trial: Trial) -> Iterator[tuple[str, Instance]]:
 
 
 def adapt_instance_to_longer_horizon(instance: Instance, horizon_multiple: int) -> Instance:
-    """Return an instance for longer runs, whose default `T` or `epsilon` is adapted.
+    """Return the instance with its default `T` or `epsilon` adapted to longer runs.
 
     A correct method reaches the accuracy in the first part of the run. The rest of the run may show
     late faults.

@@ -15,7 +15,7 @@ from pfbench.verification.trial import Trial
 def list_step_outcomes(
     trial: Trial, problem: WeightedRows, step: float, z: Floats
 ) -> list[tuple[float, tuple[float, Floats]]]:
-    """Return the outcomes of a step from z, for each draw: probability, estimate and new z.
+    """Return probability, estimate and new z of a step from the state z, for each random draw.
 
     The vector z consists of the iterate x and the points phi_i whose gradients fill the table.
 
@@ -41,7 +41,7 @@ def list_step_outcomes(
 
 
 def list_step_maps(trial: Trial, problem: WeightedRows, step: float) -> tuple[Floats, Floats]:
-    """Return the probability of each draw of a step, and the matrix that maps z to the new z.
+    """Return the probability of each draw of a step, and the matrix that updates the vector z.
 
     For z see `list_step_outcomes`. Steps are linear, as all c_i are 0. The shapes are (k,) and
     (k, n + 1, n + 1).

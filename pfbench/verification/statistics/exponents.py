@@ -177,7 +177,7 @@ def make_fit_function(
 def _fit_slopes_changes_and_end_slopes(
     log_x: means.Array, log_counts: means.Array
 ) -> tuple[means.Array, means.Array, means.Array]:
-    """Return slopes, changes of the local slope over the range, and slopes at the end.
+    """Return, for each row: slope, change of the local slope over the range, and slope at the end.
 
     Each result has shape (rows,). The slope is from a linear fit, which projects on p = u −
     mean(u) with u = log x. The other results are from a quadratic fit. The quadratic fit adds q,

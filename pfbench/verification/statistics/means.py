@@ -136,7 +136,7 @@ def normalise_samples(samples: npt.ArrayLike, bound: float) -> Array:
 
 
 def _log_gains(ratios: Array) -> Array:
-    """Return log(1 + λ(ratio − 1)), the log gain of a bet, for each ratio and λ; shape (..., λ).
+    """Return log(1 + λ(ratio − 1)), the log gain of a bet, for each ratio and (last axis) each λ.
 
     The values λ are those of `GRID`. The result is −inf for λ = 1 and the ratio 0.
     """
@@ -162,7 +162,7 @@ range no finite number of samples bounds a mean from above."""
 def sequential_limits(
     ratios: Array, level: float, max_ratio: float = RANGE
 ) -> "ConfidenceInterval":
-    """Return lower and upper limits of the mean of ratios, valid at all looks together.
+    """Return confidence limits of the mean of ratios that are valid at all sample sizes at once.
 
     Upper limit: if the mean is at least m, the product of (R - x_i)/(R - m) with R = `max_ratio` is
     a nonnegative supermartingale that starts at 1 (Waudby-Smith and Ramdas 2024, section 4, with

@@ -39,7 +39,7 @@ Row = TypeVar("Row")
 
 @dataclass
 class SeedRows(Generic[Seed, Row]):
-    """Measured rows, one for each seed, each of which is measured when first requested.
+    """Measured rows, one for each seed; each row is measured when it is first requested.
 
     Attributes
     ----------

@@ -83,7 +83,7 @@ def _cap_at_holds(part: Decision, mark: str, why: str) -> Decision:
 
 
 def _join_parts(parts: Mapping[str, Decision], deciding: str) -> Decision:
-    """Return the decision of the deciding part, with the measured values of all parts."""
+    """Return the decision of the part `deciding`, with the measured values of all parts."""
     decision = parts[deciding]
     measured = {
         f"{name}: {key}" if name else key: value

@@ -284,7 +284,7 @@ class WorstCaseProgram:
         return worst.solve(sum((chance * mean(results) for chance, results in measures), 0.0))
 
     def _solve_mean_squares(self, over: str) -> float:
-        """Return the worst case of the least or the mean squared norm that the recording measures.
+        """Return the worst case of the least or the mean squared norm of the recorded vectors.
 
         The statistic `over` selects the least or the mean.
         """
@@ -342,7 +342,7 @@ def _combine(run: list[Any], over: str) -> list[Any]:
 
 
 def _span_basis(vectors: list[Floats], vertices: list[tuple[Floats, Floats]]) -> Floats:
-    """Return an orthonormal basis of the span of all given vectors, as rows, shape (r, d)."""
+    """Return an orthonormal basis of the span of all given vectors, as r rows, shape (r, d)."""
     full_list = np.array([*vectors, *(item for pair in vertices for item in pair)])
     _, sizes, rows = np.linalg.svd(full_list)
     return np.asarray(rows[: max(1, int(np.sum(sizes > _NEGLIGIBLE * sizes[0])))])

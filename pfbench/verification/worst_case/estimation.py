@@ -118,7 +118,7 @@ class PerformanceEstimation:
     # --- points -----------------------------------------------------------------------------------
 
     def add_start(self, indicator: Function | None = None) -> Vector:
-        """Add the start, which is the origin, to the set of `indicator` if given, and return it."""
+        """Add the start (the origin), in the set of `indicator` if given, and return it."""
         return self._restrict(self._make_vector(is_leaf=False, decomposition_dict={}), indicator)
 
     def add_vector(self, indicator: Function | None = None) -> Vector:
@@ -146,7 +146,7 @@ class PerformanceEstimation:
     # --- what holds, and what is measured ---------------------------------------------------------
 
     def require(self, *inequalities: Any) -> None:
-        """Require inequalities, as constraints of the program."""
+        """Add inequalities as constraints of the program."""
         for inequality in inequalities:
             self._problem.add_constraint(inequality)
 

@@ -61,7 +61,7 @@ def _solve_worst_gap(N: int, step: float, L: float, over: str) -> float:
 
 
 def best_constant_step(N: int) -> float:
-    """Return the best constant step size for the Frank-Wolfe gaps of N steps.
+    """Return the constant step size with the best bound on the Frank-Wolfe gaps of N steps.
 
     It is sqrt(2 h0/(C N)) if C = L D^2 = 1.
     """
@@ -117,7 +117,7 @@ def _measure_mapping(ask: Any, states: list[State], lam: float) -> Iterator[Any]
 
 
 def prox_gd(N: int, L: float = 1.0) -> float:
-    """Return the worst case of the smallest squared gradient mapping of N proximal steps.
+    """Return the worst case of the smallest squared gradient mapping norm of N proximal steps.
 
     It is that of min over t < N of |G_{1/L}(x_t)|^2 for proximal gradient descent.
     """
@@ -246,7 +246,7 @@ def saga_squared_error(N: int, L: float = 1.0) -> float:
 
 
 def _saga_streams(N: int) -> Iterator[EnumerableGenerator]:
-    """Yield random generators that cover all draws of SAGA that affect the error.
+    """Yield random generators that cover all SAGA draws on which the estimate's error depends.
 
     SAGA draws I, J, I, J, ... The error depends on all J but the first and the last, and on the
     last I.

@@ -149,7 +149,7 @@ class MethodRecording:
 
 @dataclass(frozen=True)
 class RecordingOptions:
-    """Options of a recording: more oracles, gradient errors, measured vectors and limits.
+    """Options of a recording: proximal maps, gradient errors, measured vectors, streams and limits.
 
     Attributes
     ----------
@@ -314,7 +314,7 @@ class _Table:
         return _sample_mean(sample, n, lambda i: component(i, x) - self._gradients[i])
 
     def replace(self, sample: Indices, x: Any) -> Any:
-        """Store grad f_i(x) for the sample, and return the mean change of its stored gradients."""
+        """Store grad f_i(x) of the sampled components; return the mean change of the gradients."""
         change = self.difference(sample, x)
         for i in np.unique(index_weights(sample, self._unknowns.n)[0]).tolist():
             self._gradients[i] = self._unknowns.component(i, x)

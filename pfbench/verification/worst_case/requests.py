@@ -48,7 +48,7 @@ _CLASS = ("n", "L", "D", "delta", "convex")
 
 @dataclass(frozen=True)
 class WorstCaseCheck:
-    """Computed worst case, with the measure of a run and a bound to compare it with.
+    """Computed worst case, with the measure of a run on the worst function and a claim's bound.
 
     Attributes
     ----------

@@ -75,10 +75,10 @@ class SmoothInterpolant:
 
 
 def _nearest_hull_weights(centres: Floats, offsets: Floats, x: Floats) -> Floats:
-    """Return the weights a of a convex combination that minimise a distance to x plus offsets.
+    """Return the convex weights a that minimise |x - sum a_j c_j|^2/2 + sum a_j o_j; shape (m,).
 
-    They minimise |x - sum a_j c_j|^2/2 + sum a_j o_j, shape (m,). They are nonnegative and their
-    sum is 1; c_j are the rows of `centres`, and o_j the entries of `offsets`.
+    The weights are nonnegative, and their sum is 1. The c_j are the rows of `centres`, and the o_j
+    are the entries of `offsets`.
     """
     import clarabel
     from scipy import sparse
