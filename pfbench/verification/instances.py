@@ -87,7 +87,7 @@ class Instance:
         return self(**({"seed": seed} if "seed" in self.parameter_names else {}), **changed)
 
     def example(self) -> Any:
-        """Build one problem of the family, which is the same at each call."""
+        """Build an example of the problem, which is the same at each call."""
         return self.build_random(np.random.default_rng(0))
 
 

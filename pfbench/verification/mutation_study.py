@@ -209,7 +209,7 @@ def _is_undecided(verdicts: Sequence[Verdict]) -> bool:
 def group_faults(
     attribute: str, studied_faults: Sequence[StudiedFault]
 ) -> Mapping[str, list[StudiedFault]]:
-    """Return the studied faults by an attribute of the fault, "method" or "operator"."""
+    """Return the studied faults grouped by an attribute of the fault, "method" or "operator"."""
     faults: dict[str, list[StudiedFault]] = {}
     for study in studied_faults:
         faults.setdefault(getattr(study.fault, attribute), []).append(study)

@@ -74,7 +74,7 @@ def _format_highest_ratio(ratios: Mapping[str, float], measured: Mapping[str, An
 
 
 def slack_factor(measured: Mapping[str, Any]) -> float | None:
-    """Return the factor by which a bound exceeds the measured value, at the highest ratio.
+    """Return the smallest factor by which a bound of the claim exceeds its measured value.
 
     Return None without ratios.
     """

@@ -120,7 +120,7 @@ class SearchedStatement:
         return all(rule is None or rule(None, {name: value}.__getitem__) for rule in rules)
 
     def prepare_run(self, problem: Any, T: int, deadline: float = math.inf) -> "MethodOnInstance":
-        """Return the method on a problem, ready for runs of T steps.
+        """Return the claim's method, instantiated for a problem and for runs of T steps.
 
         If T is 0, the claim determines the number of steps.
 
@@ -144,7 +144,7 @@ class SearchedStatement:
 
 
 def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[SearchedStatement]:
-    """Return the searchable statements of a claim: one for each bound and each setting.
+    """Return a claim's statements for a counterexample search: one for each bound and setting.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def lint_claim(statements: list[SearchedStatement]) -> list[str]:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Largest ratio of a measured quantity to its bound over all steps t.
+    """Largest ratio, over all steps t, of a measured quantity to its bound.
 
     Attributes
     ----------
@@ -348,7 +348,7 @@ class MethodOnInstance(MethodOnProblem):
         return replace(max(results, key=lambda item: item.ratio), growth=growth, work=last.work)
 
     def measure_run(self, rng: Any) -> Any:
-        """Return the measured quantity of one run, for a bound in expectation."""
+        """Return the measured quantity of one run, for a bound on the expectation over runs."""
         statistic, measure = self.statement.statistic, self._quantity_function()
         points, last = list[Any](), cast(Any, None)
         for x, last in self.run(rng):

@@ -223,7 +223,7 @@ class Code:
 
     @cached_property
     def assignments(self) -> "list[tuple[ast.expr, ast.expr]]":
-        """Pairs of the target and the value of each assignment."""
+        """Pairs (target, value), one for each assignment."""
         plain = self.nodes_of_type(ast.Assign)
         nodes = [(target, node.value) for node in plain for target in node.targets]
         annotated = self.nodes_of_type(ast.AnnAssign)
@@ -254,7 +254,7 @@ class Code:
 
     @property
     def argument_names(self) -> set[str]:
-        """Names of the arguments of all functions in the part."""
+        """Names of the arguments of all functions in this piece of code."""
         return {arg.arg for arg in self._arguments}
 
     def visible_names(self, node: ast.AST) -> set[str]:

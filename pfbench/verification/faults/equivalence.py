@@ -256,7 +256,7 @@ def _has_law(outcome: Callable[[Any], Values], law: Mapping[Values, float]) -> b
 def _enumerable_sizes_and_law(
     reference: Any, choice_index: int, problem_index: int
 ) -> tuple[Mapping[str, int], Mapping[Values, float]]:
-    """Return sizes for which all runs can be enumerated, and the distribution of their outcomes.
+    """Return sizes of a run for which all outcomes can be enumerated, and their distribution.
 
     The sizes are the first in `CASES`. The probabilities are those of the correct method.
 

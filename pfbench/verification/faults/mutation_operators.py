@@ -257,7 +257,7 @@ def change_tolerance(code: Code) -> Iterator[SourceChange]:
 
 
 def change_schedule(code: Code) -> Iterator[SourceChange]:
-    """Yield changes that halve, double or take the root of a parameter of the schedule."""
+    """Yield changes that halve or double a parameter of the schedule, or take its square root."""
     values = [
         keyword.value
         for call in code.nodes_of_type(ast.Call)

@@ -130,7 +130,7 @@ class EnumerableGenerator(np.random.Generator):
             x[:] = [x[i] for i in order]
 
     def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
-        """Return counts like `numpy.random.Generator.multinomial`, for one distribution."""
+        """Return counts like `numpy.random.Generator.multinomial`, for scalar n and flat pvals."""
         if np.ndim(n) or np.ndim(pvals) != 1:
             raise NotEnumerable(
                 "the method draws from several multinomial laws in one call, not from one"
@@ -279,7 +279,7 @@ class _BranchGenerator(EnumerableGenerator):
         self.choices: list[tuple[int, int, Any]] = []
 
     def choose(self, options: int, chances: Sequence[float] | None = None) -> int:
-        """Return and record the next given option; after the last one, the first option."""
+        """Return and record the next given option, or option 0 if all are used up."""
         position = len(self.choices)
         option = self._prefix[position] if position < len(self._prefix) else 0
         if position >= len(self._prefix):

@@ -22,7 +22,7 @@ class OverriddenOracles:
 
 
 class OverriddenProblem(OverriddenOracles):
-    """Copy of a problem whose backend is ``answer(backend)`` of the original backend."""
+    """Copy of a problem, whose backend is ``answer(b)`` for the backend b of the original."""
 
     def __init__(self, reference: Any, answer: Callable[[Any], Any]) -> None:
         super().__init__(reference)

@@ -62,7 +62,7 @@ def one_sfw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
 
 
 def momentum_sfw(ask: Any, x: Any, rng: Any, s: Any) -> Iterator[State]:
-    """Run stochastic conditional gradient (Mokhtari et al. 2020), with alpha_t = (t+1)^(-2/3)."""
+    """Run stochastic conditional gradient (Mokhtari et al. 2020), momentum weight (t+1)^(-2/3)."""
     d = estimates.heavy_ball(ask, rng, s, lambda t: s.alpha or (t + 1.0) ** (-2 / 3))
     return frank_wolfe_moves(ask, x, s, d, _falling_step_sizes(s))
 

@@ -341,7 +341,7 @@ class ReplayOracles(IndexSampling):
         raise MismatchError(self.step, f"the reference {action}, {then}", query)
 
     def answer(self, verb: Any, *arguments: Any) -> Any:
-        """Return the gradient that an oracle of the problem answers, as a dense array."""
+        """Return the gradient with which an oracle of the problem answers, as a dense array."""
         g = verb(*map(self.for_backend, arguments))
         if self.noise is not None:
             g = g * (1.0 + 1e-13 * self.noise.standard_normal(g.shape))

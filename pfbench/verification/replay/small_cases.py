@@ -60,7 +60,7 @@ def restrict_to_case(claim: Claim, values: Values) -> Claim:
 
 @np.errstate(all="ignore")  # a gradient of simple numbers may be 0
 def find_small_case(trial: Trial, case: ReplayCase) -> Claim | None:
-    """Return the claim restricted to the smallest case found on which the method differs.
+    """Return the claim restricted to the smallest case found where method and reference differ.
 
     The built-in method agrees with its reference on this case. Return None if no case is found.
 

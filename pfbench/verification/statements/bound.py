@@ -163,7 +163,7 @@ class Bound:
     # --- every run --------------------------------------------------------------------------------
 
     def _decide_every_run(self, trial: Trial) -> tuple[dict[str, dict[str, Decision]], int]:
-        """Decide bounds on every run; return decisions by instance and label, and run count."""
+        """Decide bounds on single runs; return decisions by instance and label, and run count."""
         results: dict[str, dict[str, list[float]]] = {}
         runs = 0
         for name, instance in iterate_instances(trial):
@@ -250,7 +250,7 @@ class Bound:
         return float(np.mean([measured(x) for x in points]))
 
     def _decide_uniform_output(self, trial: Trial) -> dict[str, Decision]:
-        """Return a decision on whether the output is drawn uniformly, in a dict by name.
+        """Decide whether the output is drawn uniformly; return {"output": decision}, or {}.
 
         The dict is empty unless `statistic` is "mean" and the claim's method declares a uniform
         output, because only then the bound needs it.

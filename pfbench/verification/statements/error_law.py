@@ -74,7 +74,7 @@ class Past:
 
 @dataclass
 class ErrorGroup:
-    """Errors of one estimate given the same past, as a total probability and weighted sums.
+    """Errors of an estimate that share one past, stored as total probability and weighted sums.
 
     The numbers are floats, or of another type such as fractions.
     """
@@ -167,7 +167,7 @@ def _decide_squares(ratios: list[float], positive: list[float], exact: bool) -> 
 
 
 def _collect_errors(trial: Trial, case: MethodOnProblem) -> tuple[list[ErrorGroup], int]:
-    """Enumerate the runs; return the errors of all estimates by past, and the number of runs."""
+    """Enumerate the runs; return all errors of estimates, grouped by past, and the run count."""
 
     def run(rng: Any) -> list[tuple[Any, Any]]:
         steps = islice(trial.follow(case.problem, case.algorithm, rng=rng), case.steps)

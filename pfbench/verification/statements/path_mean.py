@@ -93,7 +93,7 @@ def gap(problem: Any, x: Floats) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class PathMeanBound:
-    """Check that a mean over x_1 .. x_K is at most each of several bounds.
+    """Check that a quantity's mean over x_1 .. x_K is at most each of several bounds.
 
     Attributes
     ----------

@@ -69,7 +69,7 @@ def count_calls_to_target(
     quantity: Quantity,
     target: float,
 ) -> float:
-    """Count the calls of one oracle kind until a quantity is at most `target`; else inf."""
+    """Count the calls of one oracle kind until a quantity is at most `target`; inf if it is not."""
     measured = as_function(case.problem, quantity)
 
     def measure(_: Problem, state: State) -> float:

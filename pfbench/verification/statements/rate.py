@@ -47,7 +47,7 @@ NO_EVIDENCE = (
 
 @dataclass(frozen=True, kw_only=True)
 class RateCheck:
-    """Check of the exponent with which calls to a target grow; see `rate`."""
+    """Check of the exponent with which calls to a target grow with a parameter; see `rate`."""
 
     kind: ClassVar[str] = "rate"
     takes: ClassVar[tuple[float, float]] = (30.0, 30.0)
@@ -135,7 +135,7 @@ def rate(
     decades: float = 2.0,
     by_schedule: bool = False,
 ) -> RateCheck:
-    """Return a check that the calls to a target grow with at most a claimed exponent.
+    """Return a check that calls to a target grow in a parameter with at most a claimed exponent.
 
     One slope of log calls is fitted for each seed, and the exponent is the median of the slopes;
     see `decide_exponent`. An easy problem is no evidence for a rate: use instances on which every

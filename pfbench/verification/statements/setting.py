@@ -210,7 +210,7 @@ def label_settings(
 
 
 def has_schedule(method: Any) -> bool:
-    """Return whether a method defines a theorem's schedule, as the method `theory`."""
+    """Return whether a method has a schedule from a theorem, i.e. the Python method `theory`."""
     own = getattr(method, "theory", None)
     return own is not None and getattr(own, "__func__", own) is not _NONE
 
