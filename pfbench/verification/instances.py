@@ -42,7 +42,7 @@ class Instance:
 
     @property
     def stream_key(self) -> str:
-        """Text that seeds random streams: values of the fixed parameters, or the name if none."""
+        """Seed of random streams: values of the fixed parameters, or the name if none is fixed."""
         return " ".join(str(value) for value in self.parameters.values()) or self.name
 
     def with_title(self, title: str) -> "Instance":

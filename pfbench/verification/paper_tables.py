@@ -121,7 +121,7 @@ def _make_formula(
     parameters: Mapping[str, Any] | None = None,
     units: Mapping[str, Any] | None = None,
 ) -> Formula:
-    """Return a formula of ``errata.toml``: a function in the paper's package, or powers' product.
+    """Return a formula of ``errata.toml``: a function of the package, or a product of powers.
 
     A unit is a name in `units`, such as VALUE, or the powers of the units of f and x.
     """

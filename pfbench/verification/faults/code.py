@@ -145,7 +145,7 @@ class Code:
         return Edit(line, column, line, column, f"{statement}\n{' ' * column}")
 
     def _make_change(self, node: Placed, edit: Edit, *edits: Edit) -> SourceChange:
-        """Return a change with these edits, which shows the line of `node` before and after."""
+        """Return a change with these edits, and with the line of `node` before and after them."""
         unit = node
         for item in (node, *self.enclosing(node)):
             is_block = isinstance(item, ast.stmt) and hasattr(item, "body")
@@ -174,7 +174,7 @@ class Code:
         return " ".join(text.split())
 
     def _text_after_edits(self, node: Placed, edits: Sequence[Edit]) -> str:
-        """Return a node's text after some edits, for a function or class with its indentation."""
+        """Return a node's text after some edits; a function or class keeps its indentation."""
         edit = _make_edit(node, "")
         column = 0 if isinstance(node, Node) else edit.column
         lines = self._lines[edit.line - 1 : edit.end_line]

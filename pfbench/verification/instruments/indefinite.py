@@ -59,11 +59,11 @@ class ConvexHull:
         return float(np.linalg.norm(self.vertices, axis=1).max())
 
     def lo(self, g: Floats) -> Floats:
-        """Return the first vertex that minimises <g, v>."""
+        """Return the first vertex v that minimises <g, v>."""
         return np.array(self.vertices[int(np.argmin(self.vertices @ g))])
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return a lower and an upper bound of min <g, v>; both are the exact minimum."""
+        """Return the exact minimum of <g, v> over the vertices v, as a lower and an upper bound."""
         lower = float((self.vertices @ g).min())
         return lower, lower
 
@@ -167,7 +167,7 @@ class IndefiniteQuadratic(FiniteSum):
         return self.start_point.copy()
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants; all are exact but sigma2, which is an upper bound."""
+        """Return the problem's constants; all are exact but sigma2, which is an upper bound."""
         eigenvalues = np.linalg.eigvalsh(self.A)
         variance = float(np.mean(self._t**2))
         size = float(np.sqrt(np.mean(np.sum(self.noise**2, axis=1))))

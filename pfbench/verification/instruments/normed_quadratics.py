@@ -102,7 +102,7 @@ SHAPE = (4, 6)
 
 
 def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProblem:
-    """Return the problem |W|^2/2 with the spectral norm, whose LMO is a matrix polynomial.
+    """Return the problem |W|^2/2 for steps in the spectral norm, with a matrix polynomial as LMO.
 
     Checks query the linear minimisation `lmo`, of this degree and number of steps, at matrices
     whose singular values are known.
@@ -111,7 +111,7 @@ def make_orthogonalised_problem(lmo: str, degree: int, steps: int) -> NormedProb
 
 
 def make_half_square(ball: NormBall) -> NormedProblem:
-    """Return the problem |W|^2/2 with the norm whose ball is `ball`."""
+    """Return the problem of minimising |W|^2/2 by methods that use the norm ball `ball`."""
     zero = np.zeros(SHAPE)
     plain = MatrixLeastSquares(
         set=WholeMatrices(SHAPE), start_point=zero, noise=zero[None], A=np.eye(4), B=zero
@@ -192,7 +192,7 @@ class LayeredQuadratic(FiniteSum):
         return float(rho @ self.blocks @ rho), "the sum of rho_l rho_m L_lm"
 
     def constants(self, start: Any) -> Constants:
-        """Return the constants n, D, L_f and delta."""
+        """Return the problem's constants n, D, L_f and delta."""
         L = float(np.abs(np.linalg.eigvalsh(self.H)).max())
         return Constants.from_derivations(
             n=(1, "stated"),

@@ -83,7 +83,7 @@ class _RescaledBackend(OverriddenOracles):
         return self._original.value(x / self._by.x) * self._by.f
 
     def lo(self, g: Any) -> Any:
-        """Return mu times a vertex of C that minimises <g, v>."""
+        """Return mu v, where v is a vertex of C that minimises <g, v>."""
         return self._original.lo(g / self._g) * self._by.x
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:

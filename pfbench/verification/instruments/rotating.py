@@ -91,7 +91,7 @@ class RotatingBowl(FiniteSum):
         return np.asarray(self.radius * np.eye(self.d)[0])
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants; sigma2 is an upper bound where |x| is at most |start|."""
+        """Return the problem's constants; sigma2 is an upper bound where |x| is at most |start|."""
         return Constants(
             n=self.n,
             L_f=self.mu,

@@ -155,7 +155,7 @@ class ReplayOracles(IndexSampling):
         return float(self.backend.value(self.for_backend(x)))
 
     def lo(self, g: Floats) -> Any:
-        """Return the recorded vertex that minimises <g, v>, and mark its query as matched."""
+        """Return the recorded vertex v that minimises <g, v>, and mark its query as matched."""
         target = RecordedQuery("lo", direction=g)
         pending = self.window.find(target)
         if pending is None and float(np.linalg.norm(g)) <= self.window.tolerance:
@@ -176,7 +176,7 @@ class ReplayOracles(IndexSampling):
         return self.backend.prox(x, g, lam)
 
     def local_lo(self, x: Floats, g: Floats, radius: float) -> Any:
-        """Return the minimiser of <g, z> within the radius of x; mark its query as matched."""
+        """Return the z within the radius of x that minimises <g, z>; mark its query as matched."""
         self._match_query(RecordedQuery("local_lo", (x,), direction=g, length=radius))
         return self.backend.local_lo(x, g, radius)
 

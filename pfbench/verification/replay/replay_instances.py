@@ -330,7 +330,7 @@ def _iterate_problem_and_method_extremes(
 
 
 def with_horizon(method: Any, parameters: Mapping[str, Any], T: int) -> dict[str, Any]:
-    """Return the parameters with `iterations` = T, or T divided by the number of restarts."""
+    """Return the parameters with `iterations` = T, divided by the number of restarts if any."""
     names = {f.name for f in fields(method)}
     if "iterations" not in names:
         return dict(parameters)

@@ -118,7 +118,7 @@ class PerformanceEstimation:
     # --- points -----------------------------------------------------------------------------------
 
     def add_start(self, indicator: Function | None = None) -> Vector:
-        """Add the start (the origin), in the set of `indicator` if given, and return it."""
+        """Add and return the start (the origin), restricted to the set of `indicator` if given."""
         return self._restrict(self._make_vector(is_leaf=False, decomposition_dict={}), indicator)
 
     def add_vector(self, indicator: Function | None = None) -> Vector:
@@ -131,7 +131,7 @@ class PerformanceEstimation:
         return x
 
     def lo(self, g: Vector, indicator: Function) -> Vector:
-        """Return a point of the set of `indicator` that minimises <g, v>."""
+        """Return a point v of the set of `indicator` that minimises <g, v>."""
         return self._steps.linear_optimization_step(g, indicator)[0]
 
     def prox(self, x: Vector, h: Function, lam: float) -> tuple[Vector, Expression]:

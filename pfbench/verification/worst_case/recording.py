@@ -273,7 +273,7 @@ class _SymbolicOracles(IndexSampling):
         return _Table(self, x)
 
     def lo(self, g: Any) -> Any:
-        """Return an unknown vertex that minimises <g, v>."""
+        """Return an unknown vertex v that minimises <g, v>."""
         return self.start() + self._answer(VERTEX, self.coefficients(g, 0.0))
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:

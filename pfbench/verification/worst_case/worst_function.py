@@ -195,7 +195,7 @@ class TieBreakingHullOracle:
         self._vertices, self._directions = vertices, directions
 
     def __call__(self, g: Floats) -> Floats:
-        """Return a vertex that minimises <g, v>, shape (d,).
+        """Return a vertex v that minimises <g, v>, shape (d,).
 
         Among several minimisers, prefer the prescribed answer to the direction closest to g.
         """
