@@ -22,7 +22,7 @@ LayerShapes = tuple[tuple[str, tuple[int, ...]], ...]
 
 
 class Layers(np.ndarray[Any, Any]):
-    """Vector of named layers: ``x["W1"]`` is a view of a layer, in the shape of the layer.
+    """Vector of named layers; ``x["W1"]`` is a view of the layer W1, in the shape of this layer.
 
     Results of arithmetic have the layers of their arguments. Parts by index, and results of another
     shape, are plain arrays.
@@ -43,7 +43,7 @@ class Layers(np.ndarray[Any, Any]):
     shapes: LayerShapes
 
     def __new__(cls, vector: npt.ArrayLike, shapes: LayerShapes) -> Self:
-        """Return a view of a vector with named layers."""
+        """Return the vector as a point whose layers have the given names and shapes."""
         flat = np.asarray(vector, dtype=np.float64)
         if flat.shape != (sum(math.prod(shape) for _, shape in shapes),):
             raise InputError(
@@ -55,7 +55,7 @@ class Layers(np.ndarray[Any, Any]):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any] | Sequence[Any]) -> Self:
-        """Return a point from its layers, by name or in order; without names they are 0, 1, ...
+        """Return a point made of the given layers; a list of layers gets the names 0, 1, ...
 
         Raises
         ------
@@ -78,7 +78,7 @@ class Layers(np.ndarray[Any, Any]):
 
     @property
     def vector(self) -> Floats:
-        """All entries as a plain array, shape (d,); it is a view."""
+        """All entries as a plain array, which is a view, shape (d,)."""
         return self.view(np.ndarray)
 
     @property
@@ -135,7 +135,7 @@ class Layers(np.ndarray[Any, Any]):
             self.vector[key] = value
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        """Apply a ufunc to the vectors; a result of the shape of a point gets its layers."""
+        """Apply a ufunc to plain vectors; a result of the point's shape gets the point's layers."""
         inputs = tuple(item.vector if isinstance(item, Layers) else item for item in inputs)
         out = options.get("out", ())
         if out:
@@ -154,11 +154,11 @@ class Layers(np.ndarray[Any, Any]):
 
 
 def restore_layers(like: Any, x: Any) -> Any:
-    """Return a vector as `Layers` like another point; unchanged if that point has no layers."""
+    """Return the vector x with the layers of the point `like`, or x itself if `like` has none."""
     return Layers(x, like.shapes) if isinstance(like, Layers) else x
 
 
 def flatten_layers(like: Any, value: Any) -> Any:
-    """Return named arrays as a vector in the layer order of a point; other values unchanged."""
+    """Return a dict of layers as a vector in the layer order of `like`; other values unchanged."""
     named = isinstance(like, Layers) and isinstance(value, Mapping)
     return like.replace(value).vector if named else value

@@ -70,7 +70,7 @@ def combine(x: Any, v: Any, w: Any) -> Any:
 
 
 def _combine_layers(x: Layers, v: Any, w: Any) -> Layers:
-    """Return ``(1 - w) x + w v``, with a single w or one for each layer, by name or in order."""
+    """Return ``(1 - w) x + w v``; w is one number, or one for each layer, by name or in order."""
     if not isinstance(w, Mapping | Sequence):
         return Layers(combine(x.vector, np.asarray(v), w), x.shapes)
     weights = x.spread(w)
@@ -85,7 +85,7 @@ def shift(x: Any, a: Any, b: Any, c: float) -> Any:
 
 
 def keep(x: Any) -> Any:
-    """Return an independent copy of x, which stays readable after any further steps."""
+    """Return an independent copy of the point x, which keeps its value when x changes."""
     try:
         return x.copy()
     except AttributeError:
@@ -95,7 +95,7 @@ def keep(x: Any) -> Any:
 
 
 def view(x: Any) -> Any:
-    """Return a view of x that is copied before a step changes it; an array is copied at once."""
+    """Return a view of a factored point, copied before a step changes it; copy an array at once."""
     return x.view() if isinstance(x, FactoredMatrix) else x.copy()
 
 
@@ -120,7 +120,7 @@ def tilt(g: Any, x: Any, u: Any, c: float) -> Any:
 
 
 def inner(g: Any, x: Any) -> float:
-    """Return <g, x> for a gradient g, possibly plus c (x - u), and a point or vertex x.
+    """Return <g, x> for a gradient g (or a result of `tilt`) and a point or vertex x.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def inner(g: Any, x: Any) -> float:
 
 
 def gap_and_distance(g: Any, x: Any, v: Any) -> tuple[float, float]:
-    """Return ``<g, x - v>`` and the Euclidean distance of x and v, for a vertex v.
+    """Return ``<g, x - v>`` and the Euclidean distance |x - v| for a gradient g and a vertex v.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def distance(x: Any, y: Any, ball: Any = None) -> float:
 
 
 def _make_observed_matrix(pattern: Pattern, g: Any) -> SparseOperator:
-    """Return the sparse matrix with values g on a pattern; raise if g does not fit the pattern."""
+    """Return a sparse matrix with the entries g on a pattern; raise if g does not fit it."""
     if not isinstance(g, np.ndarray) or g.shape != (pattern.n,) or g.dtype != np.float64:
         raise InputError(
             f"a gradient on {pattern.n} observed entries is needed, not {describe(g)}."
@@ -236,7 +236,7 @@ def _weight_as_float(w: Any) -> float:
 
 
 def is_finite(x: Any) -> bool:
-    """Return whether a point is finite; for a factored point, only the newest step is checked."""
+    """Return whether all entries are finite; for a factored point, check only its latest step."""
     if isinstance(x, np.ndarray):
         flat = x if x.ndim == 1 else x.ravel()
         return math.isfinite(flat.dot(flat))

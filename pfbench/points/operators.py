@@ -81,7 +81,7 @@ class DenseOperator:
 
 
 class SparseOperator:
-    """Sparse matrix with values g, shape (n,), on an observed pattern."""
+    """Sparse matrix with the entries g, shape (n,), at the n positions of a pattern."""
 
     def __init__(self, pattern: Pattern, g: Floats) -> None:
         self.pattern = pattern
@@ -119,7 +119,7 @@ class SparseOperator:
 
 
 class TiltedOperator:
-    """Matrix ``G + c (X - U)`` for a sparse G and the current values of two factored points.
+    """Matrix ``G + c (X - U)`` of a sparse G and the present values X, U of two factored points.
 
     If both points share their list of atoms, the operator stores that list and the weights of c (X
     - U). Otherwise it stores the atoms of both points, the weights of U, and c.
@@ -141,7 +141,7 @@ class TiltedOperator:
     def from_points(
         cls, sparse: SparseOperator, x: FactoredMatrix, u: FactoredMatrix, c: float
     ) -> "TiltedOperator":
-        """Return ``G + c (X - U)`` for a sparse matrix G and the current points X and U."""
+        """Return ``G + c (X - U)`` for a sparse matrix G and two factored points X and U."""
         shared = _match_atoms(x, u, c, -c)
         if shared is not None:
             return cls(sparse, nonzero_weight_factors(*shared), shared)

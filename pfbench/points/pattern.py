@@ -86,7 +86,7 @@ class Pattern:
 
     @cached_property
     def vector_pool(self) -> VectorPool:
-        """Pool of vectors of length n, for gradients and the values of points."""
+        """Pool of reusable vectors with one number for each position, for gradients and points."""
         return VectorPool(self.n)
 
     @property
@@ -129,7 +129,7 @@ class Pattern:
 def check_positions(
     kind: str, rows: npt.ArrayLike, columns: npt.ArrayLike, shape: tuple[int, int]
 ) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]:
-    """Return rows (n,) and columns (n,) as integer arrays; raise if one is outside the matrix.
+    """Return row and column numbers as integer vectors; raise for a position outside the matrix.
 
     Raises
     ------

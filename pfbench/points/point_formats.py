@@ -98,7 +98,7 @@ class FactoredPointFormat:
         return x.__class__ is FactoredMatrix and self.pattern.equals(x.pattern)
 
     def is_gradient(self, g: Any) -> bool:
-        """Return whether g is a gradient, possibly plus c (x - u) for points of this pattern."""
+        """Return whether g is a gradient, or a result of `tilt`, for points of this pattern."""
         if g.__class__ is np.ndarray:
             return bool(g.shape == (self.pattern.n,) and g.dtype == _FLOAT)
         return isinstance(g, TiltedOperator | SparseOperator) and self.pattern.equals(g.pattern)
@@ -113,7 +113,7 @@ class FactoredPointFormat:
 
 
 class LayeredPointFormat(DensePointFormat):
-    """Format in which points are named layers, or vectors of all their entries."""
+    """Format in which a point is a `Layers` object, or a plain vector of all its entries."""
 
     def __init__(self, start: Layers) -> None:
         super().__init__(start.shape)
@@ -151,7 +151,7 @@ class LayeredBackend:
         self._backend, self._shapes = backend, shapes
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the wrapped backend; an oracle takes and returns layers."""
+        """Return an attribute of the wrapped backend; wrap a method to take and return layers."""
         value = getattr(self._backend, name)
         if not callable(value):
             return value

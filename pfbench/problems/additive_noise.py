@@ -30,7 +30,7 @@ NOISES = ("none", "two-point", "skewed", "normal")
 def make_noise(
     kind: str, sigma: float, shape: tuple[int, ...], components: int, rng: np.random.Generator
 ) -> Floats:
-    """Return offsets s_i with mean 0 and mean square norm sigma^2, shape (n, *shape).
+    """Return the n offsets s_i, shape (n, *shape), with mean 0 and mean square norm sigma^2.
 
     The offsets are the additive noise of the n component gradients. For "two-point" (n = 2) the
     first entry is sigma or -sigma. For "skewed" (n = 4) it is 3 t once and -t three times, with t
@@ -107,7 +107,7 @@ class AdditiveNoiseQuadratic(ConstantHessians):
     @property
     @abstractmethod
     def hessian_matrix(self) -> Floats:
-        """Matrix G of the Hessian, which maps a direction U to the product G U, shape (m, m)."""
+        """Square matrix G for which the Hessian maps a direction U to the product G U."""
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x."""
@@ -214,7 +214,7 @@ class SeparableQuadratic(AdditiveNoiseQuadratic):
 
     @property
     def hessian_matrix(self) -> Floats:
-        """Diagonal matrix of the h_j."""
+        """Hessian matrix, which is diagonal with the entries h_j."""
         return np.diag(self.weights)
 
     @cached_property
@@ -267,11 +267,11 @@ class MatrixLeastSquares(AdditiveNoiseQuadratic):
         return 0.5 * float(np.vdot(residual, residual))
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient A'(A W - B) at W, shape (m, n)."""
+        """Return the gradient A'(A W - B) at W, which has the shape of W."""
         return np.asarray(self.A.T @ (self.A @ x - self.B))
 
     def apply_hessian(self, u: Floats) -> Floats:
-        """Return the Hessian times U, A'A U, shape (m, n)."""
+        """Return the Hessian times U, which is A'A U."""
         return np.asarray(self.A.T @ (self.A @ u))
 
     @cached_property

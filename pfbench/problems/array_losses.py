@@ -137,7 +137,7 @@ Dense = MultitaskSigmoid | MulticlassLogistic | MatrixRegression
 
 
 class ComponentBlock(NamedTuple):
-    """Block of components that read the same columns of the matrix X.
+    """Group of components whose losses depend on the same columns of the matrix variable X.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class ComponentBlock(NamedTuple):
 
 
 class ArrayLoss(ABC):
-    """Loss phi, evaluated for many components at once on the arrays of a library.
+    """Loss phi(z), evaluated for many components at once by an array library.
 
     Parameters
     ----------
@@ -178,18 +178,18 @@ class ArrayLoss(ABC):
 
     @abstractmethod
     def values(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the losses phi(z) of the components, shape (k,), for z of shape (k, width)."""
+        """Return the losses phi(z) of k components, shape (k,), for z of shape (k, width)."""
 
     @abstractmethod
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the derivatives phi'(z) of the components, shape (k, width)."""
+        """Return the derivatives of phi with respect to z for k components, shape (k, width)."""
 
     @abstractmethod
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
         """Return the data with which `apply_class_curvatures` computes second derivatives at z."""
 
     def apply_class_curvatures(self, curvatures: Any, u: Any) -> Any:
-        """Return the second derivative of each component's loss times u, shape (k, width)."""
+        """Return phi''(z) u for k components, computed from `curvatures`, shape (k, width)."""
         return curvatures * u
 
     def take(self, array: Any, numbers: slice | Integers) -> Any:
@@ -216,10 +216,10 @@ class ArrayLoss(ABC):
 
 
 class SigmoidLoss(ArrayLoss):
-    """Loss s^2 of `MultitaskSigmoid`, with s = 1/(1 + exp(-c (z + b))).
+    """Loss s^2 of `MultitaskSigmoid`, where s is the sigmoid of the score with the label's sign.
 
-    Here z is the product of a row and its task's column of X. The sign c is 1 for the label 1, else
-    -1, and b is the offset of the task. Rows are ordered by task.
+    So s = 1/(1 + exp(-c (z + b))), where z is the product of a row and its task's column of X. The
+    sign c is 1 for the label 1, else -1, and b is the offset of the task. Rows are ordered by task.
     """
 
     def __init__(self, library: ArrayLibrary, problem: MultitaskSigmoid) -> None:
@@ -246,16 +246,16 @@ class SigmoidLoss(ArrayLoss):
         return c, 1.0 / (1.0 + self.xp.exp(self.xp.clip(t, -_FLAT, _FLAT)))
 
     def values(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the losses phi(z) of the components, shape (k,)."""
+        """Return the losses phi(z) of k components, shape (k,)."""
         return (self._sigmoid(z, part)[1] ** 2)[:, 0]
 
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the derivatives phi'(z) of the components, shape (k, 1)."""
+        """Return the derivatives phi'(z) of k components, shape (k, 1)."""
         c, s = self._sigmoid(z, part)
         return 2.0 * c * s * s * (1.0 - s)
 
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the second derivatives phi''(z) of the components, shape (k, 1)."""
+        """Return the second derivatives phi''(z) of k components, shape (k, 1)."""
         _, s = self._sigmoid(z, part)
         return 2.0 * s * s * (1.0 - s) * (2.0 - 3.0 * s)
 
@@ -270,28 +270,28 @@ class SoftmaxLoss(ArrayLoss):
         self._classes = library.as_integers(np.arange(problem.slope_width)[None, :])
 
     def _one_hot(self, part: ComponentBlock) -> Any:
-        """Return the unit vector e_y of each component's label y, shape (k, classes)."""
+        """Return the unit vectors e_y for the labels y of k components, shape (k, classes)."""
         same = self.take(self._labels, part.components) == self._classes
         return self.xp.astype(same, self.xp.float64)
 
     def values(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the losses phi(z) of the components, shape (k,)."""
+        """Return the losses phi(z) of k components, shape (k,)."""
         xp = self.xp
         top = xp.max(z, axis=1, keepdims=True)
         sums = xp.log(xp.sum(xp.exp(z - top), axis=1)) + top[:, 0]
         return sums - xp.sum(z * self._one_hot(part), axis=1)
 
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the loss gradients softmax(z) - e_y of the components, shape (k, classes)."""
+        """Return the loss gradients softmax(z) - e_y of k components, shape (k, classes)."""
         return self.curvatures(z, part) - self._one_hot(part)
 
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the class probabilities p = softmax(z) of the components, shape (k, classes)."""
+        """Return the class probabilities p = softmax(z) of k components, shape (k, classes)."""
         p = self.xp.exp(z - self.xp.max(z, axis=1, keepdims=True))
         return p / self.xp.sum(p, axis=1, keepdims=True)
 
     def apply_class_curvatures(self, curvatures: Any, u: Any) -> Any:
-        """Return (diag(p) - pp') u for the class probabilities p, shape (k, classes)."""
+        """Return (diag(p) - pp') u of k components, with p = `curvatures`, shape (k, classes)."""
         bent = curvatures * u
         return bent - curvatures * self.xp.sum(bent, axis=1, keepdims=True)
 
@@ -308,20 +308,20 @@ class SquareLoss(ArrayLoss):
         self.ridge = problem.sensing_variance
 
     def values(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the losses (z - y)^2/2 of the components, shape (k,)."""
+        """Return the losses (z - y)^2/2 of k components, shape (k,)."""
         return (0.5 * self.slopes(z, part) ** 2)[:, 0]
 
     def slopes(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the derivatives z - y of the components, shape (k, 1)."""
+        """Return the derivatives z - y of k components, shape (k, 1)."""
         return z - self.take(self._targets, part.components)
 
     def curvatures(self, z: Any, part: ComponentBlock) -> Any:
-        """Return the second derivatives of the components, which are all 1, shape (k, 1)."""
+        """Return the second derivatives of k losses, which are all 1, shape (k, 1)."""
         return self.xp.ones_like(z)
 
 
 def make_array_loss(library: ArrayLibrary, problem: Dense) -> ArrayLoss:
-    """Return the loss of a built-in problem, with its data on the arrays of `library`."""
+    """Return the loss of a built-in problem, with its data copied to arrays of `library`."""
     if isinstance(problem, MultitaskSigmoid):
         return SigmoidLoss(library, problem)
     if isinstance(problem, MulticlassLogistic):

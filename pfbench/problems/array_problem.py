@@ -78,7 +78,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return make_array_loss(self.library, self.inner)
 
     def as_component_matrix(self, x: Floats) -> Any:
-        """Copy a point to the device as the matrix X of the components, shape (d, columns)."""
+        """Copy a point to the device as a matrix of shape (d, columns), as the losses read it."""
         return self.library.as_floats(
             check_dense_point(x, self.shape).reshape(-1, self.loss.columns)
         )
@@ -120,7 +120,7 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return g - loss.ridge * (x if y is None else x - y) if loss.ridge else g
 
     def mean_gradient(self, sample: Indices | None, slope_function: Any) -> Floats:
-        """Return the mean gradient of a sample (None: of all components) from loss derivatives.
+        """Return the mean gradient over a sample (None: over all components) from loss derivatives.
 
         Parameters
         ----------
@@ -159,14 +159,14 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return ComponentHessiansAtPoint(apply_hessian)
 
     def table(self, x: Floats) -> Table:
-        """Return a SAGA table of the component gradients at x, whose slopes are in host memory.
+        """Return a SAGA table of the component gradients at x, stored in host memory.
 
         For li2019's loss (8), it is the table of the problem `inner`.
         """
         return self.inner.table(x) if self.loss.ridge else HostSagaTable(self, x)
 
     def apply_to_component_products(self, x: Floats, function: Reads) -> Floats:
-        """Return `function(z, block)` for the products z of all data rows with x, shape (n, width).
+        """Apply `function(z, block)` to the products z of all data rows with x, block by block.
 
         Parameters
         ----------
@@ -181,9 +181,9 @@ class ArrayProblem(ProblemWrapper, MatrixProblem):
         return numpies
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return the oracles of one run, by default the problem itself.
+        """Return the oracles of one run: this problem or, over a nuclear-norm ball, a new backend.
 
-        Over a nuclear-norm ball, the linear minimisation runs on the device and is warm-started.
+        The linear minimisation of the new backend runs on the device and is warm-started.
         """
         if not isinstance(self.set, NuclearBall):
             return self
@@ -203,7 +203,7 @@ class HostSagaTable:
         self.mean = problem.mean_gradient(None, lambda rows, part: self._read_slopes(part))
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the sample mean of grad f_i(x) minus the stored gradient of f_i."""
+        """Return the mean over the sample of (grad f_i(x) - stored gradient of f_i)."""
         point = self._problem.as_component_matrix(x)
 
         def difference_of_block(rows: Any, part: ComponentBlock) -> Any:

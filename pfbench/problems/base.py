@@ -163,7 +163,7 @@ class FiniteSum(IndexSampling, ABC):
 
     @overridable_property
     def lacks(self) -> Mapping[str, str]:
-        """Reason for each requirement that the problem cannot meet, by name of the requirement."""
+        """Reason for each requirement that the problem does not meet, keyed by the requirement."""
         lacks: dict[str, str] = {}
         if self.is_bounded:
             lacks["smooth"] = "it has a feasible set"
@@ -211,7 +211,7 @@ class FiniteSum(IndexSampling, ABC):
         return self.set.start()
 
     def constants(self, start: Any) -> Constants:
-        """Return the problem's constants with their derivations; by default only n and D."""
+        """Return constants with derivations; by default only n and the diameter D of the set."""
         return Constants.from_derivations(
             n=(self.n, "stated by the problem"), D=(self.set.diameter, "diameter of its set")
         )
@@ -224,11 +224,11 @@ class FiniteSum(IndexSampling, ABC):
         return None
 
     def measures(self) -> Mapping[str, Measure]:
-        """Return the problem's additional measures, by name; by default those of its norm."""
+        """Return the additional measures of the problem by name; by default those of its norm."""
         return {} if self.norm is None else OF_NORMS
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return the oracles of one run, by default the problem itself.
+        """Return the object that answers one run's oracle calls; by default the problem itself.
 
         Approximate oracles draw their random numbers from `rng`; see `BackendWithStatefulLmo`.
         """
@@ -291,13 +291,13 @@ class FiniteSum(IndexSampling, ABC):
         return self.set.lo(g)
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return certified lower and upper bounds of the minimum of <g, v> over the set of `lo`."""
+        """Return certified lower and upper bounds of min <g, v> over the set that `lo` searches."""
         if self.norm is not None and not self.is_bounded:
             return self.norm.minimum(g)
         return self.set.minimum(g)
 
     def prox(self, x: Any, g: Any, lam: float) -> Any:
-        """Return the projection of x - lam g or, with a penalty h, its proximal map for lam h."""
+        """Project x - lam g onto the set or, with a penalty h, apply the proximal map of lam h."""
         y = x - lam * g
         return self.set.project(y) if self.penalty is None else self.penalty.prox(y, lam)
 
@@ -318,7 +318,7 @@ def check_dense_point(x: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def content_digest(numbers: object, *arrays: npt.NDArray[Any] | Iterable[npt.NDArray[Any]]) -> str:
-    """Return the SHA-256 of the text of `numbers` and the little-endian bytes of arrays.
+    """Return the SHA-256 of the text of `numbers` and the little-endian bytes of the arrays.
 
     An array may be passed as one array or in chunks.
     """
@@ -344,7 +344,7 @@ def index_weights(sample: Indices, n: int) -> tuple[Integers, Floats]:
 
 
 class ComponentHessiansAtPoint:
-    """The n component Hessians at one point s, as products with a difference x - y.
+    """Hessians of the n components at one point s; the methods return their products with x - y.
 
     Parameters
     ----------
@@ -370,7 +370,7 @@ class ConstantHessians(FiniteSum):
 
     @abstractmethod
     def apply_mean_hessian(self, sample: Indices | None, u: Any) -> Gradient:
-        """Return u times the mean Hessian of the sampled components (None: of all)."""
+        """Return the mean Hessian of the sampled components (None: of all), times u."""
 
     def difference(self, sample: Indices, x: Any, y: Any) -> Gradient:
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample.
@@ -385,7 +385,7 @@ class ConstantHessians(FiniteSum):
 
 
 class BackendWithStatefulLmo:
-    """Oracles of one run of a problem whose linear minimisation has a state (a warm start).
+    """Oracles of one run whose linear minimisation keeps a state between calls (a warm start).
 
     Parameters
     ----------
@@ -413,7 +413,7 @@ class GradientSagaTable:
         self.mean: Gradient = self._gradients.mean(axis=0)
 
     def difference(self, sample: Indices, x: Any) -> Gradient:
-        """Return the sample mean of grad f_i(x) minus the stored gradient of f_i."""
+        """Return the mean over the sample of (grad f_i(x) - stored gradient of f_i)."""
         fresh = self._problem.batch(sample, x)
         if self._problem.n == 1:
             return np.asarray(fresh - self._gradients[0])

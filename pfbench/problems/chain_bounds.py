@@ -38,7 +38,7 @@ def _add_products_rounded_up(*terms: tuple[float, float, float]) -> float:
 
 @dataclass(frozen=True)
 class ChainBounds:
-    """Bounds of the functions Psi and Phi of the chain H_T, and of their derivatives.
+    """Bounds of Psi and Phi, of which the zero chain H_T is composed, and of their derivatives.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class ChainBounds:
 
     @property
     def smoothness_bound(self) -> float:
-        """Upper bound of the spectral norm of the Hessian of the chain H_T, for every length T."""
+        """Upper bound of the spectral norm of the Hessian of the zero chain H_T, for every T."""
         return _add_products_rounded_up(
             (1.0, self.psi_curvature, self.phi),
             (1.0, self.psi, self.phi_curvature),
@@ -68,7 +68,7 @@ class ChainBounds:
 
     @property
     def hessian_smoothness_bound(self) -> float:
-        """Upper bound of the Lipschitz constant of the Hessian of the chain H_T, for every T.
+        """Upper bound of the Lipschitz constant of the Hessian of the zero chain H_T, for every T.
 
         For unit vectors, |sum_i t_i u_i v_i w_i| <= max |t_i|, even if any of u, v and w are
         shifted by one index. The third derivatives of the terms in consecutive coordinates a, b
@@ -83,7 +83,7 @@ class ChainBounds:
 
     @property
     def gradient_entry_bound(self) -> float:
-        """Upper bound of the absolute entries of the gradient of the chain H_T, for every length T.
+        """Upper bound of the absolute entries of the gradient of the zero chain H_T, for every T.
 
         The bound in shen2019 lemma 7.1 is 23.
         """
@@ -92,7 +92,7 @@ class ChainBounds:
         )
 
     def minus_inf_bound(self, T: int) -> float:
-        """Return an upper bound of -inf H_T, where H_T is the chain of length T.
+        """Return an upper bound of -inf H_T, where H_T is the zero chain of length T.
 
         It is Psi(1) sup Phi + (T - 1) sup Psi sup Phi, with the bounds of the suprema.
         """

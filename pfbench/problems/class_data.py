@@ -91,7 +91,7 @@ class SyntheticClasses(CheckedParameters):
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticTasks(CheckedParameters):
-    """Synthetic tasks of qu2018 section 6.1.2, a low-rank multitask classification.
+    """Synthetic multitask classification data of low rank, as in qu2018 section 6.1.2.
 
     The m, K, n and d of the paper are `kinds`, `copies`, `rows` and `columns`. Task (i, k) has rows
     a from N(0, U_i (D_i + D_ik) U_i'). U_i is standard normal; the diagonal of D_i is uniform in
@@ -128,7 +128,7 @@ class SyntheticTasks(CheckedParameters):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassTasks(CheckedParameters):
-    """The tasks of qu2018 section 6.2, from a data set with several classes.
+    """Noisy binary tasks made of a data set with several classes, as in qu2018 section 6.2.
 
     For each class, the data consist of all rows of the class, with label 1, and as many rows of
     other classes, with label 0. The latter are drawn uniformly without replacement; all of them

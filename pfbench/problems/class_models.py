@@ -88,7 +88,7 @@ class MulticlassLogistic(MatrixModel):
         return frozenset({"convex"})
 
     def take(self, numbers: Numbers) -> tuple[Floats, Integers]:
-        """Return the rows, shape (k, d), and the labels, shape (k,), of the given components."""
+        """Return the rows, shape (k, d), and the labels, shape (k,), of the k given components."""
         rows, labels = self._data
         return rows[numbers], labels[numbers]
 
@@ -104,14 +104,14 @@ class MulticlassLogistic(MatrixModel):
         return total / self.n
 
     def component_slopes(self, rows: tuple[Floats, Integers], x_transposed: Floats) -> Floats:
-        """Return the slopes softmax(X'a_i) - e_(y_i) of the given rows, shape (k, classes)."""
+        """Return the slopes softmax(X'a_i) - e_(y_i) of k rows a_i, shape (k, classes)."""
         labels = rows[1]
         p = self.component_curvatures(rows, x_transposed)
         p[np.arange(labels.size), labels] -= 1.0
         return p
 
     def component_curvatures(self, rows: tuple[Floats, Integers], x_transposed: Floats) -> Floats:
-        """Return the class probabilities p = softmax(X'a_i) of the given rows, shape (k, classes).
+        """Return the class probabilities p = softmax(X'a_i) of k rows a_i, shape (k, classes).
 
         The second derivative of phi_i is diag(p) - pp'.
         """
@@ -124,7 +124,7 @@ class MulticlassLogistic(MatrixModel):
     def apply_class_curvatures(
         self, rows: tuple[Floats, Integers], curvatures: Floats, u_transposed: Floats
     ) -> Floats:
-        """Return (diag(p) - pp') U'a for each row a and a direction U, shape (k, classes).
+        """Return (diag(p) - pp') U'a for k rows a and a direction U, shape (k, classes).
 
         The p of a row are its class probabilities.
         """
@@ -132,7 +132,7 @@ class MulticlassLogistic(MatrixModel):
         return np.asarray(z - curvatures * z.sum(axis=1)[:, None])
 
     def add_gradients(self, rows: tuple[Floats, Integers], slopes: Floats, g: Floats) -> None:
-        """Add the sum of the rows' gradients, transposed to shape (classes, d), to g."""
+        """Add the sum of the rows' gradients to g, which is a transposed gradient."""
         g += slopes.T @ rows[0]
 
     @cached_property
@@ -205,7 +205,7 @@ SIGMOID_THIRD = 0.20202301
 
 @dataclass(frozen=True, eq=False)
 class MultitaskSigmoid(MatrixModel):
-    """Multitask binary classification, f_i(X) = (y_i - 1/(1 + exp(<a_i, x_t> + b_t)))^2.
+    """Binary classification for tasks t, f_i(X) = (y_i - 1/(1 + exp(<a_i, x_t> + b_t)))^2.
 
     Component i is one row a_i of one task t, as qu2018 counts samples (m K n of them); f is their
     mean. The component equals s^2 with s = 1/(1 + exp(-c z)), where c = 1 for y = 1 and c = -1 for
@@ -283,7 +283,7 @@ class MultitaskSigmoid(MatrixModel):
         return float(parts.sum()) / self.n
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x, shape (d, m), reading each data row once."""
+        """Return the gradient at x, shape (d, tasks), reading each data row once."""
         g = np.zeros(self.shape[::-1])
         run = (
             multitask_kernels.add_gradient_serial
@@ -294,7 +294,7 @@ class MultitaskSigmoid(MatrixModel):
         return contiguous_transpose(g)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of the sampled component gradients at x, shape (d, m)."""
+        """Return the mean of the sampled component gradients at x, shape (d, tasks)."""
         g = np.zeros(self.shape[::-1])
         multitask_kernels.add_gradients(
             self._data, *weight_indices(sample), self.transpose_point(x), g
@@ -302,7 +302,7 @@ class MultitaskSigmoid(MatrixModel):
         return contiguous_transpose(g)
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d, m)."""
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d, tasks)."""
         g = np.zeros(self.shape[::-1])
         multitask_kernels.add_differences(
             self._data, *weight_indices(sample), self.transpose_point(x), self.transpose_point(y), g
@@ -310,7 +310,7 @@ class MultitaskSigmoid(MatrixModel):
         return contiguous_transpose(g)
 
     def take(self, numbers: Numbers) -> Integers:
-        """Return the component numbers as an array, which compiled loops use to read rows."""
+        """Return the component numbers as an array; compiled loops find the rows by them."""
         if isinstance(numbers, slice):
             return np.arange(numbers.start, numbers.stop)
         return numbers
@@ -320,20 +320,20 @@ class MultitaskSigmoid(MatrixModel):
         return self._apply_loop(multitask_kernels.write_slopes, rows, x_transposed)
 
     def component_curvatures(self, rows: Integers, x_transposed: Floats) -> Floats:
-        """Return the second derivatives of the losses of the given rows, shape (k, 1)."""
+        """Return the second derivatives of the losses of k rows, shape (k, 1)."""
         return self._apply_loop(multitask_kernels.write_curvatures, rows, x_transposed)
 
     def apply_class_curvatures(
         self, rows: Integers, curvatures: Floats, u_transposed: Floats
     ) -> Floats:
-        """Return the curvature of row i's loss times <a_i, u_t>, shape (k, 1).
+        """Return each row's loss curvature times the product of the row with its task's direction.
 
-        Here u_t is the column of the direction U for the task t of row i.
+        The result has shape (k, 1). The direction of task t is column t of U.
         """
         return curvatures * self._apply_loop(multitask_kernels.write_products, rows, u_transposed)
 
     def add_gradients(self, rows: Integers, slopes: Floats, g: Floats) -> None:
-        """Add the sum of the rows' gradients, transposed to shape (m, d), to g."""
+        """Add the sum of the rows' gradients to g, which is a transposed gradient."""
         multitask_kernels.add_rows(self._data, rows, slopes[:, 0], g)
 
     def _apply_loop(self, loop: Callable[..., None], rows: Integers, view: Floats) -> Floats:
@@ -343,9 +343,9 @@ class MultitaskSigmoid(MatrixModel):
 
     @cached_property
     def _max_moment_eigenvalue_bounds(self) -> list[float]:
-        """Upper bounds, for all tasks, of lambda_max((1/n) sum_i |a_i|^(2 k) a_i a_i').
+        """Upper bounds, for k = 0, 1, 2, of lambda_max(sum_i |a_i|^(2 k) a_i a_i'/n) of any task.
 
-        The sum is over the rows a_i of the task; the list has a bound for k = 0, 1, 2.
+        The sum is over the rows a_i of one task.
         """
         top, bounds = [0.0, 0.0, 0.0], self._data.bounds.tolist()
         for first, last in pairwise(bounds):

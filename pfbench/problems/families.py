@@ -121,7 +121,7 @@ class LogisticFamily(LinearFamily):
     alpha: float = parameter(0.1, "weight of the non-convex regulariser")
 
     def build(self) -> FiniteSum:
-        """Build the problem, with the signs of the source's labels as labels."""
+        """Build the problem; its labels +1 and -1 are the signs of the source's labels (0: +1)."""
         features, labels = self._load_source(self.source)
         feasible, added = self._set_and_penalty(features.shape[1])
         first = self._random_start(feasible)
@@ -229,7 +229,7 @@ class MatrixFamily(AnySetFamily):
     )
 
     def _move_to_arrays(self, problem: Dense) -> FiniteSum:
-        """Return the problem with its norm, on the arrays of a library if one is requested."""
+        """Return the problem with its norm and, if requested, on the arrays of a library."""
         if self.arrays is None:
             return self._add_norm(problem)
         return self._add_norm(ArrayProblem(problem, load_array_library(self.arrays)))
@@ -366,7 +366,7 @@ class ZeroChainFamily(ProblemFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class FiniteSumChainFamily(ProblemFamily):
-    """Family of finite-sum chains on n blocks."""
+    """Family of finite sums of zero chains, with one chain on each of n blocks of a point."""
 
     problem = FiniteSumChain
     summary = "n chains on blocks of their own: hard for component gradients, non-convex"

@@ -27,7 +27,7 @@ _NONE: Classes = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True)
 class ProblemFamily(CheckedParameters, ABC):
-    """Base class of families of problems; fields declared with `parameter` are parameters.
+    """Base class of families of problems, whose parameters are fields declared with `parameter`.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class ProblemFamily(CheckedParameters, ABC):
         """Build the problem from the values of this family's parameters."""
 
     def _load_source(self, source: str) -> Any:
-        """Load the data of a source; raise if the source does not have the given parameters."""
+        """Load the data of a source; raise for a parameter that the source does not have."""
         drawing = self.sources[check_choice("source", source, self.sources)]
         check_parameter_names(
             f"the source {source}", self.rest, collect_declared_parameters(drawing)

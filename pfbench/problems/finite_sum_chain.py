@@ -76,9 +76,9 @@ class FiniteSumChain(FiniteSum):
 
     @property
     def _length_times_squared_epsilon(self) -> float:
-        """Number Delta L/(24 l sqrt n), where l is the smoothness of a chain.
+        """Chain length K times epsilon^2, before K is rounded down: Delta L/(24 l sqrt n).
 
-        Divided by epsilon^2 and rounded down, it is the length K.
+        Here l is the smoothness of a chain.
         """
         link = 24.0 * CHAIN_BOUNDS.smoothness_bound * math.sqrt(self.n)
         return self.delta * self.smoothness / link
@@ -90,18 +90,18 @@ class FiniteSumChain(FiniteSum):
 
     @property
     def beta(self) -> float:
-        """Scale beta of the points, sqrt 2 epsilon l/L, where l is a chain's smoothness."""
+        """Scale beta that divides the points: sqrt 2 epsilon l/L, for a chain's smoothness l."""
         return math.sqrt(2.0) * self.epsilon * CHAIN_BOUNDS.smoothness_bound / self.smoothness
 
     @property
     def value_factor(self) -> float:
-        """Factor 2 epsilon^2 l sqrt n/L of each chain in f, where l is a chain's smoothness."""
+        """Factor 2 epsilon^2 l sqrt n/L of the chain in f_i, where l is a chain's smoothness."""
         square = 2.0 * self.epsilon * self.epsilon * CHAIN_BOUNDS.smoothness_bound
         return square * math.sqrt(self.n) / self.smoothness
 
     @property
     def min_component_gradients(self) -> int:
-        """Lower bound n K/2, rounded up, of the component gradients until |grad f| <= epsilon.
+        """Lower bound n K/2, rounded up, on component gradients needed for |grad f| <= epsilon.
 
         The bound holds for methods that stay in the span of the returned gradients.
         """
@@ -119,7 +119,7 @@ class FiniteSumChain(FiniteSum):
 
     @property
     def digest(self) -> str:
-        """Hash of n, epsilon, L and Delta."""
+        """Hash of the parameters n, epsilon, smoothness and delta."""
         numbers = self.name, self.n, self.epsilon, self.smoothness, self.delta
         return content_digest(numbers)
 
@@ -135,7 +135,7 @@ class FiniteSumChain(FiniteSum):
 
     @cached_property
     def _gradient_factor(self) -> float:
-        """Factor value_factor/beta of an unscaled chain's gradient in the gradient of f."""
+        """Factor value_factor/beta of the unscaled chain's gradient in the gradient of f_i."""
         return self.value_factor / self.beta
 
     def value(self, x: Floats) -> float:
@@ -144,11 +144,11 @@ class FiniteSumChain(FiniteSum):
         return self.value_factor / self.n * chain.sum_of_values(x, self.length, self._inverse_scale)
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x, shape (n K,)."""
+        """Return the gradient at x, shape (d,)."""
         return self.batch(self._all_components, x)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of the sampled component gradients at x, shape (n K,)."""
+        """Return the mean of the sampled component gradients at x, shape (d,)."""
         indices, weights = weight_indices(sample)
         g = np.zeros(self.d)
         chain.add_gradients(
@@ -157,7 +157,7 @@ class FiniteSumChain(FiniteSum):
         return g
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (n K,)."""
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d,)."""
         indices, weights = weight_indices(sample)
         g = np.zeros(self.d)
         chain.add_differences(
@@ -166,7 +166,7 @@ class FiniteSumChain(FiniteSum):
         return g
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return the tridiagonal Hessians of all blocks at s, which take 16 n K bytes."""
+        """Return the tridiagonal Hessians of all blocks at s, which take 16 d bytes."""
         diagonals, offs = np.empty((self.n, self.length)), np.empty((self.n, self.length - 1))
         chain.write_block_hessians(s, self.length, self._inverse_scale, diagonals, offs)
 
@@ -222,7 +222,7 @@ class FiniteSumChain(FiniteSum):
 
 
 class ChainSagaTable:
-    """SAGA table of the gradients of all blocks, which takes 8 n K bytes."""
+    """SAGA table of the gradients of all blocks, which takes 8 d bytes."""
 
     def __init__(self, problem: FiniteSumChain, x: Floats) -> None:
         self._problem = problem
@@ -230,7 +230,7 @@ class ChainSagaTable:
         self.mean = self._stored.ravel() / problem.n
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the sample mean of grad f_i(x) minus the stored gradient of f_i, shape (n K,)."""
+        """Return the mean over the sample of (grad f_i(x) - stored gradient of f_i)."""
         indices, weights = weight_indices(sample)
         return self._sum_weighted_changes(indices, weights, self._read_stored_points(indices, x))
 

@@ -34,7 +34,7 @@ from pfbench.sets.nuclear import NuclearLmo
 
 
 class GapAccuracyBackend(BackendWithStatefulLmo):
-    """Oracles of one run whose linear minimisation has an accuracy relative to the gap.
+    """Oracles of one run; the error of linear minimisation is relative to the Frank-Wolfe gap.
 
     The gap is the Frank-Wolfe gap at the point of the last gradient, batch or difference. Without
     such a point, and for a gradient that `tilt` returned, only the minimiser's own tolerance
@@ -81,7 +81,7 @@ class GapAccuracyBackend(BackendWithStatefulLmo):
         return self._minimiser.lo(self._operator(g), self._take_gap_share_of_last_point(g))
 
     def _take_gap_share_of_last_point(self, g: Any) -> GapResidualLimit | None:
-        """Return the stopping rule for the gap at the last queried point, and forget that point.
+        """Return the stopping rule from the gap at the last queried point; then clear this point.
 
         Return None if that gap is not available. With a residual r, sigma^2 is within r sigma of
         an eigenvalue of g'g. If that eigenvalue is the largest one, sigma is within r/2 of the

@@ -8,7 +8,7 @@ from pfbench.kernels import linear
 
 @dataclass(frozen=True)
 class Loss:
-    """Loss phi(z; b) of a linear model, with bounds of its derivatives in z.
+    """Loss phi(z; b) of a linear model, with bounds of its derivatives with respect to z.
 
     Attributes
     ----------

@@ -100,12 +100,12 @@ class LinearModel(FiniteSum):
 
     @cached_property
     def strong_convexity(self) -> float:
-        """Lower bound, at least 0, of the smallest eigenvalue of any Hessian of f."""
+        """Lower bound, at least 0, of the smallest eigenvalue of the Hessian of f at any point."""
         return 0.0
 
     @cached_property
     def best_known(self) -> tuple[float, str] | None:
-        """Best known value of f + h and its origin as text; None if no value is known.
+        """Best known value of f plus the penalty, and its origin as text; None if unknown.
 
         The value is known for the problems in `least_known`. It is also known if a least-squares
         solution in the set minimises f: for the square loss, and for losses of residuals that are
@@ -156,7 +156,7 @@ class LinearModel(FiniteSum):
 
     @cached_property
     def digest(self) -> str:
-        """Hash of the rows, labels, set, penalty, alpha, and of a start point that was passed."""
+        """Hash of the data, set, penalty and alpha, and of the start point if one was given."""
         own = () if self.first is None else (self.first,)
         numbers = self._csr.shape, self.set, self.penalty, self.alpha
         return content_digest(numbers, *self._digest_arrays, *own)
@@ -202,7 +202,7 @@ class LinearModel(FiniteSum):
         return g
 
     def hessian(self, s: Floats) -> ComponentHessiansAtPoint:
-        """Return the component Hessians at s, as second derivatives of losses and regulariser.
+        """Return the component Hessians at s, stored as second derivatives of loss and regulariser.
 
         They are phi'' of each row and r'' of each entry, and take 8 (n + d) bytes.
         """
@@ -290,7 +290,7 @@ class LinearModel(FiniteSum):
         )
 
     def _gradient_second_moment_bound(self, start: Floats, D: float) -> float:
-        """Return an upper bound of the second moment E |phi'|^2 |a|^2 of component gradients.
+        """Return an upper bound of E |phi'|^2 |a|^2, the mean squared norm of loss gradients.
 
         Here phi' is the slope of the loss of row a, at any point of the set. For the square loss it
         is the residual. In each row, |<a, start> - b| + |a| D bounds the residual over the set of
@@ -317,7 +317,7 @@ class LinearModel(FiniteSum):
 
 
 class LinearSagaTable(SlopeSagaTable):
-    """SAGA table with the slope phi' and the regulariser gradient of each row's last update.
+    """SAGA table: each row's slope phi' and regulariser gradient, as of the row's last update.
 
     All rows replaced in one call share one regulariser gradient. The memory is 16 n bytes, plus 8
     d for each call whose rows are still in the table. Without a regulariser, the second part is 0.
@@ -366,7 +366,7 @@ class RobustRegression(LinearModel):
 
 
 class LogCosh(LinearModel):
-    """Convex regression with the loss log cosh(<a, x> - b), for calibration of checks."""
+    """Convex regression with the loss log cosh(<a, x> - b), used to calibrate checks."""
 
     name = "log-cosh"
     source = "calibration: the error laws of gradient estimators are tight on it"
@@ -374,7 +374,7 @@ class LogCosh(LinearModel):
 
 
 class LeastSquares(LinearModel):
-    """Least squares, the mean of (<a, x> - b)^2/2: a convex quadratic with exact constants."""
+    """Least squares, the mean of (<a, x> - b)^2/2: a convex quadratic, all constants known."""
 
     name = "quadratic"
     source = "calibration: a convex quadratic with exact constants"
@@ -382,7 +382,7 @@ class LeastSquares(LinearModel):
 
     @cached_property
     def strong_convexity(self) -> float:
-        """Lower bound of lambda_min(A'A/n); 0 unless it is known to be positive."""
+        """Lower bound of lambda_min(A'A/n) for the data matrix A; 0 if no better bound is known."""
         if self.alpha > 0.0:
             return 0.0
         return eigenvalue_lower_bound(self._csr, np.full(self.n, 1.0 / self.n))

@@ -69,13 +69,13 @@ class MatrixProblem(FiniteSum):
             )
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return the oracles of one run: the problem, or a backend with warm-started `lo`."""
+        """Return the oracles of one run; over a nuclear-norm ball, `lo` has a warm start."""
         if not isinstance(self.set, NuclearBall):
             return self
         return BackendWithStatefulLmo(self, self.set.make_warm_lmo(rng, self.tolerance).lo)
 
     def _with_set_constants(self, **statement: tuple[float, str]) -> Constants:
-        """Return `constants` together with the constants that the set determines, such as D."""
+        """Return constants together with those that the set determines, such as the diameter D."""
         exact = "exact" if self.set.diameter_is_exact else "an upper bound"
         return Constants.from_derivations(
             D=(self.set.diameter, f"diameter of the set {self.set.name}, {exact}"),
@@ -150,15 +150,15 @@ class MatrixModel(MatrixProblem):
     # --- the function -----------------------------------------------------------------------------
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x, shape (d, m)."""
+        """Return the gradient at x, in the shape of x."""
         return self.mean_gradient(None, self.slope_function(x))
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
-        """Return the mean of the sampled component gradients at x, shape (d, m)."""
+        """Return the mean of the sampled component gradients at x, in the shape of x."""
         return self.mean_gradient(sample, self.slope_function(x))
 
     def difference(self, sample: Indices, x: Floats, y: Floats) -> Floats:
-        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, shape (d, m)."""
+        """Return the mean of grad f_i(x) - grad f_i(y) over the sample, in the shape of x."""
         at_x, at_y = self.slope_function(x), self.slope_function(y)
         return self.mean_gradient(sample, lambda *source: at_x(*source) - at_y(*source))
 
@@ -189,7 +189,7 @@ class MatrixModel(MatrixProblem):
     @property
     @abstractmethod
     def slope_width(self) -> int:
-        """Number of entries (`width`) of the slope phi_i'(z_i) of one component."""
+        """Number of entries (`width`) of the derivative phi_i' of one component's loss."""
 
     @abstractmethod
     def take(self, numbers: Numbers) -> Any:
@@ -197,25 +197,27 @@ class MatrixModel(MatrixProblem):
 
     @abstractmethod
     def component_slopes(self, rows: Any, x_transposed: Floats) -> Floats:
-        """Return the loss derivatives phi_i'(z_i) of k rows at a point, shape (k, width).
+        """Return the derivatives phi_i' of the losses of k rows at a point, shape (k, width).
 
         The point is passed as its transpose.
         """
 
     @abstractmethod
     def component_curvatures(self, rows: Any, x_transposed: Floats) -> Floats:
-        """Return the data that `apply_class_curvatures` needs of k rows at a point."""
+        """Return the data on k rows at a point from which second derivatives are computed."""
 
     @abstractmethod
     def apply_class_curvatures(self, rows: Any, curvatures: Floats, u_transposed: Floats) -> Floats:
-        """Return the second derivatives of k losses times a direction's inputs, shape (k, width).
+        """Return each loss's second derivative, times the product of its row and a direction.
+
+        The result has shape (k, width) for k rows. The direction is passed as its transpose.
 
         The input of a row is its product with the direction, which is passed as its transpose.
         """
 
     @abstractmethod
     def add_gradients(self, rows: Any, slopes: Floats, g: Floats) -> None:
-        """Add the sum of the rows' gradients, transposed to shape (m, d), to g.
+        """Add the sum of the rows' gradients to g, which is a transposed gradient.
 
         The loss derivatives of the rows are passed as `slopes`.
         """
@@ -233,12 +235,12 @@ class MatrixModel(MatrixProblem):
         return contiguous_transpose(check_dense_point(x, self.shape))
 
     def slope_function(self, x: Floats) -> Slopes:
-        """Return a function that computes the loss derivatives at x of the rows passed to it."""
+        """Return a function that computes the loss derivatives of given rows at the point x."""
         view = self.transpose_point(x)
         return lambda rows, _: self.component_slopes(rows, view)
 
     def mean_gradient(self, sample: Indices | None, slope_function: Slopes) -> Floats:
-        """Return the mean gradient of a sample from a function that computes loss derivatives.
+        """Return the mean gradient over a sample, computed from the loss derivatives of its rows.
 
         Parameters
         ----------
@@ -254,7 +256,7 @@ class MatrixModel(MatrixProblem):
     def sum_weighted_gradients(
         self, indices: Integers | None, weights: Floats, slope_function: Slopes
     ) -> Floats:
-        """Return the weighted sum of component gradients from a slope function, shape (d, m)."""
+        """Return the weighted sum of component gradients; `slope_function` computes the slopes."""
         g = np.zeros(self.shape[::-1])
         for part in self.cache_sized_slices(weights.size):
             numbers = part if indices is None else indices[part]
@@ -263,7 +265,7 @@ class MatrixModel(MatrixProblem):
         return contiguous_transpose(g)
 
     def sum_gradients_of_slopes(self, indices: Integers, weights: Floats, slopes: Floats) -> Floats:
-        """Return the weighted sum of component gradients from their loss derivatives, (d, m)."""
+        """Return the weighted sum of component gradients, computed from their loss derivatives."""
         g = np.zeros(self.shape[::-1])
         for part in self.cache_sized_slices(weights.size):
             self.add_gradients(self.take(indices[part]), weights[part, None] * slopes[part], g)
@@ -284,7 +286,7 @@ def as_immutable_array(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 class MatrixSagaTable:
-    """SAGA table of the loss derivatives of each data row.
+    """SAGA table with the loss derivatives of each data row.
 
     It takes 8 n width bytes, where the width is the number of classes, or 1 for separate tasks. For
     108 000 rows of 1000 classes the table takes 0.9 GB. The full gradients would take d m numbers
@@ -300,7 +302,7 @@ class MatrixSagaTable:
         self.mean = problem.mean_gradient(None, lambda rows, numbers: self._slopes[numbers])
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the sample mean of grad f_i(x) minus the stored gradient of f_i, shape (d, m)."""
+        """Return the mean over the sample of (grad f_i(x) - stored gradient of f_i)."""
         at_x = self._problem.slope_function(x)
         return self._problem.mean_gradient(
             sample, lambda *source: at_x(*source) - self._slopes[source[1]]

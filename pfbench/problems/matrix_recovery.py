@@ -127,7 +127,7 @@ class RobustMatrixRecovery(FiniteSum):
 
     @cached_property
     def entries(self) -> welsch.WelschEntries:
-        """Observed entries in row order and the scale sigma, in the form compiled loops read."""
+        """Observed entries in row order and the scale sigma, as compiled loops read them."""
         return welsch.WelschEntries(*self.pattern.rows, self.targets, self.sigma)
 
     def _zeros(self) -> Floats:
@@ -165,7 +165,7 @@ class RobustMatrixRecovery(FiniteSum):
         )
 
     def _iterate_row_and_column_chunks(self) -> Iterator[Iterator[Integers]]:
-        """Yield an iterator over chunks of the observed rows, then one over chunks of the columns.
+        """Yield an iterator over chunks of the entries' row numbers, then one over column numbers.
 
         All chunks are int64 arrays.
         """
@@ -179,12 +179,12 @@ class RobustMatrixRecovery(FiniteSum):
 
     @property
     def scale(self) -> float:
-        """Factor of the loss of each entry in f: 1/n, or 1 for scaling="sum"."""
+        """Weight of each entry's loss in f: 1/n, or 1 for scaling="sum"."""
         return 1.0 / self.n if self.scaling == "mean" else 1.0
 
     @property
     def component_scale(self) -> float:
-        """Factor of the loss in one component f_i, which is n times `scale`."""
+        """Weight of an entry's loss in its component f_i, which is n times `scale`."""
         return self.scale * self.n
 
     @cached_property
@@ -247,7 +247,7 @@ class RobustMatrixRecovery(FiniteSum):
         return g
 
     def as_operator(self, g: Any) -> LinearOperator:
-        """Return a gradient of shape (n,), possibly plus c (x - u), as an M x N linear operator."""
+        """Return a gradient, shape (n,), or a result of `tilt`, as an M x N linear operator."""
         if isinstance(g, np.ndarray):
             return SparseOperator(self.pattern, check_dense_point(g, (self.n,)))
         operator: LinearOperator = g
@@ -255,11 +255,11 @@ class RobustMatrixRecovery(FiniteSum):
 
     @property
     def lacks(self) -> Mapping[str, str]:
-        """Reason for each requirement that the problem cannot meet, by name of the requirement."""
+        """Reason for each requirement that the problem does not meet, keyed by the requirement."""
         return {**super().lacks, "local_lo": "its points are factored matrices"}
 
     def entry_view(self, x: FactoredMatrix) -> EntryView:
-        """Return the entries of a point for compiled loops; raise if its pattern differs."""
+        """Return a point's entries for compiled loops; raise for a point on another pattern."""
         if not (isinstance(x, FactoredMatrix) and self.pattern.equals(x.pattern)):
             raise InputError(
                 f"{describe(x)} is not a point of {self.name}, which observes other entries."
@@ -307,17 +307,17 @@ class RobustMatrixRecovery(FiniteSum):
         return g
 
     def hessian(self, s: FactoredMatrix) -> "RecoveryHessian":
-        """Return all component Hessians at s; each one is one number."""
+        """Return all component Hessians at s; each of them is stored as one number."""
         return RecoveryHessian(self, s)
 
     def table(self, x: FactoredMatrix) -> "RecoverySagaTable":
-        """Return a SAGA table of all component gradients at x; each one is one number."""
+        """Return a SAGA table of all component gradients at x; each is stored as one number."""
         return RecoverySagaTable(self, x)
 
     # --- constants ----------------------------------------------------------------------------
 
     def component_smoothness(self) -> Floats:
-        """Return the smoothness L_i of each component, which is always L_max, shape (n,)."""
+        """Return the smoothness of each component, shape (n,), which is L_max for all of them."""
         return np.full(self.n, self.component_scale / self.sigma)
 
     def constants(self, start: FactoredMatrix) -> Constants:
@@ -358,7 +358,7 @@ class RobustMatrixRecovery(FiniteSum):
     # --- measures -----------------------------------------------------------------------------
 
     def measures(self) -> Mapping[str, Measure]:
-        """Return the measures rmse_heldout, rmse_heldout_mean and rmse_truth, if available."""
+        """Return the measures rmse_heldout, rmse_heldout_mean, rmse_truth whose data are known."""
         own: dict[str, Measure] = {}
         data = self.observations
         if data.heldout_values.size:
@@ -381,7 +381,7 @@ class RobustMatrixRecovery(FiniteSum):
         return _rms(float(data.values.mean()) - data.heldout_values)
 
     def rmse_truth(self, state: State) -> float:
-        """Return the root mean square error of the iterate on all M N entries of the matrix."""
+        """Return the root mean square error of the iterate on all entries of the true matrix."""
         truth = self.observations.truth
         assert truth is not None
         own = state.x.factors()
@@ -421,14 +421,14 @@ class RecoveryHessian:
 
 
 class RecoverySagaTable:
-    """SAGA table of the loss derivative at every residual, which takes 16 n bytes."""
+    """SAGA table with the loss derivative of each of the n observed entries, in 8 n bytes."""
 
     def __init__(self, problem: RobustMatrixRecovery, x: FactoredMatrix) -> None:
         self._problem = problem
         self.mean = problem.gradient(keep(x))
 
     def difference(self, sample: Indices, x: FactoredMatrix) -> Floats:
-        """Return the sample mean of grad f_i(x) minus the stored gradient of f_i, shape (n,)."""
+        """Return the mean over the sample of (grad f_i(x) - stored gradient of f_i), shape (n,)."""
         indices, weights = weight_indices(sample)
         n = self._problem.n
         change = self._slopes(indices, x) - n * self.mean[indices]

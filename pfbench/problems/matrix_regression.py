@@ -139,7 +139,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         return g - self.sensing_variance * x
 
     def apply_mean_hessian(self, sample: Indices | None, u: Floats) -> Floats:
-        """Return u times the sample mean of z z' - w I, where z = vec(Z_i) for component i."""
+        """Return the mean of (z z' - w I) u over a sample, with z = vec(Z_i), noise variance w."""
         indices, weights = weight_indices(self.data.all if sample is None else sample)
         g = self.data.sum_weighted_residuals(indices, weights, np.zeros(indices.size), u)
         return g - self.sensing_variance * u
@@ -158,7 +158,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
     # --- the minimiser ------------------------------------------------------------------------
 
     def theta_hat(self, tolerance: float = 1e-10, limit: int = 20_000) -> NearMinimiser:
-        """Return an approximate minimiser of f over the set, for small data.
+        """Return an approximate minimiser of f over the set; intended for small data.
 
         Accelerated projected gradient steps stop at a Frank-Wolfe gap of at most `tolerance` (1 +
         |f|), or after `limit` steps. For convex f the gap is an upper bound of f - min f. For
@@ -200,13 +200,13 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @cached_property
     def _smoothness(self) -> float:
-        """Smoothness L_f, the largest absolute eigenvalue of the Hessian E z z' - w I."""
+        """Smoothness L_f, the largest absolute eigenvalue of E z z' - w I, where z = vec(Z_i)."""
         w = self.sensing_variance
         return max(self.data.largest_eigenvalue - w, w - self.data.least_eigenvalue)
 
     @cached_property
     def _mean_squared_smoothness(self) -> float:
-        """Mean-squared smoothness L_ms, the square root of lambda_max(E (z z' - w I)^2)."""
+        """Mean-squared smoothness L_ms = sqrt(lambda_max(E (z z' - w I)^2)), with z = vec(Z_i)."""
         w = self.sensing_variance
         return math.sqrt(
             self.data.max_weighted_eigenvalue_bound(self.data.norms_squared - 2.0 * w) + w * w
@@ -224,7 +224,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         return math.sqrt(max(0.0, at_zero)) + self.set.max_norm * math.sqrt(max(0.0, top))
 
     def component_smoothness(self) -> Floats:
-        """Return the smoothness L_i of each component, max(|Z_i|_F^2 - w, w), shape (n,)."""
+        """Return the smoothness L_i = max(|Z_i|_F^2 - w, w), w = `sensing_variance`, shape (n,)."""
         w = self.sensing_variance
         return np.maximum(self.data.norms_squared - w, w)
 
@@ -283,7 +283,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
 
 class RegressionSagaTable(SlopeSagaTable):
-    """SAGA table of the products <Z_i, x> and, for li2019's loss (8), also of the points x.
+    """SAGA table of each component's product <Z_i, x> and, for li2019's loss (8), its point x.
 
     All components replaced in one call share their x. So the memory is 16 n bytes. For loss (8), it
     is 8 M N bytes more for each call of which some component is still in the table.

@@ -106,7 +106,7 @@ def eigenvalue_lower_bound(rows: Any, weights: Floats) -> float:
 
 
 def failure_note(rows: Any) -> str:
-    """Return a note on the failure probability of `eigenvalue_upper_bound`, or ""."""
+    """Return a note on the probability that `eigenvalue_upper_bound` fails; "" if it cannot."""
     if min(rows.shape) <= DENSE:
         return ""
     return f"; the eigenvalue by a Lanczos bound that fails with probability at most {FAILURE:g}"
@@ -195,7 +195,7 @@ def dual_norm(problem: Any, state: State) -> float:
 
 
 def lmo_decrease_ratio(problem: Any, state: State) -> float | None:
-    """Return <M, O>/|M|_* for the gradient estimate M and its linear minimiser -rho O.
+    """Return <M, O>/|M|_* for the estimate M, where lo(M) = -rho O on the ball of radius rho.
 
     It is 1 for an exact linear minimisation over the ball of radius rho. Return None without an
     estimate.
@@ -204,7 +204,7 @@ def lmo_decrease_ratio(problem: Any, state: State) -> float | None:
 
 
 def lmo_norm_ratio(problem: Any, state: State) -> float | None:
-    """Return |O|, where -rho O is the linear minimiser returned for the gradient estimate.
+    """Return |O| for the gradient estimate M, where lo(M) = -rho O on the ball of radius rho.
 
     It is 1 for an exact linear minimisation over the ball of radius rho. Return None without an
     estimate.
@@ -213,7 +213,7 @@ def lmo_norm_ratio(problem: Any, state: State) -> float | None:
 
 
 def lmo_matrix_products(problem: Any, state: State) -> float:
-    """Return the number of matrix products of each linear minimisation over the norm's ball."""
+    """Return the number of matrix products in one linear minimisation over the norm's ball."""
     return float(problem.norm.matrix_products_per_lmo)
 
 

@@ -112,7 +112,7 @@ class MatrixLeastSquaresFamily(NoisyFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class TwoLayerFamily(AnySetFamily):
-    """Family of two-layer networks whose targets are outputs of a random network of that size."""
+    """Family of two-layer networks, fitted to the outputs of a random network of the same size."""
 
     problem: ClassVar[type[FiniteSum]] = TwoLayerNetwork
     summary = "network of two layers, |W2 tanh(W1 a) - b|^2/2, non-convex"
@@ -168,7 +168,7 @@ class TwoLayerFamily(AnySetFamily):
         return NormedProblem(network, layer_norm_ball(self.norm, blocks))
 
     def _domain_radius_or_raise(self, feasible: ConvexBody) -> float:
-        """Return `domain`, by default infinity; raise if it is set although the set is bounded."""
+        """Return the radius `domain`, by default infinity; a bounded set does not allow one."""
         if self.domain is None:
             return math.inf
         if math.isfinite(feasible.diameter):

@@ -58,7 +58,7 @@ class NoiseDistribution:
 
     @cached_property
     def atoms(self) -> Atoms | None:
-        """Values, shape (K,), and probabilities of the distribution; None for the kind pareto."""
+        """Values and probabilities of the distribution; None if it is continuous (pareto)."""
         q, p, sigma = self.probability, self.order, self.sigma
         if self.kind == "two-point":
             return Atoms(np.array([sigma, -sigma]), np.array([0.5, 0.5]))

@@ -157,7 +157,7 @@ class SyntheticEntries(CheckedParameters):
 
 
 def _evaluate_entries(factors: Factors, pattern: Pattern) -> Floats:
-    """Return the entries of a matrix in factored form on a sparsity pattern, shape (n,)."""
+    """Return the entries of a factored matrix at the n positions of a pattern, shape (n,)."""
     weights, left, right = factors
     values = np.empty(pattern.n)
     for part in pattern.slices():
@@ -167,7 +167,7 @@ def _evaluate_entries(factors: Factors, pattern: Pattern) -> Floats:
 
 
 def draw_synthetic_entries(**overrides: Any) -> OrderedObservations:
-    """Draw the entries of `SyntheticEntries` with these parameters."""
+    """Draw the entries of `SyntheticEntries` with the given parameters."""
     return SyntheticEntries(**overrides).draw()
 
 
@@ -263,7 +263,7 @@ def _centre_and_split(
     observed_count: int,
     heldout_count: int,
 ) -> Observations:
-    """Split entries into observed and held-out ones, and centre both.
+    """Split entries into observed and held-out ones, and subtract the observed mean from both.
 
     The first `observed_count` entries are observed, and the next `heldout_count` are held out. The
     mean of the observed entries is subtracted from all.

@@ -19,7 +19,7 @@ from pfbench.problems.sensing import SensingData, row_blocks
 
 
 class WorstDirection(NamedTuple):
-    """Direction V and the smallest tau for which V satisfies restricted strong convexity."""
+    """Direction V, and the least tau for which restricted strong convexity holds along V."""
 
     tau: float
     direction: Floats
@@ -96,7 +96,7 @@ def compute_restricted_convexity(data: SensingData) -> RestrictedConvexity:
 def find_worst_direction(
     data: SensingData, alpha: float, *, rank: int = 1, starts: int = 4, seed: int = 0
 ) -> WorstDirection:
-    """Return the direction V found to require the largest tau for a curvature alpha.
+    """Search for the direction V that needs the largest tau in restricted strong convexity.
 
     The second-order part of f is q(V)/2 with q(V) = E <Z, V>^2 - w |V|_F^2. The search estimates
     the smallest tau >= 0 with q(V)/2 >= alpha |V|_F^2 - tau |V|_*^2 for all V. It is local, so the
@@ -145,9 +145,9 @@ def find_worst_direction(
 
 
 def _min_tau_times_squared_norm(data: SensingData, alpha: float, V: Floats) -> float:
-    """Return alpha |V|_F^2 - q(V)/2, the least value of tau |V|_*^2 that V allows.
+    """Return the least tau |V|_*^2 for which restricted strong convexity holds along V.
 
-    Here q(V)/2 is the second-order part of f.
+    It is alpha |V|_F^2 - q(V)/2, where q(V)/2 is the second-order part of f.
     """
     products = data.products(data.all, V)
     square = float(np.vdot(V, V))
@@ -156,7 +156,7 @@ def _min_tau_times_squared_norm(data: SensingData, alpha: float, V: Floats) -> f
 
 
 def _minimise_rank_one(data: SensingData, rng: np.random.Generator, limit: int = 100) -> Floats:
-    """Return u v' for unit vectors u and v that locally minimise E <Z, u v'>^2.
+    """Return u v' for unit vectors u, v that locally minimise the mean <Z, u v'>^2 over the data.
 
     Each vector in turn is replaced by an eigenvector.
     """
@@ -173,9 +173,9 @@ def _minimise_rank_one(data: SensingData, rng: np.random.Generator, limit: int =
 
 
 def _contraction_gram(data: SensingData, vector: Floats, side: int) -> Floats:
-    """Return the mean of (Z'u)(Z'u)' over the sensing matrices Z, where u is `vector`.
+    """Return the mean of (Z'u)(Z'u)', or for side=1 of (Z u)(Z u)', over the sensing matrices Z.
 
-    For `side` 1, return the mean of (Z u)(Z u)'.
+    Here u is `vector`.
     """
     M, N = data.shape
     gram = np.zeros((M, M) if side else (N, N))
@@ -189,7 +189,7 @@ def _contraction_gram(data: SensingData, vector: Floats, side: int) -> Floats:
 def _maximise_over_rank(
     data: SensingData, alpha: float, rank: int, rng: np.random.Generator
 ) -> Floats:
-    """Return V = A B' of a given rank that locally maximises the tau it requires.
+    """Return a V = A B' of given rank that locally maximises tau in restricted strong convexity.
 
     The tau is `_min_tau_times_squared_norm` divided by ((|A|_F^2 + |B|_F^2)/2)^2, which is at least
     |V|_*^2.

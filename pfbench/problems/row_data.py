@@ -23,7 +23,7 @@ class SyntheticRows(CheckedParameters):
     noise: float = nonnegative(0.1, "standard deviation of the noise added to a label")
 
     def draw(self, name: str = "synthetic") -> tuple[Any, Floats]:
-        """Draw features (n, d) and labels (n,), which are <a_i, w> plus noise.
+        """Draw features, shape (n, d), and labels <a_i, w> plus noise, for a random vector w.
 
         The vector w is standard normal.
         """

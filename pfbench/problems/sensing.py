@@ -123,7 +123,7 @@ class SensingData:
         return np.arange(self.n)
 
     def _thread_chunk_bounds(self, row_count: int) -> Integers:
-        """Return the bounds of nearly equal chunks of rows, one for each thread."""
+        """Return bounds of nearly equal chunks of rows, one a thread; one in all for small data."""
         many = row_count * self.rows.shape[1] >= _PARALLEL_ENTRIES
         return np.linspace(0, row_count, (thread_count() if many else 1) + 1).astype(np.int64)
 
@@ -167,7 +167,7 @@ class SensingData:
 
     @cached_property
     def _rows_in_span_basis(self) -> Floats | None:
-        """Coordinates of the rows in an orthonormal basis of their span; None if too large."""
+        """Coordinates of the rows in an orthonormal basis of their span; None for large data."""
         n, p = self.rows.shape
         if min(n, p) > _DENSE_SIDE:
             return None
@@ -178,10 +178,9 @@ class SensingData:
         return np.asarray(basis * np.sqrt(np.maximum(squares, 0.0)))
 
     def max_weighted_eigenvalue_bound(self, weights: Floats, *, centred: bool = False) -> float:
-        """Return an upper bound of the largest eigenvalue of the weighted mean of z_i z_i'.
+        """Return an upper bound of lambda_max of the mean of weights_i z_i z_i' over the rows z_i.
 
-        The z_i are the rows. With `centred`, the matrix is that mean minus the square of the
-        unweighted mean.
+        With `centred`, the matrix is that mean minus the square of the unweighted mean.
         """
         n, p = self.rows.shape
         core = self._rows_in_span_basis
@@ -300,12 +299,15 @@ class SyntheticSensing(CheckedParameters):
 
 
 def draw_synthetic_sensing(**overrides: Any) -> SensingData:
-    """Draw the data of `SyntheticSensing` with these parameters."""
+    """Draw the data of `SyntheticSensing` with the given parameters."""
     return SyntheticSensing(**overrides).draw()
 
 
 def row_blocks(n: int, p: int) -> Iterator[slice]:
-    """Yield slices of rows of moderate size, which depend on n and p only."""
+    """Yield slices that divide n rows of length p into blocks of moderate size.
+
+    The slices depend on n and p only.
+    """
     height = max(1, _BLOCK_ENTRIES // p)
     for first in range(0, n, height):
         yield slice(first, min(first + height, n))

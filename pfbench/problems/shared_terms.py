@@ -14,7 +14,7 @@ Drawn = tuple[Integers, Integers, int]
 
 
 class SharedTerms:
-    """Table of an array for each of n components; components stored in one call share an array.
+    """Table of one array for each of n components; components stored in one call share an array.
 
     The memory is 8 n bytes and at most 2 k arrays. Here k is the largest number of calls whose
     arrays were in use at one time.
@@ -33,7 +33,7 @@ class SharedTerms:
         self._terms: Floats = term[None].copy()
 
     def mean(self, indices: Integers, counts: Integers, size: int) -> Floats:
-        """Return the mean of the arrays of the sampled components.
+        """Return the mean of the stored arrays over the sampled components.
 
         `indices`, `counts` and `size` are those of `count_indices`.
         """
@@ -64,7 +64,7 @@ class SharedTerms:
 
 
 class SlopeSagaTable(ABC):
-    """SAGA table of one slope for each component, and of vectors that components share.
+    """SAGA table of one slope for each component, and of vectors that several components share.
 
     Components that are stored in one call share one vector.
 
@@ -90,14 +90,14 @@ class SlopeSagaTable(ABC):
 
     @abstractmethod
     def _add_mean_slope_changes(self, weights: Drawn, x: Floats, g: Floats) -> None:
-        """Add to g the sample mean of the gradient changes from stored slopes to those at x."""
+        """Add to g the sample's mean gradient change from the stored slopes to the slopes at x."""
 
     @abstractmethod
     def _replace_slopes(self, weights: Drawn, x: Floats, g: Floats, mean: Floats) -> None:
         """Call `_add_mean_slope_changes`, store the slopes at x, and update `mean`."""
 
     def difference(self, sample: Indices, x: Floats) -> Floats:
-        """Return the sample mean of grad f_i(x) minus the stored gradient of f_i."""
+        """Return the mean over the sample of (grad f_i(x) - stored gradient of f_i)."""
         indices = count_indices(sample)
         g = self._change_of_terms(indices, x)
         self._add_mean_slope_changes(indices, x, g)

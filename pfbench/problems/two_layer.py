@@ -95,7 +95,7 @@ class TwoLayerNetwork(FiniteSum):
 
     @property
     def shape(self) -> tuple[int]:
-        """Shape of a point: (h (m + k),)."""
+        """Shape (d,) of a point, where d = h (m + k) is the number of entries of W_1 and W_2."""
         return (self.hidden * (self.features.shape[1] + self.targets.shape[1]),)
 
     @cached_property
@@ -121,7 +121,7 @@ class TwoLayerNetwork(FiniteSum):
         return 0.5 * float(np.vdot(residual, residual)) / self.n
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x, shape (h (m + k),)."""
+        """Return the gradient at x, shape (d,)."""
         return self._mean_gradient(np.arange(self.n), np.full(self.n, 1.0 / self.n), x)
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
@@ -138,19 +138,22 @@ class TwoLayerNetwork(FiniteSum):
 
     @property
     def second_layer_norm_bound(self) -> float:
-        """Upper bound R of the spectral norm of W_2 on the feasible set, or on the domain."""
+        """Upper bound R of the spectral norm of W_2 on the set or, without a set, `domain`."""
         if isinstance(self.set, NormProduct):
             return max_spectral_norm(self.set.balls[1])
         return self.set.max_norm if self.is_bounded else self.domain
 
     def _row_norms_sq_and_max_residuals(self) -> tuple[Floats, Floats]:
-        """Squared norms |a_i|^2 of the inputs, and bounds R sqrt h + |b_i| of the residuals."""
+        """Squared norms of the inputs a_i, and upper bounds of the norms of the residuals.
+
+        The bound of a residual is R sqrt h + |b_i|.
+        """
         squares = (self.targets * self.targets).sum(axis=1)
         residual = self.second_layer_norm_bound * math.sqrt(self.hidden) + np.sqrt(squares)
         return (self.features * self.features).sum(axis=1), residual
 
     def component_smoothness(self) -> Floats:
-        """Return the smoothness L_i of each component where |W_2| <= R, shape (n,).
+        """Return each component's smoothness on |W_2| <= `second_layer_norm_bound`, shape (n,).
 
         It is infinite if there is neither a bounded set nor a domain.
         """
@@ -177,7 +180,7 @@ class TwoLayerNetwork(FiniteSum):
         return f"on {'|x|' if self.is_bounded and not of_layer else '|W2|'} <= {R:.6g}"
 
     def smoothness_of_layers(self, norm: NormProduct, R: float) -> float:
-        """Return a bound of the smoothness in `norm` where the spectral norm of W_2 is <= R."""
+        """Return a smoothness bound in `norm` for all points with spectral norm |W_2| <= R."""
         rho_1, rho_2 = map(max_spectral_norm, norm.balls)
         a, b = (np.linalg.norm(rows, axis=1) for rows in (self.features, self.targets))
         root = math.sqrt(self.hidden)
@@ -185,7 +188,7 @@ class TwoLayerNetwork(FiniteSum):
         return float(((rho_2 * root + R * rho_1 * a) ** 2 + (R * root + b) * curved).mean())
 
     def constants(self, start: Floats) -> Constants:
-        """Return the constants on the set or domain; without either, return only n and delta."""
+        """Return the constants on the set or `domain`; only n and delta if neither is given."""
         R, h, location = self.second_layer_norm_bound, float(self.hidden), self._location
         (a2, residual), each = self._row_norms_sq_and_max_residuals(), self.component_smoothness()
         words = f"of L_i = h + R^2 |a|^2 + (R sqrt h + |b|)(|a| + c R |a|^2), {location}"

@@ -17,7 +17,7 @@ from pfbench.sets.norms import NormBall
 
 
 class ProblemWrapper(FiniteSum):
-    """Problem that delegates to the problem `inner`; a subclass overrides a part of it."""
+    """Problem that delegates to the problem `inner`; a subclass overrides some of its methods."""
 
     inner: FiniteSum
     n = DelegatedAttribute[int]("inner")
@@ -94,7 +94,7 @@ class NormedProblem(ProblemWrapper):
 
     @property
     def lacks(self) -> Mapping[str, str]:
-        """Reason for each requirement that the problem cannot meet, by name of the requirement."""
+        """Reason for each requirement that the problem does not meet, keyed by the requirement."""
         gained = set() if self.is_bounded else {"lo"}
         lacking = {
             verb: reason
@@ -104,11 +104,11 @@ class NormedProblem(ProblemWrapper):
         return lacking | unmet_norm_requirement_reasons(self)
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return the oracles of one run: this problem if it has no set, else the inner backend."""
+        """Return the oracles of one run: `inner`'s if the set is bounded, else this problem."""
         return self.inner.open(rng) if self.is_bounded else self
 
     def measures(self) -> Mapping[str, Measure]:
-        """Return the measures of the inner problem and those of norms, by name."""
+        """Return the measures of the inner problem and those that a norm defines, by name."""
         return {**self.inner.measures(), **OF_NORMS}
 
     def constants(self, start: Any) -> Constants:

@@ -45,7 +45,7 @@ def chain_smoothness() -> float:
 
 
 def chain_scaling(epsilon: float, L: float, delta: float) -> tuple[int, float]:
-    """Return the length T and the scale mu of a zero chain that is hard for the accuracy epsilon.
+    """Return the length T and scale mu of a zero chain that is hard for the accuracy epsilon.
 
     The chain is fbar(x) = (L mu^2/l) f(x/mu).
 
@@ -140,7 +140,7 @@ class ZeroChain(SingleComponent):
 
     @cached_property
     def set(self) -> L2Ball:
-        """Feasible set: the ball of radius 230 sqrt(T) mu."""
+        """Feasible set: the ball of radius 230 sqrt(T) mu (T: length of the chain; mu: scale)."""
         return L2Ball(self.columns, 230.0 * math.sqrt(self.horizon) * self.mu)
 
     @property
@@ -163,12 +163,12 @@ class ZeroChain(SingleComponent):
         return self.L * self.mu**2 / chain_smoothness()
 
     def chain_coordinates(self, x: Floats) -> Floats:
-        """Return the chain coordinates V'x/mu of a point, shape (T,)."""
+        """Return the coordinates V'x/mu of a point along the hidden directions V, shape (T,)."""
         V, x = self.directions, check_dense_point(x, self.shape)
         return np.asarray((x[: self.horizon] if V is None else V.T @ x) / self.mu)
 
     def _embed(self, y: Floats) -> Floats:
-        """Return the vector V y of chain coordinates y, shape (d,)."""
+        """Return the vector V y with coordinates y along the hidden directions V, shape (d,)."""
         if self.directions is not None:
             return np.asarray(self.directions @ y)
         x = np.zeros(self.columns)

@@ -86,7 +86,7 @@ def find_file(record: DataSet, folder: Path) -> Path | None:
 
 
 def checksum_path(path: Path) -> Path:
-    """Return the path of the file that stores the checksum of a first download.
+    """Return the path of the file that stores the checksum computed at the first download.
 
     Such a file exists only for data sets without a recorded checksum.
     """
@@ -129,7 +129,7 @@ _TIMEOUT = 30.0
 
 
 class _PoochProgress:
-    """Object with the interface of pooch's progress bars that reports the received bytes."""
+    """Reporter of the received bytes, with the interface of pooch's progress bars."""
 
     def __init__(self, report: Progress) -> None:
         self.total, self._done, self._report = 0, 0, report

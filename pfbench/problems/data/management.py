@@ -214,7 +214,7 @@ def _load(record: DataSet, folder: Path | None) -> tuple[str, bool]:
 
 
 def _verification_method(record: DataSet, path: Path | None) -> tuple[bool, str]:
-    """Return whether a recorded checksum verifies a set's file, and the method as text.
+    """Return whether a recorded checksum verifies a file, and how it is verified, as text.
 
     If there is no file yet, the result is for a future download.
     """
