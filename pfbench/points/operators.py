@@ -23,7 +23,7 @@ SquaredNorm = float  # the squared Euclidean norm of a vector
 
 
 class LinearOperator(Protocol):
-    """Interface of an M x N matrix G with the operations of Golub-Kahan-Lanczos."""
+    """Interface of an M x N matrix G, as the Golub-Kahan-Lanczos algorithm uses it."""
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -149,7 +149,7 @@ def _describe_winners(reached: Sequence[SettingComparison], calls: str, panel_no
 
 
 def _name_cheapest(panel: SettingComparison) -> str:
-    """Return the label of the method with the fewest calls to the target; several after a tie."""
+    """Return the label of the method with the fewest calls to the target, or all in a tie."""
     order = panel.order_by_calls
     labels = [method.group.label for calls, method in order if calls == order[0][0]]
     return labels[0] if len(labels) == 1 else f"{join_items(labels)} alike"
@@ -196,7 +196,7 @@ def _count_wins(winners: Sequence[str]) -> str:
 
 
 def _join_some(names: Sequence[str], noun: str) -> str:
-    """Join names to a list in words.
+    """Join names to a list in words, such as ``a, b and 3 more methods``.
 
     If there are more than `_MOST_NAMED` names, only the first ones are listed, followed by the
     number of the rest.
@@ -215,7 +215,7 @@ def truncation_and_decrease_sentences(results: StudyResults) -> list[str]:
 
 
 def _truncation_sentences(results: StudyResults) -> Iterator[str]:
-    """Yield a sentence on the common budget of truncated runs, for each problem and setting.
+    """Yield, for each problem and setting with truncated runs, a sentence on the common budget.
 
     A panel is one problem at one setting.
     """

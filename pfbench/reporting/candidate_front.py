@@ -158,7 +158,7 @@ def _make_duel(
 
 @dataclass(frozen=True)
 class CandidateAgainstRivals:
-    """Comparison of the candidate with its rivals, the other methods that are comparable.
+    """Comparison of the candidate method with its rivals, the other methods of its class.
 
     Attributes
     ----------
@@ -272,7 +272,7 @@ class CandidateAgainstRivals:
 
     @cached_property
     def _comparisons_in_table(self) -> list[Comparison]:
-        """Comparisons by the costs of oracle calls that `calls_table` shows.
+        """Comparisons that `calls_table` shows, each by another cost of oracle calls.
 
         The comparison that ranks the methods is the first. The others are by SFO, LO and PO calls,
         if the candidate makes such calls; they are left out if the study states a price.
@@ -351,7 +351,7 @@ class CandidateAgainstRivals:
         return min(results)[1] if results else "none"
 
     def calls_by_method(self) -> dict[str, list[float]]:
-        """Return, by label, the sorted expected calls to the targets that the method reaches."""
+        """Return, by label, each method's sorted expected calls to the targets that it reaches."""
         results: dict[str, list[float]] = {}
         for label, _, calls in _labels_budgets_and_calls(self.comparisons[0]):
             results.setdefault(label, []).extend([calls] if math.isfinite(calls) else [])
@@ -359,7 +359,7 @@ class CandidateAgainstRivals:
 
     @property
     def pair_count(self) -> int:
-        """Number of pairs of a panel (one problem at one setting) and a target."""
+        """Number of (panel, target) pairs, where a panel is one problem at one setting."""
         return len(self.comparisons[0].panels) * len(self.comparisons[0].targets)
 
 
@@ -379,7 +379,7 @@ def _labels_budgets_and_calls(comparison: Comparison) -> Iterator[tuple[str, flo
 
 
 def mean_log_budget_over_calls(comparison: Comparison) -> dict[str, float]:
-    """Return the mean of log(budget/calls) over all problems and targets, by method.
+    """Return each method's mean of log(budget/calls) over all problems and targets.
 
     The mean is the area under the method's profile up to the budget, on a logarithmic axis. A
     target that the method never reaches counts as 0. The mean of a method does not depend on the

@@ -93,7 +93,7 @@ class ScoredAlgorithm:
         return math.inf if calls.is_reached_at_no_cost else runtimes.ert(calls)
 
     def sample(self, target_index: int) -> SeedSample:
-        """Return the calls to one target, one number a seed, for a significance test.
+        """Return the calls to one target as a sample with one number for each seed.
 
         The sample is empty if the target needs no calls of this kind.
         """
@@ -102,7 +102,7 @@ class ScoredAlgorithm:
         return SeedSample(sample, self.groups_by_target[target_index].is_deterministic)
 
     def sample_last_values(self, measure: str, target: float = -math.inf) -> SeedSample:
-        """Return the final values of a measure, one a seed, for a significance test.
+        """Return the final values of a measure as a sample with one value for each seed.
 
         Values below the target are replaced by the target.
         """
@@ -110,7 +110,7 @@ class ScoredAlgorithm:
         return SeedSample(values, self.group.is_deterministic)
 
     def median(self, measure: str) -> float:
-        """Return the median of the final values; infinite if at least half of the runs failed."""
+        """Return the median final value of a measure; infinite if at least half the runs failed."""
         return median(self.last_values[measure])
 
 
@@ -135,7 +135,7 @@ class SettingComparison:
 
     @cached_property
     def order_by_calls(self) -> list[tuple[float, ScoredAlgorithm]]:
-        """(Calls, algorithm) pairs of those that reach the hardest target, the fewest first."""
+        """(Calls, algorithm) pairs of all algorithms that reach the hardest target, by calls."""
         expected = [(scored.calls_until_targets[-1], scored) for scored in self.algorithms]
         reached = [(calls.value, scored) for calls, scored in expected if calls and calls.hits]
         return sorted(reached, key=lambda pair: pair[0])
@@ -244,7 +244,7 @@ def _make_calls_column(algorithms: Sequence[ScoredAlgorithm], target: int) -> _C
 def _make_values_column(
     algorithms: Sequence[ScoredAlgorithm], measure: str, stop: Stop | None
 ) -> _Column:
-    """Return a table column of final values: by algorithm, the values by seed and the median.
+    """Return a table column of final values: each algorithm's values by seed, and their median.
 
     Values at or below the target count as equal to it.
     """

@@ -81,7 +81,7 @@ _VERDICT_VERBS = {
 
 
 def _unit_flip_sentences(published: Sequence[OrderingResult]) -> list[str]:
-    """Return sentences on rankings with opposite results in the paper's cost unit and in calls."""
+    """Return sentences on rankings whose results in calls and in the paper's unit are opposite."""
     sentences = []
     for source in _group_by_attribute(published, "ordering"):
         panels = _group_by_attribute(source, "panel")
@@ -104,7 +104,7 @@ def _unit_flip_sentences(published: Sequence[OrderingResult]) -> list[str]:
 def _opposite_results(
     results: Sequence[OrderingResult], title: str
 ) -> tuple[OrderingResult, OrderingResult] | None:
-    """Return a ranking's results in the paper's cost unit and in calls if they are opposite.
+    """Return a ranking's results in the paper's unit and in calls if they are opposite.
 
     Return None if they are not, or if one of the two is missing.
     """
@@ -117,7 +117,7 @@ def _opposite_results(
 
 
 def _group_by_attribute(results: Sequence[OrderingResult], part: str) -> list[list[OrderingResult]]:
-    """Group results by ranking, or by problem and setting.
+    """Group results by ranking or, for part="panel", by problem and setting.
 
     `part` is "ordering" or "panel". The groups are in the order of their first result.
     """
@@ -218,7 +218,7 @@ def format_order(ordering: PublishedOrdering) -> str:
 
 
 def table_heading(results: Sequence[OrderingResult]) -> str:
-    """Return the heading of the table: "published orders" if all rankings are published."""
+    """Return the heading of the table: "published orders", or "orders" if one is unpublished."""
     published = all(result.ordering.is_published for result in results)
     return "published orders" if published else "orders"
 

@@ -128,7 +128,7 @@ class _StudyData:
         self._panels = [self._thin_and_price_panel(panel) for panel in results.panels]
 
     def _thin_and_price_panel(self, panel: SettingResults) -> SettingResults:
-        """Return a panel at equal counts, whose runs have only the displayed rows."""
+        """Return a panel truncated to equal counts, with only the displayed rows of its runs."""
         groups = []
         for group in panel.equal_count_results.groups:
             runs = _thin_and_price_runs(group.runs, self._results.study.targets, self._cost)
@@ -185,7 +185,7 @@ class _StudyData:
         }
 
     def _makes_calls_on_axis(self, group: RunGroup, axis: str) -> bool:
-        """Return whether the algorithm makes oracle calls of the kind on an x-axis.
+        """Return whether an algorithm makes oracle calls of the kind that an x-axis shows.
 
         An algorithm that makes none has no line on this axis.
         """
@@ -194,7 +194,7 @@ class _StudyData:
         return axis not in COUNTED or group.makes_calls(axis)
 
     def _value_scales(self) -> dict[str, dict[str, list[Any]]]:
-        """Return the linear and the logarithmic y-axis by measure and problem.
+        """Return the linear and the logarithmic y-axis for each measure and problem.
 
         A logarithmic axis is None if no value is positive.
         """
@@ -217,7 +217,7 @@ class _StudyData:
         return scales
 
     def _call_scales(self, groups: Sequence[RunGroup]) -> dict[str, list[Any]]:
-        """Return the linear and the logarithmic x-axis for some algorithms, by quantity on it."""
+        """Return the linear and the logarithmic x-axis for each quantity, for some algorithms."""
         scales = {}
         for axis in self._axes:
             counted = (group.runs for group in groups if self._makes_calls_on_axis(group, axis))
@@ -290,7 +290,7 @@ def _pad_band(band: MedianBand, grid: Sequence[float]) -> MedianBand:
 
 
 def _band_record(band: MedianBand, group: RunGroup) -> dict[str, Any]:
-    """Return a median band as a JSON record: its median and, for several runs, its ends.
+    """Return a median band as a JSON record: the median and, for several runs, the band's edges.
 
     The number of runs is included if it varies along the band.
     """
@@ -302,7 +302,7 @@ def _band_record(band: MedianBand, group: RunGroup) -> dict[str, Any]:
 
 
 def _theorem_constant(panel: SettingResults, label: str, rate: RateLine) -> float | None:
-    """Return the factor C of a rate C calls^-power, computed from the theorem's bound.
+    """Return the constant C of a rate C calls^-power that agrees with the theorem's bound.
 
     The theorem bounds a measure at the end of its schedule. C is the median bound times the median
     number of calls to the given power. Return None unless all runs finished the schedule.

@@ -90,7 +90,7 @@ def paper_table(
 
 
 def _load_template() -> Any:
-    """Return the template of a table, whose tags do not look like LaTeX."""
+    """Return the Jinja template of a LaTeX table; its tags cannot be confused with LaTeX."""
     from jinja2 import Environment
 
     tags = ("<%", "%>", "<<", ">>", "<#", "#>")

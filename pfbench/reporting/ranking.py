@@ -56,7 +56,7 @@ _NO_SCORE: Score = (sys.maxsize, np.inf, np.inf)
 
 @dataclass(frozen=True)
 class RankedAlgorithm:
-    """Algorithm with its rank among those on one problem at one setting.
+    """Algorithm with its rank among the algorithms on one problem at one setting.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ def list_counted_kinds(results: StudyResults) -> list[str]:
 
 
 def find_compared_measure(results: StudyResults) -> str:
-    """Return the measure whose final values are compared: that of the targets, or the first."""
+    """Return the measure of the targets or, without targets, the first measure of the study."""
     stop = results.study.final_target
     return stop.measure if stop else results.study.measures[0]
 
@@ -258,7 +258,7 @@ def _score_algorithm(scored: ScoredAlgorithm, measure: str | None) -> Score:
 
 
 def _score_samples(row: Sequence[ScoredAlgorithm], measure: str) -> list[SeedSample]:
-    """Return for each algorithm its runs' scores as numbers that sort alike, for rank tests."""
+    """Return each algorithm's run scores as numbers with the same order, for rank tests."""
     scores = [
         [_score_run(scored, k, measure) for k in range(len(scored.group.runs))] for scored in row
     ]

@@ -138,7 +138,7 @@ _PARAGRAPHS = frozenset({"introduction", "text"})
 
 
 def _escape_displayed(value: Any, allowed: str = "") -> Any:
-    """Return a spec, or a part of it, with displayed texts escaped and selectors unchanged."""
+    """Return a spec or a part of it, with displayed texts escaped; selectors stay unchanged."""
     if isinstance(value, str):
         return escape_hidden(value, allowed)
     if isinstance(value, tuple):
@@ -195,7 +195,7 @@ def _list_environments(
 
 
 class RunSource(Protocol):
-    """Protocol for sources of a comparison's runs, which are cached or executed."""
+    """Protocol for sources of a comparison's runs: they return cached runs or execute them."""
 
     def find_cached(self, plans: Sequence[PlannedRun]) -> Collection[PlannedRun]:
         """Return the planned runs whose results are cached."""
@@ -294,7 +294,7 @@ def compare_with_suite(
 def remove_fully_refused_methods(
     suite: Spec, protected_labels: Collection[str], outcomes: Sequence[PlanOutcome]
 ) -> tuple[Spec, list[str]]:
-    """Return a suite without the methods that every problem refuses, and their labels.
+    """Return a suite without the methods that every problem refuses, and these methods' labels.
 
     The methods with `protected_labels` are never removed.
     """

@@ -69,7 +69,7 @@ class ReportPart:
 
     @property
     def all_sentences(self) -> list[str]:
-        """All sentences on the study; in a report with a candidate, only the sentences on it."""
+        """All sentences on the study; if there is a candidate, only those on the candidate."""
         if self.front is not None:
             return self.candidate_sentences
         return [
@@ -245,7 +245,7 @@ def _make_part(spec: Spec, results: StudyResults, candidates: tuple[str, ...]) -
 
 
 def file_stem(spec: Spec, study: Study) -> str:
-    """Return the stem of the file names of a study."""
+    """Return the common stem of the names of all files on a study."""
     return f"{spec.name}-{study.key}" if study.key else spec.name
 
 

@@ -113,7 +113,7 @@ class SettingResults:
 
     @property
     def best_known(self) -> float | None:
-        """Least known objective value of the problem; None if none is known or sources differ."""
+        """Least known objective value; None if it is unknown or not the same for all runs."""
         values = {value for group in self.groups for value in group.best_known}
         return values.pop() if len(values) == 1 else None
 
@@ -259,7 +259,7 @@ def _truncate_group(group: RunGroup, limits: Limits) -> RunGroup:
 
 
 def common_limits(plans: Iterable[PlannedRun]) -> Limits:
-    """Return the least budget of planned runs, for each kind of oracle calls.
+    """Return, for each kind of oracle calls, the least budget of any planned run.
 
     If a spec gives all its runs one budget, the result is that budget, and does not depend on
     which methods are compared.

@@ -89,7 +89,7 @@ class Cost:
         return "products of matrices" if self == PRODUCTS else f"{self} calls"
 
     def column_costs(self, run: Run) -> list[tuple[str, float]]:
-        """Return pairs of a trace column and the cost of one unit of this column, for a run."""
+        """Return (trace column, weight) pairs; the weighted sum of the columns is a run's cost."""
         return [
             ("lo", weight * _matrix_products_per_lmo(run)) if name == "products" else (name, weight)
             for name, weight in self.weights
@@ -158,7 +158,7 @@ class Runtimes:
 
     @property
     def is_reached_at_no_cost(self) -> bool:
-        """Whether the target is reached at no cost: by some run, and no run is charged any."""
+        """Whether some run reaches the target and no run is charged any cost."""
         return bool(self.hits) and not self.calls_charged.any()
 
     @property
@@ -173,7 +173,7 @@ class Runtimes:
 def make_runtimes(
     runs: Sequence[Run], target: Stop, price: Cost, traces: Sequence[Array] | None = None
 ) -> Runtimes:
-    """Return the costs until runs reach a target.
+    """Return, for each run, the cost until it reaches a target.
 
     `traces` are the results of `trace_array` for the runs, if these were computed before.
     """
@@ -231,7 +231,7 @@ class BootstrapInterval(NamedTuple):
 
 
 def resampling_counts(run_counts: Sequence[int], resamples: int) -> Iterator[Array]:
-    """Yield, for each problem, how often each run is drawn: an array (resamples, runs).
+    """Yield, for each problem, how often each run is drawn: an array of shape (resamples, runs).
 
     Equal arguments give equal draws.
 
@@ -301,7 +301,7 @@ def ratio_interval(runtimes: Runtimes, other: Runtimes) -> BootstrapInterval | N
 
 
 def is_equivalent(interval: BootstrapInterval | None) -> bool:
-    """Return whether the interval of a runtime ratio lies within a factor `EVEN` of 1.
+    """Return whether the interval of a runtime ratio lies between 1/`EVEN` and `EVEN`.
 
     The two methods then count as equivalent.
     """
@@ -309,7 +309,7 @@ def is_equivalent(interval: BootstrapInterval | None) -> bool:
 
 
 def percentile_interval(resamples: Array) -> Array:
-    """Return the lower and the upper percentile of resampled values, along the first axis.
+    """Return the ends of the interval with the central share `LEVEL` of the resampled values.
 
     The first axis of `resamples` has the resamples, and that of the result has the two ends.
     """

@@ -93,7 +93,7 @@ class FinalSummary:
 
     @property
     def extent_texts(self) -> list[str]:
-        """Range of several final values, and number of the runs that have one if not all do."""
+        """Texts with the range of final values and, if some runs have none, the number of runs."""
         texts = []
         if self.runs > 1:
             texts = [f"({format_significant(self.low)} to {format_significant(self.high)})"]
@@ -139,7 +139,7 @@ def trace_array(run: Run) -> Array:
 
 
 def median_band(runs: Sequence[Run], axis: str, measure: str) -> MedianBand:
-    """Return the median and the band of a measure over runs, against a count or the seconds.
+    """Return the median and band of a measure over runs, as functions of a count or of seconds.
 
     If all runs have equal counts at each recorded iteration, the grid consists of the recorded
     iterations, and nothing is interpolated. The same grid is used for seconds; x is then the

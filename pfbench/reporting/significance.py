@@ -61,7 +61,7 @@ def compare_pairs(pairs: Sequence[Pair]) -> list[int]:
 def significant_leaders(
     table: Sequence[Sequence[SeedSample]], displayed: Sequence[Sequence[float]]
 ) -> list[int | None]:
-    """Return, for each row, the index of the method that is significantly better than all others.
+    """Return, for each row of a table, the index of the significantly best method, or None.
 
     The index is None if there is no such method. The method with the smallest displayed number is
     tested against each other method, with Holm's correction over the tests of all rows. Adding a
@@ -88,7 +88,7 @@ def significant_leaders(
 
 
 def _sole_minimum(row: Sequence[SeedSample], displayed: Sequence[float]) -> int | None:
-    """Return the index of the smallest finite number; None if it is not unique or none exists."""
+    """Return the index of the smallest displayed number; None if it is infinite or not unique."""
     finite = {
         index: displayed[index]
         for index, sample in enumerate(row)
@@ -222,7 +222,7 @@ def seeds_needed(pairs: int) -> int:
 
 
 def seed_warning(seeds: int, pairs: int, limitation: str) -> str:
-    """Return a warning if no test in a family of `pairs` tests can be significant; or ''.
+    """Return a warning if none of `pairs` tests can be significant with `seeds` seeds, else ''.
 
     No test can be significant if there are too few seeds.
 
@@ -248,7 +248,7 @@ def seed_warning(seeds: int, pairs: int, limitation: str) -> str:
 
 
 def rank_side(x: Array, y: Array) -> int:
-    """Return -1 if the first sample is smaller by rank, 1 if it is larger, and 0 if equal."""
+    """Return -1 if values of x rank below those of y, 1 if they rank above, and 0 if neither."""
     above = np.count_nonzero(x[:, None] > y) - np.count_nonzero(x[:, None] < y)
     return int(np.sign(above))
 

@@ -118,7 +118,7 @@ def matches_selection(name: str, request: Sequence[str]) -> bool:
 
 
 def _seed_templates(runs: Iterable[tuple[str, int]]) -> dict[str, str]:
-    """Return a dict from selectors that differ only in the run's seed to a common template.
+    """Return a dict from selectors that differ only in the run's seed to their common template.
 
     The template has ``{seed}`` in place of the seed.
     """
@@ -230,7 +230,7 @@ def _list_measures(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def _targets_of_commonest_measure(plans: Sequence[PlannedRun]) -> tuple[Stop, ...]:
-    """Return the targets of the runs for the most frequent measure, the hardest target last."""
+    """Return the targets for the measure that most runs target, the hardest target last."""
     stops = [plan.stop for plan in plans if plan.stop is not None]
     times = Counter(stop.measure for stop in stops)
     measure = min(times, key=lambda name: (-times[name], name), default="")

@@ -99,7 +99,7 @@ def _silence_matplotlib() -> Iterator[None]:
 
 
 def render(drawing: DeferredDrawing, *forms: str) -> list[bytes]:
-    """Draw a figure once, and return it in each of the formats ``svg`` and ``pdf`` in `forms`."""
+    """Draw a figure once, and return it as a file in each of the given formats, svg or pdf."""
     with _silence_matplotlib():
         import matplotlib as mpl
         import matplotlib.figure  # it has the fonts, and with them all that is reported

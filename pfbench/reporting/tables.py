@@ -144,7 +144,7 @@ class Table:
         return cls(f"{results.study.title}: {caption}", note, head, rows)
 
     def groups(self) -> list[tuple[str, list[TableRow]]]:
-        """Return (group, rows) pairs: adjacent rows of the same group."""
+        """Return (group, rows) pairs, where the rows are adjacent rows of this group."""
         return [(name, list(rows)) for name, rows in groupby(self.rows, attrgetter("group"))]
 
     def _repr_html_(self) -> str:
@@ -236,7 +236,7 @@ def run_table(results: StudyResults) -> Table:
 
 
 def unmet_assumption_sentences(results: StudyResults) -> list[str]:
-    """Return a sentence for each algorithm whose theory assumes properties not known to hold."""
+    """Return a sentence for each algorithm with assumptions that are not known to hold."""
     unmet_assumptions = {
         group.label: run.unmet_assumptions for group, run in results.runs if run.unmet_assumptions
     }

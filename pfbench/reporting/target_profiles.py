@@ -93,7 +93,7 @@ def _draw_shares(
 
 
 def layout_share_axes(axes: "Axes", low: float, high: float, title: str) -> None:
-    """Set up axes that show shares from 0 to 1 against calls, on a logarithmic scale of calls."""
+    """Set up axes for shares from 0 to 1 against the number of calls, on a logarithmic scale."""
     axes.set_xscale("log")
     axes.set_xlim(low, high)
     axes.set_ylim(-0.02, 1.02)
@@ -166,7 +166,7 @@ def page_profile(front: CandidateAgainstRivals) -> ProfileGraphic:
 
 
 def draw_profile(front: CandidateAgainstRivals) -> svg.DeferredDrawing:
-    """Return the figure of targets reached against calls for a paper; grey lines are unnamed."""
+    """Return a paper's figure of targets reached against calls; its legend omits grey lines."""
     coloured, steps = front.methods_in_colour, front.calls_by_method()
     low, high = _calls_range(steps)
 

@@ -86,7 +86,7 @@ class OrderingPair:
     is_at_start: tuple[bool, bool] = (False, False)
 
     def p_value_for_side(self, side: int) -> float:
-        """Return the p-value if the pair favours the given side, otherwise 2 minus it."""
+        """Return the p-value if `side` is the better side of the pair, else 2 minus the p-value."""
         return self.p_value if self.better_side == side else 2.0 - self.p_value
 
     @property
@@ -148,7 +148,7 @@ class OrderingResult:
 
     @property
     def verdict(self) -> str:
-        """Verdict on the ranking: "flips" if a pair flips, "reproduced" if every pair is.
+        """Verdict on a ranking: "flips" if a pair flips, "reproduced" if all pairs are reproduced.
 
         In a unit that is not the paper's, "the other way round" replaces "flips", and "holds"
         replaces "reproduced".
@@ -250,7 +250,7 @@ def _decide_pair(
     second_forms: Sequence[RunGroup],
     cost_unit: OrderingUnit,
 ) -> OrderingPair:
-    """Compare the best variants of two methods; return them, the better side and p-values.
+    """Compare the best variants of two methods; return the pair with its better side and p-values.
 
     A form is a variant of a method. The first method is ahead if one of its forms is ahead of each
     form of the second method. Its p-value is the largest of these tests, times the number of forms
@@ -350,7 +350,7 @@ def _pair_samples_and_calls_spent(
 
 
 def _final_value_within(run: Run, measure: str, price: Cost, limit: float) -> float:
-    """Return the last recorded value of a measure within a limit of cost.
+    """Return the last value of a measure that a run recorded at a cost of at most `limit`.
 
     The value is infinite if none is recorded there, or if the run did not complete.
     """
@@ -381,7 +381,7 @@ def _correct_p_values(results: Sequence[OrderingResult]) -> list[OrderingResult]
 
 
 def _adjust_p_values(p: Sequence[float], is_tested: Sequence[bool]) -> list[float]:
-    """Return p-values, with Holm's correction of those that are tested and greater than 0.
+    """Return the p-values; Holm's correction is applied to those tested and greater than 0.
 
     Other values are returned unchanged.
     """

@@ -100,7 +100,7 @@ def _table_bodies(table: tables.Table) -> Any:
 
 
 def _html_cell(value: tables.Cell, is_best: bool, is_counted: bool) -> str:
-    """Return a cell of a table as HTML; a count that is zero is shown in grey."""
+    """Return a table cell as HTML; a count of zero is shown in grey."""
     best = " best" if is_best else ""
     if isinstance(value, FinalSummary):
         extents = [f'<span class="extent">{_html(text)}</span>' for text in value.extent_texts]

@@ -119,7 +119,7 @@ NEEDED = frozenset(field.name for field in fields(Certificate)) - {"fixed_seed"}
 
 @dataclass(frozen=True)
 class AdversaryOutcome:
-    """Certificate of an algorithm, with the transcript and the check from which it was computed.
+    """Certificate of an algorithm, with the transcript and the answer check that it rests on.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ def build_outcome(
     seed: int,
     findings: list[str],
 ) -> AdversaryOutcome:
-    """Apply both checks of the module `replay` to a transcript; return them and the certificate.
+    """Apply both checks of the module `replay` to a transcript, and make the certificate.
 
     `findings` are those of the run against the resisting oracle.
     """

@@ -223,9 +223,9 @@ def _check_class_is_not_randomised(kind: type[Algorithm]) -> None:
 
 
 def _draws_components_only(kind: type) -> bool:
-    """Return whether a method draws only component indices, so that n = 1 makes it deterministic.
+    """Return whether a method draws no random numbers except component indices.
 
-    This is so for the NFWU methods without a coin.
+    This is so for the NFWU methods without a coin. With n = 1 they are deterministic.
     """
     return issubclass(kind, NFWU) and not issubclass(kind, LooplessNFWU)
 
@@ -264,7 +264,7 @@ def _default_parameters(
 
 
 def _set_iterations(selector: Selector, T: int) -> Selector:
-    """Return the selector with iterations=T, if its class has this parameter and it is not set."""
+    """Return the selector; add iterations=T if its class has this parameter and it is not set."""
     data = user_code.load_user_object(selector.name)
     declared = fields(data) if isinstance(data, type) and is_dataclass(data) else ()
     if "iterations" in {field.name for field in declared}:

@@ -41,7 +41,7 @@ def relative_error(values: Floats, recorded: Floats) -> float:
 
 @dataclass(frozen=True)
 class VisitedPoint:
-    """Frank-Wolfe gap at a queried or yielded point, with the counts of the calls before it.
+    """Frank-Wolfe gap at a queried or yielded point, with the numbers of calls before the point.
 
     Attributes
     ----------
@@ -78,14 +78,14 @@ class AnswerCheck:
     queries: int
 
     def minimum(self, T: int, count_kind: str) -> float:
-        """Return the smallest gap at the points that precede the T-th call of a kind.
+        """Return the smallest gap at the points before the T-th call of the given kind.
 
         `count_kind` is the kind of calls that is counted, "lo" or "gradient".
         """
         return min(p.gap for p in self.visited_points if getattr(p, count_kind) < T)
 
     def calls_to_gap(self, target: float, count_kind: str) -> int | None:
-        """Return the number of calls before the first gap of at most `target`, or None.
+        """Return the number of calls before the first gap of at most `target`; None without one.
 
         `count_kind` is the kind of calls that is counted, "lo" or "gradient".
         """
@@ -94,7 +94,7 @@ class AnswerCheck:
 
 
 def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
-    """Compare the recorded answers with those of the function `fixed`; compute all gaps."""
+    """Compare the recorded answers with those of `fixed`; compute the gap at each point."""
     T, mu, R = fixed.horizon, fixed.mu, fixed.set.radius
     height = fixed.L * mu**2 / chain_smoothness()
     coordinates = _row_coordinates_over_scale(fixed, transcript)
@@ -126,7 +126,7 @@ def check_answers(fixed: ZeroChain, transcript: Transcript) -> AnswerCheck:
 
 
 def _row_coordinates_over_scale(fixed: ZeroChain, transcript: Transcript) -> dict[int, Floats]:
-    """Return each recorded point's coordinates along the hidden directions, divided by mu.
+    """Return each recorded point's coordinates along the hidden directions, over the scale mu.
 
     The scale mu is that of the chain.
     """
@@ -205,7 +205,7 @@ class ReplayBackend(CountingBackend):
         return event.number
 
     def lo(self, g: Floats) -> Floats:
-        """Return the recorded output u, if <g, u> is minimal over the ball within a tolerance.
+        """Return the recorded vertex u; raise if <g, u> is not minimal within a tolerance.
 
         The tolerance is relative to |g|, or to the largest gradient so far if that is larger. At
         the end of an inner loop, g is a small difference of large vectors, and depends on the
@@ -225,7 +225,7 @@ class ReplayBackend(CountingBackend):
         return u.copy()
 
     def prox(self, x: Floats, g: Floats, lam: float) -> Floats:
-        """Return the recorded projection, if it is that of x - lam g within the tolerance."""
+        """Return the recorded answer; raise if it is not nearly the projection of x - lam g."""
         self.count(po=1)
         answer: Floats = self._transcript.rows[self._next_event(PROX).answer]
         self._compare(self.set.project(x - lam * g), answer)
@@ -278,7 +278,7 @@ class ReplayBackend(CountingBackend):
         self.error = max(self.error, error)
 
     def _measure_distance_from_lo_span(self, x: Floats) -> None:
-        """Update the largest distance of a point from the span of LO outputs, relative to its norm.
+        """Update the largest distance of a point x from the span of LO outputs, relative to |x|.
 
         LO stands for linear minimisation.
         """
@@ -294,7 +294,7 @@ class ReplayBackend(CountingBackend):
 def check_queries(
     algorithm: Algorithm, problem: ZeroChain, transcript: Transcript, rng: np.random.Generator
 ) -> ReplayBackend:
-    """Answer an algorithm's queries from a transcript; return the backend with the deviations.
+    """Answer an algorithm's queries from a transcript; return the backend that stores the errors.
 
     This is check (ii). The backend has the errors, and the point at which the algorithm departs
     from the transcript.

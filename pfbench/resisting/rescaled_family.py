@@ -38,7 +38,7 @@ MOST = 200_000
 
 @dataclass(frozen=True)
 class FamilyRun:
-    """LO calls of one algorithm until its Frank-Wolfe gap reaches a target, and a lower bound.
+    """Number of LO calls until an algorithm's gap reaches a target, with a lower bound T.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class FamilyRun:
 
     @property
     def tightness(self) -> float:
-        """Number of LO calls over its lower bound T; at least that if the run stopped early."""
+        """Ratio of the LO calls to their lower bound T; too small if the target was not reached."""
         return self.calls / self.T
 
 
@@ -117,7 +117,7 @@ def _run_to_target(text: str, epsilon: float, limit: int, seed: int) -> FamilyRu
 
 
 def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
-    """Yield copies of the algorithm with the numbers of iterations to try.
+    """Yield copies of an algorithm, one for each number of iterations that is to be tried.
 
     The tolerances of sliding methods depend on their number of iterations. So they are tried with
     T, 2T, 4T, ... iterations, up to `limit`. Other methods are tried with `limit` only.
@@ -137,7 +137,7 @@ def _horizons(algorithm: Algorithm, T: int, limit: int) -> Iterator[Algorithm]:
 def _calls(
     algorithm: Algorithm, oracle: ResistingOracle, target: float, limit: int, seed: int
 ) -> tuple[int, bool]:
-    """Return the LO calls of a run until the gap is at most `target`, and whether that is reached.
+    """Return a run's LO calls until its gap is at most `target`, and whether it gets so small.
 
     If it was not reached, these are all LO calls of the run.
     """

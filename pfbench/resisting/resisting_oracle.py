@@ -49,7 +49,7 @@ _REMEMBERED = 8
 def make_resisting_chain(
     T: int, d: int | None = None, *, L: float | None = None, mu: float = 1.0
 ) -> ZeroChain:
-    """Return the zero chain on which a resisting oracle is to choose the hidden directions.
+    """Return a zero chain whose hidden directions a resisting oracle will choose.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class CountingBackend(ABC):
 
     @abstractmethod
     def _gradient(self, x: Floats) -> Floats:
-        """Return the gradient at x, shape (d,), without counting it."""
+        """Return the gradient at x, shape (d,), without counting the call."""
 
     def gradient(self, x: Floats) -> Floats:
         """Return the gradient at x, shape (d,), and count one query."""
@@ -115,7 +115,7 @@ class CountingBackend(ABC):
 
 
 class ResistingOracle(CountingBackend):
-    """Oracles of a zero chain that draw its hidden directions as late as possible, in one run.
+    """Oracles of a zero chain for one run; they draw its hidden directions as late as possible.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class ResistingOracle(CountingBackend):
         return answer
 
     def value(self, x: Floats) -> float:
-        """Return f(x), for which no new direction is ever drawn."""
+        """Return f(x); this never draws a new hidden direction."""
         self.count(fv=1)
         x = self._vector(x)
         weight = self._weight_towards_last_vertex(x)
@@ -197,7 +197,7 @@ class ResistingOracle(CountingBackend):
         return answer
 
     def note(self, state: State) -> None:
-        """Record a yielded state: directions drawn later will be orthogonal to its points."""
+        """Record a yielded state; later hidden directions will be orthogonal to its points."""
         for x in (state.x, state.at, state.output):
             if x is not None:
                 x = self._vector(x)
@@ -232,7 +232,7 @@ class ResistingOracle(CountingBackend):
     # --- inside -------------------------------------------------------------------------------
 
     def _record_point_coordinates(self, x: Floats) -> Floats:
-        """Add x to the span; return its coordinates along the hidden directions, divided by mu."""
+        """Add x to the span of queries; return its coordinates V'x/mu along the directions V."""
         key = fingerprint(x)
         y = self._coordinates.get(key)
         if y is None:
@@ -243,7 +243,7 @@ class ResistingOracle(CountingBackend):
         return y
 
     def _weight_towards_last_vertex(self, x: Floats) -> float | None:
-        """Return the weight w of u if x = (1 - w) q + w u for the last query q and LO output u.
+        """Return w for x = (1 - w) q + w u, where q is the last query and u the last LO output.
 
         The equation holds up to rounding, and q is the last query of a gradient. The result is None
         if there is no such w.

@@ -34,7 +34,7 @@ class OrthonormalBasis:
         return self._rows[: self.size]
 
     def split(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return the coordinates of x, shape (size,), and the part of x outside the span.
+        """Return x's coordinates in the basis, shape (size,), and the part of x outside the span.
 
         The projection is applied twice, which is enough for orthogonality up to rounding. If x is
         shorter than d it is padded with zeros, because then all rows are 0 beyond its length.
@@ -55,7 +55,7 @@ class OrthonormalBasis:
 
 
 class QuerySpan:
-    """Span of all queries, answers and hidden directions so far, with coordinates in it.
+    """Span of all queries, answers and hidden directions so far, with an orthonormal basis.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class QuerySpan:
         self.largest_gradient_norm = max(self.largest_gradient_norm, norm(g))
 
     def note_vertex(self, g: Floats, u: Floats) -> tuple[Floats, float]:
-        """Add u = LO(g) to the span; return its coordinates, and the norm of the part of u omitted.
+        """Add u = LO(g) to the span; return its coordinates and the norm of its omitted part.
 
         A part of the size of rounding errors is omitted.
         """
@@ -134,7 +134,7 @@ class QuerySpan:
         self.positions.append(self.basis.add(v))
 
     def _need_room(self) -> None:
-        """Raise an error if d dimensions have room only for the remaining hidden directions.
+        """Raise an error if the hidden directions still to be drawn need all remaining dimensions.
 
         Raises
         ------
