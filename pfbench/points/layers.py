@@ -73,7 +73,7 @@ class Layers(np.ndarray[Any, Any]):
         return cls(vector, tuple((name, layer.shape) for name, layer in layers.items()))
 
     def __array_finalize__(self, other: Any) -> None:
-        """Copy the layer names and shapes from the array from which this one is made."""
+        """Copy the names and shapes of the layers of `other`, from which this array is made."""
         self.shapes = getattr(other, "shapes", ())
 
     @property
@@ -92,7 +92,7 @@ class Layers(np.ndarray[Any, Any]):
         return MappingProxyType(layers)
 
     def replace(self, arrays: Mapping[str, Any] | Sequence[Any]) -> Self:
-        """Return a point with other values of the layers, given by name or in order.
+        """Return a point with the same layers but new values, given by layer name or in order.
 
         Raises
         ------

@@ -67,7 +67,7 @@ class DensePointFormat:
     describe = staticmethod(describe)
 
     def is_vertex(self, v: Any) -> bool:
-        """Return whether linear minimisation may return v."""
+        """Return whether v may be a result of linear minimisation."""
         if isinstance(v, RankOne):
             return v.pattern is None and (v.u.size, v.v.size) == self.shape
         return self.is_point(v)

@@ -115,7 +115,7 @@ class AdditiveNoiseQuadratic(ConstantHessians):
         return self.gradient(x) + np.tensordot(weights, self.noise[indices], axes=1)
 
     def apply_mean_hessian(self, sample: Indices | None, u: Floats) -> Floats:
-        """Return the Hessian times u, which is the same for every component."""
+        """Return the Hessian, which is the same for every component, times u."""
         if sample is not None:
             index_weights(sample, self.n)
         return self.apply_hessian(u)
@@ -209,7 +209,7 @@ class SeparableQuadratic(AdditiveNoiseQuadratic):
         return self.weights * (x - self.centre)
 
     def apply_hessian(self, u: Floats) -> Floats:
-        """Return the Hessian times u, with the entries h_j u_j, shape (d,)."""
+        """Return the Hessian times u, which is the vector of all h_j u_j, shape (d,)."""
         return self.weights * u
 
     @property

@@ -380,7 +380,7 @@ class ConstantHessians(FiniteSum):
         return self.apply_mean_hessian(sample, x - y)
 
     def hessian(self, s: Any) -> ComponentHessiansAtPoint:
-        """Return the component Hessians, which are equal at all points; nothing is stored."""
+        """Return the component Hessians; they are equal at all points, so s is not used."""
         return ComponentHessiansAtPoint(self.apply_mean_hessian)
 
 
@@ -443,6 +443,6 @@ def check_entry_count(subject: str, entries: int) -> None:
 
 
 def format_rounded_down(number: float) -> str:
-    """Return a positive number as text, rounded down to four digits."""
+    """Return a positive number as text, rounded down to four significant digits."""
     unit = 10.0 ** (math.floor(math.log10(number)) - 3)
     return f"{math.floor(number / unit) * unit:.4g}"

@@ -58,7 +58,7 @@ class ProblemEntry:
 
     @property
     def only_set(self) -> str:
-        """Name of the only feasible set of the problem; empty if it has a choice of sets."""
+        """Name of the problem's only feasible set; empty if the user can choose the set."""
         return "" if self.family.points else self.family.only_set
 
     def accepts_any(self, kind: str, points: str) -> bool:
@@ -86,7 +86,7 @@ class ProblemEntry:
         }
 
     def parameters_with_user_parts(self, parameters: Mapping[str, Any]) -> dict[str, Parameter]:
-        """Return the problem's parameters and those of the user-defined set and penalty, by name.
+        """Return the parameters of the problem and of its user-defined set and penalty, by name.
 
         `parameters` names the user-defined set or penalty, as in "FILE.py:NAME".
         """

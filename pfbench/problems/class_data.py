@@ -39,7 +39,7 @@ class TaskRows(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ScaledClasses:
-    """Data set with several classes, with every feature scaled to [-1, 1]."""
+    """Data set with several classes; every feature is scaled to [-1, 1]."""
 
     def draw(self, name: str) -> LabelledRows:
         """Return the rows of the named data set with their classes; constant features become 0.

@@ -264,7 +264,7 @@ class MultitaskSigmoid(MatrixModel):
 
     @property
     def slope_width(self) -> int:
-        """Number of loss derivatives of one component, which is one."""
+        """Number of loss derivatives of one component, which is 1."""
         return 1
 
     @cached_property
@@ -316,7 +316,7 @@ class MultitaskSigmoid(MatrixModel):
         return numbers
 
     def component_slopes(self, rows: Integers, x_transposed: Floats) -> Floats:
-        """Return the derivatives of the losses by the scores, for k rows, shape (k, 1)."""
+        """Return the derivatives of k losses with respect to their scores, shape (k, 1)."""
         return self._apply_loop(multitask_kernels.write_slopes, rows, x_transposed)
 
     def component_curvatures(self, rows: Integers, x_transposed: Floats) -> Floats:

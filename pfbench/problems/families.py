@@ -88,7 +88,7 @@ class LinearFamily(AnySetFamily):
         return self._add_norm(self.problem(features, labels, feasible, penalty=added, first=first))
 
     def _random_start(self, feasible: ConvexBody) -> Floats | None:
-        """Draw a normal random start point; None stands for the start of the feasible set."""
+        """Return a normal random start point, or None for the start point of the feasible set."""
         if self.start == "own":
             return None
         if not isinstance(feasible, WholeSpace):

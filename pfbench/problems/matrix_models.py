@@ -44,7 +44,7 @@ _BLOCK_ENTRIES = 1 << 17
 
 
 class MatrixProblem(FiniteSum):
-    """Finite sum over a set of M x N matrices, with arrays as points and gradients.
+    """Finite sum of functions of an M x N matrix, with arrays as points and gradients.
 
     Over the nuclear-norm ball, each linear minimisation of a run is warm-started with the last
     vertex.

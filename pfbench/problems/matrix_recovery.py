@@ -226,7 +226,7 @@ class RobustMatrixRecovery(FiniteSum):
     # --- the function -------------------------------------------------------------------------
 
     def value(self, x: FactoredMatrix) -> float:
-        """Return f(x), without applying the pending Frank-Wolfe step that x may store."""
+        """Return f(x), without applying to x the Frank-Wolfe step that x may have recorded."""
         loops = welsch.sum_loss_rows, welsch.sum_loss_parallel
         return self.scale * float(self.pattern.run_loop(*loops, self.entries, self.entry_view(x)))
 
@@ -376,7 +376,7 @@ class RobustMatrixRecovery(FiniteSum):
 
     @cached_property
     def rmse_heldout_mean(self) -> float:
-        """Root mean square error on the held-out entries of predicting the mean observed entry."""
+        """Root mean square error if every held-out entry is predicted by the observed mean."""
         data = self.observations
         return _rms(float(data.values.mean()) - data.heldout_values)
 

@@ -214,7 +214,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
 
     @cached_property
     def _gradient_deviation_bound(self) -> float:
-        """Upper bound over the set of the square root of E |grad f_i - grad f|^2."""
+        """Upper bound, valid on the whole set, of the square root of E |grad f_i - grad f|^2."""
         squares, mean = (
             self.data.norms_squared,
             self._gradient_of_squared_loss(np.zeros(self.shape)),

@@ -199,7 +199,7 @@ class NoiseFamily(AnySetFamily):
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyVectorFamily(NoiseFamily):
-    """Base class of the families of functions of vectors whose gradient gets noise."""
+    """Base class of the families of functions of a vector with noisy gradients."""
 
     points = "vectors"
 

@@ -161,7 +161,7 @@ class AdditiveNoise(NoisyGradient):
 
 
 class MatrixAdditiveNoise(AdditiveNoise):
-    """Sampler of a function of matrices whose gradient gets additive noise."""
+    """Sampler of a function of a matrix, whose gradient has additive noise."""
 
     name: ClassVar[str] = "matrix-additive"
 

@@ -20,7 +20,7 @@ _MOST_POSITIONS = 1 << 62
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Observed entries of a matrix, with their positions and held-out entries.
+    """Observed and held-out entries of a matrix, with their positions.
 
     Attributes
     ----------

@@ -75,7 +75,7 @@ class Sampler(FiniteSum):
         return Draws(self.draw(rng, int(size)), int(size))
 
     def batch(self, sample: Indices, x: Any) -> Gradient:
-        """Return the mean of grad f(x, xi) over draws that `sample` returned.
+        """Return the mean of grad f(x, xi) over the given draws of xi.
 
         Raises
         ------

@@ -128,7 +128,7 @@ class SensingData:
         return np.linspace(0, row_count, (thread_count() if many else 1) + 1).astype(np.int64)
 
     def products(self, indices: Integers, x: Floats) -> Floats:
-        """Return the products <Z_i, x> of the given components, shape (k,)."""
+        """Return the products <Z_i, x> of the k given components, shape (k,)."""
         loops.check_indices(indices, self.n)
         out = np.empty(indices.size)
         bounds, flat = (

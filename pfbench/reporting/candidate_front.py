@@ -208,7 +208,7 @@ class CandidateAgainstRivals:
 
     @cached_property
     def first_near_slower_missed(self) -> tuple[int, int, int, int]:
-        """Numbers of problem-target pairs on which the candidate is first, near, slower, or misses.
+        """Numbers of problem-target pairs: candidate first, nearly first, slower, target missed.
 
         A pair is one panel with one target; the candidate misses a pair if it does not reach the
         target. A pair is not counted if the runs begin within the target, or if no method reaches
@@ -222,14 +222,14 @@ class CandidateAgainstRivals:
 
     @property
     def outcome_counts_phrase(self) -> str:
-        """Phrase on how often the candidate is first, near, slower, or misses the target."""
+        """Phrase: how often the candidate is first, nearly first, slower, or misses the target."""
         first, near, behind, missed = self.first_near_slower_missed
         total = sum(self.first_near_slower_missed)
         return f"first on {first} of {total} · near on {near} · behind on {behind} · missed on {missed}"  # noqa: E501
 
     @cached_property
     def outcome_counts_sentence(self) -> str:
-        """Sentence on how often the candidate is first, near, slower, or misses the target."""
+        """Sentence: how often the candidate is first, nearly first, slower, or misses a target."""
         first, near, behind, missed = self.first_near_slower_missed
         left = sum(d.is_missed_by_all and not d.starts_within_target for d in self.duels)
         unreached = f" ({left} more reached by no method)" if left else ""
@@ -259,7 +259,7 @@ class CandidateAgainstRivals:
 
     @property
     def failure_sentences(self) -> list[str]:
-        """Sentences on where the candidate was refused or failed: problem, setting and reason."""
+        """Sentences that list where the candidate was refused or failed, with the reasons."""
         sentences = []
         for label in self.candidate_labels:
             for panel in self.results.panels:
@@ -416,7 +416,7 @@ def make_candidate_front(
 def duels_as_json(
     comparison: Comparison, label: str, candidates: Collection[str]
 ) -> list[dict[str, Any]]:
-    """Return the comparisons with the best other method as records for JSON."""
+    """Return comparisons of a method with the best other method as records for JSON."""
     return [
         {
             "problem": duel.title,

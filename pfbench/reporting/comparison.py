@@ -141,7 +141,7 @@ class SettingComparison:
         return sorted(reached, key=lambda pair: pair[0])
 
     def find(self, label: str) -> ScoredAlgorithm | None:
-        """Return the algorithm with a label, None if it has no run on this problem."""
+        """Return the algorithm with the given label; None if it has no run on this problem."""
         named = (scored for scored in self.algorithms if scored.group.label == label)
         return next(named, None)
 

@@ -363,7 +363,7 @@ def _unique_iterations(runs: Sequence[Run]) -> Array:
 
 
 def _encode_numbers(values: Any, digits: int = 5) -> Any:
-    """Encode numbers for JSON: integers as differences, others rounded, NaN as None."""
+    """Encode numbers for JSON: integers as successive differences, others rounded, NaN as None."""
     array = np.asarray(values, dtype=float)
     if array.size and (np.abs(array) < 2.0**53).all() and (array == np.round(array)).all():
         return {"d": np.diff(array, prepend=0).astype(np.int64).tolist()}

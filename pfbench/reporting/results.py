@@ -159,7 +159,7 @@ class StudyResults:
         return StudyResults(replace(self.study, algorithms=algorithms), panels)
 
     def iterate_groups(self) -> Iterator[tuple[SettingResults, RunGroup]]:
-        """Yield all pairs of a problem at one setting, and one algorithm's runs on it."""
+        """Yield (panel, group) pairs: a problem at one setting, and one algorithm's runs on it."""
         return ((panel, group) for panel in self.panels for group in panel.groups)
 
     @property

@@ -69,7 +69,7 @@ def round_as_printed(number: float) -> float:
 
 
 def format_calls(number: float) -> str:
-    """Return a number of calls as text; below 100 a mean has three significant digits."""
+    """Return a number of calls as text, rounded as tables print it; infinity becomes ``∞``."""
     if math.isinf(number):
         return NEVER_REACHED
     printed = round_as_printed(number)

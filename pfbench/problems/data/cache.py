@@ -21,7 +21,7 @@ EXTRA = 'pip install "pfbench[data]"'
 
 
 def cache_folder() -> Path:
-    """Return the folder in the environment variable `PFBENCH_DATA`, or the user's cache folder.
+    """Return the folder that `PFBENCH_DATA` names or, if it is not set, the user's cache folder.
 
     The variable is read at each call. The folder need not exist, and need not be writable.
 

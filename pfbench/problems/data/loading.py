@@ -108,7 +108,7 @@ class RatingsData:
     verified: bool
 
     def positions(self) -> tuple[Integers, Integers, tuple[int, int]]:
-        """Return each rating's row and column in the matrix of distinct users and items.
+        """Return each rating's row and column in the matrix of users and items, and its shape.
 
         Returns
         -------
@@ -360,7 +360,7 @@ def _open_cached_path(record: DataSet, folder: Path | None) -> Iterator[Path]:
 
 
 def _check_file_checksum(record: DataSet, path: Path, form: str) -> bool:
-    """Check the unmodified file against the checksum of the archive or of the first download.
+    """Check a file as it was downloaded against the checksum of the archive or first download.
 
     Returns
     -------

@@ -17,7 +17,7 @@ Loaded = loading.ClassificationData | loading.RatingsData
 
 @dataclass(frozen=True)
 class DataSetStatus:
-    """Status of a data set in the cache, and the way in which its file is verified.
+    """Status of a data set in the cache, with the method by which its file is verified.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class DataSetStatus:
 
 
 def status(name: str | DataSet, *, folder: Path | None = None) -> DataSetStatus:
-    """Return the status of a data set from its record and the existence of its file.
+    """Return the status of a data set, whose file is looked for, but not read.
 
     Nothing is read, downloaded or created.
 
