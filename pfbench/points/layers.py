@@ -78,7 +78,7 @@ class Layers(np.ndarray[Any, Any]):
 
     @property
     def vector(self) -> Floats:
-        """All entries as a plain array, which is a view, shape (d,)."""
+        """All entries as a plain array of shape (d,), without a copy."""
         return self.view(np.ndarray)
 
     @property

@@ -107,7 +107,7 @@ class AdditiveNoiseQuadratic(ConstantHessians):
     @property
     @abstractmethod
     def hessian_matrix(self) -> Floats:
-        """Square matrix G for which the Hessian maps a direction U to the product G U."""
+        """Square matrix G with which the Hessian maps a direction U to the product G U."""
 
     def batch(self, sample: Indices, x: Floats) -> Floats:
         """Return the mean of the sampled component gradients at x."""
@@ -267,7 +267,7 @@ class MatrixLeastSquares(AdditiveNoiseQuadratic):
         return 0.5 * float(np.vdot(residual, residual))
 
     def gradient(self, x: Floats) -> Floats:
-        """Return the gradient A'(A W - B) at W, which has the shape of W."""
+        """Return the gradient A'(A W - B) at W, in the shape of W."""
         return np.asarray(self.A.T @ (self.A @ x - self.B))
 
     def apply_hessian(self, u: Floats) -> Floats:

@@ -216,7 +216,7 @@ class ArrayLoss(ABC):
 
 
 class SigmoidLoss(ArrayLoss):
-    """Loss s^2 of `MultitaskSigmoid`, where s is the sigmoid of the score with the label's sign.
+    """Loss s^2 of `MultitaskSigmoid`, where s is the sigmoid of a row's signed score.
 
     So s = 1/(1 + exp(-c (z + b))), where z is the product of a row and its task's column of X. The
     sign c is 1 for the label 1, else -1, and b is the offset of the task. Rows are ordered by task.

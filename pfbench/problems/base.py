@@ -211,7 +211,7 @@ class FiniteSum(IndexSampling, ABC):
         return self.set.start()
 
     def constants(self, start: Any) -> Constants:
-        """Return constants with derivations; by default only n and the diameter D of the set."""
+        """Return constants with derivations; by default only n and the set's diameter D."""
         return Constants.from_derivations(
             n=(self.n, "stated by the problem"), D=(self.set.diameter, "diameter of its set")
         )

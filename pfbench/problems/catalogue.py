@@ -62,7 +62,7 @@ class ProblemEntry:
         return "" if self.family.points else self.family.only_set
 
     def accepts_any(self, kind: str, points: str) -> bool:
-        """Return whether the problem accepts every set (or penalty) for points such as vectors.
+        """Return whether the problem accepts every set (or penalty) for points of a given kind.
 
         `kind` is "set" or "penalty"; `points` is a kind of points, such as "vectors".
         """

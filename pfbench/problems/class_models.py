@@ -132,7 +132,7 @@ class MulticlassLogistic(MatrixModel):
         return np.asarray(z - curvatures * z.sum(axis=1)[:, None])
 
     def add_gradients(self, rows: tuple[Floats, Integers], slopes: Floats, g: Floats) -> None:
-        """Add the sum of the rows' gradients to g, which is a transposed gradient."""
+        """Add the sum of the rows' gradients to g, which holds a transposed gradient."""
         g += slopes.T @ rows[0]
 
     @cached_property
@@ -333,7 +333,7 @@ class MultitaskSigmoid(MatrixModel):
         return curvatures * self._apply_loop(multitask_kernels.write_products, rows, u_transposed)
 
     def add_gradients(self, rows: Integers, slopes: Floats, g: Floats) -> None:
-        """Add the sum of the rows' gradients to g, which is a transposed gradient."""
+        """Add the sum of the rows' gradients to g, which holds a transposed gradient."""
         multitask_kernels.add_rows(self._data, rows, slopes[:, 0], g)
 
     def _apply_loop(self, loop: Callable[..., None], rows: Integers, view: Floats) -> Floats:

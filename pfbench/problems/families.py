@@ -121,7 +121,7 @@ class LogisticFamily(LinearFamily):
     alpha: float = parameter(0.1, "weight of the non-convex regulariser")
 
     def build(self) -> FiniteSum:
-        """Build the problem; its labels +1 and -1 are the signs of the source's labels (0: +1)."""
+        """Build the problem with label +1 if the source's label is at least 0, else label -1."""
         features, labels = self._load_source(self.source)
         feasible, added = self._set_and_penalty(features.shape[1])
         first = self._random_start(feasible)
@@ -229,7 +229,7 @@ class MatrixFamily(AnySetFamily):
     )
 
     def _move_to_arrays(self, problem: Dense) -> FiniteSum:
-        """Return the problem with its norm and, if requested, on the arrays of a library."""
+        """Return the problem with its norm and, if requested, evaluated by an array library."""
         if self.arrays is None:
             return self._add_norm(problem)
         return self._add_norm(ArrayProblem(problem, load_array_library(self.arrays)))

@@ -374,7 +374,7 @@ class LogCosh(LinearModel):
 
 
 class LeastSquares(LinearModel):
-    """Least squares, the mean of (<a, x> - b)^2/2: a convex quadratic, all constants known."""
+    """Least squares, the mean of (<a, x> - b)^2/2: a convex quadratic with known constants."""
 
     name = "quadratic"
     source = "calibration: a convex quadratic with exact constants"

@@ -217,7 +217,7 @@ class MatrixModel(MatrixProblem):
 
     @abstractmethod
     def add_gradients(self, rows: Any, slopes: Floats, g: Floats) -> None:
-        """Add the sum of the rows' gradients to g, which is a transposed gradient.
+        """Add the sum of the rows' gradients to g, which holds a transposed gradient.
 
         The loss derivatives of the rows are passed as `slopes`.
         """

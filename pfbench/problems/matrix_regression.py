@@ -224,7 +224,7 @@ class MatrixRegression(ConstantHessians, MatrixProblem):
         return math.sqrt(max(0.0, at_zero)) + self.set.max_norm * math.sqrt(max(0.0, top))
 
     def component_smoothness(self) -> Floats:
-        """Return the smoothness L_i = max(|Z_i|_F^2 - w, w), w = `sensing_variance`, shape (n,)."""
+        """Return each component's smoothness max(|Z_i|_F^2 - w, w), for the noise variance w."""
         w = self.sensing_variance
         return np.maximum(self.data.norms_squared - w, w)
 

@@ -123,7 +123,7 @@ class SensingData:
         return np.arange(self.n)
 
     def _thread_chunk_bounds(self, row_count: int) -> Integers:
-        """Return bounds of nearly equal chunks of rows, one a thread; one in all for small data."""
+        """Return the bounds of nearly equal chunks of rows: one per thread, or one for few rows."""
         many = row_count * self.rows.shape[1] >= _PARALLEL_ENTRIES
         return np.linspace(0, row_count, (thread_count() if many else 1) + 1).astype(np.int64)
 

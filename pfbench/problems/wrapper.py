@@ -104,7 +104,7 @@ class NormedProblem(ProblemWrapper):
         return lacking | unmet_norm_requirement_reasons(self)
 
     def open(self, rng: np.random.Generator) -> Backend:
-        """Return the oracles of one run: `inner`'s if the set is bounded, else this problem."""
+        """Return the oracles of one run: of `inner` if the set is bounded, else of this problem."""
         return self.inner.open(rng) if self.is_bounded else self
 
     def measures(self) -> Mapping[str, Measure]:

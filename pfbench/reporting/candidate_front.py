@@ -208,7 +208,7 @@ class CandidateAgainstRivals:
 
     @cached_property
     def first_near_slower_missed(self) -> tuple[int, int, int, int]:
-        """Numbers of problem-target pairs: candidate first, nearly first, slower, target missed.
+        """Numbers of problem-target pairs that the candidate wins, nearly wins, loses, or misses.
 
         A pair is one panel with one target; the candidate misses a pair if it does not reach the
         target. A pair is not counted if the runs begin within the target, or if no method reaches
@@ -222,14 +222,14 @@ class CandidateAgainstRivals:
 
     @property
     def outcome_counts_phrase(self) -> str:
-        """Phrase: how often the candidate is first, nearly first, slower, or misses the target."""
+        """Phrase that says how often the candidate is first, nearly first, slower, or misses."""
         first, near, behind, missed = self.first_near_slower_missed
         total = sum(self.first_near_slower_missed)
         return f"first on {first} of {total} · near on {near} · behind on {behind} · missed on {missed}"  # noqa: E501
 
     @cached_property
     def outcome_counts_sentence(self) -> str:
-        """Sentence: how often the candidate is first, nearly first, slower, or misses a target."""
+        """Sentence that says how often the candidate is first, nearly first, slower, or misses."""
         first, near, behind, missed = self.first_near_slower_missed
         left = sum(d.is_missed_by_all and not d.starts_within_target for d in self.duels)
         unreached = f" ({left} more reached by no method)" if left else ""

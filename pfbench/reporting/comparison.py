@@ -135,7 +135,7 @@ class SettingComparison:
 
     @cached_property
     def order_by_calls(self) -> list[tuple[float, ScoredAlgorithm]]:
-        """(Calls, algorithm) pairs of all algorithms that reach the hardest target, by calls."""
+        """Pairs (calls, algorithm), sorted, of the algorithms that reach the hardest target."""
         expected = [(scored.calls_until_targets[-1], scored) for scored in self.algorithms]
         reached = [(calls.value, scored) for calls, scored in expected if calls and calls.hits]
         return sorted(reached, key=lambda pair: pair[0])

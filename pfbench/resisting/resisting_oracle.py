@@ -243,7 +243,7 @@ class ResistingOracle(CountingBackend):
         return y
 
     def _weight_towards_last_vertex(self, x: Floats) -> float | None:
-        """Return w for x = (1 - w) q + w u, where q is the last query and u the last LO output.
+        """Return w such that x = (1 - w) q + w u, with the last query q and last LO output u.
 
         The equation holds up to rounding, and q is the last query of a gradient. The result is None
         if there is no such w.

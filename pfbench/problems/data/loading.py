@@ -360,7 +360,7 @@ def _open_cached_path(record: DataSet, folder: Path | None) -> Iterator[Path]:
 
 
 def _check_file_checksum(record: DataSet, path: Path, form: str) -> bool:
-    """Check a file as it was downloaded against the checksum of the archive or first download.
+    """Check a file's bytes against the checksum of the archive or of the first download.
 
     Returns
     -------
