@@ -74,7 +74,7 @@ class TranscriptRecorder:
         self.events: list[Event] = []
 
     def find_or_add_row(self, x: Floats) -> int:
-        """Return the row number of the vector x in the table; add a row if x is new."""
+        """Return the row number of a vector in the recorder's table; add a row for a new vector."""
         key = fingerprint(x)
         number = self._numbers.setdefault(key, len(self._numbers))
         if number == len(self._rows):
@@ -91,7 +91,7 @@ class TranscriptRecorder:
         self.events.append(Event(KINDS.index(kind), **fields))
 
     def finish(self, directions: Floats) -> "Transcript":
-        """Return the transcript of the recorded events and the hidden directions, shape (T, d)."""
+        """Return the transcript: the recorded events, and the T hidden directions, shape (T, d)."""
         columns = {
             name: np.array([event[index] for event in self.events], dtype=kind)
             for index, (name, kind) in enumerate(_COLUMNS.items())

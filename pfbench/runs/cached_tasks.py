@@ -130,7 +130,7 @@ def _content_keys(
 
 
 def _read_stored_row(store: Store, cached_task: CachedTask, key: str) -> Mapping[str, Any] | None:
-    """Return a task's stored row; None if it is missing or a file that it depends on changed."""
+    """Return a task's stored row; None if no row is stored, or a file read by the task changed."""
     row = store.get_row(cached_task.kind, key)
     if row is None or all(map(is_builtin, cached_task.modules)):
         return row
@@ -143,7 +143,7 @@ def _has_no_user_code(note: Mapping[str, Any]) -> bool:
 
 
 def _with_source_check(task: Task, note: Mapping[str, Any]) -> Task:
-    """Return a task that first checks that the worker's user-defined modules agree with `note`."""
+    """Return a task that first checks the worker's user modules against the digest in `note`."""
     if _has_no_user_code(note):
         return task
     code = " ".join(name for name in note["modules"] if not is_builtin(name))

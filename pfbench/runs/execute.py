@@ -206,7 +206,7 @@ def predict_origins(
     engine: Engine,
     recomputed_statuses: Collection[str] = (),
 ) -> dict[PlannedRun, str]:
-    """Return whether each planned run is stored, must be made, or is a part of a stored run.
+    """Return whether each run is stored, must be executed, or is part of a longer stored run.
 
     The words are "stored", "made" and "cut", those of `PlanOutcome.origin`. No run is executed, and
     the store is not changed, except that damaged entries are quarantined.
@@ -254,7 +254,7 @@ _keys = use_single_thread()(compute_keys)
 
 
 def _adapt_to_plan(plan: PlannedRun, keys: RunKeys, entry: StoredRun, origin: str) -> PlanOutcome:
-    """Return a plan's outcome from an equivalent stored run, with the selectors of the plan."""
+    """Return a plan's outcome: an equivalent stored run, with components named as in the plan."""
     run = replace(
         entry.run,
         problem=plan.problem,
@@ -278,9 +278,7 @@ def _problem_and_code_sort_key(plan: PlannedRun) -> tuple[str, ...]:
 def _split_by_containment(
     plans: Sequence[PlannedRun], keys: Mapping[PlannedRun, RunKeys]
 ) -> tuple[list[PlannedRun], list[PlannedRun]]:
-    """Return the runs that are not a part of a longer run in the list, then those that are.
-
-    A run is a part of another if they differ only in their limits and its limits are smaller.
+    """Return two lists: the runs that are not part of another run in the list, and the others.
 
     A run contains another if they differ only in their limits and its limits are larger.
     """
@@ -357,7 +355,7 @@ def _add_tuned_algorithms(study: Study, choices: tuple[TuningChoice, ...]) -> St
 def summarise_trial(
     tune: TuningPlan, values: Mapping[str, Any], runs: Sequence[Run]
 ) -> TuningTrial:
-    """Return a summary of the runs at one grid point: hits, calls and last value by target."""
+    """Summarise a grid point's runs by target: number of runs that reach it, calls, last value."""
     complete = [run.counts.as_dict()[tune.count] for run in runs]
     firsts = [calls_to_targets(tune.targets, run) for run in runs]
     hits, expected, last = [], [], []

@@ -70,7 +70,7 @@ class SuiteArchive:
 def _decode_columns(
     data: bytes, kind: str, column_count: int, row_count: int
 ) -> "np.ndarray[Any, Any]":
-    """Return columns decoded from bytes, shape (column_count, row_count); kind is "i" or "f"."""
+    """Decode columns of integers (kind "i") or floats ("f"), shape (column_count, row_count)."""
     bits = np.frombuffer(data, np.uint8).reshape(column_count, NUMBER_WIDTH, row_count)
     little = np.ascontiguousarray(bits.transpose(0, 2, 1)).view(f"<{kind}{NUMBER_WIDTH}")
     columns = little.reshape(column_count, row_count).astype(f"{kind}{NUMBER_WIDTH}", copy=False)

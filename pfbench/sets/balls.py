@@ -21,7 +21,7 @@ from pfbench.sets.norms import NormBall
 
 
 def check_extreme_entry_is_finite(g: Floats, index: int) -> int:
-    """Return `index`, that of the smallest or largest entry of g; raise if it is not finite."""
+    """Return `index`, the position of an extreme entry of g; raise if this entry is not finite."""
     if not np.isfinite(g[index]):
         raise DivergedError(
             "the gradient passed to the linear minimisation has NaN or infinite entries"
@@ -51,7 +51,7 @@ class VectorSet(VectorConvexBody):
 
     @property
     def diameter(self) -> float:
-        """Exact value 2 radius, the distance between a vertex and its negative."""
+        """Exact diameter 2 radius, the distance between a vertex and its negative."""
         return 2.0 * self.radius
 
     def start(self) -> Floats:
@@ -88,7 +88,7 @@ class Simplex(VectorSet):
 
     @property
     def diameter(self) -> float:
-        """Exact value, the distance radius sqrt 2 between two vertices (0 if d = 1)."""
+        """Exact diameter, the distance radius sqrt 2 between two vertices (0 if d = 1)."""
         return self.radius * float(np.sqrt(2.0)) if self.d > 1 else 0.0
 
     def lo(self, g: Floats) -> Floats:
@@ -100,7 +100,7 @@ class Simplex(VectorSet):
         return self._fill_vector(check_extreme_entry_is_finite(g, int(np.argmin(g))), self.radius)
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (m, m), both bounds of the minimum m = radius min_i g_i of <g, v>."""
+        """Return (m, m), where m = radius min_i g_i is the minimum of <g, v> over the simplex."""
         value = self.radius * float(check_gradient(g, self.shape).min())
         return value, value
 
@@ -148,7 +148,7 @@ class L1Ball(VectorSet, NormBall):
         return self._fill_vector(index, -math.copysign(self.radius, g[index]))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (-m, -m), both bounds of the minimum of <g, v>, where m is radius max_i |g_i|."""
+        """Return (m, m), where m = -radius max_i |g_i| is the minimum of <g, v> over the ball."""
         value = -self.radius * float(np.abs(check_gradient(g, self.shape)).max())
         return value, value
 
@@ -192,7 +192,7 @@ class L2Ball(VectorSet, NormBall):
         return (-self.radius / norm(scaled)) * scaled
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (-m, -m), both bounds of the minimum of <g, v>, where m is radius |g|_2."""
+        """Return (m, m), where m = -radius |g|_2 is the minimum of <g, v> over the ball."""
         g = check_gradient(g, self.shape)
         largest = float(np.abs(g).max())
         if largest == 0.0:
@@ -233,7 +233,7 @@ class LinfBall(VectorSet, NormBall):
 
     @property
     def diameter(self) -> float:
-        """Exact value 2 radius sqrt(d)."""
+        """Exact diameter 2 radius sqrt(d)."""
         return 2.0 * self.radius * math.sqrt(self.d)
 
     def lo(self, g: Floats) -> Floats:
@@ -247,7 +247,7 @@ class LinfBall(VectorSet, NormBall):
         return np.asarray(-self.radius * np.sign(check_gradient(g, self.shape)))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (-m, -m), both bounds of the minimum of <g, v>, where m is radius |g|_1."""
+        """Return (m, m), where m = -radius |g|_1 is the minimum of <g, v> over the ball."""
         value = -self.radius * float(np.abs(check_gradient(g, self.shape)).sum())
         return value, value
 

@@ -55,17 +55,17 @@ def as_float_array(subject: str, value: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def check_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
-    """Return g, the gradient of a linear minimisation, as a finite array; raise if it is none."""
+    """Validate the gradient g passed to a linear minimisation; return it as a finite array."""
     return as_finite_array(_GRADIENT, g, shape)
 
 
 def as_possibly_nonfinite_gradient(g: Any, shape: tuple[int, ...]) -> Floats:
-    """Return g, the gradient of a linear minimisation, as an array that may have NaN entries."""
+    """Return the gradient g passed to a linear minimisation as an array; entries may be NaN."""
     return as_float_array(_GRADIENT, g, shape)
 
 
 def check_projectable(y: Any, shape: tuple[int, ...]) -> Floats:
-    """Return y, the point to project, as a finite array of `shape`; raise if it is none."""
+    """Validate the point y to be projected; return it as a finite array of `shape`."""
     return as_finite_array("the point to project", y, shape)
 
 
@@ -147,7 +147,7 @@ class ConvexBody(ArrayDataclass, ABC):
 
     @classmethod
     def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
-        """Build the set from its parameters, for points of a shape that `points` allows."""
+        """Build the set for points of the given shape, with the given parameter values."""
         make: Callable[..., Self] = cls
         return make(shape if cls.points == "matrices" else shape[0], **parameters)
 
@@ -173,7 +173,7 @@ class ConvexBody(ArrayDataclass, ABC):
 
     @abstractmethod
     def lo(self, g: Any) -> Any:
-        """Return a vertex v of the set that minimises <g, v>.
+        """Return a vertex v that minimises <g, v> over the set.
 
         Raises
         ------
@@ -182,7 +182,7 @@ class ConvexBody(ArrayDataclass, ABC):
         """
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (lower, upper) bounds of the minimum of <g, v> over the set, here both exact.
+        """Return (lower, upper) bounds of the minimum of <g, v> over the set, equal by default.
 
         Raises
         ------
@@ -242,19 +242,19 @@ class VectorConvexBody(ConvexBody):
 
 
 class GreedyPolytope(VectorConvexBody):
-    """Base class of polytopes for which the greedy algorithm turns an order into a vertex."""
+    """Base class of polytopes; a greedy algorithm turns each order of the entries into a vertex."""
 
     polytope: ClassVar[bool] = True
 
     def lo(self, g: Any) -> Floats:
-        """Return the greedy vertex for the entries in order of increasing g, shape (d,).
+        """Return the greedy algorithm's vertex for the entries in order of increasing g.
 
         Ties in g go to the lowest index. It takes O(d log d) in addition to the greedy algorithm.
         """
         return self._greedy_vertex(np.argsort(check_gradient(g, self.shape), kind="stable"))
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
-        """Return the greedy vertex of a uniformly random order of entries.
+        """Return the greedy algorithm's vertex for a uniformly random order of the entries.
 
         Every vertex has a positive probability.
         """
@@ -262,14 +262,14 @@ class GreedyPolytope(VectorConvexBody):
 
     @abstractmethod
     def _greedy_vertex(self, order: Integers) -> Floats:
-        """Return the vertex of the greedy algorithm for an order of 0, ..., d - 1."""
+        """Return the greedy algorithm's vertex for `order`, a permutation of 0, ..., d - 1."""
 
 
 _DOUBLINGS, _HALVINGS = 40, 100
 
 
 def minimise_locally(domain: Any, x: Any, g: Any, radius: float) -> Any:
-    """Return a point z of a set with |z - x| <= radius that minimises <g, z>.
+    """Return a point z of a set that minimises <g, z> subject to |z - x| <= radius.
 
     It is P(x - tau g), P the projection onto the set, for the largest tau for which |P(x - tau g) -
     x| is at most the radius: this length does not decrease in tau. Each z is the result of some

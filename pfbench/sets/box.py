@@ -64,20 +64,20 @@ class Box(VectorConvexBody):
 
     @property
     def diameter(self) -> float:
-        """Exact value, the Euclidean norm of upper - lower."""
+        """Exact diameter, the Euclidean norm of upper - lower."""
         return float(
             np.linalg.norm(np.broadcast_to(np.subtract(self.upper, self.lower), (self.d,)))
         )
 
     def lo(self, g: Any) -> Floats:
-        """Return the vertex that minimises <g, v>: `lower` where g > 0, else `upper`.
+        """Return the vertex v that minimises <g, v>: `lower` where g > 0, else `upper`.
 
         It takes O(d).
         """
         return np.where(check_gradient(g, self.shape) > 0.0, self.lower, self.upper)
 
     def project(self, y: Any) -> Floats:
-        """Return the Euclidean projection of y, which clips each entry to its bounds, in O(d)."""
+        """Return the Euclidean projection of y: each entry is clipped to its bounds, in O(d)."""
         return np.clip(check_projectable(y, self.shape), self.lower, self.upper)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
@@ -136,7 +136,7 @@ class KSparsePolytope(VectorSet):
 
     @property
     def diameter(self) -> float:
-        """Exact value 2 radius sqrt k, the distance between a vertex and its negative."""
+        """Exact diameter 2 radius sqrt k, the distance between a vertex and its negative."""
         return 2.0 * self.radius * math.sqrt(self.k)
 
     def lo(self, g: Floats) -> Floats:
@@ -169,7 +169,7 @@ class KSparsePolytope(VectorSet):
         return np.copysign(self._soft_clip(shifted), y)
 
     def _soft_clip(self, moduli: Floats) -> Floats:
-        """Return clip(moduli - tau, 0, radius) for the tau at which the sum is k radius."""
+        """Return clip(moduli - tau, 0, radius), where tau makes the sum of its entries k radius."""
         r, total = self.radius, self.k * self.radius
         reach = moduli - r
         breaks = np.sort(np.concatenate([moduli, reach]))
@@ -189,10 +189,7 @@ class KSparsePolytope(VectorSet):
         return np.asarray(np.clip(rest - tau, 0.0, r))
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether the l1 and l-infinity norms are within bounds, up to a tolerance.
-
-        The tolerance is relative.
-        """
+        """Return whether |x|_1 <= k radius and all |x_i| <= radius, up to a relative tolerance."""
         if not is_point(x, self.shape):
             return False
         size, factor = np.abs(x), 1.0 + tolerance

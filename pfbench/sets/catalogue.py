@@ -83,7 +83,7 @@ PENALTIES: Mapping[str, type[NormPenalty]] = MappingProxyType(
 
 
 def can_build(entry: type[ConvexBody] | type[NormPenalty], shape: Shape) -> bool:
-    """Return whether a selector can build this set or penalty for points of a shape."""
+    """Return whether a text such as ``l1[radius=2]`` can select this class for a point shape."""
     matrix = len(shape) == 2
     fits = {
         "arrays": True,
@@ -228,7 +228,7 @@ def norm_ball(text: str, shape: Shape) -> NormBall:
 
 
 def vector_norm_ball(kind: str, d: int) -> NormBall:
-    """Return the unit ball of a norm for vectors of even length d.
+    """Return the unit ball of a norm for vectors of length d; for a matrix norm, d must be even.
 
     A matrix norm applies to the vector reshaped to a matrix of shape (2, d/2).
     """

@@ -150,7 +150,7 @@ class UnitFlowPolytope(VectorConvexBody):
 
     @cached_property
     def diameter(self) -> float:
-        """Exact value, the square root of the largest number of edges in which two paths differ.
+        """Exact diameter, the square root of the largest number of edges in which two paths differ.
 
         It takes O(E log E); see `pfbench.kernels.graphs.max_path_difference`.
         """
@@ -158,7 +158,7 @@ class UnitFlowPolytope(VectorConvexBody):
         return math.sqrt(graphs.max_path_difference(*paths))
 
     def lo(self, g: Any) -> Floats:
-        """Return the incidence vector of a path of least total cost g, shape (E,), in O(E).
+        """Return the incidence vector of a path of least cost, given the E edge costs g, in O(E).
 
         At each node from the origin on, ties go to the edge of lowest index.
         """

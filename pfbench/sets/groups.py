@@ -121,9 +121,9 @@ class GroupLassoBall(VectorSet):
         return np.where(self._labels == best, factor * scaled, 0.0)
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (-m, -m), both bounds of the minimum of <g, v>, in O(d).
+        """Return (m, m), where m is the minimum of <g, v> over the ball, in O(d).
 
-        Here m is radius times the largest Euclidean norm of a group of g.
+        It is -radius times the largest Euclidean norm of a group of g.
         """
         norms = group_norms(check_gradient(g, self.shape), self._labels)
         value = -self.radius * float(norms.max())

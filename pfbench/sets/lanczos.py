@@ -47,7 +47,7 @@ _ROOM = 24
 
 @dataclass(frozen=True, slots=True)
 class SingularTriple:
-    """Leading singular triple of a matrix, with an upper bound of its singular value.
+    """Leading singular triple of a matrix, with an upper bound of the largest singular value.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ def leading_singular_triple(
 def _start_vector(
     rng: np.random.Generator, N: int, warm: Floats | None, has_gap_share: bool
 ) -> Floats:
-    """Return the start vector: a normal random one, or a warm start plus a random part."""
+    """Return the start vector: a Gaussian one, or the warm start plus a random part."""
     if warm is None:
         return rng.standard_normal(N) / math.sqrt(N)
     if not has_gap_share:
@@ -223,7 +223,7 @@ def _extend_basis(
 def _allocate_basis(
     shape: tuple[int, int], room: int, left_vectors: int, most_steps: int
 ) -> LanczosBasis:
-    """Allocate a Lanczos basis for `room` steps, with memory for `left_vectors` left vectors."""
+    """Allocate a Lanczos basis with memory for `room` steps and `left_vectors` left vectors."""
     M, N = shape
     right, before = np.empty((room + 1, N)), np.empty((left_vectors, M))
     before[0] = 0.0
@@ -240,7 +240,7 @@ def _copy_with_more_rows(array: Floats, rows: int) -> Floats:
 def _retry_with_rescaling(
     operator: LinearOperator, recompute: Callable[..., SingularTriple], warm: Floats | None
 ) -> SingularTriple:
-    """Recompute the singular triple of a rescaled matrix, or from a new start; of 0, return it."""
+    """Recompute a singular triple after rescaling the matrix, or from a new random start vector."""
     M, N = operator.shape
     largest = operator.magnitude()
     if not math.isfinite(largest):

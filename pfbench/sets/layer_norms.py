@@ -26,7 +26,7 @@ from pfbench.sets.norms import NormBall, NormProduct
 
 
 class _WeightedLayers(NormProduct):
-    """Base class of the unit balls of `NormSum` and `NormRootSum`, norms of layers.
+    """Base class of `NormSum` and `NormRootSum`, unit balls of norms that combine layer norms.
 
     The norm of layer l is scaled to |x_l|/rho_l.
     """
@@ -35,24 +35,24 @@ class _WeightedLayers(NormProduct):
 
     @abstractmethod
     def _layer_weights(self, sizes: Floats) -> Floats:
-        """Return the layer weights w that maximise <w, sizes>.
+        """Return the nonnegative layer weights w of norm 1 that maximise <w, sizes>.
 
-        The weights are nonnegative; their sum, or the root of their sum of squares, is 1.
+        The norm of the weights is their sum, or the root of their sum of squares.
         """
 
     def _dual_layer_norms(self, g: Any) -> Floats:
-        """Return the scaled dual norm rho_l |g_l|_* of each layer, shape (layers,)."""
+        """Return the dual norm of each layer times the radius of its ball, shape (layers,)."""
         pairs = self._balls_and_blocks(check_gradient(g, self.shape))
         return np.array([ball.radius * ball.dual_norm(block) for ball, block in pairs])
 
     def _layer_norms(self, x: Floats) -> Floats:
-        """Return the scaled norm |x_l|/rho_l of each layer, shape (layers,)."""
+        """Return the norm of each layer divided by the radius of its ball, shape (layers,)."""
         return np.array(
             [ball.norm(block) / ball.radius for ball, block in self._balls_and_blocks(x)]
         )
 
     def _minimise(self, g: Any, minimiser: Callable[[NormBall, Floats], Any]) -> Floats:
-        """Return the minimiser of each layer times the weight of the layer, concatenated."""
+        """Return each layer's minimiser times the layer's weight, concatenated to one vector."""
         weights = self._layer_weights(self._dual_layer_norms(g))
         pairs = zip(weights.tolist(), self.balls, self.split(g), strict=True)
         return self._concatenate_blocks(
@@ -61,25 +61,22 @@ class _WeightedLayers(NormProduct):
         )
 
     def lo(self, g: Any) -> Floats:
-        """Return a vertex v of the set that minimises <g, v>."""
+        """Return a vertex v that minimises <g, v> over the set."""
         return self._minimise(g, lambda ball, block: ball.lo(block))
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return a minimiser of <g, v> that is 0 where g does not determine it."""
+        """Return a minimiser of <g, v> over the ball; entries that g does not determine are 0."""
         return self._minimise(g, lambda ball, block: ball.lo_zero_if_undetermined(block))
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (-m, -m), both bounds of the minimum of <g, v>, where m is the dual norm of g."""
+        """Return (-m, -m), where m is the dual norm of g and -m is the minimum of <g, v>."""
         sizes = self._dual_layer_norms(g)
         value = -float(sizes @ self._layer_weights(sizes))
         return value, value
 
     @property
     def zeta(self) -> float:
-        """Exact maximum zeta of |x|_*/|x|_2, which is the largest rho_l zeta_l over the layers l.
-
-        It is the largest rho_l zeta_l over the layers l.
-        """
+        """Exact maximum of |x|_*/|x|_2: the largest product of a layer's radius and its zeta."""
         return max(ball.radius * ball.zeta for ball in self.balls)
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
@@ -93,22 +90,19 @@ class _WeightedLayers(NormProduct):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NormSum(_WeightedLayers):
-    """Unit ball of the sum over layers of |x_l|/rho_l, whose vertices have one nonzero layer."""
+    """Unit ball of the norm sum_l |x_l|/rho_l, where the ball of layer x_l has radius rho_l."""
 
     name: ClassVar[str] = "sum"
     summary: ClassVar[str] = "sum of the norms of several layers"
     source: ClassVar[str] = "pfbench"
 
     def norm(self, x: Floats) -> float:
-        """Return the norm of x, the sum over layers of |x_l|/rho_l."""
+        """Return the norm of x: the sum over layers of the layer's norm divided by its radius."""
         return math.fsum(self._layer_norms(x))
 
     @property
     def omega(self) -> float:
-        """Exact maximum omega of |x|/|x|_2: the root of the sum of (omega_l/rho_l)^2 over layers.
-
-        It is the root of the sum of (omega_l/rho_l)^2.
-        """
+        """Exact maximum of |x|/|x|_2: the root of the sum over layers of (omega/radius)^2."""
         return math.hypot(*(ball.omega / ball.radius for ball in self.balls))
 
     def _layer_weights(self, sizes: Floats) -> Floats:
@@ -117,14 +111,14 @@ class NormSum(_WeightedLayers):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NormRootSum(_WeightedLayers):
-    """Unit ball of the root of the sum over layers of (|x_l|/rho_l)^2."""
+    """Unit ball of the norm (sum_l (|x_l|/rho_l)^2)^(1/2), where layer x_l has radius rho_l."""
 
     name: ClassVar[str] = "l2"
     summary: ClassVar[str] = "root of the sum of squares of the norms of several layers"
     source: ClassVar[str] = "pfbench"
 
     def norm(self, x: Floats) -> float:
-        """Return the norm of x, the root of the sum over layers of (|x_l|/rho_l)^2."""
+        """Return the norm of x: the root of the sum over layers of (layer norm/layer radius)^2."""
         return math.hypot(*self._layer_norms(x))
 
     def _layer_weights(self, sizes: Floats) -> Floats:

@@ -59,7 +59,7 @@ class MatrixBall(ConvexBody):
 
     @property
     def diameter(self) -> float:
-        """Exact value, the distance between a vertex of largest norm and its negative."""
+        """Exact diameter, the distance between a vertex of largest norm and its negative."""
         return 2.0 * self.max_norm
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
@@ -115,7 +115,7 @@ class SpectralBall(MatrixBall, NormBall):
         return np.asarray(-self.radius * (u @ vt))
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return -radius UV' for the singular vectors of g with nonzero singular values.
+        """Return -radius UV' for the singular vectors U, V of g of nonzero singular values.
 
         Singular vectors with a singular value of the size of rounding errors are left out.
         """
@@ -124,17 +124,14 @@ class SpectralBall(MatrixBall, NormBall):
         return np.asarray(-self.radius * (u[:, retained] @ vt[retained]))
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (-m, -m), both bounds of the minimum of <g, v>.
-
-        Here m is radius times the nuclear norm of g.
-        """
+        """Return (m, m): m is -radius times g's nuclear norm, the minimum of <g, v>."""
         scaled, exponent = scale_to_unit(check_gradient(g, self.shape))
         total = float(scipy.linalg.svdvals(scaled, check_finite=False).sum())
         value = float(np.ldexp(-self.radius * total, exponent))
         return value, value
 
     def project(self, y: Any) -> Floats:
-        """Return the Euclidean projection of y, which clips the singular values at radius."""
+        """Return the Euclidean projection of y: its singular values are clipped at radius."""
         y = check_projectable(y, self.shape)
         scaled, exponent = scale_to_unit(y)
         u, s, vt = _compact_svd(scaled)
@@ -160,7 +157,7 @@ class RowBall(MatrixBall):
 
     @cached_property
     def _flat_ball(self) -> GroupLassoBall:
-        """Equivalent ball of vectors, which concatenate the rows (or columns) of a matrix."""
+        """Equivalent ball of vectors; each vector concatenates a matrix's rows (or columns)."""
         length = self.shape[1 if self._order == "C" else 0]
         return GroupLassoBall(math.prod(self.shape), self.radius, groups=length)
 
@@ -179,14 +176,14 @@ class RowBall(MatrixBall):
         )
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (-m, -m), both bounds of the minimum of <g, v>.
+        """Return (m, m), where m is the minimum of <g, v> over the ball.
 
-        Here m is radius times the largest norm of a row of g.
+        It is -radius times the largest norm of a row of g.
         """
         return self._flat_ball.minimum(self._flatten_rows(check_gradient(g, self.shape)))
 
     def project(self, y: Any) -> Floats:
-        """Return the Euclidean projection of y, which projects the vector of row norms."""
+        """Return the Euclidean projection of y: row norms are projected, row directions stay."""
         return self._unflatten_rows(
             self._flat_ball.project(self._flatten_rows(check_projectable(y, self.shape)))
         )
@@ -220,12 +217,12 @@ class MaxRowBall(MatrixBall, NormBall):
 
     @property
     def zeta(self) -> float:
-        """Exact maximum sqrt(rows) of |x|_*/|x|_F, where |x|_* is the dual norm."""
+        """Exact maximum of |x|_*/|x|_F, the root of the number of rows; |x|_* is the dual norm."""
         return math.sqrt(self.shape[1 - self._axis])
 
     @property
     def max_norm(self) -> float:
-        """Exact largest Frobenius norm, that of a vertex, each of whose rows has norm radius."""
+        """Exact largest Frobenius norm in the ball, reached if each row has norm radius."""
         return self.radius * self.zeta
 
     def _unit_rows(self, x: Floats) -> tuple[Floats, Floats]:
@@ -255,15 +252,15 @@ class MaxRowBall(MatrixBall, NormBall):
         return np.asarray(-self.radius * self._unit_rows(check_gradient(g, self.shape))[0])
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (-m, -m), both bounds of the minimum of <g, v>.
+        """Return (m, m), where m is the minimum of <g, v> over the ball.
 
-        Here m is radius times the sum of the norms of the rows of g.
+        It is -radius times the sum of the norms of the rows of g.
         """
         value = -self.radius * float(self._unit_rows(check_gradient(g, self.shape))[1].sum())
         return value, value
 
     def project(self, y: Any) -> Floats:
-        """Return the Euclidean projection of y, which shortens rows longer than radius to it."""
+        """Return the Euclidean projection of y: rows longer than radius are shortened to radius."""
         y = check_projectable(y, self.shape)
         units, lengths = self._unit_rows(y)
         return np.where(lengths > self.radius, self.radius * units, y)

@@ -44,7 +44,7 @@ class Matroid(ArrayDataclass, ABC):
         return chosen[:count]
 
     def max_basis_exchange(self) -> int:
-        """Return an upper bound of the number of elements of a basis that another basis lacks.
+        """Return an upper bound of how many elements of one basis can be missing in another.
 
         This default returns min(r, d' - r). Here r is the rank, and d' is the number of elements
         that are independent on their own. It calls `is_independent` for each element.
@@ -81,7 +81,7 @@ class UniformMatroid(Matroid):
         return order[: self.k]
 
     def max_basis_exchange(self) -> int:
-        """Return min(k, d - k), the exact maximum number of elements that another basis lacks."""
+        """Return min(k, d - k), the exact maximum of how many elements of a basis another lacks."""
         return min(self.k, self.d - self.k)
 
 
@@ -130,7 +130,7 @@ class PartitionMatroid(Matroid):
         return bool((counts <= self.capacities).all())
 
     def greedy_basis(self, order: Integers) -> Integers:
-        """Return the first elements of each class in the order, as many as its capacity."""
+        """Return the elements that come first in the order, up to the capacity of each class."""
         labels = self.labels[order]
         sorted_ = np.argsort(labels, kind="stable")
         starts = np.searchsorted(labels[sorted_], np.arange(self.capacities.size))
@@ -139,7 +139,7 @@ class PartitionMatroid(Matroid):
         return order[location < self.capacities[labels]]
 
     def max_basis_exchange(self) -> int:
-        """Return the exact maximum, the sum over the classes of min(capacity, size - capacity)."""
+        """Return the exact maximum: the sum over all classes of min(capacity, size - capacity)."""
         sizes = np.bincount(self.labels, minlength=self.capacities.size)
         minimum = np.minimum(self.capacities, sizes)
         return int(np.minimum(minimum, sizes - minimum).sum())
@@ -187,7 +187,7 @@ class GraphicMatroid(Matroid):
         return greedy_forest(order, self.edges, self.node_count)
 
     def max_basis_exchange(self) -> int:
-        """Return min(rank, edges - rank), an upper bound of the edges that another basis lacks."""
+        """Return min(rank, edges - rank), an upper bound of a basis's edges that another lacks."""
         rank = self.greedy_basis(np.arange(self.d)).size
         return min(rank, self.d - rank)
 
@@ -253,7 +253,7 @@ class _BasisPolytope(GreedyPolytope):
 
     @cached_property
     def diameter(self) -> float:
-        """Upper bound of the diameter, from how many elements a basis has that another lacks.
+        """Upper bound of the diameter, from the number of elements in which two bases can differ.
 
         Two bases of rank r differ in at most twice min(r, d - r) elements, where d does not count
         elements that are in no basis. The bound is exact for uniform and partition matroids.

@@ -24,7 +24,7 @@ from pfbench.sets.body import ConvexBody, check_gradient, check_projectable, is_
 
 
 class LmoQuality(NamedTuple):
-    """Accuracy of an approximate minimiser -rho O of <g, v> over a norm ball of radius rho.
+    """Accuracy of a vector -rho O as a minimiser of <g, v> over a norm ball of radius rho.
 
     The fields are lower = <g, O>/|g|_* and upper = |O|. Both are 1 for an exact minimiser.
     """
@@ -83,7 +83,7 @@ class NormBall(ConvexBody):
         return abs(self.minimum(g)[0]) / self.radius
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return a minimiser of <g, v> over the ball that is 0 where g does not determine it.
+        """Return a minimiser of <g, v> over the ball; entries that g does not determine are 0.
 
         The minimiser is undetermined at g = 0, and in entries, rows or columns of g that are 0. It
         is also undetermined in singular directions of singular value 0. For example, sgn(0) = 0.
@@ -95,7 +95,7 @@ class NormBall(ConvexBody):
         return v if isinstance(v, np.ndarray) else np.asarray(v.matrix())
 
     def lmo_quality(self, g: Floats) -> LmoQuality:
-        """Return the accuracy of `lo_zero_if_undetermined` at g; (1, 1) at g = 0."""
+        """Return the accuracy of the minimiser `lo_zero_if_undetermined(g)`; (1, 1) if g is 0."""
         size = self.dual_norm(g)
         if size == 0.0:
             return LmoQuality(1.0, 1.0)
@@ -144,7 +144,7 @@ class EntrywiseBall(NormBall):
         return self.ball.norm(x.ravel())
 
     def lo(self, g: Any) -> Floats:
-        """Return a vertex that minimises <g, v>, shape (M, N)."""
+        """Return a vertex v, shape (M, N), that minimises <g, v> over the ball."""
         return np.asarray(self.ball.lo(check_gradient(g, self.shape).ravel()).reshape(self.shape))
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
@@ -172,7 +172,7 @@ class EntrywiseBall(NormBall):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class NormProduct(NormBall):
-    """Unit ball of the norm max_l |x_l|/rho_l, which is the product of the blocks' balls.
+    """Unit ball of the norm max_l |x_l|/rho_l: the product of the blocks' balls of radius rho_l.
 
     A point is the concatenated vector of all blocks x_l, each in C order.
 
@@ -205,7 +205,7 @@ class NormProduct(NormBall):
         return (self._block_ends[-1],)
 
     def split(self, x: Floats) -> list[Floats]:
-        """Return the blocks of a point as views in their shapes."""
+        """Return the blocks of a point, as views of x with the shapes of the blocks."""
         ends = zip(self._block_ends, self._block_ends[1:], self.balls, strict=False)
         return [x[first:last].reshape(ball.shape) for first, last, ball in ends]
 
@@ -227,7 +227,7 @@ class NormProduct(NormBall):
 
     @property
     def zeta(self) -> float:
-        """Exact maximum zeta of |x|_*/|x|_2: the root of the sum of (rho_l zeta_l)^2 over blocks.
+        """Exact maximum of |x|_*/|x|_2: the root of the sum over blocks of (radius zeta)^2.
 
         It is the root of the sum of (rho_l zeta_l)^2.
         """
@@ -235,7 +235,7 @@ class NormProduct(NormBall):
 
     @property
     def omega(self) -> float:
-        """Exact maximum omega of |x|/|x|_2: the largest omega_l/rho_l over the blocks l."""
+        """Exact maximum of |x|/|x|_2: the largest omega/radius of a block."""
         return max(ball.omega / ball.radius for ball in self.balls)
 
     @property
@@ -245,17 +245,17 @@ class NormProduct(NormBall):
 
     @property
     def diameter(self) -> float:
-        """Exact value, the distance between a vertex of largest norm and its negative."""
+        """Exact diameter, the distance between a vertex of largest norm and its negative."""
         return 2.0 * self.zeta
 
     def norm(self, x: Floats) -> float:
-        """Return the norm of x, the largest |x_l|/rho_l over the blocks."""
+        """Return the norm of x: the largest norm of a block, divided by the radius of its ball."""
         return max(
             float(ball.norm(block)) / ball.radius for ball, block in self._balls_and_blocks(x)
         )
 
     def lo(self, g: Any) -> Floats:
-        """Return a vertex that minimises <g, v>, computed for each block."""
+        """Return a vertex v that minimises <g, v> over the ball, computed block by block."""
         results = [
             ball.lo(block) for ball, block in self._balls_and_blocks(check_gradient(g, self.shape))
         ]
@@ -271,7 +271,7 @@ class NormProduct(NormBall):
         )
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (lower, upper) bounds of the minimum of <g, v>.
+        """Return (lower, upper) bounds of the minimum of <g, v> over the product of balls.
 
         The exact minimum is minus the sum of rho_l |g_l|_* over the blocks l. Both bounds equal it
         if the minimisation of each block is exact.

@@ -68,7 +68,7 @@ class NuclearBall(MatrixBall, NormBall):
         return NuclearLmo(self, rng, tolerance)
 
     def lo(self, g: Any) -> RankOne:
-        """Return a vertex that minimises <g, v>: -radius u v' for the leading singular pair of g.
+        """Return -radius u v', where g's leading singular vectors are u, v; it minimises <g, .>.
 
         g is an M x N array or a linear operator. The pair is exact up to 250 000 entries; above,
         it has a relative residual of 1e-10.
@@ -82,9 +82,9 @@ class NuclearBall(MatrixBall, NormBall):
         return RankOne(u, v, -self.radius, _pattern_or_none(operator))
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return (lower, upper) bounds of -radius |g|_2, the minimum of <g, v> over the ball.
+        """Return (lower, upper) bounds of the minimum of <g, v>: -radius times g's spectral norm.
 
-        Here |g|_2 is the spectral norm. For up to 250 000 entries, both bounds are exact up to
+        For up to 250 000 entries, both bounds are exact up to
         rounding. For larger matrices, Lanczos certifies them to a relative width of 1e-3. The
         lower bound fails with probability at most 1e-9.
         """
@@ -183,7 +183,7 @@ class NuclearLmo:
         self._warm: Floats | None = None
 
     def lo(self, g: Any, gap_share: GapResidualLimit | None = None) -> RankOne:
-        """Return a vertex v of the ball that approximately minimises <g, v>.
+        """Return a vertex v that approximately minimises <g, v> over the ball.
 
         `gap_share` is a second limit of the residual. The iteration stops as soon as one of the
         two limits is met.

@@ -89,7 +89,7 @@ def singular_triplets_above(y: Floats, threshold: Callable[[Floats], float]) -> 
 
 
 def _are_triplets(y: Floats, triplets: Triplets) -> bool:
-    """Return whether the vectors are orthonormal and the residuals below `RESIDUAL` times |y|."""
+    """Return whether all u and v are orthonormal, with residuals at most `RESIDUAL` times |y|."""
     u, s, vt = triplets
     unit = np.eye(len(s))
     far = max(np.linalg.norm(u.T @ u - unit), np.linalg.norm(vt @ vt.T - unit))
@@ -117,7 +117,7 @@ def _is_remainder_below(
 
 
 class _KrylovSpace:
-    """Orthonormal bases U and V of growing block Krylov spaces, with ``Y V = U B``.
+    """Orthonormal bases U and V of growing block Krylov spaces of a matrix Y, with ``Y V = U B``.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ from pfbench.sets.partial_svd import singular_triplets_above
 
 @dataclass(frozen=True)
 class NormPenalty(ABC):
-    """Base class of penalties h(x) = weight |x| for a norm |x|.
+    """Base class of penalties h(x) = weight * |x| for a norm |x|.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class NormPenalty(ABC):
 
     @classmethod
     def for_shape(cls, shape: tuple[int, ...], **parameters: Any) -> Self:
-        """Build the penalty from its parameters, for points of a shape that `points` allows."""
+        """Build the penalty for points of the given shape, with the given parameter values."""
         return cls(**parameters)
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class NormPenalty(ABC):
 
 
 class L1Penalty(NormPenalty):
-    """Penalty weight |x|_1 of arrays of any shape."""
+    """Penalty h(x) = weight * |x|_1 of arrays x of any shape."""
 
     name = "l1"
     summary = "weight times the sum of moduli"
@@ -93,11 +93,11 @@ class L1Penalty(NormPenalty):
     dual = "linf"
 
     def value(self, x: Floats) -> float:
-        """Return weight |x|_1."""
+        """Return weight times the l1 norm of x."""
         return self.weight * float(np.abs(x).sum())
 
     def prox(self, y: Floats, t: float) -> Floats:
-        """Return y with its entries shrunk towards 0 by t weight (soft thresholding), in O(d)."""
+        """Return y with each entry shrunk towards 0 by t * weight (soft thresholding), in O(d)."""
         threshold = self._compute_threshold(y, t)
         return np.asarray(y - np.minimum(np.maximum(y, -threshold), threshold))
 
@@ -116,7 +116,7 @@ class NuclearPenalty(NormPenalty):
         return self.weight * float(scipy.linalg.svdvals(_check_matrix(x), check_finite=False).sum())
 
     def prox(self, y: Floats, t: float) -> Floats:
-        """Return y with its singular values shrunk towards 0 by t weight.
+        """Return y with its singular values shrunk towards 0 by t * weight.
 
         The result is a dense array, and takes O(M N min(M, N)).
 
@@ -195,7 +195,7 @@ class GroupPenalty(NormPenalty):
         return self.weight * float(group_norms(self._check_vector(x), self._labels).sum())
 
     def prox(self, y: Floats, t: float) -> Floats:
-        """Return y with the norm of each group shrunk towards 0 by t weight, in O(d)."""
+        """Return y with the norm of each group shrunk towards 0 by t * weight, in O(d)."""
         threshold = self._compute_threshold(self._check_vector(y), t)
         if threshold == 0.0:
             return y.copy()

@@ -43,7 +43,7 @@ class BirkhoffPolytope(ConvexBody):
 
     @property
     def diameter(self) -> float:
-        """Exact value sqrt(2m), the distance between permutations without a common entry.
+        """Exact diameter sqrt(2m), the distance between permutations without a common entry.
 
         It is 0 if m = 1.
         """
@@ -55,7 +55,7 @@ class BirkhoffPolytope(ConvexBody):
         return math.sqrt(self.m)
 
     def lo(self, g: Any) -> Floats:
-        """Return the permutation matrix of least cost <g, v>, shape (m, m), in O(m^3).
+        """Return the permutation matrix v of least cost <g, v>, shape (m, m), in O(m^3).
 
         Ties are resolved in the same way each time (for g = 0, by the identity).
         """
@@ -122,7 +122,7 @@ class Spectrahedron(ConvexBody):
 
     @property
     def diameter(self) -> float:
-        """Exact value radius sqrt 2, the distance between orthogonal vertices (0 if d = 1)."""
+        """Exact diameter radius sqrt 2, the distance between orthogonal vertices (0 if d = 1)."""
         return self.radius * math.sqrt(2.0) if self.d > 1 else 0.0
 
     @property
@@ -136,7 +136,7 @@ class Spectrahedron(ConvexBody):
         return RankOne(u, u, self.radius)
 
     def minimum(self, g: Any) -> tuple[float, float]:
-        """Return certified bounds of the minimum of <g, v>, radius times the smallest eigenvalue.
+        """Return certified bounds of the minimum of <g, v>: radius times g's smallest eigenvalue.
 
         The upper bound is a Rayleigh quotient. The lower bound mu is proved by a successful
         Cholesky factorisation of g - mu I, with a margin for rounding errors: S. Rump,
@@ -216,7 +216,7 @@ def _smallest_eigenvector(S: Floats) -> Floats:
 
 
 def _eigenvalue_lower_bound(S: Floats, mu: float) -> float | None:
-    """Return a proved lower bound of the smallest eigenvalue, near mu.
+    """Return a proved lower bound, near mu, of the smallest eigenvalue of S.
 
     Return None if mu is too large.
     """

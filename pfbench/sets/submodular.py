@@ -22,7 +22,7 @@ _SPOT_CHECKS = 64
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SubmodularBasePolytope(GreedyPolytope):
-    """Vectors x with x(S) <= f(S) for every set S of elements, and equality for the full set.
+    """Base polytope of a submodular f: x(S) <= f(S) for each set S, with equality for the full set.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class SubmodularBasePolytope(GreedyPolytope):
         return value
 
     def _spot_check_submodular(self) -> None:
-        """Raise if f violates submodularity for one of 64 random sets with two more elements."""
+        """Raise if f is not submodular for two elements and a random set, in one of 64 trials."""
         rng = np.random.default_rng(0)
         for _ in range(_SPOT_CHECKS if self.d > 1 else 0):
             order = rng.permutation(self.d)
@@ -108,7 +108,7 @@ class SubmodularBasePolytope(GreedyPolytope):
 
     @cached_property
     def diameter(self) -> float:
-        """Upper bound, the diagonal of the bounding box of the set."""
+        """Upper bound of the diameter: the diagonal of the bounding box of the set."""
         lower, upper = self.entry_bounds
         return float(np.linalg.norm(upper - lower))
 
@@ -135,7 +135,7 @@ class SubmodularBasePolytope(GreedyPolytope):
         return zero if inside else self._greedy_vertex(np.arange(self.d))
 
     def _greedy_vertex(self, order: Integers) -> Floats:
-        """Return the vertex of marginal values of f along an order of the elements.
+        """Return the vertex whose entries are the increments of f as elements are added in `order`.
 
         It takes d values of f.
 
@@ -152,7 +152,7 @@ class SubmodularBasePolytope(GreedyPolytope):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Permutahedron(GreedyPolytope):
-    """Convex hull of all permutations of a vector of entries.
+    """Convex hull of all permutations of the entries of a given vector.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class Permutahedron(GreedyPolytope):
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
-        """Return the parameter `radius` of `standard`; other permutahedra are built in Python."""
+        """Return the parameter `radius`; a text can select only the `standard` permutahedron."""
         return {"radius": Parameter("size of the set, positive", "1.0")}
 
     @classmethod
@@ -203,7 +203,7 @@ class Permutahedron(GreedyPolytope):
 
     @property
     def diameter(self) -> float:
-        """Exact value, the distance between the increasing and the decreasing order."""
+        """Exact diameter, the distance between the entries in ascending and descending order."""
         return float(np.linalg.norm(self.entries - self.entries[::-1]))
 
     def project(self, y: Any) -> Floats:
@@ -226,7 +226,7 @@ class Permutahedron(GreedyPolytope):
         return point
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether the entries majorise x, up to a tolerance.
+        """Return whether x is in the set, i.e. `entries` majorises x, up to a tolerance.
 
         The absolute tolerance is `tolerance` times the sum of the entries' absolute values.
         """

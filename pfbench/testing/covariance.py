@@ -253,7 +253,7 @@ def _check_affine(solver: Callable[..., Any], hyper: Mapping[str, Any], toleranc
 def _run_solver(
     solver: Callable[..., Any], parameters: Mapping[str, Any], hyper: Mapping[str, Any]
 ) -> Floats:
-    """Run a solver on the problem with the given f, grad, lmo and x0; return its points (k, d)."""
+    """Run a solver with the given f, grad, lmo and x0; return its k points, shape (k, d)."""
     existing = inspect.signature(solver).parameters
     lacking = [
         n for n, p in existing.items() if p.default is p.empty and n not in {*_NAMES, *hyper}

@@ -150,12 +150,12 @@ class Direction:
 
     @property
     def image_range(self) -> tuple[float, float]:
-        """Smallest and largest u_i' O v_i."""
+        """Smallest and largest u_i' O v_i over the singular vectors u_i, v_i of the momentum."""
         return float(self.image.min()), float(self.image.max())
 
     @property
     def is_rotated(self) -> bool:
-        """Whether O does not even nearly have the singular vectors of the momentum."""
+        """Whether the singular vectors of O clearly differ from those of the momentum."""
         return self.off_diagonal > 0.1 * self.image_range[1]
 
 
@@ -226,7 +226,7 @@ class lmo(_StatedInequality):  # noqa: N801 - it is used as a function
         return self
 
     def __call__(self, before: Any, after: Any, g: Any) -> Any:
-        """Return left side, right side and named terms of the bound that a step violates most."""
+        """Return both sides and the named terms of the inequality that a step violates most."""
         layers = (before, after, g) if isinstance(before, list) else ([before], [after], [g])
         self._buffers = self._buffers or [0.0 * q for q in layers[2]]
         results = []
@@ -280,7 +280,7 @@ class gap_recursion(_StatedInequality):  # noqa: N801 - it is used as a function
         return self
 
     def __call__(self, before: Floats, after: Floats, g: Floats) -> Any:
-        """Return a step's increase of the weighted gap A_t G_t, its upper bound, and the terms."""
+        """Return the increase of the weighted gap A_t G_t in a step, its bound, and named terms."""
         t = self._t
         a, A = 2.0 * t + 2, (t + 1.0) * (t + 2)
         toward = np.asarray(self.lmo(g)) - before

@@ -115,7 +115,7 @@ def _compare_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
 def _total_variation(
     a: Sequence[tuple[float, Floats]], b: Sequence[tuple[float, Floats]]
 ) -> tuple[float, tuple[tuple[float, float], Floats]]:
-    """Return the total variation distance of two distributions, and the outcome that differs most.
+    """Return the total variation distance of two distributions, and where they differ most.
 
     Each distribution is a list of probabilities and outcomes. The result has both probabilities of
     this outcome. Neighbouring values of a coordinate count as equal if they differ only by
@@ -312,7 +312,7 @@ def unbiased(
 
 
 def _describe_bias(rows: Sequence[tuple[float, Floats]], target: Floats) -> list[str]:
-    """Return lines on how far the mean of estimates is from `target`; [] if it is rounding."""
+    """Return lines on how the mean estimate differs from `target`; [] if only by rounding."""
     total = sum(chance for chance, _ in rows)
     mean = np.asarray(sum(chance * g for chance, g in rows) / total)
     size = max(float(np.abs(g).max()) for g in (target, *(g for _, g in rows)))

@@ -107,7 +107,7 @@ def muon(
 
 
 def faulty_variants(optimizer: Callable[..., list[Any]]) -> dict[str, Callable[..., list[Any]]]:
-    """Return variants of a published optimiser with bugs of public ones, by a text on the bug.
+    """Return variants of a published optimiser with known public bugs, by description of the bug.
 
     The file ``known_bugs.toml`` has the edits of this module's source that make the bugs.
     """

@@ -228,7 +228,7 @@ def _identify_steps(
 def identify_orthogonaliser(
     replicas: Replicas, group: Settings, specification: Settings
 ) -> tuple[Orthogonaliser | None, list[Finding]]:
-    """Identify the orthogonaliser and scale from a copy's first step; return them and findings.
+    """Return the orthogonaliser and scale identified from the first step of a copy, and findings.
 
     In the first step, every form of momentum is a multiple of the gradient. The orthogonaliser is
     None if it cannot be identified.

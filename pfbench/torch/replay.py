@@ -82,7 +82,7 @@ class BatchReplay:
         self.is_mean = True
 
     def constants(self) -> dict[str, float]:
-        """Return the measured constants, out of L, rho, L_ms and sigma2, by name."""
+        """Return the constants measured so far, out of L, rho, L_ms and sigma2, by name."""
         values = {"L": self.L, "rho": self.rho}
         if self.squares:
             values["L_ms"] = math.sqrt(sum(self.squares) / len(self.squares))
@@ -95,7 +95,7 @@ class BatchReplay:
         self._before = [p.detach().clone() for p in self._parameters]
 
     def store_batch(self, batch: Any, counts: Any) -> None:
-        """Store a new batch, and estimate L_ms of the preceding step from one of its samples.
+        """Store a new batch; use one of its samples to estimate L_ms along the preceding step.
 
         The sample is drawn uniformly.
         """

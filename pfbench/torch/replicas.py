@@ -36,7 +36,7 @@ _ARGUMENTS = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 
 
 class Replicas:
-    """Copies of an optimiser that update other parameters, with the settings of one group.
+    """Factory of optimiser copies, which update other parameters with the settings of one group.
 
     Parameters
     ----------

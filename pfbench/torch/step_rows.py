@@ -50,7 +50,7 @@ class ProductCounter(_dispatch.TorchDispatchMode):  # type: ignore[misc]
         return func(*args, **(kwargs or {}))
 
     def start(self) -> None:
-        """Start counting, or continue a count whose step ended with an exception."""
+        """Start counting, or continue the count of a step that ended with an exception."""
         if not self._is_active:
             self._is_active, self._count_at_start = True, self.count
             self.__enter__()
@@ -78,7 +78,7 @@ class ProductCounter(_dispatch.TorchDispatchMode):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class _LayerCopy:
-    """Copies of a layer before a step, and for a spectral method of its gradient and momentum."""
+    """Copy of a layer before a step; for a spectral method, also of its gradient and momentum."""
 
     point: Any
     is_missing_gradient: bool
@@ -128,7 +128,7 @@ class StepReader:
         return "muon" in self.methods
 
     def count_missing_and_spectral_gradients(self) -> tuple[int, int, bool]:
-        """Count the parameters without a gradient, and the layers of spectral methods with one.
+        """Count parameters without a gradient, and layers of spectral methods that have a gradient.
 
         Spectral methods are those such as Muon. Return both numbers, and whether any parameter has
         a gradient. The largest learning rate of each group is recorded.
@@ -306,10 +306,7 @@ def _learning_rate(group: Mapping[str, Any]) -> float:
 def _relative_step_columns(
     step_length: float, point_length: float, sqrt_entries: float
 ) -> dict[str, float]:
-    """Return the columns step_rms and step_relative of a step.
-
-    They are its root mean square, and its length divided by that of the point.
-    """
+    """Return a step's root mean square and its length relative to that of the point, by column."""
     relative = float(step_length / point_length) if point_length else math.nan
     return {"step_rms": float(step_length / (sqrt_entries or 1.0)), "step_relative": relative}
 

@@ -237,7 +237,7 @@ class Watch:
         )
 
     def _announce_samples_on_backward(self, args: Any, kwargs: Any, output: Any) -> None:
-        """Register hooks by which a backward pass through the outputs counts its samples."""
+        """Register hooks on the outputs, by which a backward pass counts the call's samples."""
         if self._busy or not torch.is_grad_enabled():
             return
         self._pending.clear()  # of a backward pass that did not reach the parameters
@@ -327,7 +327,7 @@ class Watch:
 
     @contextmanager
     def _time_overhead(self) -> Iterator[None]:
-        """Context manager that adds the time of its block to Watch's time.
+        """Context manager that adds the time of its block to the time used by Watch.
 
         Gradients that are computed inside the block are not counted.
         """

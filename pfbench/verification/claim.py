@@ -176,7 +176,7 @@ class Mutant:
 
     @classmethod
     def from_variant(cls, name: str, algorithm: Any, *expected: Claim) -> Self:
-        """Return a mutant from a faulty algorithm, a class or an object."""
+        """Return a mutant whose algorithm, given as a class or an object, is faulty."""
         return cls(name=name, subject=Subject(algorithm), expected_claims=expected)
 
     @classmethod
@@ -217,7 +217,7 @@ class Mutant:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Erratum:
-    """Statement of a paper that is wrong, damaged or ambiguous, as printed or as read in a copy.
+    """Wrong, damaged or ambiguous statement of a paper, in print or in a machine-made copy.
 
     Attributes
     ----------

@@ -42,7 +42,7 @@ class ExaminationEvidence:
         return self.printed_fails and self.corrected_holds
 
     def with_ratios_under_other_readings(self, readings: Mapping[str, float]) -> Self:
-        """Return a copy with the ratios measured/bound under other readings of the printed bound.
+        """Return a copy to which ratios measured/bound for other readings of the bound are added.
 
         `readings` maps the name of each other reading of the bound to its ratio.
         """
@@ -54,7 +54,7 @@ class ExaminationEvidence:
 
 
 def compare_ratios(printed: float, corrected: float, **numbers: float) -> ExaminationEvidence:
-    """Return the evidence on an erratum from the ratios measured/bound of the two statements.
+    """Return evidence on an erratum, from measured/bound for the printed and corrected bounds.
 
     A bound holds if its ratio is at most 1.
     """
@@ -71,7 +71,7 @@ def is_at_most_bound(ratio: float) -> bool:
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
-    """Return the random generator of an examination, from a seed and the examination's name."""
+    """Return the random generator for examining an erratum, from a seed and the stream's name."""
     return np.random.default_rng(np.random.SeedSequence((seed, zlib.crc32(name.encode()))))
 
 

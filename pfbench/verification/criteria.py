@@ -69,7 +69,7 @@ class Complexity:
 
 
 def complexity(method: str, criterion: str, **orders: tuple[float, float] | float) -> Complexity:
-    """Return a complexity from the powers of 1/eps, or pairs of powers of 1/eps and n.
+    """Return a complexity; each oracle kind has the power of 1/eps, or the powers of 1/eps and n.
 
     The powers are keyword arguments, one for each oracle kind.
     """

@@ -290,14 +290,14 @@ def _query_process_environment() -> tuple[dict[str, str], str]:
 
 
 def _environment_and_source_digest() -> tuple[dict[str, str], str]:
-    """Return the environment of this process, and the digest of pfbench's source in it."""
+    """Return this process's environment, and the digest of the pfbench source that it runs."""
     return environment(), source_digest(frozenset({_MAKING}))
 
 
 def _do_with_restarts_in_worker(
     index: int, task: Task, *, expected: tuple[Mapping[str, str], str] | None, folder: str
 ) -> TaskResult:
-    """Execute a task in the process of this Dask thread; restart it if the process was killed.
+    """Execute a task in this Dask thread's own process; repeat it if that process was killed.
 
     If this worker's environment or source differs from `expected`, `WorkerDied` is raised. Relative
     paths are resolved in the folder where the command was started, if the worker's machine has this
@@ -326,7 +326,7 @@ def _call_in_folder(folder: str, function: Callable[..., Any], arguments: tuple[
 
 
 def _run_in_process_of_thread(task: Task) -> TaskResult:
-    """Execute a task in the process of this Dask thread, until it ends or Dask cancels it."""
+    """Execute a task in this Dask thread's own process, until the task ends or Dask cancels it."""
     if not hasattr(_local, "worker"):
         # Dask's own processes are daemons, which may have no children; this one ends with it.
         multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]

@@ -33,7 +33,7 @@ GRACE = 0.4
 def execute_plan(
     plan: PlannedRun, source: Mapping[str, Any] | None = None, folder: str = ""
 ) -> Run:
-    """Execute a planned run and return it; if it raises, the returned run has an error status.
+    """Execute a planned run and return it; a run that raises is returned with an error status.
 
     In a worker process, the run shares its oracle counts with the parent process, so that they are
     known if the parent kills the run.
@@ -156,7 +156,7 @@ def make_unfinished_run(
 
 
 def run_from_result(plan: PlannedRun, result: TaskResult) -> Run:
-    """Return the run that a worker executed; if it failed, an unfinished run with the reason."""
+    """Return the run that a worker executed, or an unfinished run with the reason if it failed."""
     if result.status == "done":
         run: Run = result.value
         planned, identity = _run_key(plan), _run_key(run)
@@ -242,7 +242,7 @@ def forecast(
 def _first_sufficient_trial_and_time(
     run: ResolvedRun, budget: Budget | None, time_limits: Sequence[float], **overrides: Any
 ) -> tuple[Run, float]:
-    """Return the first trial that ends or has two iterations, and its wall time in seconds.
+    """Return the first trial that ends in time or makes two iterations, and its wall time (s).
 
     The trials have the time limits in the order given; if none is sufficient, the last one is
     returned.

@@ -196,7 +196,7 @@ class Worker:
         return {self.pipe, self._process.sentinel}
 
     def start_task(self, index: int, task: Task) -> None:
-        """Send a task to the process; first replace a process that died or ran other code."""
+        """Send a task to the process; first replace a process that died or ran other user code."""
         if (
             self._code not in ("", task.user_code_name)
             or self._folder != task.untrusted_code_folder
@@ -223,7 +223,7 @@ class Worker:
         return min(self._started + self._limit, monotonic() + _POLL)
 
     def is_late(self) -> bool:
-        """Return whether the task has exceeded its time limit, or the deadline that it shared."""
+        """Return whether the task exceeded its time limit, or the deadline sent by its process."""
         now = monotonic()
         return now >= self._started + self._limit or now >= (self._notes[0] or inf)
 

@@ -54,7 +54,7 @@ def draw_measure(
     ax: "Axes | None" = None,
     title: str = "",
 ) -> "Axes":
-    """Plot a measure of several runs in one figure; the interval of an interval measure is shaded.
+    """Plot a measure of several runs in one figure, with a shaded band if it has two bounds.
 
     Parameters
     ----------

@@ -196,7 +196,7 @@ class _Driver:
         self.first: Point = None
 
     def drive(self, states: Iterator[State], rng: np.random.Generator) -> Ending:
-        """Run the method to its end; return the final status of the run and its reason."""
+        """Run the method to its end; return the run's final status and the reason for it."""
         self._store_costs()
         ended = self._record_iterate()
         undefined = self.trace.undefined & _DEFINED_ONCE if not ended else set()
@@ -263,7 +263,7 @@ class _Driver:
         self.ledger.stop_clock()
 
     def _restart_clock(self, compilation_seconds: float) -> None:
-        """Restart the clock after a compilation, and move the deadline by its duration."""
+        """Restart the clock after a compilation; extend the deadline by the compilation time."""
         self.ledger.start_clock(self.deadline + compilation_seconds)
 
     def _store_costs(self) -> None:
@@ -352,7 +352,7 @@ class _Driver:
         return Status.TIMEOUT, f"the time limit of {self.time_limit:g} s was reached"
 
     def _update_output(self, state: State, rng: np.random.Generator) -> None:
-        """Update the output: the point that the state yields, a random iterate, or None.
+        """Update the run's output: that of the state if it has one, else a random iterate or None.
 
         None means that the output is the last iterate.
         """

@@ -328,7 +328,7 @@ class _RemoteOracleResult:
 
 
 def method_and_schedule(module: str, name: str, parameters: Mapping[str, Any]) -> tuple[Any, str]:
-    """Return a method built from a class and its parameters; its schedule is "explicit"."""
+    """Return a method built from a class and its parameters, and the schedule name "explicit"."""
     cls: Any = import_module(module)
     for part in name.split("."):
         cls = getattr(cls, part)
@@ -385,7 +385,7 @@ def as_json_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _weights(algorithm: Any) -> list[float] | None:
-    """Return the weights for a weighted random choice of the output; None for another output."""
+    """Return each iterate's weight in the random choice of the output; None without weights."""
     weight = getattr(algorithm, "output_weight", None)
     if getattr(algorithm, "output", "") != "weighted" or weight is None:
         return None

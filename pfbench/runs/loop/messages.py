@@ -293,7 +293,7 @@ class ProblemPipeEnd(_PipeEnd):
     """Whether the other end waits for a message."""
 
     def send(self, *message: Any) -> None:
-        """Send a message, with the contents of iterate storages that it, or the last, refers to."""
+        """Send a message, and the iterate storages used by it or by the message before it."""
         patterns: dict[int, Pattern] = {}
 
         def pack(value: Any) -> bytes:
@@ -364,7 +364,7 @@ class MethodPipeEnd(_PipeEnd):
     """End of a pipe in the method's process: it sends plain data and receives pickles."""
 
     def send(self, *message: Any) -> None:
-        """Send a message, with the contents of iterate storages that it, or the last, refers to."""
+        """Send a message, and the iterate storages used by it or by the message before it."""
         packed = encode(message, self._number)
         storages = self._pack_changed_storages(lambda value: encode(value, self._number))
         parts = [word.to_bytes(8, "little") for word in (self._turn, len(storages))]

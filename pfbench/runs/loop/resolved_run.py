@@ -129,7 +129,7 @@ class ResolvedRun:
             )
 
     def check_requirements(self, backend: Backend) -> Backend:
-        """Return the backend; raise if the problem lacks something that the algorithm requires.
+        """Raise if the problem lacks something that the algorithm requires; return `backend`.
 
         Raises
         ------
@@ -228,7 +228,7 @@ def _check_interfaces(problem: Any, algorithm: Any) -> None:
 
 
 def _copy_numeric_start(start: Any) -> Point:
-    """Return a copy of a start point, as double precision if an array; raise unless numeric."""
+    """Return a copy of a start point; an array must be numeric and is converted to float64."""
     if not isinstance(start, np.ndarray):
         return keep(start)
     if start.dtype.kind not in "fiu":
@@ -251,7 +251,7 @@ def _resolve_algorithm(problem: Problem, choice: AlgorithmSpec, x0: Point) -> tu
 def _collect_recorded_measures(
     problem: Problem, measures: str | Sequence[str] | Mapping[str, Measure], stop: Stop | None
 ) -> dict[str, Measure]:
-    """Return the measures to record, by name, including the measure of the target."""
+    """Return the measures to record, by name; the measure of the stopping target is one of them."""
     if not isinstance(measures, Mapping):
         listed = [measures] if isinstance(measures, str) else measures
         if not isinstance(listed, Sequence):

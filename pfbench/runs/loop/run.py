@@ -141,7 +141,7 @@ class Run:
         return plot([self], measure, against, ax)
 
     def __repr__(self) -> str:
-        """Return a short summary: the run, its end and its counts."""
+        """Return a one-line summary: the run's algorithm, problem, seed, status and counts."""
         texts = [f"{name}={count}" for name, count in self.counts.as_dict().items() if count]
         ended = f"{self.status} after {self.iterations} iterations"
         text = ", ".join([ended, *texts])
@@ -195,17 +195,15 @@ TRACE_COLUMNS = ("iteration", *COUNTED, "seconds")
 
 
 def lower_end_names(names: Collection[str]) -> frozenset[str]:
-    """Return the column names that belong to lower ends of interval measures.
+    """Return the names of the columns with the lower end of a measure that is an interval.
 
     These are the names ``NAME_lower`` in `names` for which `names` also has NAME.
-
-    Such a column has the lower end of an interval measure.
     """
     return frozenset(f"{name}_lower" for name in names).intersection(names)
 
 
 def list_measures(columns: Collection[str]) -> list[str]:
-    """Return the names of the measures in a trace; an interval measure counts once."""
+    """Return the names of the measures in a trace; a measure with two columns is listed once."""
     return [name for name in columns if name not in lower_end_names(columns).union(TRACE_COLUMNS)]
 
 
@@ -215,7 +213,7 @@ def plot(
     against: str = "sfo",
     ax: "Axes | None" = None,
 ) -> "Axes":
-    """Draw a measure of the traces of runs in one figure; the interval of a measure is shaded.
+    """Draw a measure of several runs in one figure, with a shaded band if it has two bounds.
 
     Parameters
     ----------
@@ -271,7 +269,7 @@ def plot(
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Stopping rule: `measure`, or the upper end of an interval measure, is at most `target`."""
+    """Stopping rule: `measure` (for an interval, its upper end) is at most `target`."""
 
     measure: str
     target: float
@@ -311,7 +309,7 @@ def trace_name(measure: str) -> str:
 def list_recorded_measures(
     measures: Sequence[str], stop: Stop | None
 ) -> tuple[tuple[str, ...], Stop | None]:
-    """Return the measures to record, and the target with its measure named as in the trace.
+    """Return the measures to record, and the stopping rule with its measure named as in the trace.
 
     If the target's measure is user-defined, MODULE:NAME, it is recorded, too.
     """

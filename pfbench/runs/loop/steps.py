@@ -28,7 +28,7 @@ _PARTS = {"hessian": ("product", "batch"), "table": ("difference", "replace")}
 
 
 class Step(NamedTuple):
-    """State of a run after an update, with the counts spent so far.
+    """State of a run after an update, with the oracle calls counted so far.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class Steps:
         )
 
     def __iter__(self) -> Iterator[Step]:
-        """Yield each update with the counts spent so far."""
+        """Yield the run's state after each update, with the oracle calls counted so far."""
         for state in self.states:
             yield Step(state, self.ledger.counts())
 
@@ -117,7 +117,7 @@ def steps(problem: Problem, algorithm: Any, **options: Any) -> Steps:
 
 
 class ObservedBackend:
-    """Wrapper of a backend, or of an object that it returned, that reports calls to a listener.
+    """Wrapper that reports to a listener the calls of a backend, or of an object that it returned.
 
     A call of an object that an oracle returned is reported as ``verb.part``. Its arguments are
     those of the oracle, followed by those of the call.
@@ -200,7 +200,7 @@ _MOST_AHEAD = 1 << 13
 
 
 def random_stream(seed: int, purpose: str) -> np.random.Generator:
-    """Return the random generator for a purpose, which only seed and purpose determine."""
+    """Return a random generator that depends only on the run's seed and on the purpose."""
     bits = np.random.PCG64(np.random.SeedSequence((seed, PURPOSES[purpose])))
     return PrefetchingGenerator(bits) if purpose == "algorithm" else np.random.Generator(bits)
 
@@ -242,7 +242,7 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
 
 
 def hide_seed(seed: Any) -> list[list[int]]:
-    """Return state words that replace a seed and its spawned seeds, and do not reveal it."""
+    """Return state words that replace a seed and its spawned seeds without revealing the seed."""
     parts = [seed, *np.random.SeedSequence(seed.entropy).spawn(MOST_SPAWNED)]
     return [part.generate_state(8).tolist() for part in parts]
 
@@ -284,7 +284,7 @@ class PrefetchingGenerator(np.random.Generator):
 
     @property
     def bit_generator(self) -> np.random.BitGenerator:
-        """Bit generator of the stream.
+        """Bit generator that this generator draws from; reading it undoes draws made ahead.
 
         Reading it rewinds indices drawn ahead and stops drawing ahead, since others may draw from
         it.

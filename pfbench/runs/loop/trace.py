@@ -81,7 +81,7 @@ class Trace:
         return row
 
     def final_measures(self, state: State) -> dict[str, float | None]:
-        """Return all measures at the run's output by name, with those that only this run records.
+        """Return the measures at the output, by name: all of the problem's, and the run's own.
 
         All values are None if the output is outside the feasible set.
         """

@@ -53,7 +53,7 @@ _TAKEN = frozenset({*TRACE_COLUMNS, *MEANING, "key", "seed"})
 
 @lru_cache(maxsize=4096)
 def check_selector(kind: str, text: str) -> str:
-    """Return a selector without surrounding quotes; raise for a component of another kind.
+    """Return a selector without surrounding quotes; raise if it names a component of another kind.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def select_algorithm(text: str) -> AlgorithmSpec | Algorithm:
 
 
 def build_algorithm(text: str, constants: Constants) -> tuple[Algorithm, str]:
-    """Return the algorithm that a text selects, for these constants, and its schedule's name."""
+    """Return the algorithm that a text selects for a problem's constants, and its schedule name."""
     chosen = select_algorithm(text)
     if isinstance(chosen, AlgorithmSpec):
         return chosen.resolve(constants)

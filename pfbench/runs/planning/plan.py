@@ -34,7 +34,7 @@ _MOST_SHOWN = 6
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """Run to be executed, defined by its selectors, its seed and its limits.
+    """Run to be executed, defined by problem, algorithm, measures, seed and limits.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class PlannedRun:
 
     @property
     def user_code_name(self) -> str:
-        """Method and user-defined code of the run, as one text; "" without user-defined code.
+        """Method and user-defined code of the run, as one text; "" if no code is user-defined.
 
         A worker that has run user-defined code executes only runs of the same code.
         """
@@ -185,7 +185,7 @@ def check_run_count(location: str, factors: Mapping[str, int]) -> int:
 
 
 def portable_identity(source: PlannedRun | Run) -> tuple[str, str, int]:
-    """Return a run's problem, algorithm and seed, without the folders of files in selectors."""
+    """Return a run's problem, algorithm and seed, with user files named without their folders."""
     problem, algorithm = map(replace_file_by_module, (source.problem, source.algorithm))
     return problem, algorithm, source.seed
 
@@ -250,7 +250,7 @@ class ResolvedPlan:
 
     @property
     def run_setup(self) -> ResolvedRun:
-        """Resolved run; reading it raises if the run is refused.
+        """Resolved run; reading this property raises if the algorithm does not fit the problem.
 
         Raises
         ------
@@ -322,7 +322,7 @@ def resolve_each(plans: Iterable[PlannedRun]) -> Iterator[tuple[PlannedRun, Reso
 
 
 def resolve_with_problem_copy(plan: PlannedRun, code_folder: str = "") -> ResolvedPlan:
-    """Resolve a run; copy its problem if user-defined code might change the shared one.
+    """Resolve a run, on a copy of the shared problem if user-defined code might change the problem.
 
     If `code_folder` is given, a confined process builds and runs the algorithm from the code in
     this folder.
@@ -389,6 +389,6 @@ def _resolve(plan: PlannedRun, built_problem: BuiltProblem, folder: str = "") ->
 
 @lru_cache(maxsize=1)
 def _isolate(algorithm: str, problem: str, folder: str) -> RemoteMethod:
-    """Return a selector's algorithm, built in a process of its own; the last one is cached."""
+    """Return the algorithm of a selector, built in its own process; the last result is cached."""
     on = _build_or_reuse(problem)[0].problem
     return RemoteMethod(build_algorithm, algorithm, on.constants(on.start()), folder=folder)

@@ -125,7 +125,7 @@ class CostUnit:
 
     @property
     def single_trace_column(self) -> str:
-        """Trace column of the only kind of calls that the unit counts; empty for several kinds."""
+        """Trace column of the oracle kind that the unit counts; empty for several kinds."""
         columns = {
             part.partition("=")[0].strip()
             for weights in (self.weights, *self.exceptions.values())
@@ -159,7 +159,7 @@ def parse_unit_costs(location: str, weights: str) -> dict[str, float]:
 
 
 def parse_orderings(field: str, value: Any) -> tuple[PublishedOrdering, ...]:
-    """Return the rankings in a field; their names are not checked against the study."""
+    """Return the rankings in a spec's field, without checking that their names are in the study."""
     readers: dict[str, Reader[Any]] = {
         "source": parse_text,
         "order": _parse_ranked_labels,
@@ -191,7 +191,7 @@ def _map_to_attributes(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_forms(field: str, value: Any) -> Mapping[str, tuple[str, ...]]:
-    """Return a dict from a method to labels of its variants, which the study may lack."""
+    """Return a dict from methods to labels of their variants; the study may lack these labels."""
     labels = parse_table(field, value, "a table of label lists by method")
     forms = {name: parse_texts(f"{field}.{name}", source) for name, source in labels.items()}
     for name, form in forms.items():
@@ -219,7 +219,7 @@ def _parse_exceptions(field: str, value: Any) -> Mapping[str, str]:
 
 
 def _parse_ranked_labels(field: str, value: Any) -> tuple[tuple[str, ...], ...]:
-    """Return the labels at each rank; the field lists a label, or a list of labels, by rank."""
+    """Return the labels of each rank, from a list that has a label or a list of labels per rank."""
     if not isinstance(value, list) or len(value) < 2:
         raise InputError(
             f"{field} = {abbreviate(value)} must list two labels or more, the best first; write "

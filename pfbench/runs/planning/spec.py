@@ -298,7 +298,7 @@ def _grid_settings(grid: Mapping[str, Sequence[Any]]) -> Iterator[Setting]:
 def _check_templates_and_unused_values(
     location: str, study: Study, fields: Mapping[str, Any], errors: ErrorCollector
 ) -> None:
-    """Collect an error for each template that a setting makes invalid and for each unused value."""
+    """Collect errors: templates that a setting makes invalid, and values that no template uses."""
     templates: list[tuple[str, str, Callable[[str], Any]]] = [
         *(
             (entry.field, entry.text, canonical_selector)
@@ -346,7 +346,7 @@ def _count_runs(study: Study) -> int:
 
 
 def _check_forms_and_units(location: str, study: Study) -> None:
-    """Raise for unknown algorithms in method variants or cost units, and for invalid weights.
+    """Raise if a method variant or cost unit names an unknown algorithm, or a weight is invalid.
 
     Raises
     ------
@@ -370,7 +370,7 @@ def _check_forms_and_units(location: str, study: Study) -> None:
 def _check_ordering_and_set_measure(
     location: str, ordering: PublishedOrdering, study: Study
 ) -> PublishedOrdering:
-    """Check a published ranking against its study; return it with the measure that it is about.
+    """Check a published ranking against its study; return it with the measure that it compares.
 
     The default is the measure of the hardest target, or the first measure of a study without
     targets.

@@ -78,7 +78,7 @@ def parse_tables(field: str, value: Any) -> Sequence[Mapping[str, Any]]:
 
 
 def parse_table(field: str, value: Any, expected: str = "a table") -> Mapping[str, Any]:
-    """Return the value of a field that must be a table, which `expected` describes."""
+    """Return the value of a field that must be a table; `expected` describes it in the message."""
     if not isinstance(value, Mapping):
         raise InputError(f"{field} = {abbreviate(value)} must be {expected}.")
     return value
@@ -230,7 +230,7 @@ def _parse_target(field: str, value: Any) -> Stop:
 
 
 def parse_recording_interval(field: str, value: Any) -> str:
-    """Return the number of iterations between recorded rows, as text with names in braces."""
+    """Return the recording interval in iterations, as text that may have names in braces."""
     return value if isinstance(value, str) else str(check_integer(field, value, minimum=1))
 
 
@@ -327,7 +327,7 @@ PROJECTING = "projecting"
 
 
 def parse_candidate_parameters(field: str, value: Any) -> Mapping[str, Any]:
-    """Return a candidate's parameters by name: numbers, strings, or lists of these.
+    """Return the parameters of a candidate method by name: numbers, strings, or lists of these.
 
     The table under `PROJECTING`, if there is one, is for methods that project.
     """

@@ -298,7 +298,7 @@ class Spec:
 
     @property
     def study(self) -> Study:
-        """Only study of a spec that has one study, as a suite does."""
+        """Only study of a spec with a single study, such as a suite."""
         (study,) = self.studies
         return study
 

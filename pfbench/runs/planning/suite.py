@@ -134,7 +134,7 @@ class CandidateInterface:
 
 
 def read_method_interface(name: str) -> CandidateInterface:
-    """Return requirements and parameters of a method; the code of a MODULE:NAME is imported."""
+    """Return requirements and parameters of a method; a user-defined method is imported."""
     kind: Any = load_user_object(name) if ":" in name else ALGORITHMS[name]
     try:
         parameters = inspect.signature(kind).parameters if callable(kind) else {}
@@ -216,7 +216,7 @@ def _collect_required_parameters(
 
 
 def _fill_templates(values: Mapping[str, Any], parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters with names in braces replaced by values, unless the value is a list.
+    """Replace the names in braces in parameters by values, except names whose value is a list.
 
     A list means that the name is that of a tuned parameter.
     """
@@ -301,7 +301,7 @@ def adapt_suite_text(
 
 
 def suite_for_problem(suite: Path, selector: str) -> Spec:
-    """Return a shipped suite for a single problem, with targets derived from the problem's start.
+    """Return a shipped suite for one problem; the targets are fractions of a measure at the start.
 
     Schedules that follow from a theorem use the middle target as epsilon. If the selector is
     MODULE:NAME, the module is imported.

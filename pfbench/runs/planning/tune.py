@@ -108,7 +108,7 @@ class TuningPlan:
     extends_grid: bool = True
 
     def target_index(self, target: Stop | None) -> int:
-        """Return the index of the tuning target whose best parameters are used to reach `target`.
+        """Return the index of the tuning target that equals `target`, or else of the hardest one.
 
         It is the index of the target itself, or of the hardest target if the method was not tuned
         for this one.

@@ -86,7 +86,7 @@ def _can_affect_results(blas: Path) -> bool:
 
 
 def content_key(content: Mapping[str, Any], source: str, environment: Mapping[str, str]) -> str:
-    """Return the key of a result, 64 hexadecimal digits.
+    """Return the key under which a result is stored, 64 hexadecimal digits.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ _loaded = cache(source_digest)
 
 
 def check_source(note: Mapping[str, Any]) -> None:
-    """Raise if the source in this worker differs from the source in the key of a result.
+    """Raise if this worker's source of the modules in `note` differs from the digest in `note`.
 
     An engine checks pfbench's own source. User modules may differ from machine to machine, or may
     have been edited since a worker imported them.
@@ -148,7 +148,7 @@ def has_source(module: str) -> bool:
 
 
 def source_note(modules: frozenset[str], digest: str) -> dict[str, Any]:
-    """Return the note ``source`` of a stored entry: the root modules of its key, and the digest.
+    """Return the note ``source`` of a stored entry: the modules, and the digest of their source.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def find_reachable_files(modules: frozenset[str]) -> dict[str, str]:
 
 
 def _is_outside_root_packages(name: str, roots: frozenset[str]) -> bool:
-    """Return whether a module belongs to Python or to a library outside the root packages.
+    """Return whether a module is part of Python or of an installed package not in `roots`.
 
     Only the first part of the name is looked up: looking up more would import packages.
     """
@@ -219,7 +219,7 @@ def _source(name: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _imports(name: str, path: str, mtime_ns: int, roots: frozenset[str]) -> tuple[str, ...]:
-    """Return the names that a file imports; a new modification time bypasses the cache."""
+    """Return the names that a file imports, cached until the file's modification time changes."""
     package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
     names: list[str] = []
     for node in _import_statements(path, mtime_ns, is_builtin(name)):
@@ -234,7 +234,7 @@ def _imports(name: str, path: str, mtime_ns: int, roots: frozenset[str]) -> tupl
 def _import_statements(
     path: str, mtime_ns: int, is_own: bool = False
 ) -> tuple[ast.Import | ast.ImportFrom, ...]:
-    """Return the import statements of a file; a new modification time bypasses the cache.
+    """Return the import statements of a file, cached until its modification time changes.
 
     In pfbench's own files (`is_own`) `_OWN_IMPORTS` finds them, and only they are parsed.
     """

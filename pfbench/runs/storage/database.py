@@ -201,7 +201,7 @@ def has_leftover_journal(path: Path) -> bool:
 
 
 def lock_folder(folder: Path) -> tuple[BinaryIO | None, bool]:
-    """Acquire a lock on a store; return it, and whether no other process holds one.
+    """Acquire a lock on a store; return the lock, and whether no other process holds a lock.
 
     The lock is exclusive if no other process holds one, and shared otherwise. If the system offers
     no locks, the lock may be None, and other processes are assumed to hold one.

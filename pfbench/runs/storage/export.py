@@ -54,7 +54,7 @@ texts MEASURE=NUMBER, the hardest last."""
 
 
 def run_names(spec: Spec) -> Mapping[Planned, RunNaming]:
-    """Return sweep, setting, label and targets by run of a spec, with which runs are exported.
+    """Return a dict from each run of a spec to its sweep, setting, label and targets, for export.
 
     Equal runs share the naming of the first one. The result of tuning is not known here. A method
     at any point of its grid therefore counts as tuned on the seeds of the study, and as a trial on
@@ -86,7 +86,7 @@ def _iterate_labelled_runs(study: Study) -> Iterator[tuple[Setting, str, Planned
 
 
 def find_naming(entry: StoredRun, names: Mapping[Planned, RunNaming]) -> RunNaming:
-    """Return the naming of a stored run; for a run that the spec lacks, it has only the target."""
+    """Return the cells that name a stored run; for a run outside the spec, only its target."""
     naming = names.get(portable_identity(entry.run))
     if naming is not None:
         return naming
@@ -134,10 +134,7 @@ class Export:
     omitted: dict[str, str] = field(default_factory=dict)
 
     def runs(self) -> Iterator[StoredRun]:
-        """Yield the runs to export, without damaged or changed ones.
-
-        Runs that are damaged, or have changed since they were listed, are left out.
-        """
+        """Yield the runs to export, except those damaged, or changed since they were listed."""
         for row in self.rows:
             record = self.store.read("run", row.key)
             try:
@@ -180,11 +177,11 @@ class Export:
         trace_head: Callable[[Sequence[str]], Sequence[str]],
         make_form: Callable[[Sequence[str], Sequence[str]], _TraceForm],
     ) -> list[Path]:
-        """Write ``runs.csv`` and ``trace.csv`` together, with the columns of the first run.
+        """Write ``runs.csv`` and ``trace.csv`` together; write both again if a run adds columns.
 
-        If later runs have further columns, all is read and written again. Floats have all their
-        digits, and None is an empty cell. Unless `raw` is true, a text that a spreadsheet would
-        evaluate is quoted, and control characters are escaped; see `pfbench.base.escaping`.
+        Floats have all their digits, and None is an empty cell. Unless `raw` is true, a text that a
+        spreadsheet would evaluate is quoted, and control characters are escaped; see
+        `pfbench.base.escaping`.
         """
         heads = dict.fromkeys(RUN_COLUMNS), dict.fromkeys(trace_head(TRACE_COLUMNS))
         make_form = lru_cache(maxsize=64)(make_form)

@@ -78,7 +78,7 @@ _TYPES: Mapping[str, Type] = {
 
 
 def _parse_type(form: Any) -> Type:
-    """Return the type that a text, or the table of an object's fields, of ``fields.toml`` names."""
+    """Return a type, given its name or its table of fields in ``fields.toml``."""
     if isinstance(form, dict):
         fields = {name: _parse_type(kind) for name, kind in form.items()}
         return lambda value: (

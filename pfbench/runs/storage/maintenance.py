@@ -213,7 +213,7 @@ class GarbageReport:
 def collect_garbage(
     store: Store, *, dry_run: bool = False, progress: Progress = lambda: None
 ) -> GarbageReport:
-    """Remove the entries that were computed with an outdated source of pfbench.
+    """Remove the entries that were computed with an outdated version of pfbench's source.
 
     An entry is outdated if the source of pfbench that it could reach has changed. The following
     entries are retained: quarantined and damaged ones (see `check_entries`), those without a note
@@ -342,7 +342,7 @@ def _was_killed(content: Any) -> bool:
 
 
 def difference(kind: str, computed: Any, reference: Any) -> str | None:
-    """Return the first difference between two entries of one key; None if they agree.
+    """Return the first difference between two entries with the same key; None if they agree.
 
     Differences in times and notes are ignored.
     """

@@ -121,7 +121,7 @@ def is_anytime(algorithm: Any) -> bool:
 
 
 def root_modules(plan: PlannedRun, resolved: ResolvedPlan) -> frozenset[str]:
-    """Return the root modules of a run: that of the run loop, and those of its components.
+    """Return the names of the modules that define a run: its loop and each of its components.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def _key_content(
 
 
 def _algorithm_key_content(plan: PlannedRun, resolved: ResolvedPlan, limited: bool) -> list[Any]:
-    """Return an algorithm's class and parameters; if it is refused, its selector.
+    """Return an algorithm's class and parameters; if it does not fit the problem, its selector.
 
     For an algorithm of another library, the version of that library is included.
     """
@@ -220,7 +220,7 @@ def _has_ended_at_iteration_limit(run: Mapping[str, Any]) -> bool:
 
 
 def _ends_equally(run: Mapping[str, Any], limits: Mapping[str, float], frequency: int) -> bool:
-    """Return whether a stored run within the given limits would end in the same way under them."""
+    """Return whether a stored run would end in the same way if it had the given limits."""
     if run["status"] == Status.BUDGET:
         ending = set(run["limits"]) - {"iterations"}
     elif _has_ended_at_iteration_limit(run):
@@ -263,7 +263,7 @@ class ContainingRunIndex:
         self._take(run.as_json() | existing)
 
     def find_containing_run(self, plan: PlannedRun, keys: RunKeys) -> tuple[StoredRun, str] | None:
-        """Return a stored run with other limits, cut to those of a plan; and "stored" or "cut".
+        """Return a stored run, cut to the limits of a plan, and the text "stored" or "cut".
 
         The text is "stored" if the limits make no difference, "cut" if the run is a part of the
         stored one. A cut run is not stored itself. The result is None if no stored run contains

@@ -225,7 +225,7 @@ def storage_obstacle(run: Run) -> str:
 
 
 def _listing_columns(kind: str, key: str, meta: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the columns of an entry in a listing, except its time, given its metadata."""
+    """Return the cells of an entry's row in a listing, except its time, from the metadata."""
     content = meta["run"] if kind == "run" else meta["row"]
     notes = meta.get("notes") or {} if kind == "run" else {}
     status = content.get("status")
@@ -323,7 +323,7 @@ def _read_trace(shape: Any, packed: bytes) -> PackedTrace:
 
 
 def list_stored_columns(names: Any) -> list[str]:
-    """Return the columns of a stored trace before its measures; `names` are the stored columns.
+    """Return the stored columns of a trace that precede its measures, given all stored columns.
 
     Counts that are not stored are 0; all other columns before the measures are always stored.
 
@@ -343,7 +343,7 @@ def list_stored_columns(names: Any) -> list[str]:
 def insert_lacking_counts(
     names: Sequence[str], integers: "np.ndarray[Any, Any]"
 ) -> tuple[list[str], "np.ndarray[Any, Any]"]:
-    """Return all column names and all integer columns of a trace that lacks some counts."""
+    """Return all column names and integer columns of a trace; counts that it lacks become 0."""
     lacking = [name not in names for name in TRACE_COLUMNS[:-1]]
     complete = np.zeros((len(lacking), integers.shape[1]), np.int64)
     complete[~np.array(lacking)] = integers

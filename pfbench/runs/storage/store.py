@@ -359,7 +359,7 @@ class WriteBatch(Generic[Report]):
         self._first = self._last = -_FAST
 
     def __enter__(self) -> Self:
-        """Return the batch; the end of the block, even by an exception, writes waiting entries."""
+        """Return the batch; its waiting entries are written when the block ends or raises."""
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -127,7 +127,7 @@ def _confirm_in_digits(statement: SearchedStatement, entry: Entry, deadline: flo
 
 
 def _describe_replay(result: Ratio, problem: Any) -> dict[str, Any]:
-    """Return the fields of a `Counterexample` on the ratio, its two sides, and the constants."""
+    """Return fields of a `Counterexample`: ratio, measured value, bound, step, constants."""
     values, remark = problem.constants(), " (upper bound)" if problem.is_chain else ""
     names = sorted(problem.read - {"L", "n", "d"})
     constants = {k: f"{getattr(values, k)}{remark * (k[0] == 'L')}" for k in names}

@@ -123,7 +123,7 @@ def as_float(value: Any) -> float:
 
 
 class RationalOrRoot(Number):
-    """Rational number or square root of one, stored as its square with its sign."""
+    """Rational number or square root of a rational; its square is stored with the number's sign."""
 
     def __init__(self, square: Fraction) -> None:
         if max(square.numerator.bit_length(), square.denominator.bit_length()) > _MAX_BITS:
@@ -179,7 +179,7 @@ class RationalOrRoot(Number):
         return (self.square > other.square) - (self.square < other.square)
 
     def round(self, convert: Callable[[Any], Any]) -> Any:
-        """Return `convert` of the number, as a fraction; raise `Inexact` if it is irrational."""
+        """Return `convert` of the number as a fraction; raise `Inexact` if it is irrational."""
         reason = "an irrational number is rounded, or its root is taken"
         return convert(_square_root_with_sign(self.square, reason))
 

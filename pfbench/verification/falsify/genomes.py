@@ -76,7 +76,7 @@ class Entry:
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """Family, set and sizes of the genome, and a rough number of its parameters."""
+        """Family, set and sizes of the genome, and a quarter of the number of its parameters."""
         g = self.genome
         return g["family"], g["set"], g["d"], g["n"], len(list_positions(g)) // 4
 

@@ -123,7 +123,7 @@ def _select_blocks(sources: str, tags: Sequence[str]) -> list[str]:
 
 
 def _list_tags(report: Counterexample, case: Any) -> list[str]:
-    """Return the tags that select template lines: family, set and kind of the statement."""
+    """Return the tags that select template lines: problem family, set, and kind of statement."""
     statement, check = case.statement, case.statement.check
     tags = [report.instance["family"], report.instance["set"]]
     if statement.statistic == "law":

@@ -103,7 +103,7 @@ class Search:
 
     @property
     def entries(self) -> list[Entry]:
-        """All entries of the pools, in descending order of measured/bound."""
+        """All entries of the search's pools, in descending order of their ratio measured/bound."""
         entries = [entry for pool in self.pools.values() for entry in pool]
         return sorted(entries, key=lambda entry: -entry.ratio)
 
@@ -168,7 +168,7 @@ class Search:
         return entry
 
     def measure(self, genome: Genome, T: int, seed: int, runs: int = 8) -> Entry | None:
-        """Return the genome's entry with its ratio measured/bound in floats; None if unknown."""
+        """Return an entry with the genome's ratio measured/bound; None if it cannot be computed."""
         self.evaluations += 1
         self.work += _OVERHEAD
         deadline = min(self.deadline, monotonic() + _EVALUATION_SECONDS)
@@ -186,9 +186,9 @@ class Search:
         return entry if is_finite else None
 
     def drop(self, entry: Entry, drops_similar: bool = False) -> None:
-        """Remove an entry from the pools, and with `drops_similar` also candidates of its kind.
+        """Remove an entry from the pools; with `drops_similar`, also remove similar candidates.
 
-        A candidate is an entry whose ratio clearly exceeds 1.
+        A candidate is an entry whose ratio clearly exceeds 1; similar ones have the same kind.
         """
         self.dropped, kind = entry, entry.kind if drops_similar else None
         for rung, pool in self.pools.items():
@@ -301,6 +301,6 @@ def _encode(value: Any) -> Any:
 
 
 def _decode(record: dict[str, Any]) -> Any:
-    """Return the object that `_encode` wrote; one of the attributes determines its class."""
+    """Return the object that `_encode` wrote; its class is inferred from its attributes."""
     kinds = {"growth": Ratio, "result": Entry, "script": Counterexample, "verdict": SearchReport}
     return next((kind(**record) for key, kind in kinds.items() if key in record), record)

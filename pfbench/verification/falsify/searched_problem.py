@@ -189,7 +189,7 @@ class SearchedProblem(IndexSampling):
 
 
 def _complete_offsets(n: int, rows: Any, zeros: Any, number: Callable[[Any], Any]) -> list[Any]:
-    """Return the offsets of all components; the last is minus the sum of the others."""
+    """Return the offsets of all components; the last one makes their sum 0."""
     offsets = [vector(map(number, repeat(row, len(zeros)))) for row in rows[: n - 1]]
     offsets += [zeros] * (n - 1 - len(offsets))
     return [*offsets, sum((-row for row in offsets), zeros)]
@@ -375,7 +375,7 @@ class QuadraticProblem(SearchedProblem):
 
 
 def _convex_combination(points: list[Any], weights: list[Any], number: Callable[[Any], Any]) -> Any:
-    """Return a convex combination of points, whose weights are computed from given numbers.
+    """Return a convex combination of points, with weights computed from the given numbers.
 
     The weights are proportional to the absolute values of the numbers.
     """
