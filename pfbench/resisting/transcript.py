@@ -66,7 +66,7 @@ def fingerprint(x: Floats) -> bytes:
 
 
 class TranscriptRecorder:
-    """Recorder of the queries, answers and points of a run, which stores equal vectors once."""
+    """Recorder of the queries, answers and points of a run; equal vectors are stored only once."""
 
     def __init__(self, d: int, expected: int) -> None:
         self._rows = np.empty((max(16, expected), d))

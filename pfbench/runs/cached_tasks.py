@@ -118,7 +118,7 @@ def run_cached_tasks(
 def _content_keys(
     cached_tasks: Sequence[CachedTask], notes: Sequence[Mapping[str, Any]], engine: Engine
 ) -> dict[int, str]:
-    """Return the content key of each task whose result can be stored, by the task's position."""
+    """Return a dict from task position to content key, for tasks whose result can be stored."""
     environment = engine.environment()
     return {
         index: content_keys.content_key(

@@ -53,7 +53,7 @@ _DAMAGES = (DamagedFileError, EOFError, zlib.error, ValueError, LookupError, Typ
 
 @dataclass(frozen=True)
 class SuiteArchive:
-    """Runs in the file of a suite, and the version and day of the file's creation.
+    """Runs in the file of a suite, with the day and the pfbench version of their creation.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ _Table = tuple[list[str], "np.ndarray[Any, Any]", "np.ndarray[Any, Any]"]
 
 
 def _read_tables(shapes: Any, body: bytes) -> Iterator[_Table]:
-    """Yield the column names, the integer columns and the float columns of each table.
+    """Yield the column names, integer columns and float columns of each table of a suite archive.
 
     Counts that are not stored are 0.
     """

@@ -51,7 +51,7 @@ class VectorSet(VectorConvexBody):
 
     @property
     def diameter(self) -> float:
-        """Exact diameter 2 radius, the distance between a vertex and its negative."""
+        """Exact diameter 2 * radius, the distance between a vertex and its negative."""
         return 2.0 * self.radius
 
     def start(self) -> Floats:
@@ -88,7 +88,7 @@ class Simplex(VectorSet):
 
     @property
     def diameter(self) -> float:
-        """Exact diameter, the distance radius sqrt 2 between two vertices (0 if d = 1)."""
+        """Exact diameter radius * sqrt(2), the distance between two vertices (0 if d = 1)."""
         return self.radius * float(np.sqrt(2.0)) if self.d > 1 else 0.0
 
     def lo(self, g: Floats) -> Floats:
@@ -100,7 +100,7 @@ class Simplex(VectorSet):
         return self._fill_vector(check_extreme_entry_is_finite(g, int(np.argmin(g))), self.radius)
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (m, m), where m = radius min_i g_i is the minimum of <g, v> over the simplex."""
+        """Return (m, m), where m = radius * min_i g_i is the minimum of <g, v> over the simplex."""
         value = self.radius * float(check_gradient(g, self.shape).min())
         return value, value
 
@@ -120,7 +120,7 @@ class Simplex(VectorSet):
         return self._fill_vector(int(rng.integers(self.d)), self.radius)
 
     def start(self) -> Floats:
-        """Return the vertex radius e_1."""
+        """Return the vertex radius * e_1."""
         return self._fill_vector(0, self.radius)
 
 
@@ -142,13 +142,13 @@ class L1Ball(VectorSet, NormBall):
         return float(np.abs(x).sum())
 
     def lo(self, g: Floats) -> Floats:
-        """Return -radius sign(g_i) e_i, where g_i is the entry of g of largest absolute value."""
+        """Return -radius * sign(g_i) e_i, where g_i is the entry of g of largest absolute value."""
         g = as_possibly_nonfinite_gradient(g, self.shape)
         index = check_extreme_entry_is_finite(g, int(np.argmax(np.abs(g))))
         return self._fill_vector(index, -math.copysign(self.radius, g[index]))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (m, m), where m = -radius max_i |g_i| is the minimum of <g, v> over the ball."""
+        """Return (m, m), where m = -radius * max_i |g_i| is the minimum of <g, v> over the ball."""
         value = -self.radius * float(np.abs(check_gradient(g, self.shape)).max())
         return value, value
 
@@ -179,7 +179,7 @@ class L2Ball(VectorSet, NormBall):
         return float(np.linalg.norm(x))
 
     def lo(self, g: Floats) -> Floats:
-        """Return the vertex -radius g/|g|, or radius e_1 if g is 0."""
+        """Return the vertex -radius * g/|g|, or radius * e_1 if g is 0."""
         g = as_possibly_nonfinite_gradient(g, self.shape)
         largest = float(np.abs(g).max())
         if not math.isfinite(largest):
@@ -192,7 +192,7 @@ class L2Ball(VectorSet, NormBall):
         return (-self.radius / norm(scaled)) * scaled
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (m, m), where m = -radius |g|_2 is the minimum of <g, v> over the ball."""
+        """Return (m, m), where m = -radius * |g|_2 is the minimum of <g, v> over the ball."""
         g = check_gradient(g, self.shape)
         largest = float(np.abs(g).max())
         if largest == 0.0:
@@ -233,21 +233,21 @@ class LinfBall(VectorSet, NormBall):
 
     @property
     def diameter(self) -> float:
-        """Exact diameter 2 radius sqrt(d)."""
+        """Exact diameter 2 * radius * sqrt(d)."""
         return 2.0 * self.radius * math.sqrt(self.d)
 
     def lo(self, g: Floats) -> Floats:
-        """Return the vertex -radius sign(g), with radius in the entries where g is 0."""
+        """Return the vertex -radius * sign(g), with radius in the entries where g is 0."""
         g = as_possibly_nonfinite_gradient(g, self.shape)
         check_extreme_entry_is_finite(g, int(np.argmax(np.abs(g))))
         return np.where(g > 0.0, -self.radius, self.radius)
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return -radius sgn(g), with 0 in the entries where g is 0."""
+        """Return -radius * sgn(g), with 0 in the entries where g is 0."""
         return np.asarray(-self.radius * np.sign(check_gradient(g, self.shape)))
 
     def minimum(self, g: Floats) -> tuple[float, float]:
-        """Return (m, m), where m = -radius |g|_1 is the minimum of <g, v> over the ball."""
+        """Return (m, m), where m = -radius * |g|_1 is the minimum of <g, v> over the ball."""
         value = -self.radius * float(np.abs(check_gradient(g, self.shape)).sum())
         return value, value
 

@@ -136,11 +136,11 @@ class KSparsePolytope(VectorSet):
 
     @property
     def diameter(self) -> float:
-        """Exact diameter 2 radius sqrt k, the distance between a vertex and its negative."""
+        """Exact diameter 2 * radius * sqrt(k), the distance between a vertex and its negative."""
         return 2.0 * self.radius * math.sqrt(self.k)
 
     def lo(self, g: Floats) -> Floats:
-        """Return the vertex with -radius sign(g_i) at the k entries of g of largest modulus.
+        """Return the vertex with -radius * sign(g_i) at the k entries of g of largest modulus.
 
         Ties go to the lowest index. Where a chosen entry of g is 0, the vertex has +radius. It
         takes O(d).
@@ -169,7 +169,7 @@ class KSparsePolytope(VectorSet):
         return np.copysign(self._soft_clip(shifted), y)
 
     def _soft_clip(self, moduli: Floats) -> Floats:
-        """Return clip(moduli - tau, 0, radius), where tau makes the sum of its entries k radius."""
+        """Return clip(moduli - tau, 0, radius) for the tau that makes the sum k * radius."""
         r, total = self.radius, self.k * self.radius
         reach = moduli - r
         breaks = np.sort(np.concatenate([moduli, reach]))
@@ -189,7 +189,7 @@ class KSparsePolytope(VectorSet):
         return np.asarray(np.clip(rest - tau, 0.0, r))
 
     def contains(self, x: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether |x|_1 <= k radius and all |x_i| <= radius, up to a relative tolerance."""
+        """Return whether |x|_1 <= k * radius and all |x_i| <= radius, with relative tolerance."""
         if not is_point(x, self.shape):
             return False
         size, factor = np.abs(x), 1.0 + tolerance

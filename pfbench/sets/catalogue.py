@@ -83,7 +83,7 @@ PENALTIES: Mapping[str, type[NormPenalty]] = MappingProxyType(
 
 
 def can_build(entry: type[ConvexBody] | type[NormPenalty], shape: Shape) -> bool:
-    """Return whether a text such as ``l1[radius=2]`` can select this class for a point shape."""
+    """Return whether a text can select this set or penalty class, for points of this shape."""
     matrix = len(shape) == 2
     fits = {
         "arrays": True,

@@ -106,7 +106,7 @@ class GroupLassoBall(VectorSet):
         return group_labels(self.d, self.groups)
 
     def lo(self, g: Floats) -> Floats:
-        """Return -radius g_j/|g_j| on the group j of g of largest norm, 0 elsewhere; O(d).
+        """Return -radius * g_j/|g_j| on the group j of g of largest norm, 0 elsewhere; O(d).
 
         Ties go to the lowest group. For g = 0 the result is radius at the first entry of group 0.
         """

@@ -96,7 +96,7 @@ class SpectralBall(MatrixBall, NormBall):
 
     @property
     def max_norm(self) -> float:
-        """Exact largest Frobenius norm in the ball, radius sqrt(min(M, N))."""
+        """Exact largest Frobenius norm in the ball, radius * sqrt(min(M, N))."""
         return self.radius * self.zeta
 
     def norm(self, x: Floats) -> float:
@@ -106,7 +106,7 @@ class SpectralBall(MatrixBall, NormBall):
         return float(np.ldexp(largest, exponent))
 
     def lo(self, g: Any) -> Floats:
-        """Return -radius UV' for a singular value decomposition U S V' of g.
+        """Return -radius * UV' for a singular value decomposition U S V' of g.
 
         If g is rank-deficient, the decomposition completes U and V, so that the result is a
         vertex. It takes O(M N min(M, N)).
@@ -115,7 +115,7 @@ class SpectralBall(MatrixBall, NormBall):
         return np.asarray(-self.radius * (u @ vt))
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return -radius UV' for the singular vectors U, V of g of nonzero singular values.
+        """Return -radius * UV', where U and V hold g's singular vectors of nonzero singular values.
 
         Singular vectors with a singular value of the size of rounding errors are left out.
         """
@@ -170,7 +170,7 @@ class RowBall(MatrixBall):
         return np.ascontiguousarray(x.reshape(self.shape, order=self._order))
 
     def lo(self, g: Any) -> Floats:
-        """Return -radius g_i/|g_i| in the row i of g of largest norm, 0 elsewhere; O(MN)."""
+        """Return -radius * g_i/|g_i| in the row i of g of largest norm, 0 elsewhere; O(MN)."""
         return self._unflatten_rows(
             self._flat_ball.lo(self._flatten_rows(check_gradient(g, self.shape)))
         )
@@ -222,7 +222,7 @@ class MaxRowBall(MatrixBall, NormBall):
 
     @property
     def max_norm(self) -> float:
-        """Exact largest Frobenius norm in the ball, reached if each row has norm radius."""
+        """Exact largest Frobenius norm in the ball, reached if each row has norm `radius`."""
         return self.radius * self.zeta
 
     def _unit_rows(self, x: Floats) -> tuple[Floats, Floats]:
@@ -238,7 +238,7 @@ class MaxRowBall(MatrixBall, NormBall):
         return float(self._unit_rows(x)[1].max())
 
     def lo(self, g: Any) -> Floats:
-        """Return -radius g_i/|g_i| in each row; O(MN).
+        """Return -radius * g_i/|g_i| in each row i; O(MN).
 
         Where g_i = 0, the row has radius in its first entry.
         """
@@ -248,7 +248,7 @@ class MaxRowBall(MatrixBall, NormBall):
         return np.asarray(-self.radius * np.where(lengths > 0.0, units, first))
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return -radius g_i/|g_i| in each row, and 0 in rows with g_i = 0."""
+        """Return -radius * g_i/|g_i| in each row i, and 0 in rows with g_i = 0."""
         return np.asarray(-self.radius * self._unit_rows(check_gradient(g, self.shape))[0])
 
     def minimum(self, g: Any) -> tuple[float, float]:
@@ -260,7 +260,7 @@ class MaxRowBall(MatrixBall, NormBall):
         return value, value
 
     def project(self, y: Any) -> Floats:
-        """Return the Euclidean projection of y: rows longer than radius are shortened to radius."""
+        """Return the Euclidean projection of y: rows of norm above `radius` are shortened to it."""
         y = check_projectable(y, self.shape)
         units, lengths = self._unit_rows(y)
         return np.where(lengths > self.radius, self.radius * units, y)
@@ -376,7 +376,7 @@ class OrthogonalisedBall(SpectralBall):
         return 3 * len(self.coefficients)
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
-        """Return -radius X_q, where X_q is the result of q steps from g/|g|_F; 0 for g = 0."""
+        """Return -radius * X_q, where X_q is the result of q steps from g/|g|_F; 0 for g = 0."""
         if self.lmo == "exact":
             return super().lo_zero_if_undetermined(g)
         scaled, _ = scale_to_unit(check_gradient(g, self.shape))

@@ -81,7 +81,7 @@ class UniformMatroid(Matroid):
         return order[: self.k]
 
     def max_basis_exchange(self) -> int:
-        """Return min(k, d - k), the exact maximum of how many elements of a basis another lacks."""
+        """Return min(k, d - k): exactly so many elements of a basis can be missing in another."""
         return min(self.k, self.d - self.k)
 
 
@@ -139,7 +139,7 @@ class PartitionMatroid(Matroid):
         return order[location < self.capacities[labels]]
 
     def max_basis_exchange(self) -> int:
-        """Return the exact maximum: the sum over all classes of min(capacity, size - capacity)."""
+        """Return the exact maximum exchange, min(capacity, size - capacity) summed over classes."""
         sizes = np.bincount(self.labels, minlength=self.capacities.size)
         minimum = np.minimum(self.capacities, sizes)
         return int(np.minimum(minimum, sizes - minimum).sum())
@@ -187,7 +187,7 @@ class GraphicMatroid(Matroid):
         return greedy_forest(order, self.edges, self.node_count)
 
     def max_basis_exchange(self) -> int:
-        """Return min(rank, edges - rank), an upper bound of a basis's edges that another lacks."""
+        """Return min(rank, edges - rank), a bound of the edges of a basis missing in another."""
         rank = self.greedy_basis(np.arange(self.d)).size
         return min(rank, self.d - rank)
 

@@ -68,7 +68,7 @@ class NuclearBall(MatrixBall, NormBall):
         return NuclearLmo(self, rng, tolerance)
 
     def lo(self, g: Any) -> RankOne:
-        """Return -radius u v', where g's leading singular vectors are u, v; it minimises <g, .>.
+        """Return -radius u v', the minimiser of <g, .> for g's leading singular vectors u and v.
 
         g is an M x N array or a linear operator. The pair is exact up to 250 000 entries; above,
         it has a relative residual of 1e-10.
@@ -103,7 +103,7 @@ class NuclearBall(MatrixBall, NormBall):
         return -self.radius * triple.upper, -self.radius * triple.sigma
 
     def _check_operator(self, g: Any) -> LinearOperator:
-        """Return a gradient as a linear operator; raise if it has another shape."""
+        """Return a gradient as a linear operator; raise if its shape is not that of the ball."""
         if not hasattr(g, "dense"):
             return as_operator(as_possibly_nonfinite_gradient(g, self.shape))
         if g.shape != self.shape:
@@ -197,7 +197,7 @@ class NuclearLmo:
 
 
 def as_operator(g: Any) -> LinearOperator:
-    """Return g as a linear operator; an array of shape (M, N) becomes a dense one."""
+    """Return g as a linear operator; an array of shape (M, N) becomes a dense operator."""
     return DenseOperator(np.asarray(g, dtype=np.float64)) if isinstance(g, np.ndarray) else g
 
 

@@ -122,16 +122,16 @@ class Spectrahedron(ConvexBody):
 
     @property
     def diameter(self) -> float:
-        """Exact diameter radius sqrt 2, the distance between orthogonal vertices (0 if d = 1)."""
+        """Exact diameter radius * sqrt(2), the distance of orthogonal vertices (0 if d = 1)."""
         return self.radius * math.sqrt(2.0) if self.d > 1 else 0.0
 
     @property
     def max_norm(self) -> float:
-        """Exact largest Frobenius norm, radius, which is that of a vertex."""
+        """Exact largest Frobenius norm: `radius`, the norm of a vertex."""
         return self.radius
 
     def lo(self, g: Any) -> RankOne:
-        """Return radius u u' for a unit eigenvector u of the smallest eigenvalue of g; O(d^3)."""
+        """Return radius * u u' for a unit eigenvector u of the smallest eigenvalue of g; O(d^3)."""
         u = _smallest_eigenvector(_check_symmetric(scale_to_unit(check_gradient(g, self.shape))[0]))
         return RankOne(u, u, self.radius)
 
@@ -191,13 +191,13 @@ class Spectrahedron(ConvexBody):
         return float(eigh[0]) >= -slack
 
     def random_vertex(self, rng: np.random.Generator) -> RankOne:
-        """Return radius u u' for a uniformly random unit vector u."""
+        """Return radius * u u' for a uniformly random unit vector u."""
         u = rng.standard_normal(self.d)
         u /= np.linalg.norm(u)
         return RankOne(u, u, self.radius)
 
     def start(self) -> Floats:
-        """Return the vertex radius e_1 e_1', shape (d, d), as 0 is not in the set."""
+        """Return the vertex radius * e_1 e_1', shape (d, d), as 0 is not in the set."""
         point = np.zeros(self.shape)
         point[0, 0] = self.radius
         return point

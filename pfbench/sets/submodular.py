@@ -92,7 +92,7 @@ class SubmodularBasePolytope(GreedyPolytope):
 
     @cached_property
     def entry_sum(self) -> float:
-        """Sum of the entries of every point, which is f of the full set."""
+        """Sum of the entries of a point, the same for all points: f of the full set."""
         return self.set_function_value(np.arange(self.d))
 
     @cached_property

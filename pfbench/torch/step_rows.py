@@ -306,7 +306,7 @@ def _learning_rate(group: Mapping[str, Any]) -> float:
 def _relative_step_columns(
     step_length: float, point_length: float, sqrt_entries: float
 ) -> dict[str, float]:
-    """Return a step's root mean square and its length relative to that of the point, by column."""
+    """Return two columns: a step's root mean square, and its length divided by the point's."""
     relative = float(step_length / point_length) if point_length else math.nan
     return {"step_rms": float(step_length / (sqrt_entries or 1.0)), "step_relative": relative}
 

@@ -42,7 +42,7 @@ def search_counterexamples(
 def search_claims_of_verdicts(
     rows: Sequence[Verdict], engine: Engine, effort: str, seed: int, is_selected: Any
 ) -> dict[int, SearchReport]:
-    """Search for counterexamples to the claims of verdicts; return the reports by position.
+    """Search for counterexamples to the claims of verdicts; return reports by verdict position.
 
     Only bounds and error laws are searched, and no verdict that is lost, or for which the function
     `is_selected` returns False.

@@ -70,7 +70,7 @@ class CoveredSizes:
 
 
 def sizes_in_words(measured: Mapping[str, Any], with_horizons: bool = False) -> str:
-    """Return the largest sizes of a verdict as text, e.g. "T <= 3 200, n <= 64, d <= 3".
+    """Return the largest tested sizes of a verdict as text, e.g. "T <= 3 200, n <= 64, d <= 3".
 
     With `with_horizons`, the text lists all tested horizons if there were several.
     """

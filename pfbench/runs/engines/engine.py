@@ -21,7 +21,7 @@ RETRIES = 2
 
 
 class Engine(Protocol):
-    """Interface of engines: they execute tasks in this process, in others or on a cluster."""
+    """Interface of engines: they execute tasks in this process, in other ones or on a cluster."""
 
     @property
     def slots(self) -> int:
@@ -49,7 +49,7 @@ class _LocalEngine:
     """Base class of the engines that execute tasks on this machine."""
 
     def environment(self) -> Mapping[str, str]:
-        """Return the library versions and machine properties of this process with one thread."""
+        """Return the library versions and machine properties of this process, using one thread."""
         with use_single_thread():
             return environment()
 

@@ -125,7 +125,7 @@ class _DeadlineSharingLedger(Ledger):
 def make_unfinished_run(
     plan: PlannedRun, status: str, reason: str, shared_numbers: Sequence[float] = ()
 ) -> Run:
-    """Return a run without result, with its seed, its counts so far, and the reason why it ended.
+    """Return a run without a result, but with its seed, its counts and the reason why it ended.
 
     Parameters
     ----------

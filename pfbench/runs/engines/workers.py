@@ -164,7 +164,7 @@ _worker = 0
 
 
 def share_numbers_with_parent(numbers: Sequence[float]) -> None:
-    """Send numbers to the parent of this worker process, which keeps them if it kills the worker.
+    """Send numbers to the parent process, which keeps them in case it kills this worker process.
 
     The first number is the time, on the clock `time.monotonic`, after which the parent kills the
     task. Infinity, its initial value, and 0 mean that there is no such time. Task and caller agree
@@ -268,7 +268,7 @@ class Worker:
         self._start()
 
     def close(self, *, at_once: bool = False) -> None:
-        """End the process; unless `at_once` is true, an idle process may first end by itself."""
+        """End the process; an idle process may first end by itself, unless `at_once` is true."""
         if self.index is None and not at_once:
             try:
                 self.pipe.send(None)

@@ -95,7 +95,7 @@ def draw_measure(
 
 
 def _drawable_column(column: Iterable[float | None]) -> list[float]:
-    """Return a trace column as floats, finite ones clipped to +-1e250; None becomes NaN."""
+    """Return a trace column as floats; finite values are clipped to +-1e250, None becomes NaN."""
     floats = (math.nan if value is None else float(value) for value in column)
     return [_clip_to_drawable(value) if math.isfinite(value) else value for value in floats]
 

@@ -282,7 +282,7 @@ def _list_descendants(ancestor: int) -> list[int]:
 
 
 def _supervise(child: int, sentinel: int) -> NoReturn:
-    """Wait until the child or the parent ends, kill all descendants, and exit like the child."""
+    """Wait until child or parent ends, kill all descendants, and exit with the child's status."""
     status, ended = 0, 0
     with suppress(BaseException):
         signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -158,7 +158,7 @@ def resolve_run(
     start: Point = None,
     selector: str | None = None,
 ) -> ResolvedRun:
-    """Resolve the parameters of an algorithm for a problem and a start.
+    """Resolve the parameters of an algorithm for a problem and a start point.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def _copy_numeric_start(start: Any) -> Point:
 
 
 def _resolve_algorithm(problem: Problem, choice: AlgorithmSpec, x0: Point) -> tuple[Algorithm, str]:
-    """Return the algorithm resolved for a problem and a start, and the name of its schedule."""
+    """Return the algorithm, resolved for a problem and a start point, and its schedule's name."""
     lacking = unmet_assumptions(choice.assumes, problem)
     if lacking and choice.schedule == "theory":
         properties = " and ".join(f"{name} ({ASSUMPTIONS[name]})" for name in lacking)

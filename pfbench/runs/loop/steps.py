@@ -172,7 +172,7 @@ def _iterate_after_start(begin: Callable[[], Iterator[State]]) -> Iterator[State
 
 
 def make_oracles(problem: Problem, backend: Any, ledger: Ledger | None = None) -> Oracles:
-    """Return counted oracles for a backend; points have the format of the problem's start.
+    """Return counted oracles for a backend; points have the format of the problem's start point.
 
     Parameters
     ----------

@@ -130,7 +130,7 @@ class Trace:
     def _evaluate_lower_and_value(
         self, name: str, measure: Measure, state: State
     ) -> tuple[float | None, float | None]:
-        """Return the lower end of an interval measure (else None), and the measure's value.
+        """Return the lower end of a measure (None unless it is an interval), and its value.
 
         Both are None where the measure is undefined. If the measure fails, both are None and the
         run ends.

@@ -135,7 +135,7 @@ class CostUnit:
 
 
 def parse_unit_costs(location: str, weights: str) -> dict[str, float]:
-    """Return the cost of a call of each oracle kind, parsed from a text as ``sfo=0.5,fo=1000``.
+    """Return the cost of a call of each oracle kind, from a text such as ``sfo=0.5,fo=1000``.
 
     Raises
     ------

@@ -72,7 +72,7 @@ def move_to_front(suite: Spec, labels: Collection[str]) -> Spec:
 def drop_methods_without_search(
     suite: Spec, kept_labels: Collection[str], available: AvailableRuns
 ) -> Spec:
-    """Return a suite without the tuned methods of which a trial run is missing.
+    """Return a suite without the tuned methods for which a trial run is missing.
 
     Methods with labels in `kept_labels` stay.
     """

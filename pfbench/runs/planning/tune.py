@@ -142,7 +142,7 @@ class TuningTrial:
     total_calls: int = 0
 
     def sort_key(self, target_index: int) -> tuple[float, float]:
-        """Return the sort key of a trial: expected calls to a target, then the last value."""
+        """Return the sort key of a trial: expected calls to reach a target, then the last value."""
         return self.expected_calls[target_index], self.last_values[target_index]
 
 
@@ -169,7 +169,7 @@ class TuningChoice:
     points_beyond: tuple[Values, ...] = field(default=())
 
     def best_trial(self, target_index: int = -1) -> TuningTrial:
-        """Return the trial with the fewest expected calls to a target; among ties, the first."""
+        """Return the trial with the fewest expected calls to reach a target; the first of ties."""
         return min(self.trials, key=lambda trial: trial.sort_key(target_index))
 
     def parameters_at_ends(self, target_index: int = -1) -> tuple[str, ...]:

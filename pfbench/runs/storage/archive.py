@@ -232,7 +232,7 @@ def open_archive(path: Path) -> Archive:
 
 
 def _check_zip_file_list(data: bytes) -> None:
-    """Raise if the list of files in a zip file is too long, or is not at its end."""
+    """Raise if the list of files in a zip file is too long, or is not at the end of the file."""
     end = data[-22:]
     if not end.startswith(_END) or data[-42:-38] == _END_OF_LARGE:
         reason = _MORE if data.startswith(b"PK") else "the file is not a zip file"

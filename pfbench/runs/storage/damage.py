@@ -104,7 +104,7 @@ _KINDS = {
 
 
 def open_file(path: Path | str) -> BinaryIO:
-    """Open a regular file for reading; nothing else is opened, so that nothing can hang.
+    """Open a regular file for reading; raise for anything else, as opening it might block.
 
     Raises
     ------

@@ -166,7 +166,7 @@ def _create_or_check_tables(connection: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit the block as one transaction; it is on the disk at the end."""
+    """Commit the block as one transaction; its changes are on the disk at the end."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -254,7 +254,7 @@ def _close(connection: sqlite3.Connection, lock: BinaryIO | None, process: int) 
 
 
 def _check_regular(path: Path) -> None:
-    """Raise for a pipe, device, link or folder in place of a file; SQLite may wait forever."""
+    """Raise if a pipe, device, link or folder is in place of a file, where SQLite might hang."""
     for suffix in ("", "-wal", "-journal", "-shm"):
         name = f"{path}{suffix}"
         try:

@@ -290,7 +290,7 @@ class MergeReport:
 
 
 def merge(store: Store, other: Store, *, progress: Progress = lambda: None) -> MergeReport:
-    """Copy to a store those entries of another store that it lacks.
+    """Copy to a store those entries of another store that are missing in the first one.
 
     Two entries of the same key must agree in everything but times and notes. If they differ, the
     entry of the other store is refused. A run of this store that was killed from outside is
@@ -355,7 +355,7 @@ def difference(kind: str, computed: Any, reference: Any) -> str | None:
 
 
 def _run_as_json(run: Run) -> dict[str, Any]:
-    """Return a run as JSON data to compare, without the folders of files in its selectors."""
+    """Return a run as JSON data for comparison, with user files named without their folders."""
     names = {
         "problem": replace_file_by_module(run.problem),
         "algorithm": replace_file_by_module(run.algorithm),

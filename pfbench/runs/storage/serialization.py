@@ -277,7 +277,7 @@ def make_stored_run(key: str, meta: Mapping[str, Any], trace: PackedTrace) -> St
 
 
 def decode_metadata(record: Record) -> tuple[dict[str, Any], PackedTrace]:
-    """Return the metadata of a row, and its trace as numbers one column after the other.
+    """Return the metadata of a row, and its trace as numbers, column by column.
 
     Raises
     ------

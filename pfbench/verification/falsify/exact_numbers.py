@@ -161,7 +161,7 @@ class RationalOrRoot(Number):
         return RationalOrRoot(self.square / other.square)
 
     def power(self, exponent: "RationalOrRoot") -> "RationalOrRoot":
-        """Return the number raised to an integer power, or to half of an integer."""
+        """Return the number raised to a power that is an integer or half of an integer."""
         twice = 2 * exponent.round(Fraction)
         if twice.denominator > 1 or abs(twice) > 10**6:
             raise Inexact("an exponent is not an integer or half an integer")

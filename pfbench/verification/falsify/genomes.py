@@ -178,7 +178,7 @@ def _draw_numbers(rng: np.random.Generator, count: int, simple: float = 0.5) -> 
 
 
 def repair_genome(genome: Genome, cls: InstanceClass) -> Genome:
-    """Change a problem's genome in place so that the problem is in the class, and return it."""
+    """Change a genome in place so that its problem is in the class; return the genome."""
     for row in (genome, *genome.get("profiles", ())):
         del row.get("offsets", [])[genome["n"] - 1 :]
     for row in genome.get("profiles", ()):
@@ -248,7 +248,7 @@ def _cost(value: Any) -> float:
 
 
 def genome_complexity(genome: Genome) -> float:
-    """Return a measure of the complexity of a problem, from its genome; shrinking reduces it.
+    """Return a measure of a problem's complexity, from its genome; shrinking reduces the measure.
 
     The measure increases with the number of components, the dimension, and the length of the
     numbers.

@@ -166,7 +166,7 @@ class SearchedProblem(IndexSampling):
         return self.x_0.copy()
 
     def constants(self, start: Any = None) -> SearchedConstants:
-        """Return the constants of the problem at its start."""
+        """Return the constants of the problem at its start point."""
         values = self.bounds | ({} if self.set.kind == "none" else {"D": lambda: self.set.diameter})
         if self.minimiser is not None:
             away = self.x_0 - self.minimiser
@@ -322,7 +322,7 @@ class QuadraticProblem(SearchedProblem):
         return minimiser, start, bounds, True, True
 
     def _place_points(self) -> tuple[Any, Any, Any]:
-        """Return the minimiser, the start, and the gradient at the minimiser; shapes (d,)."""
+        """Return the minimiser, the start point, and the gradient at the minimiser, shapes (d,)."""
         genome, number, body = self.genome, self.number, self.set
         centre, start, push = (self._vector(name) for name in ("centre", "start", "push"))
         if body.kind == "hull":
