@@ -108,7 +108,7 @@ def holds() -> HoldsFixture:
 
 @pytest.fixture
 def oracles(request: pytest.FixtureRequest) -> OraclesFixture:
-    """Fixture: return a function that makes counting oracles; their counts are checked later."""
+    """Fixture: return a function that makes oracles whose counts are checked after the test."""
     snapshots = request.node.stash.setdefault(_SNAPSHOTS, {})
 
     def count(problem: Any, *, seed: int = 0, tolerance: float = 0.0) -> "CountedOracles":

@@ -91,7 +91,7 @@ def _format_reference(key: str) -> str:
 def _built_in_items(
     kind: str, location: str, source: str = "source", summary: str = "summary"
 ) -> Iterator[CatalogueItem]:
-    """Yield the items of a built-in catalogue, a mapping at MODULE:NAME that is imported here.
+    """Yield the items of a built-in catalogue, a mapping that is imported from MODULE:NAME.
 
     `source` and `summary` are the names of the items' attributes with their source and summary. If
     `summary` is empty, the first paragraph of the docstring is used.
@@ -222,7 +222,7 @@ def find_item(name: str) -> CatalogueItem:
 
 
 def report_spec_paths() -> dict[str, Path]:
-    """Return the paths of report specs by name; ./reports takes precedence over built-in specs.
+    """Return the paths of report specs by name; a spec in ./reports replaces a built-in one.
 
     The names of specs with problems as large as those in a paper start with ``paper/``.
     """

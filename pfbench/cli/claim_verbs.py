@@ -111,7 +111,7 @@ def units(
     table: Path | None = options.TABLE,
     as_json: Path | None = options.JSON_FILE,
 ) -> None:
-    """Check which bounds and schedules keep their units."""
+    """Check that bounds and schedules are consistent in the units of x and f."""
     from pfbench.algorithms.catalogue import ALGORITHMS
     from pfbench.claims.catalogue import ERRATA, load_user_papers, select_claims
     from pfbench.verification.schedule_homogeneity import check_schedule
@@ -147,7 +147,7 @@ def compute_worst_cases(
     table: Path | None = options.TABLE,
     as_json: Path | None = options.JSON_FILE,
 ) -> None:
-    """Compute the worst cases of a few steps of methods.
+    """Compute the worst case of each method over a class of functions, for a few steps.
 
     The worst cases are over a class of functions; methods and bounds are compared with them.
     """

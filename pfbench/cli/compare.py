@@ -117,7 +117,7 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
 
 
 def _set_price(spec: "Spec", price: str) -> "Spec":
-    """Return the suite with methods ranked by the total cost of their oracle calls."""
+    """Return the suite, changed to rank methods by the total cost of their oracle calls."""
     from pfbench.reporting.runtimes import Cost
 
     weights = dict(Cost.parse(price).weights)
@@ -220,7 +220,7 @@ def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_j
 def write_comparison(
     compared: "SuiteComparison", output: Path | None
 ) -> "tuple[ReportSummary, Comparison]":
-    """Return a summary of the comparison, and the comparison by the first of its cost weights.
+    """Return a summary of the comparison, and its result for the first set of cost weights.
 
     The price is the cost of oracle calls by which methods are compared. A report is written if
     `output` is given.

@@ -88,7 +88,7 @@ def _save_counterexample_script(report: Any, reference: str, folder: Path | None
 
 
 def _replay_and_exit_if_confirmed(claims: list[Any], path: Path, is_quiet: bool) -> None:
-    """Confirm stored counterexamples again; exit with status 1 if one is confirmed."""
+    """Try to confirm stored counterexamples again; exit with status 1 if any is confirmed."""
     from pfbench.verification.falsify.falsification import replay_counterexample
     from pfbench.verification.falsify.reports import Counterexample
 

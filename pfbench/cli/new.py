@@ -79,14 +79,14 @@ def _check_not_existing(*paths: str) -> None:
 
 
 def _check_module_name(module: str) -> None:
-    """Raise an error if a module with this name exists already, or cannot exist."""
+    """Raise an error if the name is that of an existing module or of a Python keyword."""
     is_reserved = module in sys.stdlib_module_names or keyword.iskeyword(module)
     if is_reserved or module in sys.modules or find_spec(module) is not None:
         raise InputError(f"{module} is a Python module or keyword: choose another NAME.")
 
 
 def _read_template(name: str) -> str:
-    """Return a template; that of a suite has the methods of the built-in suite ``quick``."""
+    """Return a template; a suite's template has the methods of the built-in suite ``quick``."""
     if name != "suite":
         return (_TEMPLATES / f"{name}.txt").read_text("utf-8")
     from pfbench.cli.catalogue import suite_spec_paths

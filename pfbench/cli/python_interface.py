@@ -78,7 +78,7 @@ def report(
     output: str | Path | None = None,
     jobs: int | None = None,
 ) -> ReportSummary:
-    """Execute the runs of sweeps that a store lacks, and write reports on all their runs.
+    """Execute the runs of sweeps that are not stored yet, and write reports on all of their runs.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ def report(
     ),
     as_json: bool = options.AS_JSON,
 ) -> None:
-    """Draw comparison reports of many runs.
+    """Write reports that compare many runs in tables and figures.
 
     Each SPEC.toml is the path of a sweep, or the name of a report that `pfbench list reports`
     shows. Without SPEC.toml, the report gradient-estimators is drawn; with --all, every report but
@@ -132,7 +132,7 @@ def _write_or_print(reports: "Sequence[Report]", output: Path | None, *, as_json
 
 
 def _print_main_sentences(contents: "ReportContents", files: "Sequence[Path]") -> None:
-    """Print the first two sentences of a report, the number of its files, and its page's path."""
+    """Print a report's first two sentences, the number of further files, and the page's path."""
     candidate_sentences = (
         part.candidate_sentences or part.brief_sentences or part.truncation_and_decrease_sentences
         for part in contents.parts

@@ -206,7 +206,7 @@ class ComparisonRunSource:
     def fetch(
         self, title: str, plans: "Sequence[PlannedRun]", candidate_plans: "Collection[PlannedRun]"
     ) -> "list[PlanOutcome]":
-        """Return the outcomes of planned runs; the runs of the candidate are executed here."""
+        """Return the outcomes of planned runs; the candidate's are never taken from the archive."""
         from pfbench.runs.execute import PlanOutcome
 
         archived = self._archive_runs

@@ -78,7 +78,7 @@ def solve(
     dry_run: bool = DRY_RUN,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Run an algorithm on a problem: counts and measures.
+    """Run an algorithm on a problem, and print its oracle counts and measures.
 
     Every oracle call is counted exactly; measures are never counted. A selector is a name with
     parameters in brackets; `pfbench info NAME` shows the parameters, and a problem's measures.
@@ -237,7 +237,7 @@ def _write_trace(runs: "Sequence[Run]", path: Path, *, with_seed: bool) -> None:
 
 
 def _guarantee_record(resolved_run: "ResolvedRun", runs: "Sequence[Run]") -> dict[str, Any] | None:
-    """Return a theorem's guarantee for the output, and the mean of the values measured there.
+    """Return a theorem's guarantee for the output, and the mean measured value to compare it with.
 
     Return None unless a theorem with a guarantee sets the parameters from epsilon.
     """

@@ -105,7 +105,7 @@ def gc(
     dry_run: bool = flag("Only list what would be removed.", "--dry-run"),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Remove entries that an older source of pfbench computed.
+    """Remove entries that an older version of pfbench's source code computed.
 
     Entries without a note of their source, or of user-defined modules, are retained.
     """
@@ -174,7 +174,7 @@ def _show_merge_and_exit_if_incomplete(report: "MergeReport", *, as_json: bool) 
 def import_old(
     old: Path = argument("DIR", default=...), folder: Path = STORE, as_json: bool = AS_JSON
 ) -> None:
-    """Import a store of an earlier pfbench, DIR, of Parquet files, without changing it.
+    """Import DIR, a store of Parquet files from an earlier pfbench; DIR is not changed.
 
     The import needs `pip install "pfbench[parquet]"`. Entries in both stores are merged.
     """

@@ -279,7 +279,7 @@ def show_facts(
     as_json: bool,
     max_width: int | None = None,
 ) -> None:
-    """Print facts as JSON, or on the terminal, where further parts follow; see `print_parts`."""
+    """Print facts as JSON, or as a table on the terminal, followed by `parts`."""
     if as_json:
         print_json(fact_values(facts))
     else:

@@ -46,7 +46,7 @@ def verify(
     table: Path | None = option("FILE.md", "Write the verdicts as Markdown."),
     as_json: Path | None = options.JSON_FILE,
 ) -> None:
-    """Verify claims: verdicts with their evidence.
+    """Verify claims, and print the verdicts with their evidence.
 
     Verdicts: holds; within-10 (holds, and at least a tenth of the bound was measured); attained (at
     least 0.99 of it); violated; failed (the method raised, hung, or lacks what is needed: nothing
@@ -336,7 +336,7 @@ def check_homogeneity(
 def _search_harder_instances(
     work: VerificationJob, rows: "Sequence[Verdict]", include_held_bounds: bool
 ) -> "list[HardestInstance]":
-    """Search harder problem instances for inconclusive user-defined bounds, and for rates."""
+    """Search for harder instances, on which user-defined bounds or rates may fail."""
     from pfbench.claims.harder_instances import (
         SECONDS,
         bounds_quantity_other_than_calls,

@@ -91,7 +91,7 @@ class HeavyBall(AveragingEstimator):
 
 
 class STORM(AveragingEstimator):
-    """STORM: average of batch gradients, where the old average is moved from x_{t-1} to x_t.
+    """STORM: average of batch gradients; the old average is corrected for the step to x_t.
 
     The estimate is ``g_t = grad f_S(x_t) + (1 - alpha_t) [g_{t-1} - grad f_S(x_{t-1})]``. grad f_S
     is the mean of grad f_i over a batch S, which is the same at both points.
@@ -122,7 +122,7 @@ class STORM(AveragingEstimator):
 
 @dataclass(frozen=True)
 class MARS(AveragingEstimator):
-    """MARS: average of batch gradients with a scaled correction between heavy ball and STORM.
+    """MARS: average of batch gradients; `gamma` scales the correction of the old average.
 
     The estimate is ``g_t = (1 - alpha_t) (g_{t-1} + gamma D_t) + alpha_t grad f_S(x_t)``, where
     ``D_t = grad f_S(x_t) - grad f_S(x_{t-1})``, and grad f_S is the mean over a batch S. With gamma
@@ -160,7 +160,7 @@ class MARS(AveragingEstimator):
 
 
 class Transport(AveragingEstimator):
-    """Transport: averages of batch gradients, each at a point ahead of x_t on the line of the step.
+    """Transport: average of batch gradients, each at a point extrapolated beyond x_t.
 
     ``g_t = (1 - alpha_t) g_{t-1} + alpha_t grad f_S(x_{t-1} + (x_t - x_{t-1})/alpha_t)``.
 

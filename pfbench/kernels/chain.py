@@ -166,7 +166,7 @@ def write_gradients(indices: Integers, x: Floats, length: int, scale: float, out
 def write_block_hessians(
     x: Floats, length: int, scale: float, diagonals: Floats, off_diagonals: Floats
 ) -> None:
-    """Write the Hessian of the chain H_T at scale * block of x for each block, one to a row."""
+    """Write the Hessian of H_T at scale * block of x to a row of both arrays, for each block."""
     check_size(x, diagonals.size)
     for i in range(x.size // length):
         write_chain_hessian(

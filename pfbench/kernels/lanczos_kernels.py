@@ -60,7 +60,7 @@ class LanczosBasis(NamedTuple):
 
 
 class StoppingRule(NamedTuple):
-    """Rule that stops the process; see `pfbench.sets.lanczos.leading_singular_triple`.
+    """Rule that stops the Lanczos process; see `pfbench.sets.lanczos.leading_singular_triple`.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class StoppingRule(NamedTuple):
 def extend_lanczos_basis(
     k: int, squared_norm: float, basis: LanczosBasis, goal: StoppingRule, theta: float
 ) -> tuple[bool, float]:
-    """Complete step k of the Lanczos process, after its matrix products were written to the basis.
+    """Complete step k of the Lanczos process, whose matrix products are already in the basis.
 
     `squared_norm` is the sum of squares of that row of U, and `theta` the previous largest
     eigenvalue. Return whether this was the last step, and the new largest eigenvalue.

@@ -25,7 +25,7 @@ def import_libraries() -> None:
 
 @contextmanager
 def single_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread in the block.
+    """Limit BLAS to one thread in the ``with`` block.
 
     More threads would change the last bits of results and waste cores. The libraries are loaded
     first, because scipy has its own BLAS, and only a loaded BLAS can be limited.
@@ -37,7 +37,7 @@ def single_blas_thread() -> Iterator[None]:
 
 @contextmanager
 def use_recorded_blas_in_child_processes(recorded: str, current: str) -> Iterator[str]:
-    """Make child processes use recorded OpenBLAS kernels if they start in the block.
+    """Make child processes that start in the ``with`` block use recorded OpenBLAS kernels.
 
     Rounding errors grow in an unstable run: with other kernels a measure can differ by more than
     any tolerance.

@@ -227,7 +227,7 @@ def write_curvatures(kind: int, data: RowData, x: Floats, out: Floats) -> None:
 
 @compile_serial
 def sample_weight(counts: Integers, s: int, size: int) -> float:
-    """Return the weight of the s-th index of a sample: its number of draws over `size`."""
+    """Return the weight of the s-th index of a sample: its number of draws divided by `size`."""
     return counts[s] / size if counts.size else 1.0 / size
 
 
@@ -309,7 +309,7 @@ def add_changes_from_stored_slopes(
     x: Floats,
     g: Floats,
 ) -> None:
-    """Add the sample mean of (loss derivative of row i at x - stored_i) a_i to g."""
+    """Add the sample mean of (loss derivative of row i at x, minus stored_i) a_i to g."""
     rows = data.indptr, data.indices, data.values
     check_size(x, data.columns)
     check_size(g, data.columns)

@@ -59,7 +59,7 @@ def _compile_lazily(function: Function, **options: Any) -> Function:
 
 
 def _make_dispatcher(function: FunctionType, options: dict[str, Any]) -> Callable[..., Any]:
-    """Return numba's dispatcher of a loop, which compiles it for each new type of its arguments.
+    """Return numba's dispatcher, which compiles a loop for each new set of argument types.
 
     Inside the loop, called loops are replaced by their dispatchers.
     """
@@ -118,7 +118,7 @@ def warn_if_uncached() -> None:
 
 
 class CompilationClock:
-    """Clock that measures how long this process compiles or loads loops while it is open.
+    """Clock that measures the time that compiling or loading loops takes while the clock is open.
 
     The first callback is called before each compilation, the second one after it with its duration
     in seconds. numba is imported before the clock opens.

@@ -79,7 +79,7 @@ def replace_slopes(
     g: Floats,
     mean: Floats,
 ) -> None:
-    """Add the rows times `changes` to g, store the slopes, and update `mean`.
+    """Add each sampled row times its change to g, store the new slopes, and update `mean`.
 
     `mean`, the mean of the stored gradients, is updated once for each distinct index.
     """
@@ -130,6 +130,6 @@ def add_weighted_residual_rows(
 def add_residual_sums_parallel(
     bounds: Integers, sampled: SampledRows, x: Floats, parts: Floats
 ) -> None:
-    """Add the sum of weighted residual rows to `parts`, in parallel: each chunk to its own row."""
+    """Add weighted residual rows in parallel; each chunk's sum is added to its row of `parts`."""
     for t in prange(bounds.size - 1):
         add_weighted_residual_rows(bounds[t], bounds[t + 1], sampled, x, parts[t])

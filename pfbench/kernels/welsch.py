@@ -133,7 +133,7 @@ def write_slope_rows(
 def write_slopes_parallel(
     bounds: Integers, entries: WelschEntries, x: EntryView, scale: float, g: Floats
 ) -> None:
-    """Write `scale` times the loss derivatives of all rows to g, with a thread for each chunk."""
+    """Write `scale` times the loss derivatives of all rows to g; threads share the rows."""
     for t in prange(bounds.size - 1):
         write_slope_rows(bounds[t], bounds[t + 1], entries, x, scale, g)
 

@@ -113,7 +113,7 @@ class Oracles:
         return checks.check_gradient_answer("batch", g)
 
     def difference(self, sample: Indices, x: Point, y: Point) -> Gradient:
-        """Return the sample mean of grad f_i(x) - grad f_i(y); count two gradients a draw."""
+        """Return the sample mean of grad f_i(x) - grad f_i(y); count two gradients per draw."""
         if sample.__class__ is not _ARRAY or sample.dtype is not _INDEX or sample.ndim != 1:
             sample = as_indices(sample)
         checks = self._checks
@@ -151,7 +151,7 @@ class Oracles:
         return number
 
     def prox(self, x: Point, g: Any, lam: float) -> Point:
-        """Return the projection of x - lam g, or its proximal map; count one such call.
+        """Return the projection or the proximal map of x - lam g; count one proximal call.
 
         Without a set and a penalty, the result is x - lam g and no call is counted.
         """
@@ -233,7 +233,7 @@ class CountedHessian:
         return self._checks.check_gradient_answer("hessian product", g)
 
     def batch(self, sample: Indices, x: Point, y: Point) -> Gradient:
-        """Return the mean of sampled component Hessians, times x - y; count one product a draw."""
+        """Return the mean of sampled component Hessians, times x - y; count a product per draw."""
         sample = as_indices(sample)
         self._checks.check_points("hessian batch", x, y)
         g = self._ledger.charge(((HVP, len(sample)),), self._hessian.batch, sample, x, y)
@@ -256,11 +256,11 @@ class CountedSagaTable:
         return self._table.mean
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
-        """Return the sample mean of grad f_i(x) minus the stored a_i; count a gradient a draw."""
+        """Return the sample mean of grad f_i(x) minus the stored a_i; count a gradient per draw."""
         return self._count_and_query("table difference", self._table.difference, sample, x)
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
-        """Return the `difference`, then store grad f_i(x) as a_i; count a gradient a draw."""
+        """Return the `difference`, then store grad f_i(x) as a_i; count a gradient per draw."""
         return self._count_and_query("table replacement", self._table.replace, sample, x)
 
     def _count_and_query(

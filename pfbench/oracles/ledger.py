@@ -112,7 +112,7 @@ class Ledger:
     def charge_and_allow_untimed_calls(
         self, kind: int, amount: int, call: Callable[..., Answer], *a: Any
     ) -> Answer:
-        """Count an oracle call as `charge` does, and let some of the next calls go untimed."""
+        """Count a call as `charge` does, and let some later calls of this kind go untimed."""
         before = self.seconds
         untimed = self.counts_array[kind] - self._timed_calls[kind]
         answer = self.charge(((kind, amount),), call, *a)

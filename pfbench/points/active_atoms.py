@@ -79,7 +79,7 @@ class ActiveSet:
         self._correct_weight_sum(int(np.argmax(self._weights)) if leaves else index)
 
     def point_without_vertex(self, index: int, weight_receiver: Floats | None = None) -> Floats:
-        """Return the point that results if the indexed vertex loses its weight.
+        """Return the point after the weight of the indexed vertex is given to other vertices.
 
         The weight goes to `weight_receiver`, or without it to the other vertices in proportion.
         """

@@ -164,7 +164,7 @@ class FactoredMatrix:
 
     @property
     def is_finite(self) -> bool:
-        """Whether the entries of the recorded step or, without a step, of the point are finite.
+        """Whether the recorded step or, if there is none, the point has only finite entries.
 
         Only a step can make a sequence non-finite, and a NaN affects a whole singular vector.
         """

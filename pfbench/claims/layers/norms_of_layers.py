@@ -66,7 +66,7 @@ def dual_norms_by_radius(ball: NormProduct, g: Floats) -> Floats:
 
 
 def iterate_points(rng: np.random.Generator, count: int) -> Iterator[Floats]:
-    """Yield points of three layers where ratios of norms are extreme, then `count` random points.
+    """Yield points at which |x|/|x|_2 or |x|_*/|x|_2 is largest, then `count` random points.
 
     At some extreme points each layer has a single nonzero entry, of size 1/rho_l. At the others
     all singular values or entries of a layer are equal to rho_l. There are points with all three
@@ -99,7 +99,7 @@ def check_layer_norms(trial: Trial, instance: Instance, problem: Any) -> Parts:
 def _deviations(
     ask: Any, reference: NormProduct, kind: str, points: list[Floats]
 ) -> dict[str, float]:
-    """Return the largest relative error of each norm, minimiser and constant of a ball, by name."""
+    """Return the largest relative error of each quantity of a ball, such as its norm, by name."""
     combined, dual = COMBINATIONS[kind]
     norms = [float(combined(norms_by_radius(reference, x))) for x in points]
     duals = [float(dual(dual_norms_by_radius(reference, x))) for x in points]
@@ -158,21 +158,21 @@ CLAIMS = (NORMS,)
 
 
 class FaultyLOMovingEveryLayer(FaultyBallProblem):
-    """Faulty linear minimisation that moves every layer by its radius, whatever the norm.
+    """Faulty linear minimisation over the product of the layers' balls, whatever the norm is.
 
     Such a step is right only for the norm that is the largest of the layers' norms.
     """
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> over the product of the layers' balls."""
+        """Return the faulty minimiser of <g, v>: that over the product of the layers' balls."""
         return NormProduct(self._original.norm.balls).lo_zero_if_undetermined(g)
 
 
 class FaultyLODividedBySqrtLayerCount(FaultyBallProblem):
-    """Faulty linear minimisation that moves every layer by the same share of its radius."""
+    """Faulty linear minimisation that moves each of m layers by 1/sqrt(m) of its radius."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return the minimiser of <g, v> over the product of the m layers' balls, over sqrt(m)."""
+        """Return 1/sqrt(m) times the minimiser of <g, v> over the product of m layers' balls."""
         balls = self._original.norm.balls
         return NormProduct(balls).lo_zero_if_undetermined(g) * len(balls) ** -0.5
 
@@ -191,19 +191,19 @@ class FaultyDualNormWithoutRadii(FaultyBallProblem):
 
 
 class FaultyZetaOfOneLayer(FaultyBallProblem):
-    """Faulty constant zeta = max |g|_*/|g|_2, which ignores all layers but the largest one."""
+    """Faulty zeta = max |g|_*/|g|_2 of several layers: the largest zeta of a single layer."""
 
     class Ball(FaultyBallProblem.Ball):
-        """Faulty ball whose constant zeta = max |g|_*/|g|_2 is the largest of a single layer."""
+        """Faulty ball that states the largest zeta = max |g|_*/|g|_2 of a single layer."""
 
         @property
         def zeta(self) -> float:
-            """Largest radius times constant zeta of a single layer."""
+            """Largest product of a layer's radius and its constant zeta."""
             return float(max(ball.radius * ball.zeta for ball in self._original.balls))
 
 
 class FaultyProductCountOfOneLayer(FaultyBallProblem):
-    """Faulty count of matrix products, which omits the layers that do not move."""
+    """Faulty count of matrix products: that of the last layer, not the sum over all layers."""
 
     class Ball(FaultyBallProblem.Ball):
         """Faulty ball whose count of matrix products is that of its last layer alone."""

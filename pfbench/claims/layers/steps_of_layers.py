@@ -35,7 +35,7 @@ NORM = "spectral[lmo={lmo}]*linf[radius=0.5]"
 
 
 def make_square(lmo: str) -> NormedProblem:
-    """Return <U, x>^2/2 for a fixed U and points x of two layers, from a start with <U, x> = 5.
+    """Return the problem <U, x>^2/2 in points x of two layers, with <U, x> = 5 at the start.
 
     The layers of U are a (2, 3) identity and a (3, 1) matrix of ones. The exact minimiser is along
     U, so that every step attains the bound.
@@ -68,10 +68,9 @@ def smoothness_along_run(problem: NormedProblem) -> float:
 
 
 def descent_excess(L: float, eta: float, lower: float, upper: float, error: float) -> float:
-    """Return the bound of f(x^+) - f(x) + eta lo |grad f(x)|_* for a step of length eta to x^+.
+    """Return a bound of f(y) - f(x) + eta lower |grad f(x)|_* for a step of size eta from x to y.
 
-    It is eta (lo + hi) |e|_* + L eta^2 hi^2/2. The arguments `lower`, `upper` and `error` are lo,
-    hi and |e|_*.
+    It is eta (lower + upper) error + L eta^2 upper^2/2, where `error` is |e|_*.
     """
     return eta * (lower + upper) * error + L * (eta * upper) ** 2 / 2.0
 
@@ -79,7 +78,7 @@ def descent_excess(L: float, eta: float, lower: float, upper: float, error: floa
 def descent_ratios(
     trial: Trial, problem: NormedProblem, *, parameters: dict[str, Any]
 ) -> Iterator[float]:
-    """Yield f(x^+) - f(x) + eta lo |grad f(x)|_* over its bound, for each step of a run."""
+    """Yield for each step the left side of the descent inequality, divided by `descent_excess`."""
     ball, L = problem.norm, smoothness_along_run(problem)
     batch = 1 if problem.n == 1 else 4
     algorithm = trial.make(iterations=HORIZON, step=STEP, batch=batch, **parameters)

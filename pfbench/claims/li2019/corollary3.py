@@ -16,9 +16,9 @@ from pfbench.verification.units import VALUE, formula
 
 
 def inner_gap_bound(L: float, D_squared: float, k: int) -> float:
-    """Return 8 L D_t^2/(k (k+1)), the bound of f(y_k) - min f in inner iteration k.
+    """Return 8 L D_squared/(k (k+1)), the bound of f(y_k) - min f in inner iteration k.
 
-    D_t bounds the distance of the start of outer iteration t to the minimiser.
+    D_squared bounds the squared distance of the start of the outer iteration to the minimiser.
     """
     return 8.0 * L * D_squared / (k * (k + 1.0))
 

@@ -32,7 +32,7 @@ enough, and is needed at y = 1/4. The other factor 2 allows for the fluctuations
 def make_isotropic_regression(
     seed: int = 0, d: int = 10, ratio: int = 10, sensing_variance: float = 0.0
 ) -> MatrixRegression:
-    """Return matrix regression on n = ratio d Gaussian rows with the covariance Sigma_x = I.
+    """Return matrix regression on n = ratio * d Gaussian rows with the covariance Sigma_x = I.
 
     With a sensing variance the loss is (8), else (7). The check tests the worst directions of rank
     1, 2 and d that a search finds. In random directions, lemma 1 holds even with tau = 0.
@@ -57,7 +57,7 @@ _LOSSES = {
 
 
 def check_restricted_curvature(trial: Trial) -> Evidence:
-    """Test that lemma 1 of li2019 holds with c <= 4 in the worst directions that a search finds.
+    """Test, in the worst directions found, that lemma 1 of li2019 holds with a constant c <= 4.
 
     The curvature is lambda_min/4 for the loss (7), and lambda_min/8 for the loss (8). The verdict
     *holds* means that the search found no counterexample. No better verdict is given, because the
@@ -137,7 +137,7 @@ class FaultyHalfGradient(OverriddenOracles):
 
 
 def examine_half_eigenvalue(effort: str, seed: int, *, printed: float = 0.5) -> ExaminationEvidence:
-    """Compute the constant c that li2019's lemma 1 needs with 1/2 and with 1/4 of lambda_min.
+    """Compute the constant c in li2019's lemma 1 for curvatures of lambda_min/2 and lambda_min/4.
 
     The loss is (7); `printed` replaces the half. In tau = c d/n, the same c must be enough for all
     n. For the curvature lambda_min/2, the needed c grows by more than a factor 2 from the smallest

@@ -57,7 +57,7 @@ _CONDITIONED = make_instance(nonconvex_quadratic, kappa=500.0)
 
 
 def check(trial: Trial) -> Evidence:
-    """Test that the gap halves at each restart, and how fast LO calls and full gradients grow.
+    """Test that each restart halves the gap, and how calls grow in 1/epsilon and L/sigma_hat.
 
     The linear minimisations must grow at most as 1/epsilon. The full gradients until a target must
     grow at most as the square root of L/sigma_hat.
@@ -106,7 +106,7 @@ def check(trial: Trial) -> Evidence:
 
 
 def _full_gradients_to_halvings(trial: Trial, tested: SolvedProblem, halvings: int) -> float:
-    """Return the full gradients until the gap <= delta0 2^-halvings; infinity if it never is."""
+    """Return the number of full gradients until the gap is <= delta0 2^-halvings, or infinity."""
     target = tested.constants.delta * 2.0**-halvings
     for _, _, step in follow_inner_iterations(trial, tested, halvings):
         if tested.gap(step.state.x) <= target:
@@ -176,9 +176,10 @@ def _random_l1_ball_point(problem: KnownQuadratic, rng: np.random.Generator) -> 
 
 
 def _strong_convexity_slack(problem: KnownQuadratic, x: Floats) -> float:
-    """Return the slack of strong convexity between x and the minimiser; negative if violated.
+    """Return the slack in the inequality of strong convexity between x and the minimiser.
 
-    It is f(theta_hat) - f(x) - <grad f(x), theta_hat - x> - (sigma_hat/2)|x - theta_hat|^2.
+    It is f(theta_hat) - f(x) - <grad f(x), theta_hat - x> - (sigma_hat/2)|x - theta_hat|^2,
+    negative if the inequality is violated.
     """
     u = problem.minimiser - x
     square = 0.5 * problem.sigma_hat * float(u @ u)
@@ -223,7 +224,7 @@ def examine_missing_convexity(
 
 
 def _max_convexity_violation_of_cgs(problem: KnownQuadratic, rng: np.random.Generator) -> float:
-    """Return the largest violation of convexity between z_k and y_{k-1}, in units of delta0.
+    """Return the largest `_convexity_violation` of z_k and y_{k-1} in a run, divided by delta0.
 
     The run makes six restarts of conditional gradient sliding.
     """

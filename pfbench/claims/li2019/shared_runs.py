@@ -137,7 +137,7 @@ def make_solved_families(
     kappas: Sequence[float],
     seeds: int = 1,
 ) -> dict[str, SolvedProblem]:
-    """Return test problems with known minima by name, with new data for each of `seeds` seeds.
+    """Return a set of test problems with known minima for each of `seeds` seeds, by name.
 
     A set has a strongly convex quadratic for each minimiser location and kappa, one with a
     singular Hessian, and matrix regression.
@@ -212,7 +212,7 @@ def decide_exact_count(measured: int, claimed: int) -> Decision:
 
 
 def combine_with_largest_ratio(parts: Mapping[str, Decision]) -> Decision:
-    """Combine decisions on several instances; of their numbers, keep only the largest ratio."""
+    """Combine the decisions on several instances, and report the largest of their ratios."""
     joined = combine_instances(parts)
     ratio = max(part.measured["ratio"] for part in parts.values())
     measured = {"checks": float(len(parts)), "ratio": ratio}

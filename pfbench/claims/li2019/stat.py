@@ -36,7 +36,7 @@ _SPARSE = {
 
 
 def check(trial: Trial) -> Evidence:
-    """Test the bound of the squared distance to the minimiser wherever a run's gap is small.
+    """Test the bound of |y - minimiser|^2 at all points y of a run at which the gap is small.
 
     The bound is 4 eps_stat^2.
 
@@ -68,7 +68,7 @@ def check(trial: Trial) -> Evidence:
 def _final_gap_ratio_and_distance_ratios(
     trial: Trial, problem: KnownQuadratic, squared_error: float
 ) -> tuple[float, list[float]]:
-    """Return a run's final gap and squared distances to the minimiser, over the statistical error.
+    """Return a run's final gap and squared distances to the minimiser, each divided by its unit.
 
     The unit of the gap is sigma_hat eps_stat^2, and the run is scheduled to reach it. The squared
     distances |y - theta_hat|^2 are those at all points y with at most this gap. The unit of the
@@ -205,7 +205,7 @@ def examine_squared_norm(
 
 
 def _ratio_of_squared_distance_to_bound(share: float) -> float:
-    """Return the squared distance to the minimiser over its bound 4 eps_stat^2, as corrected.
+    """Return the squared distance to the minimiser divided by its corrected bound 4 eps_stat^2.
 
     The corrected statistical error eps_stat has the factor 8.
     """

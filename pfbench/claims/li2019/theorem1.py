@@ -57,7 +57,7 @@ GAP = _of_theorem1(
 
 
 def component_gradient_count(n: int, N: int, delta0: float, epsilon: float) -> int:
-    """Return n N ceil(log2(delta0/epsilon)), the component gradients until accuracy epsilon."""
+    """Return n N ceil(log2(delta0/epsilon)), the number of component gradients to epsilon."""
     return n * N * shared_runs.restart_count(delta0, epsilon)
 
 
@@ -173,10 +173,9 @@ def check_lo(trial: Trial) -> Evidence:
 
 
 def _decide_lo_growth(trial: Trial) -> tuple[Decision, int]:
-    """Decide how fast the linear minimisations beyond one per inner iteration grow in 1/epsilon.
+    """Decide how linear minimisations grow in 1/epsilon, not counting one per inner iteration.
 
-    Linear minimisations beyond one in each inner iteration are called additional. Return the
-    decision and the number of runs.
+    Return the decision and the number of runs.
     """
     lengths = trial.choose_by_effort(range(4, 12), range(4, 14))
     problem = _SIMPLEX(trial.rng("growth"))
@@ -190,7 +189,7 @@ def _decide_lo_growth(trial: Trial) -> tuple[Decision, int]:
 
 
 def _lo_calls_of_schedule(trial: Trial, problem: quadratics.KnownQuadratic, T: int) -> int:
-    """Return the linear minimisations of a run with the theorem's schedule, T outer iterations."""
+    """Return the number of linear minimisations in a scheduled run of T outer iterations."""
     c = shared_runs.from_quadratic(problem).constants
     return trial.run(problem, trial.make_scheduled(c.delta * 2.0**-T, c)).counts.lo
 

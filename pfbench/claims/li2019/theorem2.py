@@ -60,7 +60,7 @@ _of_storc = partial(
 
 
 def _make_well_conditioned_problems(trial: Trial) -> dict[str, shared_runs.SolvedProblem]:
-    """Return test problems with L/sigma_hat <= 25, whose batch by the theorem is not too large."""
+    """Return test problems with L/sigma_hat <= 25, so that the theorem's batch is not too large."""
     rng, d = trial.rng("problems"), trial.choose_by_effort(32, 128)
     problems = {
         f"{shape}, L/sigma_hat={kappa:g}": shared_runs.from_quadratic(
@@ -121,7 +121,7 @@ THM2 = _of_storc(
 
 
 def check_variance(trial: Trial) -> Evidence:
-    """Test the bound of the gradient estimates' variance, as a mean over each outer iteration.
+    """Test the bound of the variance of gradient estimates, averaged over each outer iteration.
 
     The bound is L^2 D_t^2/(N_t (k+1)^2).
     """
@@ -140,7 +140,7 @@ def check_variance(trial: Trial) -> Evidence:
 def decide_mean_variances(
     trial: Trial, name: str, tested: shared_runs.SolvedProblem, T: int, runs: int, **overrides: Any
 ) -> dict[str, Decision]:
-    """Return, for each outer iteration t <= T, the decision on the mean squared error over bound.
+    """Decide, for each outer iteration, whether the mean of squared error/bound is at most 1.
 
     The runs have the theorem's schedule, except for the parameters in `overrides`.
     """

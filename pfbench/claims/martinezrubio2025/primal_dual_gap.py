@@ -46,13 +46,13 @@ def gap_bound_printed(L_f: float, D: float, t: int) -> float:
 
 
 def gap_bound_sharper(L_f: float, D: float, t: int) -> float:
-    """Return 2 L D^2 (t + 2 - H_{t+2})/((t + 1)(t + 2)), pfbench's bound of G_t, open loop."""
+    """Return pfbench's bound of the primal-dual gap G_t for open-loop steps 2/(t + 2)."""
     harmonic = float(np.sum(1.0 / np.arange(1, t + 3)))
     return gap_bound_printed(L_f, D, t) * (t + 2.0 - harmonic) / (t + 1.0)
 
 
 def paper_short_gap_bound(L_f: float, D: float, t: int) -> float:
-    """Return 4 L D^2/(t + 2), the printed bound for primal-dual short steps and optimistic runs."""
+    """Return 4 L D^2/(t + 2), the printed gap bound of optimistic and primal-dual short steps."""
     return 2.0 * gap_bound_printed(L_f, D, t)
 
 
@@ -66,9 +66,9 @@ Gaps = Iterator[tuple[int, float, float]]
 
 
 def follow_open_loop_gaps(trial: Trial, problem: Problem) -> Gaps:
-    """Yield t, the gap G_t and a ratio in each step of an open-loop run.
+    """Yield t, the gap G_t and the ratio of the sides of the gap's recursion, for open-loop steps.
 
-    For f = L |x - c|^2/2, a quadratic of this file, it is that ratio or its inverse, at least 1.
+    For f = L |x - c|^2/2, a quadratic of this file, the ratio is inverted if it is below 1.
     """
     L = problem.constants(problem.start()).L_f
     recursion = gap_recursion(problem.value, problem.gradient, problem.set.lo, L)
@@ -82,7 +82,7 @@ def follow_open_loop_gaps(trial: Trial, problem: Problem) -> Gaps:
 
 
 def follow_heavy_ball_gaps(trial: Trial, problem: Problem) -> Gaps:
-    """Yield t, the gap G_t and the ratio of both sides of its recursion, along a heavy-ball run."""
+    """Yield t, the gap G_t and the ratio of the sides of the gap's recursion, for heavy ball."""
     L = problem.constants(problem.start()).L_f
     S, offset, last = np.zeros_like(problem.start()), 0.0, 0.0
     for t, x, y in _follow(trial, problem):
@@ -108,7 +108,7 @@ def follow_short_gaps(trial: Trial, problem: Problem) -> Gaps:
 
 
 def follow_optimistic_gaps(trial: Trial, problem: Problem) -> Gaps:
-    """Yield t, f(x_{t+1}) - f* and its ratio to a bound by the gradients of the optimistic run."""
+    """Yield t, the gap f(x_{t+1}) - f*, and the gap divided by a bound from the gradients."""
     start = problem.start()
     minimum = problem.value(start) - problem.constants(start).delta
     previous, S, total = problem.gradient(start), 0.0 * start, 0.0
@@ -130,7 +130,7 @@ def _follow(
 
 
 def _divide(left: float, right: float) -> float:
-    """Return left/right; if right is not positive, 1 if left is positive, else 0."""
+    """Return left/right; if right <= 0, return 1 for a positive left, and 0 otherwise."""
     return left / right if right > 0.0 else float(left > 0.0)
 
 
@@ -146,7 +146,7 @@ OPTIMISTIC: Bounds = MappingProxyType({"printed": paper_short_gap_bound})
 def check_gaps(
     trial: Trial, *, follow: Callable[[Trial, Problem], Gaps], bounds: Bounds, is_path: bool = True
 ) -> Evidence:
-    """Test gaps of runs against `bounds`, and the ratios of `follow` against 1, at each step."""
+    """Test in each step that the gap is within `bounds`, and that the ratio of `follow` is <= 1."""
     ratios: dict[str, list[float]] = {}
     for instance in trial.claim.instances:
         name = instance.label
@@ -249,6 +249,6 @@ class FaultyStaleGradientLO(OverriddenOracles):
     """Faulty linear minimisation that uses the gradient of the previous step."""
 
     def lo(self, g: np.ndarray) -> np.ndarray:
-        """Return the minimiser of <h, v>, h the gradient of the last query."""
+        """Return the minimiser of <h, v>, where h is the gradient of the previous query."""
         last, self._last = getattr(self, "_last", g), g
         return np.asarray(self._original.lo(last))

@@ -29,7 +29,7 @@ def frank_wolfe_schedule(
     curvature: float | None = None,
     smoothness: float | None = None,
 ) -> Printed:
-    """Return the parameters of Frank-Wolfe: T iterations with max(2 h0, C)/sqrt(T+1) <= epsilon.
+    """Return Frank-Wolfe's parameters: T with max(2 h0, C)/sqrt(T+1) <= epsilon, C the curvature.
 
     The source is (6) of Lacoste-Julien 2016, where C = L_f D^2 by default. With backtracking, max(2
     L_f, M_{-1}) replaces L_f, as no estimate exceeds it. With the short step, the parameter L
@@ -118,10 +118,10 @@ def lsvrg_fw_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def zerosarah_fw_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of ZeroSARAH-FW: batch sqrt n, weight q/2; entries change w.p. q.
+    """Return the parameters of ZeroSARAH-FW: the batch sqrt n, the table's weight, T and gamma.
 
-    The gradient errors have the constant c^2 = 4/(ab) with a = q - q^2/4, where q = 1 - (1 -
-    1/n)^b.
+    The weight is q/2, where q = 1 - (1 - 1/n)^b is the probability that a step replaces a given
+    table entry. The gradient errors have the constant c^2 = 4/(ab) with a = q - q^2/4.
     """
     b, q = table_sizes(c.n)
     error = 2.0 / math.sqrt((q - q * q / 4.0) * b)
@@ -179,7 +179,7 @@ def spider_convex_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def page_convex_sizes(c: Constants) -> tuple[int, float, int]:
-    """Return PAGE-FW's batch b = sqrt n, chance p = b/(n + b), and s = 5/p of its steps 2/(t+s)."""
+    """Return PAGE-FW's batch b = sqrt n, chance p = b/(n + b), and s = 5/p for steps 2/(t+s)."""
     b, p = page_sizes(c.n)
     return b, p, round_up(5.0 / p)
 
@@ -215,22 +215,22 @@ def nfwu_schedule(epsilon: float, c: Constants, **sizes: float) -> Printed:
 
 
 def nfwu_sg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with GE 1: batches of 4 sigma^2/epsilon^2."""
+    """Return the parameters of NFWU with SG (GE 1 of shen2019): batch 4 sigma^2/epsilon^2."""
     return nfwu_schedule(epsilon, c, batch=4.0 * c.sigma2 / epsilon**2)
 
 
 def nfwu_svrg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with GE 2: batch 4 n^(2/3) and period n^(1/3)."""
+    """Return the parameters of NFWU with SVRG (GE 2): batch 4 n^(2/3) and period n^(1/3)."""
     return nfwu_schedule(epsilon, c, batch=4.0 * c.n ** (2.0 / 3.0), period=c.n ** (1.0 / 3.0))
 
 
 def nfwu_spiderg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with GE 3: batch 4 sqrt n and period sqrt n."""
+    """Return the parameters of NFWU with SPIDERG (GE 3): batch 4 sqrt n and period sqrt n."""
     return nfwu_schedule(epsilon, c, batch=4.0 * math.sqrt(c.n), period=math.sqrt(c.n))
 
 
 def nfwu_casvrg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with GE 4, which has other formulas for a small accuracy."""
+    """Return the parameters of NFWU with CASVRG (GE 4); the formulas differ for small epsilon."""
     L, n = mean_smoothness(c), c.n
     if n * n * c.L2_ms * epsilon <= L * L:
         return nfwu_schedule(epsilon, c, batch=1, period=L / math.sqrt(c.L2_ms * epsilon))
@@ -239,7 +239,7 @@ def nfwu_casvrg_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def nfwu_caspiderg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with GE 5, which has other formulas for a small accuracy.
+    """Return the parameters of NFWU with CASPIDERG (GE 5); the formulas differ for small epsilon.
 
     Where table 1 has S = 1, S is 2, the smallest integer above 4/3.
     """

@@ -96,7 +96,7 @@ def sarah_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def spider_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of SPIDER: step length epsilon/L, lam = 1/(2L), batch, period sqrt n.
+    """Return the parameters of SPIDER: step epsilon/L, lam = 1/(2L), batch and period sqrt n.
 
     The number of iterations is floor(4 L Delta/epsilon^2) + 1.
     """
@@ -154,9 +154,9 @@ def lsvrg_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def zerosarah_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of ZeroSARAH: batch sqrt n, weight q/2; entries change with chance q.
+    """Return the parameters of ZeroSARAH: the batch sqrt n, the table's weight, step and T.
 
-    Here q is the probability that a step replaces a given table entry.
+    The weight is q/2, where q is the probability that a step replaces a given table entry.
     """
     b, q = table_sizes(c.n)
     # With lambda = q/2: a = q - q^2/4, and 2 lambda^2 (1-q)(2-q)/q^2 = (1-q)(2-q)/2.

@@ -18,14 +18,14 @@ SLIDING = (
 
 
 def requests_with_parameters(**parameters: Any) -> tuple[ScheduleRequest, ...]:
-    """Return the usual requests, with further parameters."""
+    """Return the requests of `WANTED`, each with the given additional parameters."""
     return tuple(
         ScheduleRequest(request.epsilon, request.constants, parameters) for request in WANTED
     )
 
 
 def mean_smoothness(c: Constants) -> float:
-    """Return the smoothness L of most schedules: max(L_f, L_ms)."""
+    """Return max(L_f, L_ms), the smoothness constant L in most schedules."""
     return max(c.L_f, c.L_ms)
 
 
@@ -77,7 +77,7 @@ def smallest_horizon(bound: Callable[[float], float], epsilon: float) -> int:
 def requests_at_jumps(
     bound: Callable[[Constants, float], float], *accuracies: float
 ) -> tuple[ScheduleRequest, ...]:
-    """Return requests for accuracies just above and below those at which the smallest N changes.
+    """Return requests for accuracies just above and below those at which the horizon N changes.
 
     N is the smallest integer for which the bound is at most the accuracy. If a term of the bound is
     wrong by a thousandth of the bound, one of these requests gives another N. For each set of

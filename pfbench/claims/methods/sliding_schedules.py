@@ -50,7 +50,7 @@ def stochastic_bound(c: Constants, N: float) -> float:
 
 
 def stochastic_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of stochastic NCGS from theorem 2 of qu2018, in its provable form.
+    """Return the parameters of stochastic NCGS from theorem 2 of qu2018, as corrected by pfbench.
 
     They include eta = 1/N and batches of m_k = k components.
     """
@@ -101,7 +101,7 @@ def ncgs_spider_schedule(epsilon: float, c: Constants, sampling: str = "uniform"
 
 
 def cgs_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of CGS: 8 sqrt(L/sigma_hat) inner iterations, and the restarts.
+    """Return the parameters of CGS: the restarts, and 8 sqrt(L/sigma_hat) inner iterations each.
 
     The number of restarts is log2(delta0/epsilon), and at least 1.
     """

@@ -95,18 +95,17 @@ def vanishing_alpha_error_bound_sharper(k: float, L_f: float, s: float, sigma: f
 
 
 def next_error_bound_printed(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
-    """Return pethick2025's bound D.2 of the squared gradient error from the previous one, `u`.
+    """Return pethick2025's bound D.2 of the squared gradient error u_k, given u_(k-1) = `u`.
 
-    u_(k-1) is `u`, and alpha_k is `alpha`.
+    alpha_k is `alpha`.
     """
     return (1.0 - alpha / 2.0) * u + 2.0 * (L_f * s) ** 2 / alpha + (alpha * sigma) ** 2
 
 
 def next_error_bound_sharper(u: float, alpha: float, L_f: float, s: float, sigma: float) -> float:
-    """Return pfbench's bound of the squared gradient error from the previous one, `u`.
+    """Return pfbench's bound of the squared gradient error u_k, given u_(k-1) = `u`.
 
-    The weights in Young's inequality are 1/(1-alpha) and 1/alpha. u_(k-1) is `u`, and alpha_k is
-    `alpha`.
+    The weights in Young's inequality are 1/(1-alpha) and 1/alpha, where alpha_k is `alpha`.
     """
     bias = ((1.0 - alpha) * L_f * s) ** 2 / alpha
     return (1.0 - alpha) * u + bias + (alpha * sigma) ** 2
@@ -177,7 +176,7 @@ def check_errors(
 def check_error_recursion(
     trial: Trial, instance: Instance, problem: Any, *, is_constrained: bool
 ) -> Iterator[tuple[str, Decision]]:
-    """Test that each squared gradient error u_k is at most its bounds by the one before, u_(k-1).
+    """Test the bounds of each squared gradient error u_k in terms of the previous one, u_(k-1).
 
     The momentum is a constant alpha, or alpha_k = k^(-1/2).
     """
@@ -201,7 +200,7 @@ def check_error_recursion(
 def _measure_errors(
     trial: Trial, problem: HorizonProblem, *, is_alpha_constant: bool, is_constrained: bool
 ) -> tuple[Floats, float, dict[str, float]]:
-    """Return the squared gradient errors u_1 .. u_K, the longest step for gamma = 1, and constants.
+    """Return squared gradient errors u_1 .. u_K, the longest step at step size 1, and constants.
 
     `reach` is the longest step for gamma = 1. The constants are L_f, sigma and s = reach gamma.
     """

@@ -25,7 +25,7 @@ def constant_step_parameters(c: Numbers, alpha: float) -> Numbers:
 
 
 def vanishing_step_parameters(c: Numbers) -> Numbers:
-    """Return the step K^(-3/4) of theorems 5.5 and 5.7; alpha_k = k^(-1/2) is the default."""
+    """Return the step K^(-3/4) of pethick2025's theorems 5.5 and 5.7; alpha_k has its default."""
     return {"step": c["K"] ** -0.75}
 
 

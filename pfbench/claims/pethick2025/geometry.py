@@ -34,7 +34,7 @@ _PAIRS = 40
 
 
 def make_vector_problem(norm: str) -> NormedProblem:
-    """Return a quadratic sum h_j x_j^2/2 with h = (1, 2, 3, 4), in a vector norm.
+    """Return the problem sum h_j x_j^2/2 with h = (1, 2, 3, 4), whose steps are taken in `norm`.
 
     In the l-infinity norm, the smoothness constant is the sum of the h_j, which every vertex
     attains.
@@ -62,7 +62,7 @@ def make_matrix_problem(norm: str) -> NormedProblem:
 
 
 def blocks() -> NormedProblem:
-    """Return |x|^2/2 in a product of the norms of three balls with different radii.
+    """Return the problem |x|^2/2 for x of three blocks, whose norms have different radii.
 
     The three blocks of x have the spectral norm, the largest column norm, and the l-infinity norm.
     """
@@ -87,7 +87,7 @@ EVERY = (
 
 
 def iterate_extremal_points(ball: NormBall, rng: np.random.Generator) -> Iterator[Floats]:
-    """Yield points at which ratios of the ball's norms are extreme, and then random points.
+    """Yield points at which |x|/|x|_2 or |x|_*/|x|_2 is extreme, and then random points.
 
     The extreme points have a single nonzero entry, are isometries, have equal entries, or are
     vertices.
@@ -175,7 +175,7 @@ def max_inner(ball: NormBall, x: Floats) -> float:
 
 
 def _minimality_error(oracles: Any, ball: NormBall, g: Floats) -> float:
-    """Return the relative error of lmo(g): that of its value or of its norm, the larger one.
+    """Return the relative error of lmo(g) in its value or in its norm, whichever is larger.
 
     The error in value is the relative difference between <g, lmo(g)> and -rho |g|_*. The error in
     norm is the relative excess of |lmo(g)| over rho. The larger of the two is returned.
@@ -199,7 +199,7 @@ def _free_entry_error(oracles: Any, ball: NormBall) -> float:
 
 
 def _projection_condition_violation(ball: Any, reference: NormBall, y: Floats) -> float:
-    """Return the largest relative violation, by p = project(y), of the conditions of a projection.
+    """Return the largest relative violation of the two conditions that p = project(y) must meet.
 
     The conditions are |p| <= rho and rho |y - p|_* <= <y - p, p>.
     """
@@ -289,7 +289,7 @@ class FaultyZetaByDiameter(FaultyBallProblem):
 
         @property
         def zeta(self) -> float:
-            """Twice the true constant zeta: diameter D_2 over rho, not radius rho_2 over rho."""
+            """Twice the true zeta, as if a diameter took the place of the radius."""
             return 2.0 * float(self._original.zeta)
 
 
@@ -306,7 +306,7 @@ class FaultyLOScalingRowsJointly(FaultyBallProblem):
 
 
 class FaultyLOWithSignOfZero(FaultyBallProblem):
-    """Faulty minimisation that returns a vertex even where the gradient leaves entries open.
+    """Faulty minimisation that returns a vertex even where the gradient does not determine one.
 
     It uses sgn(0) = 1 and completed singular vectors.
     """

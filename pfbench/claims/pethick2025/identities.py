@@ -84,7 +84,7 @@ def check_decay_is_scg(trial: Trial, instance: Instance, problem: Any) -> Parts:
 
 @_same_iterates
 def check_signum_on_diagonals(trial: Trial, instance: Instance, problem: Any) -> Parts:
-    """Test that Muon's rotated iterates are diagonal matrices, with Signum's iterates as diagonals.
+    """Test that Muon's iterates, rotated back, are diagonal matrices of Signum's iterates.
 
     Q'W_k P must be the diagonal matrix of x_k. Signum runs on the sum of h_j x_j^2/2, with the
     weights h_j of the matrix problem.
@@ -114,9 +114,9 @@ def travel_bound(rho: float, gammas: float) -> float:
 def check_distance(
     trial: Trial, instance: Instance, problem: Any, *, is_constrained: bool
 ) -> Parts:
-    """Test SCG's |x_k| <= rho, or uSCG's |x_k - x_1| <= rho gamma (k - 1), in the norm.
+    """Test |x_k| <= rho for SCG, or |x_k - x_1| <= rho gamma (k - 1) for uSCG.
 
-    The former is tested if `is_constrained`.
+    The norm is the problem's. The former is tested if `is_constrained`.
     """
     rho, first = norm_constants(problem)["rho"], problem.start()
     step = 0.1 if is_constrained else STEP

@@ -26,7 +26,7 @@ def make_distant_parabola(K: int, begin: float) -> HorizonProblem:
 
 
 def make_oscillation_parabola(K: int, step: float) -> HorizonProblem:
-    """Return x^2/2 from half a step away, so that with exact gradients |x| does not change.
+    """Return x^2/2, started half a step away from 0: with exact gradients, |x| stays the same.
 
     So the term L rho gamma/2 of the bound is attained.
     """
@@ -34,7 +34,7 @@ def make_oscillation_parabola(K: int, step: float) -> HorizonProblem:
 
 
 def make_two_point_noise_parabola(K: int, size: float) -> HorizonProblem:
-    """Return x^2/2 from x = `size` with gradient noise +-`size`: sign steps are a random walk."""
+    """Return x^2/2 with start `size` and gradient noise +-`size`: sign steps are a random walk."""
     problem = vector_quadratic("linf", weights=(1.0,), begin=(size,), noise=((size,), (-size,)))
     return HorizonProblem.from_problem(problem, K)
 
@@ -58,7 +58,7 @@ def make_linf_quadratic(K: int) -> HorizonProblem:
 
 
 def make_spectral_least_squares(K: int) -> HorizonProblem:
-    """Return the problem of |A W - B|^2/2 in W, with K steps, normal noise, spectral norm."""
+    """Return |A W - B|^2/2 in a matrix W, with normal gradient noise and the spectral norm."""
     rng = np.random.default_rng(7)
     noise = make_noise("normal", 0.5, (3, 5), 16, rng)
     return _matrix_quadratic(K, "spectral", rng.standard_normal((4, 3)) / 2.0, noise, rng)
@@ -98,7 +98,7 @@ def _cube_quadratic(K: int, weights: Floats, centre: Floats, noise: Floats) -> H
 
 
 def make_noiseless_least_squares(K: int, norm: str) -> HorizonProblem:
-    """Return |A W - B|^2/2 without noise, for W of shape (3, 5), in the given norm.
+    """Return the problem |A W - B|^2/2 in W of shape (3, 5), without noise, with steps in `norm`.
 
     So the momentum alone causes the error of the gradient estimate.
     """

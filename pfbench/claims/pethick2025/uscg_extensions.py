@@ -69,7 +69,7 @@ def storm_step(K: float, L_ms: float, rho: float, zeta: float, sigma: float, del
 
 
 def storm_parameters(c: Numbers) -> Numbers:
-    """Return the parameters of uSCG with STORM: the step gamma, alpha, and a first batch of one."""
+    """Return the parameters of uSCG with STORM: step gamma, weight alpha, first batch of size 1."""
     names = ("K", "L_ms", "rho", "zeta", "sigma", "delta")
     step = storm_step(**{name: c[name] for name in names})
     alpha = min(1.0, c["L_ms"] * c["rho"] * c["zeta"] * step / c["sigma"])
@@ -143,7 +143,7 @@ class IndependentNoise(NoisyGradient):
         return np.asarray(self.gradient(x) + values.mean(axis=0))
 
     def noise_constants(self, constants: Constants, start: Floats) -> dict[str, tuple[float, str]]:
-        """Return the variance sigma2 of a draw of the noise, with the reason, by name."""
+        """Return the constant sigma2, the variance of a draw of the noise, with its reason."""
         return {"sigma2": (start.size * self.noise.moment(2.0), "d variances of an entry: exact")}
 
 
@@ -176,7 +176,7 @@ def step_length(K: float, L: float, delta: float, sigma: float, p: float) -> flo
 def mean_norm_bound(
     K: float, L: float, delta: float, sigma: float, p: float, step: float, alpha: float, muon: bool
 ) -> float:
-    """Return the bound of the mean |grad f(x_k)|_* for noise of p-th moment `sigma`^p.
+    """Return the bound of uSCG's or Muon's mean |grad f(x_k)|_* for noise of p-th moment sigma^p.
 
     It is for K steps of uSCG or Muon with zeta = rho = 1.
     """

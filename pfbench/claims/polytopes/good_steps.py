@@ -35,7 +35,7 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class ActiveSetStep:
-    """Kind of a step of an active-set method, and the pairwise_gap of <g, v> before the step.
+    """Kind of a step of an active-set method, and the pairwise gap before the step.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class ActiveSetStep:
 
 
 class ActiveSetTracker:
-    """Active set of vertices of a run from a vertex, with weights, inferred from its iterates.
+    """Active set of a run that starts at a vertex: vertices and weights, inferred from iterates.
 
     Let w be a minimiser of <g, v> over the polytope, and let a and l be the active vertices with
     the largest and the least <g, v>. A step moves toward w, away from a, from a to w, or from a to
@@ -131,7 +131,7 @@ _FLOOR = 1e-11
 def contraction_factor(
     L_f: float, sigma_hat: float, rho: float, D: float, *, smoothness_multiple: float
 ) -> float:
-    """Return the largest factor by which a good step multiplies f - min f.
+    """Return the largest factor by which a step without drop or swap multiplies f - min f.
 
     It is 1 - min(1/2, mu delta^2/(c L M^2)).
 
@@ -142,7 +142,7 @@ def contraction_factor(
 
 
 def suboptimality_bound_by_gap(pairwise_gap: float, sigma_hat: float, rho: float) -> float:
-    """Return pairwise_gap^2/(2 sigma_hat rho^2), a bound of f(x) - min f by the gradient at x.
+    """Return pairwise_gap^2/(2 sigma_hat rho^2), a bound of f(x) - min f from the gradient at x.
 
     It is <g, a - w>^2/(2 mu delta^2), where <g, a - w> is `pairwise_gap`, the modulus of strong
     convexity mu is `sigma_hat`, and the pyramidal width delta is `rho`.
@@ -159,7 +159,7 @@ def check_good_steps(
     smoothness_multiple: float,
     counts_good_steps: bool,
 ) -> Iterator[tuple[str, Decision]]:
-    """Test in each step the bound of f(x) - min f before it, and the decrease of f by a good step.
+    """Test the bound of f(x) - min f before each step, and the decrease of f in each good step.
 
     With `counts_good_steps`, also test that at least half of the steps are good.
     """
@@ -252,7 +252,7 @@ _LONGEST = 1500
 def suboptimality_bound(
     h0: float, L_f: float, sigma_hat: float, rho: float, D: float, t: int
 ) -> float:
-    """Return the bound of f(x_t) - min f after t steps, if at least half of the steps contract it.
+    """Return the bound of f(x_t) - min f, if at least half of the t steps contract f - min f.
 
     rho is the pyramidal width, and sigma_hat the modulus of strong convexity.
     """
@@ -264,7 +264,7 @@ def suboptimality_bound(
 def check_contraction(
     trial: Trial, instance: Instance, problem: Any
 ) -> Iterator[tuple[str, Decision]]:
-    """Test that f(x_t) - min f is at most its bound, which converges linearly, from t = 1 on."""
+    """Test for t >= 1 that f(x_t) - min f is at most a bound that converges linearly to 0."""
     mu, L, delta, D = _constants(instance, problem)
     shrinks = 1.0 - suboptimality_bound(1.0, L, mu, delta, D, 2)
     algorithm = trial.make(iterations=min(_LONGEST, int(40.0 / shrinks)), smoothness=L)

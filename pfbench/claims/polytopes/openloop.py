@@ -25,7 +25,7 @@ TRIANGLE = np.array([[0.0, 1.0], [-1.0, 0.0], [1.0, 0.0]])
 
 
 def triangle(along: float, below: float) -> IndefiniteQuadratic:
-    """Return |x - z|^2/2 on a triangle, from its tip; z is below the lower edge, on which x* lies.
+    """Return |x - z|^2/2 on a triangle, started at its tip, with the minimiser on the lower edge.
 
     The vertices are (0, 1), the tip, (-1, 0) and (1, 0). The point z = (along, -below) lies below
     the lower edge. So the minimiser is (along, 0), and all vertices but the tip are on its face.
@@ -75,7 +75,7 @@ _OPEN = {"step": "open-loop", "offset": 4.0}
 
 
 def settling_step(L_f: float, D: float, kappa: float) -> int:
-    """Return the step S from which all linear minimisers are vertices of the face with x*.
+    """Return the step S from which on all linear minimisers are on the face that contains x*.
 
     S = 16 L^2 D^4/(3 kappa^2), at least 1. kappa is the constant of strict complementarity: the
     least <grad f(x*), v - x*> over vertices v off the face.
@@ -86,7 +86,7 @@ def settling_step(L_f: float, D: float, kappa: float) -> int:
 def face_bound(
     t: int, S: int, L_f: float, sigma_hat: float, D: float, G: float, beta: float
 ) -> float:
-    """Return the bound of f(x_t) - min f once the linear minimisers stay on a face, at t >= S.
+    """Return the bound of f(x_t) - min f from step S on, when linear minimisers stay on one face.
 
     It is K/((t+2)(t+3)). beta is the distance of x* from the boundary of its face, and G the
     largest |grad f|. The total weight of vertices off the face decreases as t^-4. The gap is V >= h
@@ -110,7 +110,7 @@ STEEP = (
 def check_after_transient(
     trial: Trial, instance: Instance, problem: Any, *, T: int
 ) -> Iterator[tuple[str, Decision]]:
-    """Test f(x_t) - min f against its bound and that minimisers are on the edge, from step S on."""
+    """Test, from `settling_step` on, the bound of f(x_t) - min f, and that LO stays on the edge."""
     D, beta = problem.set.diameter, 1.0 - abs(instance.parameters["along"])
     # grad f(x*) = (0, below), and the tip is at height 1
     S = settling_step(1.0, D, instance.parameters["below"])
@@ -179,7 +179,7 @@ def open_loop_decay(t: int) -> float:
 def check_separation(
     trial: Trial, instance: Instance, problem: Any, *, lengths: tuple[int, int]
 ) -> Iterator[tuple[str, Decision]]:
-    """Test on triangles that f - min f decays as t^-2 by the open loop, and as t^-1 by line search.
+    """Test on triangles that f - min f falls as t^-2 with open-loop steps, as t^-1 with searches.
 
     The open loop must decrease f - min f nearly as t^-2, and line search only about as t^-1.
     """

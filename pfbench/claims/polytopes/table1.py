@@ -48,10 +48,10 @@ def calls_to_reduce(
     starting_fraction: float,
     **overrides: Any,
 ) -> list[float]:
-    """Return the linear minimisations until f - min f is each target fraction of an initial gap.
+    """Return the LO calls until f - min f falls to each of the given fractions of a first gap.
 
-    The reference gap is `starting_fraction` of f - min f after the first step. Linear
-    minimisations before the reference gap is reached are not counted. A target that is never
+    The first gap is `starting_fraction` of f - min f after the first step. Linear minimisations
+    before this gap is reached are not counted. A target that is never
     reached gives infinity.
     """
     L = float(np.linalg.eigvalsh(problem.A)[-1])

@@ -28,7 +28,7 @@ The differences are of numbers of size 1 to 20 and at least 1e-5, so eleven digi
 
 
 def make_centred_simplex_quadratic(d: int) -> IndefiniteQuadratic:
-    """Return |x - c|^2/2 on the simplex of d vertices, with its centre c; the start is a vertex.
+    """Return |x - c|^2/2 on the simplex of d vertices, where c is its centre, from a vertex.
 
     With lambda = 1, the first prox is the minimiser of f, which is inside the whole simplex. For d
     >= 6/eta, condg needs the largest number of inner steps that the diameter allows.
@@ -37,7 +37,7 @@ def make_centred_simplex_quadratic(d: int) -> IndefiniteQuadratic:
 
 
 def make_tilted_simplex_quadratic(d: int, offset: float) -> IndefiniteQuadratic:
-    """Return a quadratic on the simplex whose first prox is far from the start, the vertex e_0.
+    """Return a quadratic on the simplex whose first proximal point is far from the start e_0.
 
     It is |x - c|^2/2 plus `offset` x_0. The prox is a mean of all other vertices, so it is far from
     u.
@@ -63,13 +63,13 @@ Measured = Callable[[CondgCall, int], float]
 
 
 def relative_inner_gap(call: CondgCall, lo_calls: int) -> float:
-    """Return the Frank-Wolfe gap at condg's result, divided by condg's tolerance eta."""
+    """Return the Frank-Wolfe gap at a condg call's result, divided by the call's tolerance eta."""
     g = call.l + (call.answer - call.u) / call.lam
     return (float(g @ call.answer) - call.problem.minimum(g)[0]) / call.eta
 
 
 def relative_prox_distance(call: CondgCall, lo_calls: int) -> float:
-    """Return the squared distance of condg's result to the exact prox, over its bound."""
+    """Return |condg's result - exact prox|^2 divided by its bound, for one condg call."""
     exact = call.problem.prox(call.u, call.l, call.lam)
     return float(np.sum((call.answer - exact) ** 2)) / (call.lam * call.eta)
 
@@ -80,7 +80,7 @@ def relative_lo_calls(call: CondgCall, lo_calls: int) -> float:
 
 
 def collect_condg_calls(trial: Trial, option: int) -> dict[str, list[tuple[CondgCall, int]]]:
-    """Return the condg calls of ncgs runs, by problem, with their numbers of linear minimisations.
+    """Return the condg calls of ncgs runs by problem, each with its number of LO calls.
 
     The arguments of condg are u = theta_md and the gradient l at u. For option II, these are the
     calls that return theta_ag. Only for option I is the number of linear minimisations of one call
@@ -115,7 +115,7 @@ def collect_condg_calls(trial: Trial, option: int) -> dict[str, list[tuple[Condg
 
 
 def check_ratio(trial: Trial, *, ratio: Measured, options: tuple[int, ...] = (1, 2)) -> Evidence:
-    """Test that `ratio`, a quantity of a condg call over its bound, is at most 1 in each call."""
+    """Test that `ratio`, a condg call's share of its bound, is at most 1 in each call."""
     parts = {}
     calls = 0
     for option in options:

@@ -141,7 +141,7 @@ def decide_call_exponent(
     claimed: float,
     initial_seeds: int,
 ) -> Decision:
-    """Decide whether the calls in the field `subject` grow at most as x to the claimed power.
+    """Decide whether the call counts named `subject` grow at most as x to the power `claimed`.
 
     `subject` names the field of `RunCost`, and `initial_seeds` is the number of seeds at the first
     look.
@@ -162,7 +162,7 @@ Sample = Callable[[int], tuple[float, float, float]]
 def check_means_and_exact_counts(
     trial: Trial, samples: Mapping[str, Sample], max_samples: int
 ) -> Evidence:
-    """Test means of samples against their bounds, and component gradient counts against claims."""
+    """Test that means are within bounds, and that component gradient counts are as claimed."""
     parts, counts, runs = {}, {}, 0
     for name, sample in samples.items():
 
@@ -186,7 +186,7 @@ def check_means_and_exact_counts(
 
 @dataclass(frozen=True)
 class ScheduleSweep:
-    """Runs of a method's schedule for accuracies over two decades, on a new problem for each seed.
+    """Runs with a method's schedule at accuracies over two decades; each seed has a new problem.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class ScheduleSweep:
         return np.geomspace(1.0, 100.0, self.trial.choose_by_effort(4, 8))
 
     def runs_by_seed(self, factor: float = 1.0) -> SeedRows[int, list[RunCost]]:
-        """Return the costs of the runs of each seed, with step sizes for `factor` times L."""
+        """Return the costs of each seed's runs, with the step sizes for `factor` times L."""
         trial, multiples = self.trial, self.accuracy_divisors
         seeds = trial.seeds(MOST_SEEDS, "problems")
         draws = np.reshape(trial.seeds(MOST_SEEDS * multiples.size, "runs"), (MOST_SEEDS, -1))
@@ -272,7 +272,7 @@ Decisions = dict[str, Decision]
 def decide_exponents(
     sweeps: Mapping[str, ScheduleSweep], seeds: int, claimed: float
 ) -> tuple[Decisions, Decisions, Decisions, int]:
-    """Decide the exponents of 1/epsilon in component gradients and in LO calls, and check outputs.
+    """Decide how component gradients and LO calls grow in 1/epsilon, and if outputs are accurate.
 
     LO calls are linear minimisations. The component gradients to the target must have the exponent
     `claimed`, on the l1 ball also after tuning. The linear minimisations must have the exponent 2.

@@ -102,7 +102,7 @@ def make_scaled_simplex_quadratic(d: int, rise: float) -> indefinite.IndefiniteQ
 
 
 def make_slope_reached_at_end(N: int) -> indefinite.IndefiniteQuadratic:
-    """Return a linear function on a box whose end is just reached by the last of N steps.
+    """Return a linear function on a box so long that the last of N steps just reaches its end.
 
     So every gradient mapping equals the constant gradient, and the bound is nearly attained.
     """

@@ -29,9 +29,7 @@ from pfbench.verification.units import LENGTH, SQUARE, formula
 def stochastic_mapping_bound(
     L: float, ell: float, first: float, norm: float, M: float, sigma2: float, N: int
 ) -> float:
-    """Return the bound of stochastic NCGS's mean squared gradient mapping, for batch gradients.
-
-    The mean is weighted.
+    """Return the bound of stochastic NCGS's weighted mean squared gradient mapping.
 
     The statement is theorem 2 of qu2018, with constants that pfbench derived.
     """
@@ -66,7 +64,7 @@ SMALL_NOISE = make_instance(make_noisy_ball_quadratic, d=3, n=6, radius=4.0, noi
 
 
 def check_weighted_mean(trial: Trial) -> Evidence:
-    """Test the bound of stochastic NCGS's mean squared gradient mapping, and its exact counts.
+    """Test the bound of stochastic NCGS's mean squared gradient mapping, and the oracle counts.
 
     The stochastic gradient mapping is g(theta_md_k, G_k, beta), where G_k is the gradient estimate.
     """

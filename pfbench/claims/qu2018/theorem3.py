@@ -67,7 +67,7 @@ def make_spread_ball_quadratic(
 
 
 def make_slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
-    """Return a linear function on a box whose end is just reached by the last of T steps.
+    """Return a linear function on a box so long that the last of T steps just reaches its end.
 
     The components are equal. The step size is 1/(3L). Every gradient mapping equals the constant
     gradient, as the end of the box is just reached.
@@ -76,7 +76,7 @@ def make_slope_reached_at_end(T: int) -> indefinite.IndefiniteQuadratic:
 
 
 def make_opposed_curvature_problem(T: int, n: int) -> indefinite.IndefiniteQuadratic:
-    """Return f(x) = -g x on an interval of T steps, as a mean of components of opposed curvature.
+    """Return f(x) = -g x on an interval T steps long, as the mean of components -g x +- x^2/2.
 
     Each step is g/3 long. f is the mean of -g x + x^2/2 and -g x - x^2/2. Everywhere but at the end
     |G|^2 = g^2 = 3000/T, with L = 1 and Delta = 1000. So only the end has a smaller |G|^2, and
@@ -106,7 +106,7 @@ GROWING = make_instance(indefinite.random_on_l1_ball, d=5, n=64, rise=0.3)  # n 
 
 
 def check_mean_mapping(trial: Trial) -> Evidence:
-    """Test the bound of the mean squared gradient mapping over T points, and exact counts."""
+    """Test the bound of the mean squared gradient mapping over T points, and the SFO counts."""
     long = trial.choose_by_effort(600, 4000)
     samples = {
         "non-convex on the l1 ball, T=60": _make_mean_sample(trial, NONCONVEX(trial.rng("l1")), 60),

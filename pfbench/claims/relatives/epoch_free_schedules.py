@@ -82,7 +82,7 @@ SMALL = 0.02
 
 
 def nfwu_parameters(c: Constants, *, kind: type[NFWU]) -> dict[str, Any]:
-    """Return the parameters of an NFWU method, by its schedule for a small accuracy epsilon.
+    """Return the parameters of an NFWU method from its schedule for one small accuracy epsilon.
 
     epsilon is `SMALL` sqrt(L h0)/0.3.
     """

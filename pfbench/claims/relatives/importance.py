@@ -59,7 +59,7 @@ FEW = (
 
 
 def variance_bound(c: Constants, a: Any, past: Past) -> float:
-    """Return L^2 |x_t - x_{t-1}|^2/b, the bound of the variance of a batch of b differences.
+    """Return L^2 |x_t - x_{t-1}|^2/b, the variance bound of a mean of b gradient differences.
 
     It bounds E|g_t - g_{t-1} - (grad f(x_t) - grad f(x_{t-1}))|^2; g_0 has no error.
     """

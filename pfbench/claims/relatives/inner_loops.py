@@ -65,7 +65,7 @@ def iterate_recursive_calls(trial: Trial, problem: Any) -> Iterator[Call]:
 def check_lo_of_source(
     trial: Trial, instance: Instance, problem: Any, *, calls: Callable[[Trial, Any], Iterator[Call]]
 ) -> Parts:
-    """Test that each condg call makes as many linear minimisations as the source's condg would."""
+    """Test that each condg call makes as many linear minimisations as the published condg would."""
     parts = Parts()
     pairs = list(calls(trial, problem))
     wrong, extra, unknown, other = "", "", 0, 0

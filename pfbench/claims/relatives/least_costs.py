@@ -61,7 +61,7 @@ def min_mean_sfo(n: int, L: float, delta: float, epsilon: float) -> float:
 
 
 def refresh_plain_step_costs(trial: Trial, batch: int, refresh: float) -> tuple[set[int], set[int]]:
-    """Return the sets of PAGE's component gradients in steps with a full gradient, and in others.
+    """Return the numbers of component gradients in PAGE's steps with a full gradient and without.
 
     The counts are observed in a run with n = 64, and each result is the set of their values.
     """

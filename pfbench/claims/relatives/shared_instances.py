@@ -97,7 +97,7 @@ def compute_squared_gradient_mapping(problem: Any, x: Any, L: float) -> float:
 def mean_gap_bound(
     constants: Constants, parameters: Any, *, c: float, smoothness: str = "L"
 ) -> float:
-    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, the bound of a method's mean gap.
+    """Return h0/(T gamma) + (1/2 + c) L D^2 gamma, the mean gap's bound for an error constant c.
 
     L is the constant called `smoothness`.
     """

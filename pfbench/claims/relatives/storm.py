@@ -18,7 +18,7 @@ LENGTH_OF_RUN = 10**6
 def coefficients_w_and_M(
     L: float, G: float, delta: float, sigma: float, b: int, T: int
 ) -> tuple[float, float]:
-    """Return the coefficients w and M of both bounds on the mean |grad f| of STORM."""
+    """Return the coefficients w and M in STORM's printed and corrected bounds of |grad f|."""
     k = b * G ** (2.0 / 3.0) / L
     c = 28.0 * L**2 + G**2 / (7.0 * L * k**3)
     w = max((4.0 * L * k) ** 3, 2.0 * G**2, (c * k / (4.0 * L)) ** 3)

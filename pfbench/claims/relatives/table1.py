@@ -106,7 +106,7 @@ def uniform_simplex_problem(epsilon: float = 0.06, n: int = 4) -> SeparableQuadr
 
 @dataclass(frozen=True, kw_only=True)
 class TableRow:
-    """Claimed orders of one method's oracle calls, and the problems on which they are fitted.
+    """Claimed exponents of one method's oracle calls, and the problems on which they are fitted.
 
     Attributes
     ----------
@@ -244,7 +244,7 @@ class FittedCase:
 
     @cached_property
     def guarantee(self) -> float:
-        """Bound that the method's theorem guarantees with its schedule, in units of the measure."""
+        """Bound that the theorem guarantees for its schedule, in the units of `row.measure`."""
         promise = self.trial.claim_algorithm.guarantee
         return float(promise.bound(self.epsilon, self.constants) ** (1.0 / promise.power))
 

@@ -59,7 +59,7 @@ def iterates_of_run(trial: Trial, problem: KnownQuadratic) -> Iterator[np.ndarra
 
 
 def one_step_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
-    """Yield f(x^+) - f* over its bound, for steps of several radii t from points x of a run.
+    """Yield (f(x^+) - f*)/bound for steps from x to x^+, of several radii t, at points x of a run.
 
     The bound is (1 - theta) (f(x) - f*) + L t^2/2, where theta is t over the distance of x to the
     minimiser.
@@ -81,7 +81,7 @@ def convex_rate_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]
 
 
 def contraction_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
-    """Yield the factor of f - f* over 1 - mu/(4L), in steps of radius mu |x_k - x*|/(2L)."""
+    """Yield (f(x_{k+1}) - f*)/(f(x_k) - f*)/(1 - mu/(4L)) for radii mu |x_k - x*|/(2L)."""
     c, x = problem.constants(problem.start()), problem.start()
     mu = float(np.linalg.eigvalsh(problem.hessian_matrix)[0])
     for _ in range(trial.choose_by_effort(30, 200)):
@@ -93,7 +93,7 @@ def contraction_ratios(trial: Trial, problem: KnownQuadratic) -> Iterator[float]
 
 
 def projection_deviations(trial: Trial, problem: KnownQuadratic) -> Iterator[float]:
-    """Yield the deviation of <g, z> from <g, y>, for a local step z and a projected step y.
+    """Yield |<g, z - y>| in units of rounding errors, for a local step z and a projected step y.
 
     z is the local step of the radius |y - x| from x.
     """
@@ -178,7 +178,7 @@ class FaultySegment(OverriddenOracles):
     """Faulty oracle that moves by the radius toward the minimiser over the whole set."""
 
     def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
-        """Return the point of the segment from x to LO(g) at the radius, or LO(g)."""
+        """Return the point at distance `radius` from x toward LO(g), or LO(g) if it is closer."""
         d = self._original.lo(g) - x
         length = float(np.linalg.norm(d))
         return x + min(1.0, radius / length) * d if length > 0.0 else x
@@ -188,5 +188,5 @@ class FaultyQuarterRadius(OverriddenOracles):
     """Faulty oracle that moves by a quarter of the radius."""
 
     def local_lo(self, x: np.ndarray, g: np.ndarray, radius: float) -> Any:
-        """Return the local step of a quarter of the radius."""
+        """Return the local step from x with a quarter of the given radius."""
         return self._original.local_lo(x, g, radius / 4.0)

@@ -46,13 +46,13 @@ def bound_factor(n: int, L: float, mu: float) -> float:
 
 
 def step_moment_map(trial: Trial, problem: WeightedRows) -> np.ndarray:
-    """Return the matrix from the second moments of SAG's state to those after a step 1/(16 L)."""
+    """Return the matrix that maps the second moments of SAG's state to those one step later."""
     step = sag_step_size(problem.component_smoothness().max())
     return second_moment_map(*list_step_maps(trial, problem, step))
 
 
 def max_excess_ratio(trial: Trial, problem: WeightedRows) -> float:
-    """Return the largest (E F(x_k) - F*)/((1 - rho)^k C_0) for k <= 400, in a run from x_0 = 1."""
+    """Return the largest ratio of E F(x_k) - F* to its bound in theorem 1, for k <= 400."""
     h = problem.component_smoothness()
     L, mu, n = h.max(), h.mean(), problem.n
     square, S = step_moment_map(trial, problem), np.zeros((n + 1) ** 2)
@@ -66,7 +66,7 @@ def max_excess_ratio(trial: Trial, problem: WeightedRows) -> float:
 
 
 def spectral_rate(trial: Trial, problem: WeightedRows) -> float:
-    """Return the spectral radius of the map of second moments, divided by theorem 1's 1 - rho."""
+    """Return the spectral radius of the map of second moments, divided by theorem 1's factor."""
     h = problem.component_smoothness()
     rate = bound_factor(problem.n, h.max(), h.mean())
     return spectral_radius(step_moment_map(trial, problem)) / rate

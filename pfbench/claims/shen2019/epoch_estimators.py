@@ -77,7 +77,7 @@ def recovery(rows: int, columns: int, seed: int = 0) -> RobustMatrixRecovery:
 
 
 def valley(estimator: str, g: float = 8.0) -> Valley:
-    """Return a problem on a segment: a long slope of size g epsilon, then a valley.
+    """Return a problem on a segment: a long descent of slope g epsilon, then a valley.
 
     Its epsilon and L are 1.
 

@@ -100,7 +100,7 @@ def examine_second_moment(
     *,
     printed: Callable[[Constants], float] = _compute_squared_norm_diameter,
 ) -> ExaminationEvidence:
-    """Examine shen2019's bounds of E|grad f_i|^2 by L^2 D^2, and of a sample's error by sigma^2.
+    """Examine shen2019's bound L^2 D^2 of E|grad f_i|^2, and the bound sigma^2 of a sample's error.
 
     The components are f_i(x) = log cosh(x - b_i) with b_1 = -b_2 >= 3 on |x| <= 0.1. So f is
     stationary at 0, but no f_i is stationary in the set. On |x| <= 0.001 even a large constant
@@ -183,7 +183,7 @@ def _second_derivative(problem: LogCosh, item: Any, s: float) -> float:
 
 
 def _ratio_to_nearest(number: float, values: Floats) -> float:
-    """Return the ratio, at least 1, of a number to the nearest value of a sampled function.
+    """Return the factor by which a number is outside the range of `values`, or 1 if it is inside.
 
     The function is continuous, and `values` are samples of it. All numbers are positive.
     """
@@ -193,7 +193,7 @@ def _ratio_to_nearest(number: float, values: Floats) -> float:
 def examine_mean_value(
     effort: str, seed: int, *, separable_power: float = 4.0
 ) -> ExaminationEvidence:
-    """Examine shen2019's mean value theorem for gradients, by which one point fits both entries.
+    """Examine shen2019's mean value theorem for gradients, which uses one point for all entries.
 
     The function is f(x) = a x_1^3/3 + b x_2^q/q, from 0 to (s, t). The residual at 10^4 points of
     the segment exceeds the possible change of the residual between two of them. So every point is
@@ -241,7 +241,7 @@ def examine_mean_value(
 
 
 def _ratio_to_quarter_law_and_max_deviation() -> tuple[float, float]:
-    """Return CASVRG's variance over its law with 1/4, and the largest deviation of CASPIDERG's.
+    """Return CASVRG's variance divided by its formula, and CASPIDERG's deviation from its formula.
 
     Both test the integral form of the mean value theorem on a forced path. The deviation is that of
     the variances of steps from eta^4 (i-1/2)^2, and is relative.

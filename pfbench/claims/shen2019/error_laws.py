@@ -58,9 +58,9 @@ _ROUNDING = 1e-13
 
 
 def slack_forced_path(estimator: str) -> ForcedPath:
-    """Return a forced path on which the mean squared error is strictly below its bound, the law.
+    """Return a forced path on which the mean squared error is strictly below its bound.
 
-    If draws cannot be enumerated, a confidence limit of a sampled mean can thus lie below the law.
+    If draws cannot be enumerated, a confidence limit of a sampled mean can lie below the bound.
     """
     slopes = {"L": 1.0, "L2": 0.5}
     if estimator == "sg":
@@ -102,12 +102,12 @@ def check_law(trial: Trial, *, estimator: str) -> Evidence:
 
 
 def _decide_inequality_in_j(trial: Trial, estimator: str) -> Decision:
-    """Decide whether the exact mean squared error is at most its bound, the law, for each j.
+    """Decide for each j if the mean squared error j steps after a snapshot is at most its bound.
 
     The draws are taken from an orthogonal array, so that the mean over it is exact. If an
     algorithm does not draw one of n each time, all its draws are enumerated on a problem with few
     components. If that is impossible too, the draws are sampled, on a path where the error is
-    strictly below the law.
+    strictly below the bound.
     """
     problem = FEWEST[estimator]()
     algorithm = _make_algorithm(trial, problem, 2, 3, 3, 1e-6)

@@ -124,7 +124,7 @@ def examine_weight_of_section_6(
 
 
 def _max_nuclear_norm(problem: RobustMatrixRecovery, weight: float) -> float:
-    """Return the largest nuclear norm of X in three Frank-Wolfe steps of a weight from 0.
+    """Return the largest nuclear norm of X after one to three Frank-Wolfe steps of a fixed weight.
 
     All matrices are dense, and computed by NumPy alone.
     """
@@ -141,7 +141,7 @@ def _max_nuclear_norm(problem: RobustMatrixRecovery, weight: float) -> float:
 
 
 def _casvrg_over_svrg_error(weight: float, p: int, seed: int) -> float:
-    """Return CASVRG's mean error |g - grad f| over SVRG's, in 20 epochs of figure 1 of shen2019."""
+    """Return the ratio of CASVRG's to SVRG's mean error, in 20 epochs of shen2019's figure 1."""
     problem = RobustMatrixRecovery(draw_synthetic_entries(seed=seed))
     means = []
     for kind in (NFWUCASVRG, NFWUSVRG):
@@ -155,7 +155,7 @@ def _casvrg_over_svrg_error(weight: float, p: int, seed: int) -> float:
 def examine_sum_or_mean(
     effort: str, seed: int, *, printed: Callable[[int], float] = lambda n: 1.0
 ) -> ExaminationEvidence:
-    """Examine whether (4) of shen2019 is a sum or, as (1), a mean: compare gap and L of both."""
+    """Examine whether objective (4) of shen2019 is a sum or a mean, by the gap and L of both."""
     mean = RobustMatrixRecovery(draw_synthetic_entries(seed=seed, rows=20, columns=20, density=0.5))
     total = replace(mean, scaling="sum")
     ratios = {

@@ -27,7 +27,7 @@ from pfbench.verification.units import GRADIENT, VALUE, formula
 
 
 def restart_count(probability_that_all_miss: float) -> int:
-    """Return the number k of runs such that all miss with at most the given probability.
+    """Return the number k of runs that all have a large gap with at most the given probability.
 
     A run misses if its gap V is above twice the bound of E V, which has at most the probability
     1/2.
@@ -36,7 +36,7 @@ def restart_count(probability_that_all_miss: float) -> int:
 
 
 def gap_level_at_probability(epsilon: float, D: float) -> float:
-    """Return 4 epsilon D, the gap that remark 3.1 of shen2019 allows with a given probability."""
+    """Return 4 epsilon D, which the gap rarely exceeds by remark 3.1 of shen2019."""
     return 4.0 * epsilon * D
 
 
@@ -50,7 +50,7 @@ LEVEL = 1.5
 
 
 def check_best_of_runs(trial: Trial) -> Evidence:
-    """Test which output is chosen, its cost, and how often its gap exceeds 4 eps D."""
+    """Test the choice of the best of several runs, its cost, and how often its gap is > 4 eps D."""
     problem, epsilon = VALLEY(), 1.0
     constants = problem.constants(problem.start())
     k = restart_count(PROBABILITY)

@@ -47,7 +47,7 @@ PATH = make_instance(make_stale_entries_path, n=216)
 
 
 def check_sagafw_rate(trial: Trial) -> Evidence:
-    """Test the exponents of the component gradients until the gap is eps times the first one.
+    """Test how component gradients until the gap is eps times the first one grow in n and 1/eps.
 
     The batch is the claimed one. The n component gradients that fill the table are not counted.
     The evidence also has the exponent of the batch that the proof's error bound needs on the worst
@@ -81,10 +81,10 @@ def check_sagafw_rate(trial: Trial) -> Evidence:
 
 
 def _sfo_to_gap_share(trial: Trial, problem: LogCosh, share: float, seed: int) -> float:
-    """Return a run's component gradients, without the table's, until the gap falls to `share`.
+    """Return a run's component gradients until its gap is `share` times the first gap.
 
-    The gap is in units of the first gap. The n component gradients that fill the table are not
-    counted. The result is infinite if the run ends before.
+    The n component gradients that fill the table are not counted. The result is infinite if the run
+    ends before.
     """
     x, constants = problem.start(), problem.constants(problem.start())
     g = problem.gradient(x)

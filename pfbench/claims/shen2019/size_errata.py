@@ -75,7 +75,7 @@ def error_over_limit(
     sizes: BatchAndPeriod,
     eta: float | None = None,
 ) -> Floats:
-    """Return E|g - grad f|^2 over epsilon^2/4 at each iteration of an epoch, shape (p,).
+    """Return E|g - grad f|^2 divided by epsilon^2/4 at each iteration of an epoch, shape (p,).
 
     Condition (9) holds if no ratio is above 1. The step eta is epsilon/L by default.
     """
@@ -153,7 +153,7 @@ _SCALES = (1.0 / 16.0, 1.0, 16.0)
 def examine_sizes_under_scaling_of_f(
     effort: str, seed: int, *, estimator: str, schedule: Schedule | None = None
 ) -> ExaminationEvidence:
-    """Examine whether shen2019's printed S and p suit c f as well as f, from the errors at some c.
+    """Examine whether shen2019's printed S and p remain right if f is multiplied by a constant.
 
     L, L2 and eps are multiplied by c = 1/16, 1 and 16. S and p should be the same for each c. The
     printed p treats L^-1/2 and the like as pure numbers. So the error is 1/L^2 times what it is for

@@ -34,7 +34,7 @@ from pfbench.verification.units import GRADIENT, formula
 
 @dataclass(frozen=True)
 class MinimumCost:
-    """Least component gradients per iteration for which (9) of shen2019 holds, with its S and p.
+    """Batch S and period p with the least cost for which condition (9) of shen2019 holds.
 
     Attributes
     ----------
@@ -121,20 +121,18 @@ class PathCase:
         return p
 
     def sfo_per_iteration(self, p: int, seed: int) -> float:
-        """Return the component gradients per iteration for a period, with the least valid batch.
+        """Return the component gradients per iteration for period p and the least valid batch.
 
         The batch is valid if condition (9) of shen2019 holds: the squared error is at most
         epsilon^2/4.
 
-        Condition (9) of shen2019 bounds the squared error by epsilon^2/4.
-
-        (9) is the condition on the error. The result is at most n, because a full gradient has no
+        The result is at most n, because a full gradient has no
         error.
         """
         return min(self._sfo_per_iteration_without_cap(p, seed), float(self.n))
 
     def _sfo_per_iteration_without_cap(self, p: int, seed: int) -> float:
-        """Return the component gradients per iteration for shen2019's condition (9), even if > n.
+        """Return the result of `sfo_per_iteration` before it is limited to n.
 
         If a batch S has the squared error r epsilon^2/4, the next batch is r S, until r is near 1.
         """
@@ -150,7 +148,7 @@ class PathCase:
         return float(self.n)
 
     def sfo_and_error_ratio_of_epoch(self, S: int, p: int, seed: int) -> tuple[float, float]:
-        """Return an epoch's component gradients per iteration, and its last squared estimate error.
+        """Return an epoch's component gradients per iteration, and the squared error at its end.
 
         The error is |g - grad f|^2 over epsilon^2/4. The path has p steps of length epsilon.
         The segment is so long that the steps hardly shrink.
@@ -171,7 +169,7 @@ _FIRST, _TRIES = 16, 12
 
 
 def make_path_case(trial: Trial, path: Instance, n: float, epsilon: float) -> PathCase:
-    """Return the `PathCase` for n, rounded to a multiple of the number that its path requires."""
+    """Return the `PathCase` for n, rounded to a multiple that the path's dimension requires."""
     unit = 2 * (path.parameters["d"] - 1)
     return PathCase(trial, path, unit * max(1, round(n / unit)), float(epsilon))
 
@@ -212,7 +210,7 @@ GRIDS: Mapping[str, Mapping[str, tuple[Floats, float, float]]] = {
 
 
 def check_table_entry(trial: Trial, *, estimator: str) -> Evidence:
-    """Test the exponents in shen2019's table 1 of the least cost for which condition (9) holds.
+    """Test the exponents in table 1 of shen2019: those of the least cost that satisfies (9).
 
     The cost is the number of component gradients in an iteration, counted in runs.
     """

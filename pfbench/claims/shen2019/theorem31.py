@@ -180,7 +180,7 @@ def _gaps_and_squared_errors(
 
 
 def _decide_condition_9_on_path(trial: Trial, estimator: str) -> Decision:
-    """Decide whether the error is at most epsilon^2/4 on the worst path, at the end of an epoch.
+    """Decide whether the error is <= epsilon^2/4 at the end of an epoch, on the worst-case path.
 
     There, j = p-1.
     """

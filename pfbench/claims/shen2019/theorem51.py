@@ -78,7 +78,7 @@ def check_lower_bound(trial: Trial) -> Evidence:
 
 
 def _contestants(trial: Trial, T: int) -> list[Any]:
-    """Return the method under test or, without one, all deterministic methods of the theorem."""
+    """Return the method under test or, if there is none, all built-in methods of the theorem."""
     from pfbench.resisting import Contestant, list_contestants, make_contestant
 
     if trial.subject.algorithm is None:
@@ -129,7 +129,7 @@ def _gradient_descent_limit(problem: ZeroChain) -> Floats:
 def examine_internal_queries(
     effort: str, seed: int, *, target: Callable[[ZeroChain], Floats] = _gradient_descent_limit
 ) -> ExaminationEvidence:
-    """Examine shen2019's theorem 5.1 if steps query inside: two LO calls reach a stationary point.
+    """Examine theorem 5.1 of shen2019 if one step may query several points: two LO calls suffice.
 
     LO calls are linear minimisations. The two linear minimisations return u_0 and u_1 with the mean
     z. The points x_0 = 0, x_1 = u_0 and x_2 = (u_0 + u_1)/2 satisfy (14), whatever the hidden

@@ -95,7 +95,7 @@ def _epsilon(problem: RotatingBowl) -> float:
 
 
 def _min_sfo_to_target(trial: Trial, problem: RotatingBowl, seed: int) -> float:
-    """Return the fewest component gradients to the target, over batches and epoch lengths.
+    """Return the fewest component gradients to the target among several batch and epoch sizes.
 
     The result is infinite if no run reaches the target.
     """

@@ -26,7 +26,7 @@ BOWL: Instance = make_instance(TURNING.build, n=64, curvature=2.0, d=8)
 
 
 def decide_error_law(trial: Trial, algorithm: Algorithm, S: int, q: int) -> dict[str, Decision]:
-    """Decide whether the estimate is exact once an epoch, and its error obeys the law in between.
+    """Decide if the estimate is exact once an epoch, and if its error meets the bound in between.
 
     The result is empty if the method under test does not yield its estimates.
 
@@ -93,14 +93,14 @@ def _max_streak(flags: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> int:
 
 
 def decide_law_with_explicit_schedule(trial: Trial, step: float) -> dict[str, Decision]:
-    """Decide the error law for the method under test, with batch and epoch length sqrt n."""
+    """Decide whether the estimate's error meets its bound, with batch and epoch length sqrt n."""
     root = math.isqrt(BOWL().n)
     algorithm = trial.make(batch=root, period=root, iterations=8 * root, step=step)
     return decide_error_law(trial, algorithm, root, root)
 
 
 def decide_law_with_own_schedule(trial: Trial) -> dict[str, Decision]:
-    """Decide the error law for the method under test, with the parameters of its own schedule.
+    """Decide whether the estimate's error meets its bound, with the method's own schedule.
 
     The result is that of `decide_error_law`.
     """

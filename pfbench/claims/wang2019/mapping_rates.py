@@ -57,7 +57,7 @@ def long_slope_problem(
     steps: float,
     shrink: float,
 ) -> ConstantSlopeProblem:
-    """Return a linear function plus a penalty, with the total slope 2 epsilon, `steps` steps long.
+    """Return a linear function plus a penalty, which falls with slope 2 epsilon for `steps` steps.
 
     Half of the slope is the penalty's. The length is drawn between one and two times `steps`, and
     the phase is drawn too, so that seeds differ. The number of steps grows as epsilon^-2, as in
@@ -357,7 +357,7 @@ def _fit_exponents_on_regression(trial: Trial, case: RateCase) -> _FitsAndRunCou
 
 
 def _fit_exponents_on_finite_sum_chain(trial: Trial, case: RateCase) -> _FitsAndRunCount:
-    """Fit the exponent of n on the finite-sum chain, with the effect of epsilon divided out.
+    """Fit the exponent of n on the finite-sum chain, after dividing out the effect of epsilon.
 
     The batches hardly matter here. Seeds give nearly equal counts, so a few seeds are enough.
     """

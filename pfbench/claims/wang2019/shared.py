@@ -86,7 +86,7 @@ def make_scheduled_algorithm(
 
 
 def mapping_sq_function(problem: Problem) -> Callable[[Any], float]:
-    """Return the function x -> |G(x)|^2 of a problem, G the gradient mapping at 1/(2L)."""
+    """Return the function x -> |G(x)|^2 of a problem, G the gradient mapping for step 1/(2L)."""
     lam = 1.0 / (2.0 * problem.constants(problem.start()).L)
 
     def square(x: Any) -> float:

@@ -17,7 +17,7 @@ from pfbench.verification import Claim
 
 
 def best_batch_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return the batch b = n^(2/3) that the rate needs, in place of the schedule's batch.
+    """Return the batch n^(2/3) that the claimed rate needs; the schedule has another batch.
 
     The batch of the catalogue's schedule is at most epsilon^(-4/3).
     """
@@ -25,7 +25,7 @@ def best_batch_parameters(epsilon: float, constants: Constants) -> Mapping[str, 
 
 
 def online_parameters(epsilon: float, constants: Constants) -> Mapping[str, Any]:
-    """Return the parameter that selects a method's online form, with batches in place of n."""
+    """Return the parameter that selects the online form, where batches replace full gradients."""
     return {"online": True}
 
 

@@ -51,7 +51,7 @@ def suboptimality_bound(c: Any, a: Any, t: int) -> float:
 
 @dataclass(frozen=True)
 class GrowthConstants:
-    """Constants of the bound on a ball: f(x_0) - min f, and kappa = L r/lambda.
+    """Constants of a bound on a ball: f(x_0) - min f, and L radius/lambda for |grad f| >= lambda.
 
     r is the radius, and lambda a lower bound of |grad f|.
 
@@ -85,7 +85,7 @@ def growth_constants(problem: IndefiniteQuadratic) -> GrowthConstants:
 
 
 def growth_bound(c: GrowthConstants, a: Any, t: int) -> float:
-    """Return the bound of f(x_t) - min f on a ball: h_0 times the product of its factors.
+    """Return the bound of f(x_t) - min f on a ball: f(x_0) - min f times one factor per step.
 
     The factors are 1 - eta_s + kappa eta_s^2 for s < t.
     """
