@@ -107,7 +107,7 @@ def _set_and_penalty_items() -> Iterator[CatalogueItem]:
 
 
 def _spec_items(kind: str) -> Iterator[CatalogueItem]:
-    """Yield an item for each available report, or for each available suite."""
+    """Yield an item for each available report or suite, depending on `kind`."""
     for name, path in _SPEC_PATHS[kind]().items():
         yield _make_spec_item(kind, name, path)
 

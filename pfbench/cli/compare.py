@@ -191,7 +191,7 @@ def _announce_seed_warning_and_run_count(
 
 
 def _report_comparison(compared: "SuiteComparison", output: Path | None, *, as_json: bool) -> None:
-    """Print on which problems the method is faster or slower, and write the report."""
+    """Print on which problems the method is faster or slower than others; write the report."""
     from pfbench.reporting.candidate_front import duels_as_json
     from pfbench.reporting.tuning_effects import choices_as_json
 

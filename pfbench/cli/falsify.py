@@ -78,7 +78,7 @@ def falsify(
 
 
 def _save_counterexample_script(report: Any, reference: str, folder: Path | None) -> Any:
-    """Write a script that reproduces a counterexample; return the report with its path."""
+    """Write a script that reproduces a counterexample; return the report with the script's path."""
     if not (report and report.script):
         return report
     home = Path(reference.partition(".py")[0]).parent if folder is None else folder

@@ -52,7 +52,7 @@ def format_parameters(parameters: Any) -> str:
 
 
 def format_unmet(unmet: Sequence[str]) -> str:
-    """Return a sentence on the assumptions that a problem may not satisfy; "" if there are none."""
+    """Return a sentence on the assumptions that a problem might not satisfy, or an empty text."""
     return f"the theory assumes {', '.join(unmet)}: not known for this problem" if unmet else ""
 
 

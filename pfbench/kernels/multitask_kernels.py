@@ -96,7 +96,7 @@ def add_task_gradient(t: int, rows: TaskData, theta: Floats, scale: float, g: Fl
 
 @compile_serial
 def write_losses_serial(rows: TaskData, theta: Floats, out: Floats) -> None:
-    """Write the sum of the losses of each task to out, shape (m,)."""
+    """Write the sum of the losses of each of m tasks to out, shape (m,)."""
     for t in range(out.size):
         out[t] = task_loss(t, rows, theta)
 
@@ -127,7 +127,7 @@ def add_gradient_parallel(rows: TaskData, theta: Floats, scale: float, g: Floats
 
 @compile_serial
 def write_slopes(rows: TaskData, indices: Integers, theta: Floats, out: Floats) -> None:
-    """Write the first derivative of each sampled loss to out, shape (k,)."""
+    """Write the first derivative of the loss of each of k sampled rows to out, shape (k,)."""
     for s in range(indices.size):
         i = check_index(indices[s], rows.task.size)
         t = rows.task[i]
@@ -161,7 +161,7 @@ def add_differences(
 
 @compile_serial
 def write_curvatures(rows: TaskData, indices: Integers, theta: Floats, out: Floats) -> None:
-    """Write the second derivative of each sampled loss to out, shape (k,)."""
+    """Write the second derivative of the loss of each of k sampled rows to out, shape (k,)."""
     for s in range(indices.size):
         i = check_index(indices[s], rows.task.size)
         t = rows.task[i]
@@ -170,7 +170,7 @@ def write_curvatures(rows: TaskData, indices: Integers, theta: Floats, out: Floa
 
 @compile_serial
 def write_products(rows: TaskData, indices: Integers, theta: Floats, out: Floats) -> None:
-    """Write <a_i, theta_t> for each sampled row i, of task t, to out, shape (k,)."""
+    """Write the product of each of k sampled rows a_i with theta_t to out, t the row's task."""
     for s in range(indices.size):
         i = check_index(indices[s], rows.task.size)
         out[s] = dot(rows.values[i], theta[rows.task[i]])

@@ -32,7 +32,7 @@ class ActiveSet:
 
     @property
     def weights(self) -> Floats:
-        """Weights lambda_v, all above 0, shape (vertices,)."""
+        """Weights lambda_v of the vertices, all above 0: one weight for each vertex."""
         return self._weights / _WHOLE
 
     def point(self) -> Floats:

@@ -41,13 +41,13 @@ class RankOne(np.lib.mixins.NDArrayOperatorsMixin):
         return self.scale * np.outer(self.u, self.v)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        """Return the dense matrix; raise unless the problem's points are arrays."""
+        """Return the dense matrix; raise TypeError unless the problem's points are arrays."""
         if self.pattern is not None:
             raise TypeError("vertices of factored points are not arrays: use combine(x, v, w)")
         return self.matrix() if dtype is None else self.matrix().astype(dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        """Apply a ufunc to the dense matrix; raise unless the problem's points are arrays."""
+        """Apply a ufunc to the dense matrix, if the problem's points are arrays."""
         if self.pattern is not None:
             return NotImplemented
         dense = [item.matrix() if isinstance(item, RankOne) else item for item in inputs]

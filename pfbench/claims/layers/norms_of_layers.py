@@ -32,7 +32,7 @@ COMBINATIONS: Mapping[str, tuple[Any, Any]] = MappingProxyType(
 
 
 def make_layers(combination: str, lmo: str) -> NormedProblem:
-    """Return |x|^2/2 with a norm that combines the norms of three layers.
+    """Return the problem |x|^2/2, with a norm that combines the norms of three layers.
 
     The layers have the spectral, the Frobenius and the l-infinity norm, with the radii 0.7, 2 and
     0.3.

@@ -138,7 +138,7 @@ NONCONVEX = Claim(
 def examine_reversed_inequality(
     effort: str, seed: int, *, sign: float = 1.0
 ) -> ExaminationEvidence:
-    """Examine (69) of li2019, which bounds min f - f(theta) from above, not from below.
+    """Examine (69) of li2019, an upper bound of min f - f(theta) that should be a lower bound.
 
     Restricted strong convexity bounds f(theta_hat) - f(theta) from below instead. The inequality
     is evaluated at theta_hat and at random points, on a problem with eps_stat > 0. Each ratio is 1

@@ -68,7 +68,7 @@ _SHAPES: Mapping[str, Callable[..., quadratics.KnownQuadratic]] = {
 
 
 def quadratics_by_minimiser_location(d: int, kappa: float) -> Mapping[str, Instance]:
-    """Return strongly convex quadratics, by the location of the minimiser; L/sigma_hat = kappa.
+    """Return strongly convex quadratics with L/sigma_hat = kappa, by location of the minimiser.
 
     The keys describe the location in words, such as "interior of the l2 ball".
     """
@@ -201,7 +201,7 @@ def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:
 
 
 def bound_ratio(measured: float, bound: float) -> float:
-    """Return measured/bound, and infinity if `measured` is not finite."""
+    """Return measured/bound, or infinity if `measured` is not finite."""
     return measured / bound if math.isfinite(measured) else math.inf
 
 

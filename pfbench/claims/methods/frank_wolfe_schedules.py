@@ -45,7 +45,7 @@ def frank_wolfe_schedule(
 
 
 def gradient_sums_schedule(epsilon: float, c: Constants, *, constant: float) -> Printed:
-    """Return T with constant L_f D^2/(T+1) <= epsilon, for heavy-ball and optimistic FW."""
+    """Return T with constant * L_f D^2/(T+1) <= epsilon, for heavy-ball and optimistic FW."""
     return {"iterations": max(1.0, constant * c.L_f * c.D**2 / epsilon - 1.0)}
 
 
@@ -205,7 +205,7 @@ def page_convex_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def nfwu_schedule(epsilon: float, c: Constants, **sizes: float) -> Printed:
-    """Return the iterations L h0/epsilon^2, the step epsilon/(L D) and the sizes of batches.
+    """Return NFWU's parameters: L h0/epsilon^2 iterations, the step epsilon/(L D), and `sizes`.
 
     T and the step are those of theorem 3.1 of shen2019. In table 1, the batch S is multiplied by a
     factor, so that condition (9) holds: 1, 4, 4, 1 and 4/3 for the estimators GE 1 to 5.

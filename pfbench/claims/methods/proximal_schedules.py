@@ -25,7 +25,7 @@ def gradient_descent_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def rspg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of RSPG: step 1/(2L), and T and b whose error terms are epsilon/2."""
+    """Return RSPG's parameters: step 1/(2L), and T and b so that each error term is epsilon/2."""
     L = mean_smoothness(c)
     T, b = 16.0 * L * c.delta / epsilon, 12.0 * c.sigma2 / epsilon
     return {"iterations": T, "batch": b, "step": 0.5 / L}
@@ -192,11 +192,11 @@ def prox_rsag_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def natasha15_schedule(epsilon: float, c: Constants, sigma: float | None = None) -> Printed:
-    """Return the parameters of Natasha1.5: batch min(n, V/epsilon^2), p sub-epochs, step and T.
+    """Return Natasha1.5's parameters: batch min(n, variance/epsilon^2), p sub-epochs, step, T.
 
     p = (sigma^2 B/L^2)^(1/3), alpha = sigma/(p^2 L^2), and T = L^(2/3) sigma^(1/3) h0
-    B^(2/3)/epsilon^2. The source states only orders; the constants here are 1. V is the variance,
-    and sigma the lower curvature, between epsilon L and L.
+    B^(2/3)/epsilon^2. The source states only orders; the constants here are 1. sigma is the lower
+    curvature, between epsilon L and L.
     """
     L = c.L_max
     sigma = sigma or min(L, max(c.ell, epsilon * L))

@@ -30,7 +30,7 @@ def mean_smoothness(c: Constants) -> float:
 
 
 def round_up(number: float) -> int:
-    """Return the smallest integer that is at least a number, up to rounding."""
+    """Return a number rounded up to an integer, where an excess of at most 1e-9 is ignored."""
     return math.ceil(number - 1e-9)
 
 

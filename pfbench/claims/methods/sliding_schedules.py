@@ -16,7 +16,7 @@ from pfbench.verification.schedules import Printed
 
 
 def option2_bound(c: Constants, N: float) -> float:
-    """Return qu2018 theorem 1's bound of the squared gradient mapping after N steps, option 2.
+    """Return qu2018 theorem 1's bound of the squared gradient mapping after N steps of option 2.
 
     It is 192 L^2 D^2/(N^2 (N+1)) + (144 ell L M^2 + 96 L)/N.
     """

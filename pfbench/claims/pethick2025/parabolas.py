@@ -65,7 +65,7 @@ def make_spectral_least_squares(K: int) -> HorizonProblem:
 
 
 def line_instance(K: int) -> HorizonProblem:
-    """Return (x - 1)^2/2 on [-1, 1] from -1; steps lead to 1 and shrink near it.
+    """Return (x - 1)^2/2 on [-1, 1], started at -1: the steps lead to 1 and shrink near it.
 
     With shorter steps, or only 1/gamma steps, a run ends far from 1.
     """

@@ -148,7 +148,7 @@ class IndependentNoise(NoisyGradient):
 
 
 def make_copies(K: int, p: float, q: float) -> HorizonProblem:
-    """Return independent copies of x^2/2 from 1, with skewed noise of p-th moment 1.
+    """Return independent copies of x^2/2, started at 1, with skewed noise of p-th moment 1.
 
     uSCG over the l-infinity norm moves each copy alone, so that a run has a sample of each. The
     measured mean and its bound are those of one copy.

@@ -109,7 +109,7 @@ def run_and_measure_cost(
     weighted: bool = False,
     max_iterations_to_target: float = math.inf,
 ) -> RunCost:
-    """Return the cost of a run, up to its end or until the gradient mapping has |G|^2 <= epsilon.
+    """Return a run's cost, to its end or until the gradient mapping has |G|^2 <= epsilon.
 
     The run stops early only if `max_iterations_to_target` is finite: at the target, or after that
     number of iterations. |G|^2 is computed at the points of the gradients. With `weighted`, the

@@ -39,7 +39,7 @@ from pfbench.verification.units import LENGTH, SQUARE, formula
 
 
 def option1_min_bound(L: float, delta: float, N: int) -> float:
-    """Return (12 L delta + 16 L)/N, the bound of NCGS's least squared gradient mapping.
+    """Return (12 L delta + 16 L)/N, the bound of NCGS's smallest squared gradient mapping.
 
     G is the gradient mapping, and N the number of iterations.
     """
@@ -55,7 +55,7 @@ def option1_mean_bound(L: float, delta: float, N: int) -> float:
 
 
 def option2_min_bound(L: float, ell: float, first: float, norm: float, M: float, N: int) -> float:
-    """Return the bound of the least squared gradient mapping in N iterations of NCGS, option II.
+    """Return the bound of the smallest squared gradient mapping in N steps of NCGS, option II.
 
     The parameters are eta = chi = 1/N.
 
@@ -87,7 +87,7 @@ def option2_mean_bound(L: float, ell: float, first: float, norm: float, M: float
 
 
 def make_scaled_simplex_quadratic(d: int, rise: float) -> indefinite.IndefiniteQuadratic:
-    """Return rise |x - c|^2 on the simplex of d vertices, with its centre c; the start is a vertex.
+    """Return rise * |x - c|^2 on the simplex of d vertices, where c is its centre, from a vertex.
 
     Each exact prox is the mean of many vertices, so that the gap at condg's result is near its
     tolerance.
@@ -143,7 +143,7 @@ def _make_random_problems(trial: Trial) -> dict[str, Any]:
 
 
 def check_option1(trial: Trial) -> Evidence:
-    """Test the bounds of the least and the mean squared gradient mapping of NCGS, option I.
+    """Test the bounds of NCGS's smallest and mean squared gradient mapping, for option I.
 
     The points theta_md are tested, too.
 
@@ -184,7 +184,7 @@ def _decide_all_zero(differences: list[float]) -> Decision:
 
 
 def check_option2(trial: Trial) -> Evidence:
-    """Test the bounds of the least and the mean squared gradient mapping of NCGS, option II."""
+    """Test the bounds of NCGS's smallest and mean squared gradient mapping, for option II."""
     lengths = trial.choose_by_effort((4, 50), (3, 4, 5, 20, 100))
     decisions, mean = {}, {}
     for N in lengths:

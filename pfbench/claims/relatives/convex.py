@@ -143,7 +143,7 @@ def check_errors_and_final_value(
 
 
 def check_returned_iterate(trial: Trial) -> Decision:
-    """Decide whether the method's schedule returns the last iterate, to which its bound applies."""
+    """Decide whether a scheduled run returns its last iterate, to which the bound applies."""
     problem = trial.claim.instances[0].example()
     c = problem.constants(problem.start())
     output = getattr(trial.make_scheduled(c.delta, c), "output", "last")

@@ -136,7 +136,7 @@ def orthogonal_sum(n: int, smoothness: float = 1.0, rise: float = 1.0) -> Indefi
 
 
 def gradient_norm_floor(L: float, delta: float, n: int, k: int) -> float:
-    """Return sqrt(2 L Delta (n-k)/n), a lower bound of |grad f| in the span of k of n slopes."""
+    """Return sqrt(2 L Delta (n-k)/n), a lower bound of |grad f| in the span of any k slopes."""
     return math.sqrt(2.0 * L * delta * max(n - k, 0) / n)
 
 

@@ -36,12 +36,12 @@ def make_rows(n: int, mu: float) -> WeightedRows:
 
 
 def sag_step_size(L: float) -> float:
-    """Return the step size 1/(16 L) of theorem 1."""
+    """Return the step size 1/(16 L) of schmidt2017's theorem 1."""
     return 1.0 / (16.0 * L)
 
 
 def bound_factor(n: int, L: float, mu: float) -> float:
-    """Return 1 - min(mu/(16 L), 1/(8 n)), by which theorem 1 multiplies its bound in each step."""
+    """Return 1 - min(mu/(16 L), 1/(8 n)), the factor by which each step multiplies the bound."""
     return 1.0 - min(mu / (16.0 * L), 1.0 / (8.0 * n))
 
 

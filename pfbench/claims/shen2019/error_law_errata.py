@@ -26,7 +26,7 @@ _LOST = 10.0
 def examine_expected_lipschitz(
     effort: str, seed: int, *, squared: bool = False
 ) -> ExaminationEvidence:
-    """Examine SVRG's error law with the L of shen2019 (7), on rows of very unequal length.
+    """Examine SVRG's error bound with the L of (7) in shen2019, on rows of very unequal length.
 
     In (7), E|grad f_i(x)-grad f_i(y)| <= L|x-y|, without squares.
     """
@@ -53,7 +53,7 @@ def examine_expected_lipschitz(
 def examine_expected_hessian_lipschitz(
     effort: str, seed: int, *, squared: bool = False
 ) -> ExaminationEvidence:
-    """Examine CASVRG's error law with the L2 of shen2019 (8), on rows of very unequal length.
+    """Examine CASVRG's error bound with the L2 of (8) in shen2019, on rows of unequal length.
 
     The law is tested even without the factor 1/4. For this problem, the L2 of (8) is sup|phi'''|
     E|a|^3. The longest row is where phi''' is largest.

@@ -97,7 +97,7 @@ def mapping_sq_function(problem: Problem) -> Callable[[Any], float]:
 
 
 def output_point(state: State) -> Any:
-    """Return the point of a state that would be the output if it were drawn in this iteration."""
+    """Return the point of a state that would be the output if this iteration were drawn."""
     if state.output is not None:
         return state.output
     return state.x if state.at is None else state.at

@@ -106,9 +106,9 @@ class RowAnswers(FiniteSum):
         return np.asarray(2.0 * EPSILON * alignment(self.shape[0]) * self.D + across * self.P)
 
     def value(self, x: Floats) -> float:
-        """Return F(x) - F(X_0), as if F had the same slope in q everywhere as at the iterates.
+        """Return F(x) - F(X_0) for an F whose slope in <D, x> is constant, as at the iterates.
 
-        It is for f(q) = 2 epsilon lambda q.
+        It is for f(q) = 2 epsilon lambda q, where q = <D, x>.
         """
         across, size = float(np.vdot(self.P, x)), float(np.vdot(self.P, self.P))
         part_by_D = alignment(self.shape[0]) * float(np.vdot(self.D, x))
