@@ -111,7 +111,7 @@ def units(
     table: Path | None = options.TABLE,
     as_json: Path | None = options.JSON_FILE,
 ) -> None:
-    """Check that bounds and schedules are consistent in the units of x and f."""
+    """Check that bounds and schedules have consistent units."""
     from pfbench.algorithms.catalogue import ALGORITHMS
     from pfbench.claims.catalogue import ERRATA, load_user_papers, select_claims
     from pfbench.verification.schedule_homogeneity import check_schedule
@@ -147,9 +147,9 @@ def compute_worst_cases(
     table: Path | None = options.TABLE,
     as_json: Path | None = options.JSON_FILE,
 ) -> None:
-    """Compute the worst case of each method over a class of functions, for a few steps.
+    """Compute the worst cases of methods over a class of functions.
 
-    The worst cases are over a class of functions; methods and bounds are compared with them.
+    The methods make a few steps; bounds are compared with the worst cases.
     """
     from pfbench.verification import worst_case
 

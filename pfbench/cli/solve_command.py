@@ -78,7 +78,7 @@ def solve(
     dry_run: bool = DRY_RUN,
     as_json: bool = AS_JSON,
 ) -> None:
-    """Run an algorithm on a problem, and print its oracle counts and measures.
+    """Run an algorithm on a problem; print counts and measures.
 
     Every oracle call is counted exactly; measures are never counted. A selector is a name with
     parameters in brackets; `pfbench info NAME` shows the parameters, and a problem's measures.

@@ -105,7 +105,7 @@ def gc(
     dry_run: bool = flag("Only list what would be removed.", "--dry-run"),
     as_json: bool = AS_JSON,
 ) -> None:
-    """Remove entries that an older version of pfbench's source code computed.
+    """Remove entries that older code of pfbench computed.
 
     Entries without a note of their source, or of user-defined modules, are retained.
     """
@@ -174,9 +174,10 @@ def _show_merge_and_exit_if_incomplete(report: "MergeReport", *, as_json: bool) 
 def import_old(
     old: Path = argument("DIR", default=...), folder: Path = STORE, as_json: bool = AS_JSON
 ) -> None:
-    """Import DIR, a store of Parquet files from an earlier pfbench; DIR is not changed.
+    """Import DIR, a Parquet store of an earlier pfbench.
 
-    The import needs `pip install "pfbench[parquet]"`. Entries in both stores are merged.
+    The import needs `pip install "pfbench[parquet]"`, and does not change DIR. Entries in both
+    stores are merged.
     """
     from pfbench.runs.storage.maintenance import merge_entries
     from pfbench.runs.storage.old_store import read_old_store
