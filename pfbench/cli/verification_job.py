@@ -164,7 +164,7 @@ class InterimSummary:
 
     @contextmanager
     def print_in_time(self) -> Iterator[None]:
-        """Return a context that prints the summary if its block takes over `INTERIM_SECONDS`."""
+        """Return a context that prints the summary if its block exceeds `INTERIM_SECONDS`."""
         timer = threading.Timer(INTERIM_SECONDS, lambda: self._steps.write_line(self.format()))
         timer.daemon = True
         timer.start()

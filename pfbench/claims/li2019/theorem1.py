@@ -57,7 +57,7 @@ GAP = _of_theorem1(
 
 
 def component_gradient_count(n: int, N: int, delta0: float, epsilon: float) -> int:
-    """Return n N ceil(log2(delta0/epsilon)), the number of component gradients to epsilon."""
+    """Return n N ceil(log2(delta0/epsilon)), the component gradient count to accuracy epsilon."""
     return n * N * shared_runs.restart_count(delta0, epsilon)
 
 

@@ -220,17 +220,17 @@ def nfwu_sg_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def nfwu_svrg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with SVRG (GE 2): batch 4 n^(2/3) and period n^(1/3)."""
+    """Return the parameters of NFWU with SVRG: batch 4 n^(2/3) and period n^(1/3)."""
     return nfwu_schedule(epsilon, c, batch=4.0 * c.n ** (2.0 / 3.0), period=c.n ** (1.0 / 3.0))
 
 
 def nfwu_spiderg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with SPIDERG (GE 3): batch 4 sqrt n and period sqrt n."""
+    """Return the parameters of NFWU with SPIDERG: batch 4 sqrt n and period sqrt n."""
     return nfwu_schedule(epsilon, c, batch=4.0 * math.sqrt(c.n), period=math.sqrt(c.n))
 
 
 def nfwu_casvrg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with CASVRG (GE 4); the formulas differ for small epsilon."""
+    """Return the parameters of NFWU with CASVRG, whose formulas differ for small epsilon."""
     L, n = mean_smoothness(c), c.n
     if n * n * c.L2_ms * epsilon <= L * L:
         return nfwu_schedule(epsilon, c, batch=1, period=L / math.sqrt(c.L2_ms * epsilon))
@@ -239,7 +239,7 @@ def nfwu_casvrg_schedule(epsilon: float, c: Constants) -> Printed:
 
 
 def nfwu_caspiderg_schedule(epsilon: float, c: Constants) -> Printed:
-    """Return the parameters of NFWU with CASPIDERG (GE 5); the formulas differ for small epsilon.
+    """Return the parameters of NFWU with CASPIDERG, whose formulas differ for small epsilon.
 
     Where table 1 has S = 1, S is 2, the smallest integer above 4/3.
     """

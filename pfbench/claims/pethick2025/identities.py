@@ -84,7 +84,7 @@ def check_decay_is_scg(trial: Trial, instance: Instance, problem: Any) -> Parts:
 
 @_same_iterates
 def check_signum_on_diagonals(trial: Trial, instance: Instance, problem: Any) -> Parts:
-    """Test that Muon's iterates, rotated back, are diagonal matrices of Signum's iterates.
+    """Test that Muon's iterates, rotated back, are diagonal, with Signum's iterates as diagonals.
 
     Q'W_k P must be the diagonal matrix of x_k. Signum runs on the sum of h_j x_j^2/2, with the
     weights h_j of the matrix problem.

@@ -179,7 +179,7 @@ def open_loop_decay(t: int) -> float:
 def check_separation(
     trial: Trial, instance: Instance, problem: Any, *, lengths: tuple[int, int]
 ) -> Iterator[tuple[str, Decision]]:
-    """Test on triangles that f - min f falls as t^-2 with open-loop steps, as t^-1 with searches.
+    """Test on triangles that f - min f falls as t^-2 by open-loop steps, as t^-1 by line search.
 
     The open loop must decrease f - min f nearly as t^-2, and line search only about as t^-1.
     """

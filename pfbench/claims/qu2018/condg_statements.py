@@ -28,7 +28,7 @@ The differences are of numbers of size 1 to 20 and at least 1e-5, so eleven digi
 
 
 def make_centred_simplex_quadratic(d: int) -> IndefiniteQuadratic:
-    """Return |x - c|^2/2 on the simplex of d vertices, where c is its centre, from a vertex.
+    """Return |x - c|^2/2 on the simplex of d vertices, with centre c; the start is a vertex.
 
     With lambda = 1, the first prox is the minimiser of f, which is inside the whole simplex. For d
     >= 6/eta, condg needs the largest number of inner steps that the diameter allows.

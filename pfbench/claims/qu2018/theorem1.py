@@ -87,7 +87,7 @@ def option2_mean_bound(L: float, ell: float, first: float, norm: float, M: float
 
 
 def make_scaled_simplex_quadratic(d: int, rise: float) -> indefinite.IndefiniteQuadratic:
-    """Return rise * |x - c|^2 on the simplex of d vertices, where c is its centre, from a vertex.
+    """Return rise * |x - c|^2 on the simplex of d vertices, with centre c; the start is a vertex.
 
     Each exact prox is the mean of many vertices, so that the gap at condg's result is near its
     tolerance.
