@@ -61,17 +61,17 @@ class FlatOracles:
         self.stop_requested: BaseException | None = None
 
     def point(self, z: Any) -> Floats:
-        """Return a copy of a flat vector in the shape (or with the layers) of a point."""
+        """Return a copy of a flat vector as a point: an array of the start's shape, or layers."""
         copy = np.array(z, dtype=np.float64).reshape(self._start.shape)
         return cast(Floats, restore_layers(self._start, copy))
 
     def layers(self, z: Any) -> list[Floats]:
-        """Return copies of the layers of a flat vector, or one array if points have no layers."""
+        """Return a flat vector as new arrays: one for each layer, or one if there are no layers."""
         point = self.point(z)
         return list(point.layers.values()) if isinstance(point, Layers) else [point]
 
     def value(self, z: Any) -> float:
-        """Return f(z); the values of n components are counted."""
+        """Return f(z); count the values of its n components."""
         return float(self._query(self._ask.value, self.point(z)))
 
     def gradient(self, z: Any) -> Floats:
@@ -83,7 +83,7 @@ class FlatOracles:
         return self._ask.sample(rng, size)
 
     def batch(self, sample: Indices, z: Any) -> Floats:
-        """Return the mean of the sampled component gradients at z; count one for each draw."""
+        """Return the mean of the sampled component gradients at z; count each sampled gradient."""
         return self._query_and_flatten(self._ask.batch, sample, self.point(z))
 
     def value_and_gradient(self, z: Any) -> "tuple[LazyValue, Floats]":
@@ -100,14 +100,11 @@ class FlatOracles:
         return np.asarray(v if isinstance(v, np.ndarray) else v.matrix()).ravel()
 
     def lmo(self, u: Any, z: Any, active_set: Any = None) -> tuple[Floats, None, None, float]:
-        """Return (v - z, None, None, maximum step), as copt expects, for a vertex v.
-
-        The vertex maximises <u, v> over the feasible set.
-        """
+        """Return (v - z, None, None, 1), as copt expects; the vertex v maximises <u, v>."""
         return self.lo(-np.asarray(u)) - z, None, None, 1.0
 
     def prox(self, z: Any, lam: float) -> Floats:
-        """Return the proximal map of z, or for a set the projection, shape (d,); count one call."""
+        """Return the penalty's proximal map at z, or the projection of z; count one call."""
         y = self.point(z)
         return self._query_and_flatten(self._ask.prox, y, np.zeros_like(y), float(lam))
 
@@ -191,7 +188,7 @@ numbers.Real.register(LazyValue)
 
 @dataclass(frozen=True, kw_only=True)
 class BlackBox(Algorithm):
-    """Base class of algorithms that run a solver with oracles as functions.
+    """Base class of algorithms that run a solver of another library, which calls the oracles.
 
     The solver reports each iterate by a callback. A subclass defines `minimise`, its parameters as
     fields, and the attributes of an algorithm, such as `requires`. pfbench counts the oracle calls

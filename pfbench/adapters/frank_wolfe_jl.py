@@ -44,7 +44,7 @@ Numbers = tuple[float | None, ...]
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Trajectory of one run of FrankWolfe.jl, with the oracle counts of each iterate.
+    """Trajectory of one run of FrankWolfe.jl, with the oracle counts up to each iterate.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ def read_trajectory(
 def _find_fault(
     row: Sequence[float | None], columns: Sequence[str], before: Mapping[str, float]
 ) -> str:
-    """Return a text on the first fault of a row after the row `before`; "" if there is none.
+    """Return a message on the first error in `row`, which follows the row `before`; "" if none.
 
     Numbers are finite, t and the counts are integers, and t, counts and time never decrease.
     """

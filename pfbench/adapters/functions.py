@@ -166,7 +166,7 @@ def _copy_as_real_array(source: str, value: Any) -> Floats:
 
 
 def _adapt_plain_or_copt_lmo(lmo: Callable[..., Any]) -> Callable[[Floats], Floats]:
-    """Return a function g -> v for a plain lmo(g), or for one with copt's arguments.
+    """Convert a user's `lmo`, which takes g or copt's arguments, to a function from g to v.
 
     In copt's convention the function receives -g and maximises.
     """
@@ -232,7 +232,7 @@ class FunctionProblem(FiniteSum):
         return flatten_layers(x, cast(Any, self.mean)(x, indices))
 
     def _copy_point(self, x: Any) -> Floats:
-        """Return a copy of a point, with the layers of the start.
+        """Return a copy of a point, split into layers if the start has layers.
 
         A copy is necessary because a user function may change its argument.
         """
@@ -371,7 +371,7 @@ def add_norm(problem: FiniteSum, norm: str | NormBall | None) -> FiniteSum:
 
 
 def _copy_start(start: Any) -> Floats:
-    """Return a copy of a start point as a float64 array or as layers; raise for a scalar."""
+    """Return a copy of a start point, a float64 array or `Layers`; raise if it is a number."""
     if isinstance(start, Mapping | Layers):
         return Layers.from_arrays(start if isinstance(start, Mapping) else start.layers)
     point = check_finite_array("start", start).copy()
@@ -457,7 +457,7 @@ def sample_function(
     mean_gradient: Callable[[Any, Floats], Any],
     atoms: Atoms | None = None,
 ) -> FunctionSampler:
-    """Return a sampler of `function` with user functions, which are checked at the start point.
+    """Return a sampler of `function` that calls the user's functions; check them at the start.
 
     Raises
     ------

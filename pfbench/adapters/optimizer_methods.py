@@ -18,7 +18,7 @@ from pfbench.base.user_code import load_user_object
 
 @dataclass(frozen=True, kw_only=True)
 class TorchOptimizer(BlackBox):
-    """Optimiser of `torch.optim`, or with its interface, as an algorithm in double precision.
+    """Optimiser of `torch.optim`, or with the same interface, run in double precision.
 
     Its parameters are the layers of a point, or one array in the shape of a point. Each call of
     its closure computes one gradient, or the mean of a batch of S component gradients. Only LBFGS
@@ -111,7 +111,7 @@ class TorchOptimizer(BlackBox):
 
 @dataclass(frozen=True, kw_only=True)
 class OptaxOptimizer(BlackBox):
-    """Optimiser of `optax` as an algorithm, in double precision.
+    """Optimiser of `optax`, run as an algorithm in double precision.
 
     Each update takes one gradient, or the mean of a batch of S component gradients. Optimisers
     that also need function values, such as `lbfgs`, are not supported.

@@ -21,7 +21,7 @@ _HESSIANS = ("Newton-CG", "trust-ncg", "trust-krylov")
 
 @dataclass(frozen=True, kw_only=True)
 class ScipyMinimize(BlackBox):
-    """Method of `scipy.optimize.minimize` as an algorithm, with calls counted outside scipy.
+    """Method of `scipy.optimize.minimize`, run as an algorithm; calls are counted outside SciPy.
 
     A value counts n FV, a gradient 1 FO and n SFO, and a Hessian product n HVP (and n SSO if its
     point is new). So FV is n times scipy's `nfev`, and SFO is n times scipy's `njev`.
@@ -107,7 +107,7 @@ class PartialFit(BlackBox):
     batch: int = integer(1, "S")
 
     def minimise(self, oracles: FlatOracles, tell: Tell, rng: np.random.Generator) -> None:
-        """Fit the estimator from 0, and report each iterate by calling `tell`."""
+        """Fit the estimator from coefficients 0, and report each iterate by calling `tell`."""
         if not callable(self.estimator):
             raise InputError("estimator must be a function that returns a new estimator.")
         model = self.estimator()
@@ -139,7 +139,7 @@ class PartialFit(BlackBox):
 
 @dataclass(frozen=True, kw_only=True)
 class CoptFrankWolfe(BlackBox):
-    """Algorithm `copt.minimize_frank_wolfe` with its default variant, vanilla.
+    """Algorithm `copt.minimize_frank_wolfe` in its default variant, which copt calls vanilla.
 
     Each iteration takes one gradient and one linear minimisation; the last iterate takes one more
     gradient. Backtracking takes another gradient for each further trial point. Function values are

@@ -121,7 +121,7 @@ class _ModuleLosses:
 
 
 class _SeededLosses(_ModuleLosses):
-    """Losses of draws (index, seed), for data sets with random augmentation.
+    """Losses of a PyTorch module on randomly augmented data; a draw is an index and a seed.
 
     Each draw is evaluated on its own, with torch's generator set to the seed.
     """
@@ -203,7 +203,7 @@ def from_loader(
     properties: tuple[str, ...] = (),
     norm: str | NormBall | None = None,
 ) -> FiniteSum:
-    """Return the loss of a PyTorch module as a sampler of examples of a data set.
+    """Return the loss of a PyTorch module as a problem whose draws are examples of a data set.
 
     Draws are independent and uniform, so with replacement. Points are those of `from_module`, and
     the module is copied in its present mode. The exact value and gradient are means over the whole
@@ -330,7 +330,7 @@ def _split_loader(torch: Any, data: Any, replacement: Any) -> tuple[Any, Callabl
 
 
 def _check_layers(torch: Any, module: Any, *, allows_dropout: bool) -> None:
-    """Raise for batch normalisation by batch statistics, and for dropout if it is not allowed."""
+    """Raise if batch normalisation uses batch statistics, or dropout is active but not allowed."""
     layers = torch.nn.modules
     for layer in module.modules():
         if isinstance(layer, layers.batchnorm._BatchNorm) and (

@@ -181,12 +181,12 @@ class ProxRSAG(AcceleratedMethod):
     )
 
     def output_weight(self, k: int) -> float:
-        """Return k (k+1)/2, to which the probability that point k is the output is proportional."""
+        """Return k (k+1)/2; iterate k is the output with a probability proportional to it."""
         return k * (k + 1.0) / 2.0
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch n, step 1/(2L) and the N that ensures accuracy epsilon.
+        """Return the method for accuracy epsilon, with batch n, step 1/(2L) and N iterations.
 
         The momentum is the convex one, lambda_k = k beta/2. With exact proximal maps, the method is
         ncgs with option 2. So qu2018 theorem 1 II applies: N is the least number of iterations with
@@ -231,7 +231,7 @@ class RSAG(ProxRSAG):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch n, step 1/(2L) and the N that ensures accuracy epsilon.
+        """Return the method for accuracy epsilon, with batch n, step 1/(2L) and N iterations.
 
         N is the least number of iterations with 6 L h0/N <= epsilon, where h0 is at least
         f(x_0) - min f. The left side bounds the smallest squared norm of a gradient.

@@ -61,7 +61,7 @@ class ActiveSetMethod(Algorithm):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles that a run queries: `requires`, and function values for line search."""
+        """Oracles that a run queries: those in `requires` and, for line search, function values."""
         return self.requires | {"value"} if self.step == "line-search" else self.requires
 
     @classmethod
@@ -129,7 +129,7 @@ class AwayStepFW(ActiveSetMethod):
     cites = ("guelat1986", "lacoste2015")
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Take the steeper step: toward w, or away from the vertex of S with the largest <g, v>."""
+        """Move toward w, or (if steeper) away from the active vertex with the largest <g, v>."""
         a, _ = S.argmax_and_argmin_product(g)
         if len(S) == 1 or inner(g, x - w) >= inner(g, S.vertex(a) - x):
             S.move_toward(w, self.step_size(ask, x, g, w - x, 1.0, lambda: w))
@@ -147,7 +147,7 @@ class PairwiseFW(ActiveSetMethod):
     cites = ("lacoste2015",)
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Move weight to w from the active vertex v with the largest <g, v>."""
+        """Move weight from the active vertex with the largest <g, v> to the vertex w."""
         a, _ = S.argmax_and_argmin_product(g)
         end = partial(S.point_without_vertex, a, w)
         S.transfer(a, w, self.step_size(ask, x, g, w - S.vertex(a), S.weights[a], end))
@@ -170,7 +170,7 @@ class BlendedPairwiseFW(ActiveSetMethod):
     lazy: bool = parameter(False, "true: query LO only if no active pair descends enough")
 
     def move(self, ask: AlgorithmOracles, S: ActiveSet, x: Point, g: Gradient, w: Point) -> None:
-        """Take the steeper step: toward w, or from the worst to the best vertex of S.
+        """Move toward w, or (if steeper) from the worst to the best active vertex.
 
         The worst vertex has the largest <g, v> in S, and the best one the smallest.
         """

@@ -134,7 +134,7 @@ class Algorithm(ABC):
         """Start at x, and yield the state of the method after each update."""
 
     def output_weight(self, k: int) -> float:
-        """Return the weight of iteration k >= 1 in the draw of the output, for output=weighted."""
+        """Return the weight with which output=weighted draws iterate k >= 1 as the output."""
         return 1.0
 
     @property
@@ -144,12 +144,12 @@ class Algorithm(ABC):
 
     @property
     def sampler_asks(self) -> frozenset[str]:
-        """Oracles that a run queries on a sampler, a problem without n; by default `asks`."""
+        """Oracles that a run queries if the problem is a sampler; by default those of `asks`."""
         return self.asks
 
     @property
     def anytime(self) -> bool:
-        """Whether the iterates are the same for each value of `iterations`.
+        """Whether the iterates are independent of the parameter `iterations`.
 
         A shorter run is then a prefix of a longer one.
         """
@@ -224,13 +224,13 @@ class Algorithm(ABC):
 
     @classmethod
     def check_zero_bound(cls, parameters: Mapping[str, Any], name: str, derived: float) -> None:
-        """Raise an error if the bound `name` is given as 0, although the derived bound is not 0."""
+        """Raise an error if `parameters` states the bound `name` as 0, but `derived` is not 0."""
         if parameters.get(name) is not None and derived != 0.0:
             check_real(name, parameters[name], above=0.0)
 
     @classmethod
     def from_schedule(cls, parameters: Mapping[str, Any], **schedule: Any) -> Self:
-        """Return the algorithm with the schedule's parameters, which `parameters` override."""
+        """Return the algorithm with a schedule's parameters, unless `parameters` replaces them."""
         return cls(**schedule | dict(parameters))
 
     @classmethod
@@ -256,7 +256,7 @@ class SamplingAlgorithm(Algorithm):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles that a run queries: `requires`, and the L_i for importance sampling."""
+        """Oracles that a run queries: those in `requires`; importance sampling adds the L_i."""
         by_smoothness = self.sampling == "importance"
         return self.requires | {"component_smoothness"} if by_smoothness else self.requires
 

@@ -154,7 +154,7 @@ _OF_SCHEDULES: Mapping[str, Parameter] = MappingProxyType(
 
 
 def select_algorithm(selector: Selector) -> AlgorithmChoice:
-    """Return the algorithm choice for a parsed selector; values of text parameters stay texts.
+    """Return the choice of a built-in algorithm, given the selector with its parameters.
 
     See `algorithm`.
     """
@@ -186,7 +186,7 @@ def algorithm(name: str, **parameters: Any) -> AlgorithmChoice:
 
 
 def select_user_algorithm(cls: type[Algorithm], selector: Selector) -> AlgorithmChoice:
-    """Return the choice of a user-defined class with the parameters of a selector.
+    """Return the choice of a user-defined algorithm class with the parameters of a selector.
 
     See `algorithm`.
     """

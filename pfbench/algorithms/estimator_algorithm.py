@@ -39,7 +39,7 @@ class EstimatorAlgorithm(Algorithm):
 
     @property
     def anytime(self) -> bool:
-        """Whether the iterates are the same for each `iterations`; see `Algorithm.anytime`."""
+        """Whether the iterates are independent of `iterations`; see `Algorithm.anytime`."""
         return True
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:

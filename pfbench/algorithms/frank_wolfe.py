@@ -68,7 +68,7 @@ _ROUNDING = 1e-12
 
 
 def line_search(value: Callable[[float], float], upper: float, *candidates: float) -> float:
-    """Return the step size in [0, upper] with the smallest `value` among several candidates.
+    """Return the candidate step size in [0, upper] with the smallest `value`.
 
     The candidates are the result of SciPy's bounded minimiser of `value`, both ends of [0, upper],
     and the `candidates`.
@@ -162,7 +162,7 @@ class FrankWolfe(Algorithm):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles that a run queries: `requires`, and the values that its step rule needs."""
+        """Oracles that a run queries: `requires`, and values of f if the step rule needs them."""
         uses_values = self.step in ("line-search", "backtracking", "primal-dual")
         return self.requires | {"value"} if uses_values else self.requires
 

@@ -22,18 +22,18 @@ Bound = Callable[[float, Constants], float]
 
 
 def epsilon_bound(epsilon: float, constants: Constants) -> float:
-    """Return the accuracy `epsilon` as the bound; `constants` are ignored."""
+    """Return epsilon: the bound is the accuracy itself; `constants` are ignored."""
     return epsilon
 
 
 def epsilon_squared_bound(epsilon: float, constants: Constants) -> float:
-    """Return the square of the accuracy `epsilon` as the bound; `constants` are ignored."""
+    """Return epsilon^2: the bound is the square of the accuracy; `constants` are ignored."""
     return epsilon**2
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """Bound on a criterion that a method's theorem guarantees with its schedule for epsilon.
+    """Theorem's guarantee: with the schedule for accuracy epsilon, a criterion has this bound.
 
     Attributes
     ----------
@@ -66,21 +66,21 @@ class Guarantee:
 
 
 def gap_guarantee(bound_text: str = "epsilon", bound: Bound = epsilon_bound) -> Guarantee:
-    """Return the guarantee with a bound on the expected Frank-Wolfe gap at the output."""
+    """Return a guarantee that bounds the expected Frank-Wolfe gap at the output."""
     return Guarantee("E V(x)", bound_text, "output", "fw_gap", bound=bound)
 
 
 def mapping_guarantee(
     lam: str, location: str = "output", bound_text: str = "epsilon", bound: Bound = epsilon_bound
 ) -> Guarantee:
-    """Return the guarantee with a bound on the squared norm of the gradient mapping."""
+    """Return a guarantee that bounds the squared norm of the gradient mapping."""
     return _make_squared_guarantee(f"|G|^2 at lambda = {lam}", location, bound_text, bound)
 
 
 def gradient_guarantee(
     location: str = "output", bound_text: str = "epsilon", bound: Bound = epsilon_bound
 ) -> Guarantee:
-    """Return the guarantee with a bound on the squared norm of the gradient."""
+    """Return a guarantee that bounds the squared norm of the gradient."""
     return _make_squared_guarantee("|grad f|^2", location, bound_text, bound)
 
 

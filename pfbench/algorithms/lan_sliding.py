@@ -25,7 +25,7 @@ from pfbench.points import combine, keep
 
 @dataclass(frozen=True, kw_only=True)
 class ConvexCGS(Algorithm):
-    """Conditional gradient sliding for convex f, from which `cgs` and `ncgs` are derived.
+    """Conditional gradient sliding for convex f, the method that `cgs` and `ncgs` extend.
 
     y = x = x_0
     for k = 1 .. N:  gamma = 3/(k+2), beta = 3L/(k+1), eta = L D^2/(k(k+1))

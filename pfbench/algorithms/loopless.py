@@ -70,7 +70,7 @@ def table_entry_refresh_probability(n: int, batch: int) -> float:
 
 
 def zerosarah_error_constant(n: int, batch: int, lam: float) -> float:
-    """Return the constant in the bound of ZeroSARAH's squared errors, for a full table.
+    """Return the constant in the bound of ZeroSARAH's squared errors, if its table starts filled.
 
     The module docstring calls the constant c^2. c^2 = (2/(ab)) (1 + 2 lam^2 (1-q)(2-q)/q^2) with a
     = lam (2 - lam). q is the probability that a batch replaces a given table entry.
@@ -80,7 +80,7 @@ def zerosarah_error_constant(n: int, batch: int, lam: float) -> float:
 
 
 def max_step_schedule(error_constant: float, L: float, h0: float, epsilon: float) -> dict[str, Any]:
-    """Return the largest step that an error constant allows, and enough iterations for epsilon.
+    """Return the step and iterations for accuracy epsilon; an error constant limits the step.
 
     `error_constant` is the constant c^2 of the module's bound. The number T of iterations is the
     least with 2 h0/(eta T) <= epsilon^2 for the step eta.
@@ -118,7 +118,7 @@ class PAGEMethod(LooplessMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return PAGE with batch b = sqrt n, p = b/(n + b), step 0.618/L, and T for epsilon.
+        """Return PAGE for accuracy epsilon: batch b = sqrt n, probability b/(n + b), step 0.618/L.
 
         Then c = 1, and the number T of iterations is the least with 2 h0/(eta T) <= epsilon^2.
         """
@@ -142,12 +142,12 @@ class ProxPAGE(LooplessMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch b = sqrt n, p = b/(n + b), step 1/(4L) and T for epsilon.
+        """Return the method for accuracy epsilon: batch b = sqrt n, probability p = b/(n + b).
 
-        T is the least with 16 L h0/T <= epsilon^2. The left side bounds E|G_eta|^2. Apply the
-        three-point inequality twice: at x_{t+1} against the exact step, and at the exact step
-        against x_t. Then F decreases at least by (1/(2 eta) - L) eta^2 |G|^2 + (1/(2 eta) - L/2)
-        |x_{t+1} - x_t|^2 - eta |e_t|^2/2. This needs c^2 <= 12, and here c = 1.
+        The step is 1/(4L). T is the least with 16 L h0/T <= epsilon^2. The left side bounds
+        E|G_eta|^2. Apply the three-point inequality twice: at x_{t+1} against the exact step, and
+        at the exact step against x_t. Then F decreases at least by (1/(2 eta) - L) eta^2 |G|^2 +
+        (1/(2 eta) - L/2) |x_{t+1} - x_t|^2 - eta |e_t|^2/2. This needs c^2 <= 12, and here c = 1.
         """
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         return cls.from_schedule(
@@ -169,7 +169,7 @@ class LSVRGMethod(LooplessMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with p = min(1, 2 n^(-1/3)), b = n^(2/3), and step and T as for PAGE.
+        """Return the method for accuracy epsilon, with b = n^(2/3) and p = min(1, 2 n^(-1/3)).
 
         With these, c <= 1.
         """
@@ -211,7 +211,7 @@ class ZeroSARAHMethod(ProximalMethod):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles that a run queries: `requires`, or only batches if the table starts with zeros.
+        """Oracles that a run queries: those in `requires`, or only batches for a table of zeros.
 
         The method then keeps the table itself.
         """
@@ -219,7 +219,7 @@ class ZeroSARAHMethod(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch b = sqrt n, table weight q/2, and the step and T of PAGE.
+        """Return the method for accuracy epsilon, with batch b = sqrt n and table weight q/2.
 
         Here q = 1 - (1 - 1/n)^b is the probability that a batch replaces a given table entry. With
         these parameters, c is about 2.
@@ -269,7 +269,7 @@ class MARSMethod(ProximalMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class StormMethod(Algorithm):
-    """STORM with one component in each step, and step sizes that decrease as gradients add up.
+    """STORM with one component per step; step sizes fall as the sum of squared gradients grows.
 
     The source has eta_t = k/(w + G_0^2 + .. + G_t^2)^(1/3), G_t = |grad f_i(x_t)| of the component
     i drawn for x_t, and a_{t+1} = c eta_t^2. Here k = step w^(1/3) and c = alpha/step^2, so that

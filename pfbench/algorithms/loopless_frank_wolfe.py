@@ -46,10 +46,10 @@ _BATCHES = frozenset({"batch", "lo"})
 
 @dataclass(frozen=True, kw_only=True)
 class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
-    """Frank-Wolfe for non-convex f along SPIDER estimates, with full gradients at intervals.
+    """Frank-Wolfe for non-convex f along SPIDER estimates, with a full gradient every q iterations.
 
-    The interval is q iterations. With sampling=importance, it is the conditional gradient method
-    of Lan 2020, section 7.4, with constant weights.
+    With sampling=importance, it is the conditional gradient method of Lan 2020, section 7.4, with
+    constant weights.
     """
 
     name = "spider-fw"
@@ -73,7 +73,7 @@ class SpiderFW(StochasticFrankWolfe, SamplingAlgorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with period and batch sqrt n, and step and T for epsilon.
+        """Return the method for accuracy epsilon, with period and batch sqrt n.
 
         T is the least for which the bound sqrt(6 L D^2 h0/T) of the gap is at most epsilon.
 
@@ -110,7 +110,7 @@ class LooplessFW(StochasticFrankWolfe):
 
 
 class PAGEFW(LooplessFW):
-    """Frank-Wolfe along PAGE estimates, the form of SARAH and SPIDER Frank-Wolfe without epochs."""
+    """Frank-Wolfe along PAGE estimates, with full gradients at random iterations, not in epochs."""
 
     name = "page-fw"
     summary = "Frank-Wolfe with PAGE gradients"
@@ -119,9 +119,9 @@ class PAGEFW(LooplessFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with b = sqrt n, probability b/(n + b), and step and T for epsilon.
+        """Return the method for accuracy epsilon: batch b = sqrt n, probability p = b/(n + b).
 
-        The batch is b. Then c = 1, as for spider-fw.
+        Then c = 1, as for spider-fw.
         """
         L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         return cls.from_schedule(
@@ -142,7 +142,7 @@ class LSVRGFW(LooplessFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with chance min(1, 2 n^(-1/3)), batch n^(2/3)/2, and T for epsilon.
+        """Return the method for accuracy epsilon, with chance min(1, 2 n^(-1/3)), batch n^(2/3)/2.
 
         The constant is c^2 = (1-p)(2-p)/(p^2 b), at most 1. |x_t - w| is at most gamma D times the
         age of w, whose mean square is (1-p)(2-p)/p^2.
@@ -161,7 +161,7 @@ class LSVRGFW(LooplessFW):
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroSARAHFW(StochasticFrankWolfe):
-    """Frank-Wolfe along ZeroSARAH estimates, whose table starts with all gradients."""
+    """Frank-Wolfe along ZeroSARAH estimates; the table starts with all component gradients."""
 
     name = "zerosarah-fw"
     summary = "Frank-Wolfe with ZeroSARAH gradients"
@@ -181,7 +181,7 @@ class ZeroSARAHFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch b = sqrt n, table weight q/2, and step and T for epsilon.
+        """Return the method for accuracy epsilon, with batch b = sqrt n and table weight q/2.
 
         Here q = 1 - (1 - 1/n)^b is the probability that a batch replaces a given table entry. The
         constant is c^2 = 4/(ab), where a = lambda (2 - lambda) and lambda is the weight.
@@ -218,7 +218,7 @@ class StormFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch 1, first batch 1/alpha, and T for epsilon.
+        """Return the method for accuracy epsilon, with batch 1 and first batch 1/alpha.
 
         The weight of the newest gradient is alpha = min(1, L gamma D/sigma).
 
@@ -305,7 +305,7 @@ class OneSFW(OneSampleFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with the least T for which its bound is at most epsilon.
+        """Return the method with the least T whose bound of f(x_T) - min f is at most epsilon.
 
         The bound of f(x_T) - min f is 4/3 D sqrt((2 sigma^2 + 8 L^2 D^2)/T) + 2 L D^2/(T+1).
 
@@ -336,7 +336,7 @@ class MomentumSFW(OneSampleFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with the least T for which its bound is at most epsilon.
+        """Return the method with the least T whose bound of f(x_T) - min f is at most epsilon.
 
         The bound of f(x_T) - min f is (6/5) D (sigma + 2.06 L D)/T^(1/3) + 2 L D^2/(T+1).
 
@@ -354,7 +354,7 @@ class MomentumSFW(OneSampleFW):
 
 @dataclass(frozen=True, kw_only=True)
 class PAGEConvexFW(ConvexFW):
-    """Frank-Wolfe for convex f along PAGE estimates, with steps gamma_t = 2/(t+s)."""
+    """Frank-Wolfe for convex f along PAGE estimates, with steps 2/(t+s), where s is `delay`."""
 
     name = "page-fw-convex"
     summary = "Frank-Wolfe with PAGE gradients for convex f"
@@ -369,7 +369,7 @@ class PAGEConvexFW(ConvexFW):
     delay: int = integer(MISSING, "s of the steps 2/(t+s), at least 2", minimum=2)
 
     def gamma(self, t: int) -> float:
-        """Return the step size gamma_t = 2/(t+s) of iteration t."""
+        """Return the step size of iteration t: 2/(t + delay), or `step` if it is given."""
         return 2.0 / (t + self.delay) if self.step is None else self.step
 
     @property
@@ -379,7 +379,7 @@ class PAGEConvexFW(ConvexFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch b = sqrt n, chance p = b/(n + b), and T for epsilon.
+        """Return the method for accuracy epsilon: batch b = sqrt n, probability p = b/(n + b).
 
         The offset of the steps is s = 5/p.
 

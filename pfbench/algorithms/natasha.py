@@ -61,14 +61,14 @@ class Natasha15(Algorithm):
 
     @property
     def period(self) -> int:
-        """Number m = B/(p b) of steps in a sub-epoch, but at least 1."""
+        """Number of steps in a sub-epoch: snapshot/(subepochs batch), rounded down, at least 1."""
         return max(1, self.snapshot // (self.subepochs * self.batch))
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with the reference batch B = min(n, V/epsilon^2), and T for epsilon.
+        """Return the method with its source's schedule: reference batch min(n, sigma2/epsilon^2).
 
-        An epoch has p = (sigma^2 B/L^2)^(1/3) sub-epochs.
+        For a reference batch B, an epoch has p = (sigma^2 B/L^2)^(1/3) sub-epochs.
 
         The step is alpha = sigma/(p^2 L^2). The source states orders only; the constants here are
         1. T is L^(2/3) sigma^(1/3) h0

@@ -63,7 +63,7 @@ class NFWU(EstimatorAlgorithm):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles that a run queries: `requires`, and the full gradient if there are several runs.
+        """Oracles that a run queries: those in `requires`, and the full gradient for several runs.
 
         The full gradient serves to select the best run.
         """
@@ -71,7 +71,7 @@ class NFWU(EstimatorAlgorithm):
 
     @property
     def anytime(self) -> bool:
-        """Whether the iterates are the same for each `iterations`; not so with several runs."""
+        """Whether the iterates are independent of `iterations`: true only for a single run."""
         return self.run_count == 1
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
@@ -117,7 +117,7 @@ class NFWU(EstimatorAlgorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with the schedule of shen2019 theorem 3.1, which ensures condition (9).
+        """Return the method with the schedule of shen2019, theorem 3.1; it ensures condition (9).
 
         Raises
         ------

@@ -62,7 +62,7 @@ class MomentumAlgorithm(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class ConditionalGradient(MomentumAlgorithm):
-    """Base class of scg and uscg, which average gradients, the newest with the weight alpha."""
+    """Base class of scg and uscg, which average gradients; the newest has the weight alpha."""
 
     alpha: float | None = positive(
         None, "alpha, weight of the newest gradient, in (0, 1]; k^(-1/2) if not given", upper=1.0
@@ -136,7 +136,7 @@ class USCG(WeightDecayAlgorithm, ConditionalGradient):
 
 @dataclass(frozen=True, kw_only=True)
 class EstimatorUSCG(EstimatorAlgorithm):
-    """Base class of unconstrained stochastic conditional gradient with a corrected average."""
+    """Base class of unconstrained conditional gradient along STORM or transport estimates."""
 
     requires = frozenset({"batch", "lo", "norm"})
     schedule_parameters = frozenset()
@@ -212,7 +212,7 @@ class Almond(MomentumAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class Muon(WeightDecayAlgorithm):
-    """Muon without Nesterov's momentum; gamma rho here is the step eta of its source."""
+    """Muon without Nesterov's momentum; its source's step size eta is gamma times the radius."""
 
     name = "muon"
     summary = "Muon: orthogonalised momentum, over the spectral norm"
@@ -270,7 +270,7 @@ class MuonNesterov(Muon):
 
 @dataclass(frozen=True, kw_only=True)
 class NorMuon(Muon):
-    """NorMuon: Muon whose step is divided, row by row, by the root of an average of mean squares.
+    """NorMuon: Muon with each row of a step divided by the root of its averaged mean square.
 
     V_k = lmo(M_k), and v_k = beta2 v_{k-1} + (1 - beta2) mean of V_k^2 over each row. The step is
     along D_k, the rows V_k/sqrt(v_k), scaled to the Frobenius norm 0.2 sqrt(m n) for points of
@@ -327,7 +327,7 @@ class Signum(Muon):
 
 @dataclass(frozen=True, kw_only=True)
 class NormalisedSGD(Signum):
-    """Normalised SGD: steps of fixed length eta = gamma rho along averaged gradients."""
+    """Normalised SGD: steps along averaged gradients, of the length gamma times the radius."""
 
     name = "normalised-sgd"
     summary = "normalised gradient steps with momentum, over the l2 norm"

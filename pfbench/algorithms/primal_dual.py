@@ -27,7 +27,7 @@ from pfbench.points import combine
 
 @dataclass(frozen=True, kw_only=True)
 class HeavyBallFrankWolfe(Algorithm):
-    """Frank-Wolfe along the sum of all gradients, weighted by 2t+2."""
+    """Frank-Wolfe along the weighted sum of all gradients; gradient t has the weight 2t+2."""
 
     name = "heavy-ball-fw"
     summary = "Frank-Wolfe along a weighted sum of all gradients"
@@ -56,7 +56,7 @@ class HeavyBallFrankWolfe(Algorithm):
         return cls.from_schedule(overrides, iterations=T)
 
     def weigh(self, total: Any, g: Any, t: int) -> tuple[Any, Any]:
-        """Return the new weighted sum of gradients, and the vector along which to minimise."""
+        """Return the new weighted sum of gradients, and the d for which to minimise <d, v>."""
         total = total + (2.0 * t + 2.0) * g
         return total, total
 
@@ -71,7 +71,7 @@ class HeavyBallFrankWolfe(Algorithm):
 
 
 class OptimisticFrankWolfe(HeavyBallFrankWolfe):
-    """Frank-Wolfe along the weighted sum of all gradients and a guess of the next one.
+    """Frank-Wolfe along the weighted sum of all gradients plus a guess of the next gradient.
 
     The guess is the newest gradient.
     """
@@ -83,7 +83,7 @@ class OptimisticFrankWolfe(HeavyBallFrankWolfe):
     bound_constant = 4.0
 
     def weigh(self, total: Any, g: Any, t: int) -> tuple[Any, Any]:
-        """Return the new weighted sum of gradients, and the vector along which to minimise."""
+        """Return the new weighted sum of gradients, and the d for which to minimise <d, v>."""
         total = total + 2.0 * t * g
         return total, total + (2.0 * t + 2.0) * g
 

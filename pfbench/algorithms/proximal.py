@@ -48,7 +48,7 @@ class ProximalMethod(EstimatorAlgorithm):
 
     @property
     def sampler_asks(self) -> frozenset[str]:
-        """Oracles that a run queries on a sampler, a problem without n.
+        """Oracles that a run queries if the problem is a sampler, which has no components.
 
         They are those of `asks`; the online form needs no full gradient, as a sampler has none.
         """
@@ -87,7 +87,7 @@ class ProxGD(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with step 1/L and the least number T of iterations for epsilon.
+        """Return the method for accuracy epsilon, with step 1/L and T iterations.
 
         T is the least with sqrt(2 L h0/(T+1)) <= epsilon, where h0 is at least F(x_0) -
         min F. The left side bounds the least |G_{1/L}(x_k)| over k <= T.
@@ -128,9 +128,9 @@ class ProxSGD(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with step 1/(2L), and the iterations T and batch b for epsilon.
+        """Return the method for accuracy epsilon, with step 1/(2L), T iterations and batch b.
 
-        They make both terms of the bound E|G|^2 <= 8 L h0/T + 6 sigma^2/b at most epsilon/2. The
+        T and b make both terms of the bound E|G|^2 <= 8 L h0/T + 6 sigma^2/b at most epsilon/2. The
         bound follows from the source's descent with alpha gamma - L gamma^2 = 1/(4L), and from
         |G|^2 <= 2|G~|^2 + 2|G~-G|^2.
         """
@@ -163,12 +163,12 @@ class ProxSVRG(ProximalMethod):
 
     @property
     def estimator(self) -> SVRG:
-        """SVRG gradient estimator, which also queries a batch at the snapshot itself."""
+        """SVRG gradient estimator, which queries a batch even if x is the snapshot itself."""
         return SVRG(self.batch, self.period, at_snapshot=True)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch n^(2/3), period n^(1/3), step 1/(3L) and T for epsilon.
+        """Return the method for accuracy epsilon: batch n^(2/3), period n^(1/3), step 1/(3L).
 
         T is the least with 18 L h0/T <= epsilon.
 
@@ -246,7 +246,7 @@ class ProxSVRGPlus(ProxSVRG):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with step 1/(6L), batch b, period sqrt b, and the least T for epsilon.
+        """Return the method for accuracy epsilon, with batch b, period sqrt b and step 1/(6L).
 
         The batch is b = min(n, 1/epsilon)^(2/3).
 
@@ -275,7 +275,7 @@ class ProxSVRGPlus(ProxSVRG):
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm with the given parameters; the online form needs B or epsilon.
+        """Return the algorithm with the given parameters; with online=true, `snapshot` is required.
 
         Raises
         ------
@@ -313,7 +313,7 @@ class ProxSAGA(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch n^(2/3), step 1/(5 L_max), and the least T for epsilon.
+        """Return the method for accuracy epsilon, with batch n^(2/3) and step 1/(5 L_max).
 
         T is the least with 50 L h0/(3T) <= epsilon for L = L_max.
 
@@ -341,7 +341,7 @@ class SmoothSAGA(ProxSAGA):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch 1, step 1/(3 L_max n^(2/3)), and the least T for epsilon.
+        """Return the method for accuracy epsilon, with batch 1 and step 1/(3 L_max n^(2/3)).
 
         In the following, L is L_max.
 
@@ -415,12 +415,12 @@ class ProxSpiderBoost(ProximalMethod):
 
     @classmethod
     def bound_constant(cls) -> float:
-        """Return the constant c of the theorem's bound E|G|^2 <= c L Delta/T."""
+        """Return c of the theorem's bound c L Delta/T of the squared gradient mapping."""
         return 20.0
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with period and batch sqrt n, step 1/(2L), and T for epsilon.
+        """Return the method for accuracy epsilon, with period and batch sqrt n, step 1/(2L).
 
         T is the least with c L Delta/T <= epsilon^2.
 

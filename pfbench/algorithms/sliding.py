@@ -30,7 +30,7 @@ _MOVES = 1e-15
 
 
 def condg(ask: AlgorithmOracles, l: Any, u: Point, lam: float, eta: float) -> Point:  # noqa: E741
-    """Minimise <l, x> + |x - u|^2/(2 lam) over C by Frank-Wolfe until its gap is at most eta.
+    """Minimise <l, x> + |x - u|^2/(2 lam) over the set by Frank-Wolfe until the gap is <= eta.
 
     This is algorithm 1 of qu2018. phi is <l, x> + |x - u|^2/(2 lam) as a function of x. The result
     is a new point, which equals u if the gap at u is at most eta; u is unchanged.
@@ -79,11 +79,11 @@ class SlidingMethod(Algorithm):
 
     @property
     def anytime(self) -> bool:
-        """Whether the iterates are the same for each `iterations`; not if the tolerance is 1/N."""
+        """Whether the iterates are independent of `iterations`: not so if the tolerance is 1/N."""
         return self.tolerance is not None
 
     def output_weight(self, k: int) -> float:
-        """Return k (k+1), the weight of iteration k in the draw of the output."""
+        """Return k (k+1), the weight with which iterate k is drawn as the output."""
         return k * (k + 1.0)
 
 
@@ -110,7 +110,7 @@ class NCGS(SlidingMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with the least N whose bound in qu2018 theorem 1 is at most epsilon.
+        """Return the method with N iterations, enough for accuracy epsilon by theorem 1 of qu2018.
 
         Theorem 1 of qu2018 bounds min_k |G|^2, for each option.
         """
@@ -166,7 +166,7 @@ class StochasticNCGS(SlidingMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with the least N whose bound in qu2018 theorem 2 is at most epsilon.
+        """Return the method with N iterations, enough for accuracy epsilon by theorem 2 of qu2018.
 
         Theorem 2 of qu2018 is used in its provable form, with eta = chi = 1/N.
         """
@@ -185,7 +185,7 @@ class StochasticNCGS(SlidingMethod):
         return cls.from_schedule(overrides, iterations=N, smoothness=L)
 
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
-        """Start at x, and yield a state after each update; see `NCGS`, option 2."""
+        """Start at x, and yield a state after each update; see option 2 of `NCGS`."""
         beta = 1.0 / (2.0 * self.smoothness)
         theta, ag = keep(x), keep(x)
         for k in range(1, self.iterations + 1):
@@ -216,7 +216,7 @@ class NCGSVR(SlidingMethod, EstimatorAlgorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with period n^(1/3), batch n^(2/3), and T for epsilon.
+        """Return the method for accuracy epsilon, with period n^(1/3) and batch n^(2/3).
 
         T is a multiple of the period m.
 
@@ -230,7 +230,7 @@ class NCGSVR(SlidingMethod, EstimatorAlgorithm):
 
     @property
     def estimator(self) -> SVRG:
-        """SVRG gradient estimator, which also queries a batch at the snapshot itself."""
+        """SVRG gradient estimator, which queries a batch even if x is the snapshot itself."""
         return SVRG(self.batch, self.period, at_snapshot=True)
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
@@ -273,7 +273,7 @@ class CGS(Algorithm):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with 8 sqrt(L/sigma_hat) inner iterations, and restarts for epsilon.
+        """Return the method for accuracy epsilon, with 8 sqrt(L/sigma_hat) inner iterations.
 
         There are log2(delta0/epsilon) restarts.
 
@@ -386,7 +386,7 @@ class STORC(CGS):
 
 
 def draw_batch(rng: np.random.Generator, n: int, size: int) -> Any:
-    """Draw `size` indices below n with replacement; if size > n, as indices with multiplicities.
+    """Draw `size` indices below n with replacement; return them as a `Sample` if size > n.
 
     If `size` is above n, they are returned as distinct indices with multinomial counts.
     """

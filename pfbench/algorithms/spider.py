@@ -64,10 +64,10 @@ class SARAH(RecursiveMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch sqrt n and one outer loop, of the least length for epsilon.
+        """Return the method for accuracy epsilon, with batch sqrt n and a single outer loop.
 
-        The length p is the least with E|grad f|^2 <= 2 h0/(eta p) <= epsilon, for the step eta =
-        2/(L (1 + sqrt(1 + 4m/b))) with m = p - 1.
+        The length p of the loop is the least with E|grad f|^2 <= 2 h0/(eta p) <= epsilon, for the
+        step eta = 2/(L (1 + sqrt(1 + 4m/b))) with m = p - 1.
         """
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         b = check_integer(
@@ -129,7 +129,7 @@ class Spider(RecursiveMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with period and batch sqrt n, step epsilon/L, and K for epsilon.
+        """Return the method with period and batch sqrt n, step epsilon/L and K iterations.
 
         The number of iterations is K = floor(4 L Delta/epsilon^2) + 1. With n0 = 1, E|grad f| <= 5
         epsilon.
@@ -182,7 +182,7 @@ class ProxSpiderBoostM(RecursiveMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with period and batch sqrt n, step 1/(8L), and T of prox-spiderboost.
+        """Return the method with period and batch sqrt n, step 1/(8L), and prox-spiderboost's T.
 
         Theorem 3 of wang2019 states T only in O(.).
         """

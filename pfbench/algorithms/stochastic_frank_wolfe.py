@@ -68,7 +68,7 @@ class SFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch T, step sqrt(2 h0/(T L D^2)), and the least T for epsilon.
+        """Return the method for accuracy epsilon, with batch T and step sqrt(2 h0/(T L D^2)).
 
         T is the least with (sqrt(2 h0 L D^2) + D sigma)/sqrt T <= epsilon.
         """
@@ -96,12 +96,12 @@ class SVFW(StochasticFrankWolfe):
 
     @property
     def estimator(self) -> SVRG:
-        """SVRG gradient estimator, which also queries a batch at the snapshot itself."""
+        """SVRG gradient estimator, which queries a batch even if x is the snapshot itself."""
         return SVRG(self.batch, self.period, at_snapshot=True)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with period m = n^(1/3), batch m^2, and T and step for epsilon.
+        """Return the method for accuracy epsilon, with period m = n^(1/3) and batch m^2.
 
         m is rounded up. The error of the estimate is at most L gamma D. So the mean gap is at most
         h0/(T gamma) + (3/2) L D^2 gamma <= epsilon.
@@ -139,7 +139,7 @@ class SAGAFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with batch n^(2/3), or n^(1/3) for option=claimed, and T for epsilon.
+        """Return the method for epsilon, with batch n^(2/3), or n^(1/3) if option=claimed.
 
         The default, with b = n^(2/3), repairs the source: the error is at most sqrt 2 L gamma D
         n/b^(3/2), with L = L_max. A stored gradient is about n/b iterations old. With

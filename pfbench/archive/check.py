@@ -113,7 +113,7 @@ class CheckOutcome:
         recorded: Sequence[Mapping[str, float]],
         recomputed: Sequence[Mapping[str, float]],
     ) -> None:
-        """Test for each quantity whether runs with new seeds are distributed as the stored runs.
+        """Test whether runs with new seeds have the same distribution as stored runs, by quantity.
 
         The p-values are stored in the outcome.
         """
@@ -134,7 +134,7 @@ class CheckOutcome:
 
 @dataclass(frozen=True)
 class CheckTask:
-    """Task of a check, with a callback for its result and a description of what it checks."""
+    """Task of an archive's check, with a description and a function that receives its result."""
 
     task: Task
     on_result: Callable[[Any], object]
@@ -254,7 +254,7 @@ class Check:
     # --- runs -------------------------------------------------------------------------------------
 
     def iterate_run_tasks(self, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask]:
-        """Yield tasks that rerun a stored run of each setting, then new seeds, then other reruns.
+        """Yield tasks that rerun one stored run of each setting, run new seeds, and rerun the rest.
 
         A setting (cell) consists of runs that differ only in their seeds.
         """
@@ -343,7 +343,7 @@ def _numbers(run: Run) -> dict[str, float]:
 
 
 def _with_data_seed(problem: str, seed: int) -> str:
-    """Return the selector of a problem with another data seed, unchanged if it has none."""
+    """Return a problem's selector with another data seed, or unchanged if it states no seed."""
     if ":" in problem.partition("[")[0] or "seed=" not in problem:
         return problem
     selector = Selector.parse(problem)
@@ -370,7 +370,7 @@ def make_plan(entry: StoredRun, archived_file_names: Collection[str] = ()) -> Pl
 
 
 def describe_confinement(engine: Engine) -> str:
-    """Return a sentence on what archived code cannot do here, according to a trial process."""
+    """Return a sentence on what archived code cannot do on this machine, by a trial process."""
     with TemporaryDirectory(prefix="pfbench-archive-") as folder:
         (result,) = engine.do([Task(confinement_sentence, (), 60.0, "archive", folder)])
     return str(result.value) if result.status == "done" else f"nothing: {result.reason}"

@@ -47,7 +47,7 @@ def check_archive(
     external_files_folder: Path,
     suite_path: Path | None = None,
 ) -> CheckOutcome:
-    """Check an archive by recomputing a part; only processes with few rights import its code.
+    """Check an archive by recomputing part of it; only confined processes import archived code.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def _tasks(check: Check, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask
 def _record_missing_runs(
     check: Check, stored_runs: Sequence[StoredRun], plans: Sequence[PlannedRun]
 ) -> None:
-    """Record as a deviation how many planned runs the archive lacks, if there are any."""
+    """Record a deviation if planned runs are missing in the archive, with their number."""
     stored_keys = {
         portable_identity(make_plan(entry, check.manifest["reads"])) for entry in stored_runs
     }
@@ -152,7 +152,7 @@ def _redraw_table(check: Check, suite: Path | None, stored_runs: Sequence[Stored
 
 @dataclass(frozen=True)
 class _ClaimsTasks:
-    """Tasks that check all claims of an archive; each kind of tasks is in random order."""
+    """Tasks that check all claims of an archive; tasks of one kind are in random order."""
 
     check: Check
     fields: Mapping[str, Any]
@@ -222,7 +222,7 @@ class _ClaimsTasks:
     # --- what becomes of it -----------------------------------------------------------------------
 
     def compare_statements(self, statements: Mapping[str, Any]) -> None:
-        """Compare claims, faults and errata of the archived code with those of the manifest."""
+        """Compare the claims, faults and errata of the archived code with those in the manifest."""
         note, fields, faults = self.check.outcome.add_deviation, self.fields, self.fields["faults"]
         note(_difference(fields["claims"], statements["claims"], "its claims"))
         names = [claim["name"] for claim in statements["claims"]]
@@ -238,7 +238,7 @@ class _ClaimsTasks:
                 note(f"the {subject} are not those that the archived code gives")
 
     def compare_planned_runs(self, stored_runs: Sequence[StoredRun], answer: Sequence[Any]) -> None:
-        """Record as deviations missing runs, and archived runs that the claims do not plan."""
+        """Record a deviation for missing planned runs, and one for runs that no claim plans."""
         plans = [PlannedRun.from_json(plan) for plan in answer]
         _record_missing_runs(self.check, stored_runs, plans)
         if len(plans) < len(stored_runs):
@@ -275,7 +275,7 @@ class _ClaimsTasks:
     def record_difference(
         self, title: str, old: Mapping[str, Any], new: Mapping[str, Any], names: Collection[str]
     ) -> str:
-        """Record and return the first difference of two dicts in the fields `names`, or ""."""
+        """Record and return the first difference of two dicts in the fields `names`; "" if none."""
         order = [name for name in dict.fromkeys([*old, *new]) if name in names]
         recorded, recomputed = ({name: item.get(name) for name in order} for item in (old, new))
         difference = _difference(recorded, recomputed, title)

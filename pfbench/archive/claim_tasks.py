@@ -132,7 +132,7 @@ def probe_claims(theorem: str) -> tuple[dict[str, Any], dict[str, tuple[str, str
 def add_counterexamples(
     rows: Sequence[Verdict], engine: Engine, effort: str, seed: int
 ) -> tuple[list[Verdict], list[Mapping[str, Any]]]:
-    """Search counterexamples to user-defined bounds and error laws.
+    """Search for counterexamples to user-defined bounds and error laws.
 
     Return the verdicts with the results of the search, and the counterexamples as JSON data.
     """
@@ -154,7 +154,7 @@ def _describe_counterexample(report: SearchReport) -> dict[str, Any]:
 
 
 def confirm_counterexample(theorem: str, record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a counterexample recomputed from its instance, or a report on why it fails.
+    """Recompute a counterexample from its instance; return it, or a report on why that fails.
 
     The recorded assumptions are dropped, because an assumption that the checker does not understand
     confirms nothing.
@@ -182,7 +182,7 @@ def recompute_verdict(
 
 
 def describe_failure_with_other_data(theorem: str, name: str, effort: str, seed: int) -> str:
-    """Judge a claim on renamed instances with other data; return a sentence if it fails, or ""."""
+    """Test a claim on other data under other names; return a sentence if it fails, else ""."""
     claim = _claim(theorem, name)
     called = f"problem-{seed:x}"
     instances = tuple(with_other_data_seed(instance, seed, called) for instance in claim.instances)
@@ -202,7 +202,7 @@ def recompute_erratum(theorem: str, name: str, effort: str, seed: int) -> Mappin
 
 
 def is_fault_confirmed(theorem: str, fault: Sequence[str], effort: str, seed: int) -> bool:
-    """Return whether a claim still catches a fault; without a claim, whether it is equivalent.
+    """Return whether a claim still catches a fault, or, for no claim, the fault is equivalent.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ Case = tuple[str, Any, Callable[[int], MethodOnProblem]]
 
 
 def iterate_cases(claim: Claim) -> Iterator[Case]:
-    """Yield a label, an instance and a function that builds a test case, by setting of a claim.
+    """Yield a label, an instance and a function that builds the case, for each setting of a claim.
 
     Nothing is yielded if the check of the claim states no setting.
     """
@@ -262,7 +262,7 @@ def _make_case(setting: Any, trial: Trial, instance: Any, data: int) -> MethodOn
 
 
 def plan_claim_runs(claims: Sequence[Claim], seed: int) -> list[PlannedRun]:
-    """Return the planned runs of claims for one seed, each once."""
+    """Return the planned runs of claims for one seed, without duplicates."""
     plans: dict[PlannedRun, None] = {}
     for claim in claims:
         for _, instance, make_case in iterate_cases(claim):
@@ -290,7 +290,7 @@ def _plan(
 
 
 def _problem_selector(problem: Any) -> str:
-    """Return a selector that builds an equal problem; empty if there is none."""
+    """Return a selector that builds an equal problem; an empty string if none does."""
     if not is_builtin(type(problem).__module__):
         return ""
     try:
@@ -301,7 +301,7 @@ def _problem_selector(problem: Any) -> str:
 
 
 def _method_selector(algorithm: Any) -> str:
-    """Return a selector that builds an equal method; empty if there is none."""
+    """Return a selector that builds an equal method; an empty string if none does."""
     kind = type(algorithm)
     parameters = {k: v for k, v in get_parameters(algorithm).items() if v is not None}
     if "." in kind.__qualname__ or not all(

@@ -62,7 +62,7 @@ class ArchiveContents:
 def collect_contents(
     modules: Iterable[str], probe: Probe, argument: Any, elsewhere: Any
 ) -> ArchiveContents:
-    """Return user-defined code and the files it reads; check that nothing else is needed.
+    """Return user-defined code and the files it reads; check that the code needs nothing else.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def _data_set_names_by_file() -> dict[str, str]:
 def _check_archive_alone_suffices(
     statement_here: Mapping[str, Any], probed_in_copy: Any, archive_copy: Path
 ) -> None:
-    """Raise if code read files outside its archive, or gave other results inside it."""
+    """Raise if code reads files outside its archive, or gives other results in the archive."""
     sets = _data_set_names_by_file()
     after, _, opened = probed_in_copy
     for _, full in opened:

@@ -65,7 +65,7 @@ def parse_run_and_problem_digest(answer: Any) -> tuple[Run, str]:
 
 
 def list_file_names(selector: str) -> list[str]:
-    """Return the parameter values of a selector that may be file names: paths and editions."""
+    """Return the values in a selector that may name files: values with slashes, and `edition`."""
     texts = Selector.parse(replace_file_by_module(selector)).texts.items()
     return [text for name, text in texts if name == "edition" or {"/", "\\"} & set(text)]
 

@@ -87,7 +87,7 @@ def read_runs(folder: Path) -> list[StoredRun]:
 
 
 def link_external_files(archive: Archive, folder: Path, source_folder: Path) -> None:
-    """Link the files that an archive names but lacks from a folder into that of the archive.
+    """Link files of `source_folder`, which an archive names but lacks, into the archive's folder.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def _distribution_record(name: str) -> dict[str, str]:
 
 
 def _digest_distribution_files(distribution: Distribution) -> str:
-    """Return the hash of a distribution's files; empty if it has no record of them."""
+    """Return the hash of a distribution's files; empty if its metadata lists no hashed files."""
     rows = sorted(
         f"{path.as_posix()} {path.hash.mode}={path.hash.value}"
         for path in distribution.files or ()
@@ -197,7 +197,7 @@ def format_requirements(versions: Mapping[str, Mapping[str, str]]) -> bytes:
 
 
 def list_changed_versions(versions: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Return a dict from each package that differs from locked versions to a description."""
+    """Return the packages that differ from their locked versions, each with a description."""
     changed = {}
     for name, version in versions.items():
         record = _distribution_record(name)

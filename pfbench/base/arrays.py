@@ -28,7 +28,7 @@ def maximum_nan_as_infinity(*numbers: float) -> float:
 
 
 def chunk_slices(n: int) -> Iterator[slice]:
-    """Return slices that cover 0, ..., n - 1, about equal in size, each at most 2^17 entries.
+    """Return slices of about equal size that cover 0, ..., n - 1, each of at most 2^17 entries.
 
     A computation slice by slice needs no temporary array of full length.
     """

@@ -11,7 +11,7 @@ from pfbench.base.names import unknown_name_error
 
 
 class OracleKind(StrEnum):
-    """Kind of counted oracle calls; as a string, it is the name of its count.
+    """Kind of counted oracle calls; its string value is the name of its count, such as `sfo`.
 
     To add a kind, add a member here, a field to `Counts` and `Budget`, a counting method to the
     oracle bundle, and a word to ``cli/schemas/spec.json``. All other lists derive from this one.
@@ -61,7 +61,7 @@ MEANING = {kind.value: kind.meaning for kind in OracleKind}
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Numbers of oracle calls; `MEANING` has the unit of each."""
+    """Numbers of oracle calls by kind; `MEANING` states the unit of each."""
 
     fo: int = 0
     sfo: int = 0

@@ -22,7 +22,7 @@ class InputError(PfbenchError, ValueError):
 
 
 class FailedBeforeFirstQuery(InputError):
-    """Error for a method that raised before its first oracle call; `__cause__` is its error."""
+    """Error for a method that raised an exception, `__cause__`, before its first oracle call."""
 
 
 class InputErrors(InputError):
@@ -40,7 +40,7 @@ class InputErrors(InputError):
 
 
 class DataError(PfbenchError):
-    """Error for a data set that is missing, damaged, truncated or not the expected one."""
+    """Error for a data set that is missing, damaged or truncated, or has unexpected content."""
 
 
 class RefusedError(PfbenchError):
@@ -56,7 +56,7 @@ class StorageError(PfbenchError):
 
 
 class StalePoint(PfbenchError):
-    """Error for access to an old iterate, whose storage later steps have overwritten.
+    """Error for access to an old iterate whose memory later steps have overwritten.
 
     The point before the newest one can still be read. A copy by `keep` stays accessible.
     """
@@ -191,7 +191,7 @@ def is_raised_within(error: BaseException, subpackage: str) -> bool:
 
 
 def brief_error_text(error: BaseException) -> str:
-    """Return the text of an error: at most `LONGEST` characters, all encodable."""
+    """Return the text of an error, cut after `LONGEST` characters, with no unencodable ones."""
     try:
         text = f"{error}{suggest_attribute(error)}"
     except (Exception, SystemExit) as another:  # of its own __str__

@@ -56,7 +56,7 @@ def html_fields(values: Mapping[str, Any], caption: str = "") -> str:
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Iterable[Any]]) -> list[str]:
-    """Return the lines of a Markdown table with a header; cells are escaped already."""
+    """Return the lines of a Markdown table with a header; the cells must be escaped already."""
     lines = [f"| {' | '.join(map(str, row))} |" for row in rows]
     return [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}", *lines]
 

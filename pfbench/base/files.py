@@ -112,7 +112,7 @@ def check_writable(
     remedy: str = "choose another",
     error: type[PfbenchError] = InputError,
 ) -> None:
-    """Raise if a file or folder cannot be written, before work whose results it is to hold.
+    """Raise if a file or folder cannot be written, before the work whose results go there.
 
     The check leaves nothing behind, even if the process is killed. It does not check for free disk
     space.
@@ -206,7 +206,7 @@ class FileWatch:
 
     @property
     def digests(self) -> dict[str, str]:
-        """Digest of each recorded file, by relative path as in the code, else by full path."""
+        """Digest of each recorded file, by its path in the code if relative, else its full path."""
         return {full if os.path.isabs(name) else name: d for (name, full), d in self.opened.items()}
 
 
@@ -280,7 +280,7 @@ def is_user_file(path: str) -> bool:
 
 
 def _is_opened_by_user_code() -> bool:
-    """Return whether user-defined code opens the file now; imports of libraries do not count."""
+    """Return whether user-defined code, not the import of a library, opens the current file."""
     frame = sys._getframe(2)
     while frame:
         name = frame.f_code.co_filename

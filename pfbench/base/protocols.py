@@ -32,14 +32,14 @@ class Hessian(Protocol):
 
 
 class Table(Protocol):
-    """Stored gradients a_i, one for each component, in the most compact form of the problem."""
+    """Table of stored gradients a_i, one for each component, in the problem's most compact form."""
 
     @property
     def mean(self) -> Gradient:
         """Mean of all stored gradients a_i."""
 
     def difference(self, sample: Indices, x: Point) -> Gradient:
-        """Return the sample mean of grad f_i(x) minus the stored gradient a_i."""
+        """Return the mean of grad f_i(x) - a_i over the sample, for the stored gradients a_i."""
 
     def replace(self, sample: Indices, x: Point) -> Gradient:
         """Return the `difference`, then store grad f_i(x) as a_i for each distinct index i."""
@@ -49,7 +49,7 @@ class OracleProtocol(Protocol):
     """Interface of the oracles of a problem."""
 
     def gradient(self, x: Point) -> Gradient:
-        """Return the gradient of f at x; a factored x first applies the step that it recorded."""
+        """Return the gradient of f at x; a factored matrix x first applies its recorded step."""
 
     def batch(self, sample: Indices, x: Point) -> Gradient:
         """Return the mean of the sampled component gradients at x."""
@@ -58,7 +58,7 @@ class OracleProtocol(Protocol):
         """Return the mean of grad f_i(x) - grad f_i(y) over the sample."""
 
     def value(self, x: Point) -> float:
-        """Return f(x); a factored x does not apply the step that it recorded."""
+        """Return f(x); a factored matrix x does not apply its recorded step."""
 
     def lo(self, g: Any) -> Point:
         """Return a vertex of the set that minimises <g, v>."""

@@ -124,7 +124,7 @@ _ONCE.setflags(write=False)
 
 
 def count_indices(sample: Indices) -> tuple[Integers, Integers, int]:
-    """Return the indices of a sample (k,), the draws of each index, and the total number of draws.
+    """Return the indices of a sample, how often each is drawn, and the total number of draws.
 
     The numbers of draws have shape (k,), or (0,) if each index is drawn once.
 
@@ -144,7 +144,7 @@ def count_indices(sample: Indices) -> tuple[Integers, Integers, int]:
 
 
 def weight_indices(sample: Indices) -> tuple[Integers, Floats]:
-    """Return the indices of a sample, and the weights that give the mean over the sample.
+    """Return the indices of a sample, and the weight of each index in the mean over the sample.
 
     Raises
     ------

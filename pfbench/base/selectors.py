@@ -89,7 +89,7 @@ class Selector:
 
 @lru_cache(maxsize=1024)
 def _parse_cached(text: str) -> Selector:
-    """Return the selector that a text describes; cached, as stored runs share few texts."""
+    """Parse a selector's text; results are cached, as many stored runs have the same text."""
     bracket = re.match(r"[^\[\]]*([\[\]])[^=]*/[^=]*\.py(:|$)", text)
     if bracket is not None:
         raise InputError(
@@ -124,7 +124,7 @@ def _name_of_non_ascii_character(text: str) -> str:
 
 
 def selector_or_name_equals(selector: str, requested: str) -> bool:
-    """Return whether a selector equals the requested text, with or without its parameters."""
+    """Return whether `requested` equals a selector, or its name without parameters."""
     return requested in (selector, selector.partition("[")[0])
 
 

@@ -28,7 +28,7 @@ class Status(StrEnum):
 
     @property
     def is_void(self) -> bool:
-        """Whether the run says nothing about its algorithm, so that any other run replaces it."""
+        """Whether the run says nothing about its algorithm; any other run may then replace it."""
         return self is Status.KILLED
 
 

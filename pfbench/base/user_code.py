@@ -147,9 +147,9 @@ def _check_importable_file(path: Path, module: str) -> None:
 
 
 def instantiate(selector: Selector) -> Any:
-    """Return the object of a selector, or the result of calling it with the parameters.
+    """Return the object that a selector names; call a class or function with the parameters.
 
-    Classes and functions are called; any other object is returned as it is.
+    An object that is no class or function is returned as it is.
 
     Raises
     ------

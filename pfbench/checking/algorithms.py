@@ -418,7 +418,7 @@ class AlgorithmChecks(RunRecords):
         return f"{method.output}" + (f"; {own} states set their own `output`" if own else "")
 
     def check_anytime(self) -> str:
-        """Check that a shorter run of an anytime algorithm is the start of a longer one."""
+        """Check that a shorter run of an anytime algorithm equals the beginning of a longer one."""
         method = self.algorithm
         if not getattr(method, "anytime", False):
             raise CheckSkipped("the method does not declare anytime = True")

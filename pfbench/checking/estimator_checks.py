@@ -142,7 +142,7 @@ class EstimatorChecks:
             self.path.append(keep(space.sample_near(self.path[-1])))
 
     def estimate_path(self, rng: Any, steps: int = _STEPS) -> WalkResult:
-        """Return the estimates at the first `steps` points of a fixed path, and oracle calls."""
+        """Return the estimates and oracle calls at the first `steps` points of a fixed path."""
         ledger, backend = Ledger(), OracleTally(self.problem.open(np.random.default_rng(0)))
         ask = guard_oracles(self.problem, backend, ledger)
         self.accessed_privates = ask.accessed_privates

@@ -245,7 +245,7 @@ def derivative(path: Callable[[float], Any]) -> tuple[Floats, float]:
 
 
 def _extrapolate(path: Callable[[float], Any], step: float) -> tuple[Floats, float]:
-    """Return the best derivative extrapolated from an initial step, and its error estimate."""
+    """Return the best derivative at 0 extrapolated from `step`, and an estimate of its error."""
     best, error = np.zeros(()), math.inf
     last: list[Floats] = []
     for _ in range(_COLUMNS):

@@ -204,7 +204,7 @@ def _load_builtin_estimator(selector: Selector) -> Any:
 
 
 def _load_builtin_set(selector: Selector) -> Any:
-    """Return the selector's built-in set in a small size, or an example if it needs arguments."""
+    """Return a built-in set in a small size, or an example of a set that needs arguments."""
     entry = SETS[selector.name]
     if entry.required_arguments:
         if selector.parameters:

@@ -170,7 +170,7 @@ class SetChecks(SetSampler):
                 )
 
     def _farthest_member_from_centre(self, u: Floats) -> Floats:
-        """Return the farthest point of the set from its centre in the direction u, by bisection."""
+        """Return the last point of the set on the ray from its centre along u, by bisection."""
         near, far = 0.0, 2.0 * self.diameter_or_one / norm(u)
         for _ in range(20):
             middle = 0.5 * (near + far)

@@ -28,7 +28,7 @@ CALLS = Budget(sfo=10**6, lo=10**4, po=10**4, fv=10**6, hvp=10**6)
 def follow_guarded(
     problem: Any, algorithm: Any, *, seed: int = 0, budget: Budget = CALLS, **options: Any
 ) -> Steps:
-    """Return an iterator over the steps of a run, which records reads of private attributes.
+    """Return an iterator over a run's steps, with oracles that record private attribute reads.
 
     Other options are those of `Steps`.
     """

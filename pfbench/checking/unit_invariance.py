@@ -61,7 +61,7 @@ def check_unit_invariance(runs: RunRecords) -> str:
 
 
 def _check_runs_in_other_units(runs: RunRecords, absolute_number_lines: Sequence[str]) -> str:
-    """Compare runs in other units of f and x, and return the text of `check_unit_invariance`."""
+    """Compare runs in other units of f and x; return the result of `check_unit_invariance`."""
     difference = scheduled = _compare_schedules(runs)
     if difference:
         raise CheckFailed(

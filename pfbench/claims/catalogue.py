@@ -138,7 +138,7 @@ def claims_about(method: str) -> list[Claim]:
 
 
 def select_mutants(claim_names: Iterable[str] = ()) -> list[Mutant]:
-    """Return the mutants that at least one of the named claims must catch; all if none is named.
+    """Return the mutants that one of the named claims must catch; without names, all mutants.
 
     The name of a method stands for all claims about it.
 
@@ -158,7 +158,7 @@ def select_mutants(claim_names: Iterable[str] = ()) -> list[Mutant]:
 
 
 def load_user_papers(claim_and_module_names: Iterable[str]) -> list[Paper]:
-    """Return the papers of those names that are a user's file or module; ignore the other names."""
+    """Load the papers of the names that are user files or modules; ignore the other names."""
     return [
         load_claims(name) for name in dict.fromkeys(claim_and_module_names) if is_user_defined(name)
     ]
@@ -170,7 +170,7 @@ def find_paper(claim: Claim) -> Paper:
 
 
 def paper_titles(papers: Iterable[Paper]) -> dict[str, str]:
-    """Return the title of each paper by its key, with which the names of its claims begin."""
+    """Return the title of each paper by its key; claims' names begin with their paper's key."""
     return {claim.paper: paper.title for paper in papers for claim in paper.claims}
 
 

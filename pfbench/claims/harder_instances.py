@@ -190,7 +190,7 @@ def find_hardest_instance(claim: Claim, effort: str = "quick", seed: int = 0) ->
 def _judge_on_candidate(
     claim: Claim, candidate: _Candidate, effort: str, seed: int
 ) -> dict[str, Any]:
-    """Return the fields of a `HardestInstance` on a candidate, and on the verdict of a claim."""
+    """Judge a claim on a candidate instance; return the fields of a `HardestInstance` for it."""
     verdict = judge(claim, effort=effort, seed=seed)
     return {
         "instance": candidate.selector,
@@ -213,7 +213,7 @@ def _check_hardest_family(claim: Claim, effort: str, seed: int) -> HardestInstan
 
 
 def _with_usual_runs_and_mean(claim: Claim) -> Claim:
-    """Return the claim with at least the usual numbers of runs, and without a random output.
+    """Return the claim with at least the usual number of runs; a mean replaces a uniform output.
 
     A claim on an output drawn uniformly from the iterates becomes a claim on the mean over them.
     """
@@ -255,7 +255,7 @@ def instance_selector(item: Instance) -> str:
 def _iterate_fitting_instances(
     claim: Claim, among: Iterable[tuple[str, str, Instance]] | None = None
 ) -> Iterator[_Candidate]:
-    """Yield the catalogue instances that resemble a claim's and meet its known assumptions.
+    """Yield catalogue instances that are like those of a claim and meet its assumptions.
 
     The features are those of the claim's own instances: set, penalty and norm. An assumption that
     names no word of `ASSUMPTIONS` counts as one that no catalogue instance satisfies.

@@ -62,7 +62,7 @@ def best_triple(low: float, high: float, q: int) -> tuple[float, float, float]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class PolarExpressBall(OrthogonalisedBall):
-    """Spectral ball whose linear minimisation replaces an SVD by the Polar Express polynomials.
+    """Spectral ball whose linear minimisation uses Polar Express polynomials, not an SVD.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class PolarExpressBall(OrthogonalisedBall):
 
 
 def make_polar_express(low: float, steps: int, q: int = 2, sigma_min: float = 0.0) -> NormedProblem:
-    """Return |W|^2/2 in the spectral norm, minimised over its ball by Polar Express polynomials."""
+    """Return |W|^2/2 with the spectral norm and linear minimisation by Polar Express."""
     return make_half_square(
         PolarExpressBall(SHAPE, low=low, steps=steps, q=q, sigma_min=sigma_min or low)
     )
@@ -108,9 +108,9 @@ def polar_distance_bound(low: float, steps: int, q: int) -> float:
 
 
 def max_polar_error(trial: Trial, problem: NormedProblem) -> float:
-    """Return the largest orthogonalisation error of random matrices, for given singular values.
+    """Return the largest orthogonalisation error of random matrices with a given `sigma_min`.
 
-    The error is |X_T - polar factor| in the spectral norm, and the matrices are random.
+    The error is |X_T - polar factor| in the spectral norm. `sigma_min` is the least singular value.
     """
     ask = trial.open_oracles(problem)
     ball: Any = problem.norm
@@ -124,7 +124,7 @@ def max_polar_error(trial: Trial, problem: NormedProblem) -> float:
 
 
 def two_sided_ratio_to_least_error(trial: Trial, problem: NormedProblem) -> float:
-    """Return the ratio of the measured to the least possible error, or its inverse if below 1."""
+    """Return the measured error divided by the least possible one, or the inverse if below 1."""
     ball: Any = problem.norm
     low = map_singular_values(ball.coefficients, np.array(ball.low))
     ratio = max_polar_error(trial, problem) / float(1.0 - low)

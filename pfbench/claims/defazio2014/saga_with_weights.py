@@ -62,7 +62,7 @@ def estimate_bias(trial: Trial, problem: WeightedRows, z: Floats) -> float:
 
 
 def bias_in_rounding_units(trial: Trial, problem: WeightedRows) -> float:
-    """Return the bias of SAGA's estimate at a random x and table, over 1e-12 of the gradient."""
+    """Return SAGA's bias at a random x and table, relative to 1e-12 times the gradient."""
     z = trial.rng("state").standard_normal(problem.n + 1)
     return abs(estimate_bias(trial, problem, z)) / float(abs(problem.gradient(z[:1])[0])) / ROUNDING
 
@@ -84,7 +84,10 @@ UNBIASED = Claim(
 
 
 def make_first_row(n: int, mu: float, weight: float = 1.0) -> WeightedRows:
-    """Return n quadratics on the line: one with curvature 1 and weight `weight`, the rest mu."""
+    """Return n quadratics on the line: the first has curvature 1, and the others mu.
+
+    The first has the weight `weight`, and the others 1.
+    """
     ones = np.ones(n - 1)
     return WeightedRows(np.append(1.0, mu * ones), np.zeros(n), np.append(weight, ones))
 
@@ -95,9 +98,9 @@ def saga_step_size(n: int, L: float, mu: float) -> float:
 
 
 def max_energy_ratio(trial: Trial, problem: WeightedRows) -> float:
-    """Return the largest ratio E V^+/((1 - gamma mu) V) of a SAGA step, V the theorem's energy.
+    """Return the largest ratio of the mean energy after a SAGA step to its theorem's bound.
 
-    Theorem 1 of defazio2014 bounds the ratio by 1.
+    Theorem 1 of defazio2014 bounds the mean energy by (1 - gamma mu) V, for the energy V before.
     """
     h = problem.component_smoothness()
     gamma = saga_step_size(problem.n, h.max(), h.min())
@@ -109,7 +112,7 @@ def max_energy_ratio(trial: Trial, problem: WeightedRows) -> float:
 
 
 def second_moment_spectral_radius(trial: Trial, problem: WeightedRows) -> float:
-    """Return the spectral radius of the linear map of second moments by a SAGA step.
+    """Return the spectral radius of the linear map that a SAGA step applies to second moments.
 
     The step size is 1/(2 max w_i L_i), with the smoothness constants that the oracles under test
     state.
@@ -192,5 +195,5 @@ class FaultyUnweightedSmoothness(OverriddenOracles):
     """Faulty oracle that states the smoothness of each component without its weight."""
 
     def component_smoothness(self) -> Floats:
-        """Return the curvatures of the rows without their weights, in the scale of F."""
+        """Return the rows' curvatures divided by the mean weight, without each row's weight."""
         return np.asarray(self._original.curvatures / self._original.weights.mean())

@@ -40,7 +40,7 @@ def suboptimality_floor(L_f: float, D: float, T: int) -> float:
 
 
 def construct_worst_start(final_distance: str) -> tuple[Corner, int]:
-    """Return the start of a run that ends at `final_distance` from the optimum, and its length."""
+    """Return a start whose run ends at `final_distance` from the optimum, and the run's length."""
     r = Decimal(final_distance)
     current, T = (r, 1 - r / 3, (1 - (1 - r / 3) ** 2).sqrt()), 0
     while True:
@@ -142,7 +142,7 @@ SHORT = (make_instance(make_worst_instance, end="0.1").with_title("T = 7"),)
 
 
 def check_lower_bound(trial: Trial, *, final_distances: tuple[str, ...]) -> Evidence:
-    """Test that f(x_T) - min f >= 9/(32 (T+2)^2) for Frank-Wolfe from starts made to be slow.
+    """Test that f(x_T) - min f >= 9/(32 (T+2)^2) for Frank-Wolfe from constructed starts.
 
     The method under test makes the short run in floats. Longer runs are made in decimals, by
     Frank-Wolfe with exact line search.

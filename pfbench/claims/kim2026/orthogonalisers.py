@@ -54,7 +54,7 @@ def relative_deficit_bound(rank: int, degree: int, steps: int) -> float:
 
 
 def loss_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
-    """Return singular values s on a grid, and the loss s (1 - h_q(s)) of <M, X_q> at each.
+    """Return singular values s on a grid, and s (1 - h_q(s)), by which each lowers <M, X_q>.
 
     Here h_q(s) is the singular value after q Newton-Schulz steps from s.
     """
@@ -69,7 +69,7 @@ def loss_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
 def check_convergence(
     trial: Trial, instance: Instance, problem: Any
 ) -> Iterator[tuple[str, Decision]]:
-    """Test that Newton-Schulz steps bring matrices near their polar factors, with norm <= 1."""
+    """Test that Newton-Schulz steps keep the norm <= 1 and bring matrices near polar factors."""
     ask = trial.open_oracles(problem)
     degree, steps = problem.norm.degree, problem.norm.steps
     rng, ratios, sizes = trial.rng(instance.stream_key), [], []
@@ -135,7 +135,7 @@ def smallest_start_reaching(steps: int) -> float:
 
 
 def check_invariant_interval(trial: Trial) -> Evidence:
-    """Test that the quintic maps an interval I to itself, and all s >= REACHED[q] to I in q steps.
+    """Test that the quintic maps an interval I to itself and, in q steps, all s >= REACHED[q] to I.
 
     Both the polynomial and the linear minimisation under test are checked. The polynomial has two
     positive critical points, so its extremes on an interval are at these points or at the ends.

@@ -73,9 +73,9 @@ def compute_printed_bound(
 def compute_corrected_bound(
     K: float, r: float, L: float, sigma: float, delta: float, lo: float, hi: float
 ) -> float:
-    """Return pfbench's bound of Muon's mean |grad f|_*, for orthogonalisers of quality lo and hi.
+    """Return pfbench's bound of Muon's mean |grad f|_*, for inexact orthogonalisers.
 
-    They satisfy <M, O> >= lo |M|_* and |O| <= hi.
+    Their results O satisfy <M, O> >= lo |M|_* and |O| <= hi.
     """
     beta, eta = beta_and_eta(K, r, L, sigma, delta)
     bias = beta * L * eta * hi / (1.0 - beta)
@@ -234,7 +234,7 @@ STEPS = np.linspace(0.02, 1.5, 38)
 
 
 def make_stretched_quadratic(d: int) -> HorizonProblem:
-    """Return a quadratic with one steep coordinate, in the l-infinity norm.
+    """Return a problem with the l-infinity norm: a quadratic with one steep coordinate.
 
     It is (d x_1^2 + x_2^2 + ... + x_d^2)/2 from (1, ..., 1). In this norm uSCG makes sign steps.
     The horizon K of the problem is the number of steps that uSCG needs.
@@ -257,7 +257,7 @@ def min_gradient_descent_steps(d: int) -> float:
 def check_separation(
     trial: Trial, instance: Instance, problem: Any
 ) -> Iterator[tuple[str, Decision]]:
-    """Test that uSCG reaches the target in K steps, and gradient descent not even in more steps.
+    """Test that uSCG reaches a target in K steps that gradient descent misses in more steps.
 
     Gradient descent makes fewer than `min_gradient_descent_steps` steps, with each of several step
     sizes.

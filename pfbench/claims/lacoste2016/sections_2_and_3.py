@@ -97,7 +97,7 @@ def check_affine_invariance(trial: Trial) -> Evidence:
 
 
 def _nearly_tied(problem: IndefiniteQuadratic, x: Any, size: float) -> bool:
-    """Return whether two vertices minimise <g, v> at x up to rounding: a run may choose either."""
+    """Return whether two vertices nearly minimise <grad f(x), v>: a run may choose either."""
     best, second = np.partition(problem.gradient(x), 1)[:2]
     return bool(second - best <= 1e-6 * size)
 

@@ -64,7 +64,7 @@ def min_decrease(gap: float, C: float) -> float:
 
 
 def unit_bound_of_decrease_ratio(c: CurvatureAndSuboptimality, a: Any, t: int) -> float:
-    """Return 1, the bound of the decrease that (9) of lacoste2016 promises over the actual one."""
+    """Return 1: the decrease promised by (9) of lacoste2016 is at most the actual decrease."""
     return 1.0
 
 
@@ -88,7 +88,7 @@ def sharper_min_gap_bound(c: CurvatureAndSuboptimality, a: Any, t: int) -> float
 
 
 def quadratic(rng: np.random.Generator, d: int, slope: float) -> IndefiniteQuadratic:
-    """Return a random non-convex quadratic on the simplex, from the vertex with the largest f.
+    """Return a random non-convex quadratic on the simplex; it starts at the vertex of largest f.
 
     With d = 2 vertices, the bounds (9) and (15) are attained exactly. `slope` is the size of the
     linear part: the tested sizes give h0 far below C and far above C.
@@ -180,7 +180,7 @@ class FaultyRoundedLO(OverriddenOracles):
 
 
 def chain(T: int) -> ZeroChain:
-    """Return the zero chain of T links, whose gap stays above 0.04 D until all links are found.
+    """Return the zero chain of T links; its gap stays above 0.04 D until all links are found.
 
     For fixed L, h0 and D, the accuracy eps is proportional to 1/sqrt(T). So the number of calls
     spans two decades while eps spans one. A call costs time proportional to T, so two decades of
@@ -197,7 +197,7 @@ QUADRATIC = make_instance(quadratic, d=20, slope=0.3)
 
 
 def check_gap_rate(trial: Trial) -> Evidence:
-    """Test that the calls until the Frank-Wolfe gap is at most eps grow at most as eps^-2.
+    """Test that the oracle calls until the gap is at most eps grow no faster than eps^-2.
 
     The exponent is fitted on rescaled zero chains, and on quadratics with targets eps C.
     """
@@ -250,7 +250,7 @@ def _lo_and_fo_calls_on_chain(trial: Trial, chain_length: int) -> tuple[float, f
 
 
 def _lo_calls_to_scaled_gaps(trial: Trial, targets: Any, limit: int, rule: str, seed: int) -> Any:
-    """Return the number of linear minimisations until the gap is at most each target times C.
+    """Count the linear minimisations until the gap is at most C times each of the targets.
 
     C is a bound of the curvature constant.
 

@@ -32,7 +32,7 @@ ROUNDING = 1e-9
 
 
 def make_positive() -> NormedProblem:
-    """Return x'Hx/2 of two layers, H with positive entries, whose smoothness is L = 85.25.
+    """Return x'Hx/2 with two layers, a positive matrix H and the smoothness L = 85.25.
 
     The layers have two and three entries, l-infinity norms, and the radii 0.5 and 2. One point
     attains all L_lm, so L equals the sum of rho_l rho_m L_lm.
@@ -63,7 +63,7 @@ def make_product() -> NormedProblem:
 
 
 def _make_quadratic(H: Floats, sizes: tuple[int, ...], norm: str) -> NormedProblem:
-    """Return x'Hx/2, where x consists of vectors of the given sizes as layers, in a norm."""
+    """Return x'Hx/2 with a norm; the layers of x are vectors of the given sizes."""
     ends = np.cumsum(sizes)[:-1].tolist()
     blocks = np.array([[abs(part).sum() for part in np.split(row, ends, axis=1)]
                        for row in np.split(H, ends)])  # fmt: skip
@@ -102,7 +102,7 @@ def check_joint_smoothness(trial: Trial, instance: Instance, problem: Any) -> Pa
 
 @check_each_instance({"off": ROUNDING}, combine_all)
 def check_steps_by_own_layer_smoothness(trial: Trial, instance: Instance, problem: Any) -> Parts:
-    """Test that steps of all p layers, each by its own smoothness constant, scale f by (p - 1)^2.
+    """Test that f is multiplied by (p - 1)^2 if all p layers step by their own smoothness.
 
     Layer l makes a step |grad_l f|/L_ll.
     """
