@@ -16,14 +16,14 @@ def load_problem(selector: str) -> Problem:
 
 
 def run_algorithm(problem: Problem, selector: str, iterations: int, seed: int = 0) -> Run:
-    """Run the algorithm of a selector on a problem for `iterations` iterations; return the run."""
+    """Run the algorithm that a selector names for `iterations` iterations; return the run."""
     parsed = Selector.parse(selector)
     longer = Selector(parsed.name, {**parsed.parameters, "iterations": iterations})
     return solve(problem, select_algorithm(str(longer)), seed=seed)
 
 
 def evaluate_measures(problem: Problem, x: Point, run: Run | None = None) -> dict[str, float]:
-    """Return the values at x of all measures that are defined there, by name.
+    """Return a dict of all measures that are defined at x, from name to value at x.
 
     For a measure with a certified interval, the value is its upper end. The objective is called
     ``value``, as in benchopt. The oracle counts and the seconds of `run` are included; they are 0

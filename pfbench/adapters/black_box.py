@@ -24,7 +24,7 @@ Tell = Callable[[Any], None]
 
 
 class FlatOracles:
-    """Counted oracles of one run, as functions of flat vectors of shape (d,).
+    """Counted oracles of one run, which take points as flat vectors.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class FlatOracles:
         return self._query_and_flatten(self._ask.batch, sample, self.point(z))
 
     def value_and_gradient(self, z: Any) -> "tuple[LazyValue, Floats]":
-        """Return the value of f at z and its gradient.
+        """Return f(z), which is computed only if it is used, and the gradient of f at z.
 
         The value is lazy: it is computed, and its n component values are counted, only if the
         solver reads it.
@@ -109,7 +109,7 @@ class FlatOracles:
         return self._query_and_flatten(self._ask.prox, y, np.zeros_like(y), float(lam))
 
     def hessian_product(self) -> Callable[[Any, Any], Floats]:
-        """Return a function (z, p) that returns the Hessian of f at z times p.
+        """Return a function of z and p whose value is the Hessian of f at z times p.
 
         Each call counts n Hessian-vector products, and n component Hessians if z is new.
         """

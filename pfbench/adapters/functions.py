@@ -33,7 +33,7 @@ Jacobian = Callable[..., Any] | bool
 
 
 class FunctionSet(ConvexBody):
-    """Feasible set that is defined by a function for linear minimisation over it.
+    """Feasible set given by a user's function that minimises <g, v> over it.
 
     Parameters
     ----------
@@ -441,7 +441,7 @@ class FunctionSampler(SampledFunction):
         return self.draw_function(rng, size)
 
     def mean_gradient(self, values: Any, x: Any) -> Floats:
-        """Return the user's mean gradient over the draws at x, as a new float64 array."""
+        """Return the user function's mean gradient at x over the draws, as a new float64 array."""
         start = self.function.start()
         g = self.sample_gradient(values, restore_layers(start, np.array(x)))
         return np.array(flatten_layers(start, g), dtype=np.float64)
@@ -457,7 +457,7 @@ def sample_function(
     mean_gradient: Callable[[Any, Floats], Any],
     atoms: Atoms | None = None,
 ) -> FunctionSampler:
-    """Return a sampler of `function` that calls the user's functions; check them at the start.
+    """Return a sampler of `function` that calls the user's functions; check them at its start.
 
     Raises
     ------

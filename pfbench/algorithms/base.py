@@ -235,7 +235,7 @@ class Algorithm(ABC):
 
     @classmethod
     def parameters(cls) -> Mapping[str, Parameter]:
-        """Return the parameters of the method by name, which are the fields of the class."""
+        """Return the parameters of the method, which are the fields of the class, by name."""
         return collect_declared_parameters(cls, includes_all=True)
 
     @classmethod
@@ -274,7 +274,7 @@ class SamplingAlgorithm(Algorithm):
 
 
 def get_parameters(algorithm: Any) -> dict[str, Any]:
-    """Return the parameter values of an algorithm by name, which are its dataclass fields."""
+    """Return a dict of an algorithm's parameters, its dataclass fields, from name to value."""
     if not is_dataclass(algorithm):
         return dict(getattr(algorithm, "plain_parameters", {}))
     return {f.name: getattr(algorithm, f.name) for f in fields(algorithm)}

@@ -63,14 +63,14 @@ ALGORITHMS: Mapping[str, type[Algorithm]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class AlgorithmChoice:
-    """Name of an algorithm with explicit parameters; `resolve` creates it for a problem."""
+    """Name of an algorithm with explicit parameters; `resolve` creates the algorithm."""
 
     name: str
     parameters: Mapping[str, Any]
     algorithm_class: type[Algorithm]
 
     def __repr__(self) -> str:
-        """Return the call of `pfbench.algorithm` that creates this choice."""
+        """Return the text of the call of `pfbench.algorithm` that creates this choice."""
         return f"algorithm({self.selector!r})"
 
     @property

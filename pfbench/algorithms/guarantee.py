@@ -33,7 +33,7 @@ def epsilon_squared_bound(epsilon: float, constants: Constants) -> float:
 
 @dataclass(frozen=True)
 class Guarantee:
-    """Theorem's guarantee: with the schedule for accuracy epsilon, a criterion has this bound.
+    """Guarantee of a method's theorem: a bound on a criterion after a run with its schedule.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ from pfbench.base.state import Point, State
 
 @dataclass(frozen=True, kw_only=True)
 class LocalLMO(Algorithm):
-    """Local LMO, which moves to the minimiser of <grad f(x_k), z> within a radius of x_k."""
+    """Local LMO: x_{k+1} minimises <grad f(x_k), z> over the z of the set within a radius of x_k."""
 
     name = "local-lmo"
     summary = "Local LMO: linear minimisations within the radius 2R/(k+2)"
@@ -42,13 +42,13 @@ class LocalLMO(Algorithm):
 
     @classmethod
     def explicit(cls, constants: Constants, **overrides: Any) -> Self:
-        """Return the algorithm with the given parameters; R defaults to the set's D if known."""
+        """Return the algorithm with the given parameters; R defaults to the diameter of the set."""
         default = {"diameter": constants.D} if math.isfinite(constants.D) else {}
         return super().explicit(constants, **default | overrides)
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method with R = D and the least T that ensures accuracy epsilon.
+        """Return the method for accuracy epsilon, with R = D and the least number T of iterations.
 
         R is the radius parameter and D the diameter of the set; T is the least with 2 L R^2/(T+2)
         <= epsilon.

@@ -169,7 +169,7 @@ class LSVRGMethod(LooplessMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method for accuracy epsilon, with b = n^(2/3) and p = min(1, 2 n^(-1/3)).
+        """Return the method for accuracy epsilon: batch n^(2/3), probability min(1, 2 n^(-1/3)).
 
         With these, c <= 1.
         """
@@ -219,10 +219,10 @@ class ZeroSARAHMethod(ProximalMethod):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method for accuracy epsilon, with batch b = sqrt n and table weight q/2.
+        """Return the method for accuracy epsilon, with batch b = sqrt n and a derived table weight.
 
-        Here q = 1 - (1 - 1/n)^b is the probability that a batch replaces a given table entry. With
-        these parameters, c is about 2.
+        The weight is q/2, where q = 1 - (1 - 1/n)^b is the probability that a batch replaces a
+        given table entry. With these parameters, c is about 2.
 
         Raises
         ------

@@ -142,7 +142,7 @@ class LSVRGFW(LooplessFW):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method for accuracy epsilon, with chance min(1, 2 n^(-1/3)), batch n^(2/3)/2.
+        """Return the method for accuracy epsilon: batch n^(2/3)/2, chance min(1, 2 n^(-1/3)).
 
         The constant is c^2 = (1-p)(2-p)/(p^2 b), at most 1. |x_t - w| is at most gamma D times the
         age of w, whose mean square is (1-p)(2-p)/p^2.
@@ -181,10 +181,10 @@ class ZeroSARAHFW(StochasticFrankWolfe):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method for accuracy epsilon, with batch b = sqrt n and table weight q/2.
+        """Return the method for accuracy epsilon, with batch b = sqrt n and a derived table weight.
 
-        Here q = 1 - (1 - 1/n)^b is the probability that a batch replaces a given table entry. The
-        constant is c^2 = 4/(ab), where a = lambda (2 - lambda) and lambda is the weight.
+        The weight is lambda = q/2, where q = 1 - (1 - 1/n)^b is the probability that a batch
+        replaces a given table entry. The constant is c^2 = 4/(ab), where a = lambda (2 - lambda).
         """
         L, D, h0 = cls.schedule_constants(constants, "L", "D", "delta")
         b = round_up(math.sqrt(constants.n))

@@ -63,7 +63,7 @@ class NFWU(EstimatorAlgorithm):
 
     @property
     def asks(self) -> frozenset[str]:
-        """Oracles that a run queries: those in `requires`, and the full gradient for several runs.
+        """Oracles that are queried: those in `requires`, and `gradient` if there are several runs.
 
         The full gradient serves to select the best run.
         """

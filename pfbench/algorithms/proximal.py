@@ -246,7 +246,7 @@ class ProxSVRGPlus(ProxSVRG):
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
-        """Return the method for accuracy epsilon, with batch b, period sqrt b and step 1/(6L).
+        """Return the method for accuracy epsilon, with step 1/(6L) and the period sqrt(batch).
 
         The batch is b = min(n, 1/epsilon)^(2/3).
 

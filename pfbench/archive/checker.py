@@ -120,7 +120,7 @@ def _tasks(check: Check, stored_runs: Sequence[StoredRun]) -> Iterator[CheckTask
 def _record_missing_runs(
     check: Check, stored_runs: Sequence[StoredRun], plans: Sequence[PlannedRun]
 ) -> None:
-    """Record a deviation if planned runs are missing in the archive, with their number."""
+    """Record as a deviation the number of planned runs that the archive lacks, if it is not 0."""
     stored_keys = {
         portable_identity(make_plan(entry, check.manifest["reads"])) for entry in stored_runs
     }

@@ -202,7 +202,7 @@ def recompute_erratum(theorem: str, name: str, effort: str, seed: int) -> Mappin
 
 
 def is_fault_confirmed(theorem: str, fault: Sequence[str], effort: str, seed: int) -> bool:
-    """Return whether a claim still catches a fault, or, for no claim, the fault is equivalent.
+    """Return whether a claim still catches a fault or, with no claim, the fault changes nothing.
 
     Parameters
     ----------

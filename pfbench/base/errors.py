@@ -48,7 +48,7 @@ class RefusedError(PfbenchError):
 
 
 class NoComponentsError(RefusedError, AttributeError):
-    """Error for access to n, the number of components, of a sampler, which has no components."""
+    """Error for access to the number of components n of a sampler, which has no components."""
 
 
 class StorageError(PfbenchError):
@@ -181,7 +181,7 @@ def locate_error(error: BaseException) -> SourceLocation | None:
 
 
 def is_raised_within(error: BaseException, subpackage: str) -> bool:
-    """Return whether an error was raised by code of a subpackage, or by code it called."""
+    """Return whether an error was raised by code of a subpackage, or by code that it called."""
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename.startswith(f"{_OURS}/{subpackage}/"):
@@ -191,7 +191,7 @@ def is_raised_within(error: BaseException, subpackage: str) -> bool:
 
 
 def brief_error_text(error: BaseException) -> str:
-    """Return the text of an error, cut after `LONGEST` characters, with no unencodable ones."""
+    """Return the text of an error: at most `LONGEST` characters, unencodable ones escaped."""
     try:
         text = f"{error}{suggest_attribute(error)}"
     except (Exception, SystemExit) as another:  # of its own __str__

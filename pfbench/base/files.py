@@ -206,7 +206,7 @@ class FileWatch:
 
     @property
     def digests(self) -> dict[str, str]:
-        """Digest of each recorded file, by its path in the code if relative, else its full path."""
+        """Digests of recorded files, by relative path if the code uses one, else by full path."""
         return {full if os.path.isabs(name) else name: d for (name, full), d in self.opened.items()}
 
 

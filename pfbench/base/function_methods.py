@@ -242,7 +242,7 @@ _PATIENCE = 5.0
 
 
 class ConsumerClosed(BaseException):
-    """Exception that stops a function at its next callback, after the generator is closed."""
+    """Exception that a callback raises to end a function whose items are no longer received."""
 
 
 class _CallbackChannel(Generic[Item]):
@@ -254,7 +254,7 @@ class _CallbackChannel(Generic[Item]):
         self.came: SimpleQueue[tuple[Item] | BaseException | None] = SimpleQueue()
 
     def hand_over(self, item: Item) -> None:
-        """Pass an item to the generator, and wait until the next one is requested."""
+        """Pass an item to the generator, and wait until the next item is requested."""
         self.came.put((item,))
         if not self.go_on.get():
             raise ConsumerClosed

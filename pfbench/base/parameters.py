@@ -162,7 +162,7 @@ def check_required_parameters(
 
 
 def merge_parameters(alternatives: Mapping[str, Mapping[str, Parameter]]) -> dict[str, Parameter]:
-    """Merge the parameters of several alternatives; each parameter names those that have it.
+    """Merge the parameters of several alternatives; each states which alternatives have it.
 
     If the defaults of a parameter differ, its default in words lists them one by one.
     """

@@ -83,7 +83,7 @@ class OracleProtocol(Protocol):
 
 
 class Backend(OracleProtocol, Protocol):
-    """Interface of the uncounted oracles that one run uses behind the counting ones."""
+    """Interface of a problem's oracles for one run, which the counting oracles call."""
 
     @property
     def n(self) -> int:

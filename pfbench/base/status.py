@@ -5,7 +5,7 @@ from typing import Any, Self
 
 
 class Status(StrEnum):
-    """Status of a run; as a string, it is the word in JSON, tables and stores."""
+    """Status of a run; its string value is the word in JSON, tables and stores."""
 
     TARGET = "target"
     BUDGET = "budget"
@@ -45,7 +45,7 @@ _MEANINGS = {
 
 
 class Verdict(StrEnum):
-    """Verdict on a claim; as a string, it is the word in JSON and stores."""
+    """Verdict on a claim; its string value is the word in JSON and stores."""
 
     HOLDS = "holds"
     WITHIN_10 = "within-10"

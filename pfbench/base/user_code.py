@@ -147,7 +147,7 @@ def _check_importable_file(path: Path, module: str) -> None:
 
 
 def instantiate(selector: Selector) -> Any:
-    """Return the object that a selector names; call a class or function with the parameters.
+    """Load what a selector names, and call it with the parameters if it is a class or function.
 
     An object that is no class or function is returned as it is.
 

@@ -189,7 +189,7 @@ def refuse_uncounted_calls(
 
 
 class NegatedBackend(OverriddenOracles):
-    """Oracles that answer for -f in place of f, which changes each run that depends on them."""
+    """Oracles that answer for -f in place of f, so that runs change if they use the answers."""
 
     def __getattr__(self, name: str) -> Any:
         result = super().__getattr__(name)

@@ -85,14 +85,14 @@ def make_slope(K: int, errors: float) -> InexactQuadratic:
 
 
 def make_square(K: int) -> InexactQuadratic:
-    """Return x^2/2 on [-1, 1] from 1, with exact gradients."""
+    """Return x^2/2 on [-1, 1] with the start 1 and exact gradients."""
     ends = ConvexHull(np.array([[-1.0], [1.0]]))
     square = IndefiniteQuadratic(ends, np.eye(1), np.zeros(1), np.ones(1), 0.0, 1.0)
     return InexactQuadratic(square, K, 0.0, best_step(K, 1.0, 2.0, 0.5))
 
 
 def make_saddle(K: int, error: float) -> InexactQuadratic:
-    """Return (x^2 - y^2)/2 on the unit disc, from (0.96, 0.28)."""
+    """Return (x^2 - y^2)/2 on the unit disc, with the start (0.96, 0.28)."""
     A, start = np.diag([1.0, -1.0]), np.array([0.96, 0.28])
     saddle = IndefiniteQuadratic(L2Ball(2, 1.0), A, np.zeros(2), start, -0.5, 1.0)
     return InexactQuadratic(saddle, K, error, best_step(K, 1.0, 2.0, saddle.value(start) + 0.5))

@@ -109,7 +109,7 @@ class SeparableLogCosh(FiniteSum):
 
 
 def _set_run(function: FiniteSum, norm: str, K: int, step: float, weight: float) -> Any:
-    """Return a problem with a norm, which also stores K, gamma = `step` and alpha = `weight`."""
+    """Return a problem that has a norm, and stores K, gamma = `step` and alpha = `weight`."""
     problem = NormedProblem(function, norm_ball(norm, function.shape))
     vars(problem).update(K=K, step=step, weight=weight)
     return problem
@@ -122,7 +122,7 @@ def make_cube(norm: str, d: int) -> Any:
 
 
 def make_curved_path() -> Any:
-    """Return a sum of three log cosh, in the l2 norm, on which runs follow curved paths.
+    """Return the sum of log cosh x_j of three variables in the l2 norm; runs follow curved paths.
 
     There is no noise.
     """

@@ -69,7 +69,7 @@ def loss_by_singular_value(degree: int, steps: int) -> tuple[Floats, Floats]:
 def check_convergence(
     trial: Trial, instance: Instance, problem: Any
 ) -> Iterator[tuple[str, Decision]]:
-    """Test that Newton-Schulz steps keep the norm <= 1 and bring matrices near polar factors."""
+    """Test that Newton-Schulz steps keep norms <= 1 and bring matrices near their polar factors."""
     ask = trial.open_oracles(problem)
     degree, steps = problem.norm.degree, problem.norm.steps
     rng, ratios, sizes = trial.rng(instance.stream_key), [], []

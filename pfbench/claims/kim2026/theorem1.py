@@ -88,7 +88,7 @@ def compute_corrected_bound(
 
 
 def check_bounds(trial: Trial) -> Evidence:
-    """Test that Muon's mean |grad f(W_t)|_* over a run is at most the printed and pfbench's bound.
+    """Test that Muon's mean |grad f(W_t)|_* over a run is at most the printed bound and pfbench's.
 
     With noise, the mean over runs is tested.
     """

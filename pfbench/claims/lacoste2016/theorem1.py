@@ -170,7 +170,7 @@ class FaultyRoundedLO(OverriddenOracles):
     """Faulty linear minimisation that uses a coarsely rounded gradient."""
 
     def lo(self, g: Gradient) -> Point:
-        """Return the vertex that minimises <g, v>, g rounded to thirds of its largest entry."""
+        """Return the vertex that minimises <g, v> for g rounded to thirds of its largest entry."""
         size = float(np.abs(g).max()) / 3.0
         result: Point = self._original.lo(np.round(g / size) if size > 0.0 else g)
         return result

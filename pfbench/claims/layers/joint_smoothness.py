@@ -127,7 +127,7 @@ def check_steps_by_own_layer_smoothness(trial: Trial, instance: Instance, proble
 
 
 def make_network(W_2: float) -> TwoLayerNetwork:
-    """Return the loss (W_2 tanh(W_1) - 0.2)^2/2 of a network of two numbers, from W_1 = 0.3."""
+    """Return the loss (W_2 tanh(W_1) - 0.2)^2/2 of a network of two numbers; W_1 starts at 0.3."""
     return TwoLayerNetwork(
         features=np.ones((1, 1)),
         targets=np.full((1, 1), 0.2),
