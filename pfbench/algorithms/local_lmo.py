@@ -23,7 +23,7 @@ from pfbench.base.state import Point, State
 
 @dataclass(frozen=True, kw_only=True)
 class LocalLMO(Algorithm):
-    """Local LMO: x_{k+1} minimises <grad f(x_k), z> over the z of the set within a radius of x_k."""
+    """Local LMO: x_{k+1} minimises <grad f(x_k), z> over the z in the set within a radius."""
 
     name = "local-lmo"
     summary = "Local LMO: linear minimisations within the radius 2R/(k+2)"
