@@ -63,7 +63,7 @@ class _ModuleLosses:
             return float(self._mean_loss(x, indices))
 
     def gradient(self, x: Floats, indices: Any = slice(None)) -> Floats:
-        """Return the gradient of the mean of the losses with the given indices, by default all."""
+        """Return the gradient of the mean of the losses with these indices, by default of all."""
         with self._torch.enable_grad():
             mean = self._mean_loss(x, indices)
             grad = self._torch.autograd.grad(mean, self._parameters, allow_unused=True)

@@ -60,7 +60,7 @@ class ProxASVRG(AcceleratedMethod):
         return super().explicit(constants, **overrides)
 
     def first_weight(self, n: int) -> float:
-        """Return w_0, the weight of the first epoch, from n, batch, step and smoothness.
+        """Return w_0, the weight of the first epoch, computed from n, batch, step and smoothness.
 
         w_0 = 1 - tau L eta/(1 - L eta), where tau = (n-b)/(b(n-1)). L is the smoothness, but at
         most 1/(3 eta).

@@ -51,5 +51,5 @@ class EstimatorAlgorithm(Algorithm):
             yield State(x, at, g, coin=latest_coin(estimate))
 
     def move(self, ask: AlgorithmOracles, x: Point, g: Gradient, t: int) -> Point:
-        """Return the next iterate x_{t+1} from the estimate g; by default by a Frank-Wolfe step."""
+        """Return the next iterate x_{t+1} from the estimate g, by default a Frank-Wolfe step."""
         return combine(x, ask.lo(g), self.step)

@@ -303,7 +303,7 @@ class BacktrackingState:
     def from_start(
         cls, ask: AlgorithmOracles, x: Point, gradient: Any, v: Point, M: float | None
     ) -> Self:
-        """Return the state of the search at the start x, after querying the function value there.
+        """Return the state of the search at the start x, after a query of the value of f at x.
 
         Without an initial M, one more gradient is queried, near x.
         """
@@ -316,7 +316,7 @@ class BacktrackingState:
         return cls(M, value)
 
     def find_step_size(self, ask: AlgorithmOracles, x: Point, v: Point, gap: float) -> float:
-        """Find a step size from x toward v by backtracking; return it and update this state.
+        """Find a step size from x toward v by backtracking; return the step size, update the state.
 
         If v is no descent direction, return 0 without any query.
         """

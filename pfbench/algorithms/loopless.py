@@ -104,7 +104,7 @@ class LooplessMethod(ProximalMethod):
 
     @property
     def estimator(self) -> Estimator:
-        """Gradient estimator with the batch and the probability of this method."""
+        """Gradient estimator with this method's batch size and probability of a full gradient."""
         return self.estimator_class(self.batch, self.refresh)
 
 

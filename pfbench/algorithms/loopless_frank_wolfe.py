@@ -105,7 +105,7 @@ class LooplessFW(StochasticFrankWolfe):
 
     @property
     def estimator(self) -> Estimator:
-        """Gradient estimator with the batch and the probability of this method."""
+        """Gradient estimator with this method's batch size and probability of a full gradient."""
         return self.estimator_class(self.batch, self.refresh)
 
 

@@ -113,7 +113,7 @@ class NFWU(EstimatorAlgorithm):
     def estimator_parameters(
         cls, epsilon: float, L: float, constants: Constants
     ) -> Mapping[str, Any]:
-        """Return the estimator's batch and other parameters by name, by the theorem's schedule."""
+        """Return the estimator's parameters, such as its batch, in the theorem's schedule."""
 
     @classmethod
     def theory(cls, epsilon: float, constants: Constants, **overrides: Any) -> Self:
@@ -172,7 +172,7 @@ class EpochNFWU(NFWU):
 
     @property
     def estimator(self) -> Estimator:
-        """Gradient estimator with the batch and the period of full gradients of this method."""
+        """Gradient estimator with this method's batch size and period of full gradients."""
         return self.estimator_class(self.batch, self.period)
 
 
@@ -279,7 +279,7 @@ class LooplessNFWU(NFWU):
 
     @property
     def estimator(self) -> Estimator:
-        """Gradient estimator with the batch and the probability of this method."""
+        """Gradient estimator with this method's batch size and probability of a full gradient."""
         return self.estimator_class(self.batch, self.refresh)
 
 

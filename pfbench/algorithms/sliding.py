@@ -89,7 +89,7 @@ class SlidingMethod(Algorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class NCGS(SlidingMethod):
-    """Non-convex conditional gradient sliding.
+    """Conditional gradient sliding for non-convex f, with option 1 or 2 of qu2018.
 
     for k = 1 .. N, alpha = 2/(k+1):
         md = (1 - alpha) ag + alpha theta
@@ -148,7 +148,7 @@ class NCGS(SlidingMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class StochasticNCGS(SlidingMethod):
-    """Stochastic non-convex conditional gradient sliding, with batches of size m_k = k.
+    """Stochastic conditional gradient sliding for non-convex f, with batches of size m_k = k.
 
     It is NCGS with option 2; both calls of condg in an iteration use the same batch.
     """
@@ -198,7 +198,7 @@ class StochasticNCGS(SlidingMethod):
 
 @dataclass(frozen=True, kw_only=True)
 class NCGSVR(SlidingMethod, EstimatorAlgorithm):
-    """Variance-reduced non-convex conditional gradient sliding.
+    """Variance-reduced conditional gradient sliding for non-convex f.
 
     The step is theta+ = condg(v, theta, 1/(3L), eta) with SVRG estimates v.
     """

@@ -190,7 +190,7 @@ class Check:
 
     @property
     def is_same_environment(self) -> bool:
-        """Whether versions and machine are the same as those of the archive's author."""
+        """Whether versions and machine are the same as when the archive was made."""
         current = [dict(self.engine.environment())]
         return self.same_versions and self.manifest["environments"] == current
 
@@ -332,7 +332,7 @@ class Check:
                 self.outcome.add_deviation(f"the run of {label} differs here in {differs}{numbers}")
 
     def _compare_fresh_runs(self, cell: RunCell, answers: Sequence[Any]) -> None:
-        """Test whether runs with new seeds are like stored runs that differ only in the seeds."""
+        """Test whether runs with new seeds are distributed like stored runs of their setting."""
         new = [parse_run_and_problem_digest(answer)[0] for answer in answers]
         old = [entry.run for entry in cell.stored_runs]
         self.outcome.compare_fresh(cell.name, [*map(_numbers, old)], [*map(_numbers, new)])

@@ -283,9 +283,9 @@ class _ClaimsTasks:
         return difference
 
     def record_unless_confirmed(self, name: str, claim: str, is_confirmed: Any) -> None:
-        """Record an archived fault as a deviation unless it is confirmed.
+        """Record a deviation if an archived fault is not confirmed.
 
-        It is confirmed if its claim catches it or, without a claim, if it is equivalent.
+        A fault is confirmed if its claim catches it or, without a claim, if it is equivalent.
         """
         self.check.outcome.faults[0] += 1
         wrong = f"is not caught by {claim}" if claim else "is not equivalent"

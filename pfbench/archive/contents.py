@@ -196,7 +196,7 @@ def archive_path(
 
 
 def collect_declared_files(*things: Any) -> dict[str, tuple[str, str]]:
-    """Return path and origin of each file that user-defined objects declare, by absolute path.
+    """Return a dict from the absolute path of each declared file to its path and origin.
 
     The attribute `files` of an object is a collection of paths relative to the folder of its
     module, or a dict from these paths to origins. A file with an origin is not archived, only its

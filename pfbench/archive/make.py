@@ -224,7 +224,7 @@ def _probe_runs(plans: Sequence[PlannedRun]) -> tuple[dict[str, Any], dict[str, 
 
 
 def _data_digests(plans: Sequence[PlannedRun]) -> dict[str, str]:
-    """Return the SHA-256 of each data set that planned runs use, except missing ones."""
+    """Return the SHA-256 of each data set that planned runs use and that is not missing."""
     sources = {Selector.parse(plan.problem).texts.get("source", "") for plan in plans}
     paths = {name: status(name).path for name in sorted(sources & DATA_SETS.keys())}
     return {name: file_digest(path) for name, path in paths.items() if path is not None}

@@ -151,7 +151,7 @@ _OWN = _PACKAGE.name
 
 
 def collect_loaded_distributions() -> dict[str, dict[str, str]]:
-    """Return version and hash of each distribution loaded in this process, by name."""
+    """Return a dict from each distribution loaded in this process to its version and hash."""
     loaded = {name.partition(".")[0] for name in list(sys.modules)}
     packages = distributions()
     names = sorted({name for top in loaded & packages.keys() for name in packages[top]} | {_OWN})
@@ -189,7 +189,7 @@ def source_digest() -> str:
 
 
 def format_requirements(versions: Mapping[str, Mapping[str, str]]) -> bytes:
-    """Return locked versions as a requirements file of pip, with the hashes in comments."""
+    """Return locked versions as a requirements file for pip, with the hashes in comments."""
     lines = ["# pip install -r lock.txt; `content` is the hash of the installed files."]
     for name, version in versions.items():
         lines.append(f"{name}=={version['version']}  # content {version['content'] or 'unknown'}")

@@ -100,7 +100,7 @@ def _citations_by_key(part: str) -> Iterator[str]:
 
 
 def _citations_by_authors(part: str) -> Iterator[str]:
-    """Yield one paper's key for each first author and year that a text cites."""
+    """Yield the key of one paper for each pair of first author and year that a text cites."""
     named = [key for key in REFERENCES if _cites_paper(part, key)]
     for _, group in groupby(sorted(named, key=_author_and_year), key=_author_and_year):
         keys = list(group)

@@ -67,7 +67,7 @@ def unwrap_scalar(name: str, value: Any) -> Any:
 
 
 def check_text(name: str, value: Any, example: str = "") -> str:
-    """Return `value` if it is a string; otherwise raise with an example of a valid one."""
+    """Return `value` if it is a string; otherwise raise with an example of a valid string."""
     if not isinstance(value, str):
         example_text = f", as in {example!r}" if example else ""
         raise InputError(f"{name}={brief_repr(value)} must be a string{example_text}.")

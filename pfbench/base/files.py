@@ -159,7 +159,7 @@ def check_writable(
 
 
 def _check_by_writing(folder: Path) -> None:
-    """Create a file in a folder and remove it; the system's error is raised if that fails."""
+    """Create a file in a folder and remove it; raise the system's error if that fails."""
     # On Linux it has no name, so that nothing is left even by a kill.
     with TemporaryFile(dir=folder):
         pass

@@ -309,7 +309,7 @@ class EstimatorChecks:
         return np.asarray(self.problem.gradient(keep(self.path[t])))
 
     def _describe_ratio_to_gradient(self, means: Sequence[Floats], t: int) -> str:
-        """Return text on the factor C if the mean at point t is C times the gradient, else ""."""
+        """Return a text on the factor C if the mean at point t is C times the gradient, else ""."""
         right = self._exact_gradient(t)
         ratio = float(np.vdot(means[t], right) / max(norm(right) ** 2, 1e-300))
         straight = norm(means[t] - ratio * right) <= 1e-6 * norm(right)
@@ -345,9 +345,9 @@ class EstimatorChecks:
         return list(total), number
 
     def _sample_means(self, reason: str) -> tuple[list[Floats], list[float], str]:
-        """Return means of the estimates over random runs, tolerances, and a text on both.
+        """Return means of the estimates over random runs, their tolerances, and an explanation.
 
-        The text states `reason`: why the draws cannot be enumerated.
+        The explanation states `reason`: why the draws cannot be enumerated.
         """
         walks = [
             np.array(

@@ -278,7 +278,7 @@ def central_difference_at_finest_step(
 
 
 def complex_step_derivative(value: Callable[[Any], Any], line: LineSegment) -> float | None:
-    """Return the derivative of a function of arrays along a line, by a complex step.
+    """Return the derivative of a function of arrays along a line, by the complex-step method.
 
     Return None if the function does not accept complex arrays, or if points are not arrays.
     """

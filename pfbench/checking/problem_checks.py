@@ -216,7 +216,7 @@ class SamplerChecks(ProblemChecks):
         return "samples of 1 and 7 draws, each used several times"
 
     def check_mean(self) -> str:
-        """Check that E grad f(x, xi) is the gradient: by exact sums, or by a median of means."""
+        """Check, by exact sums or by a median of means, that E grad f(x, xi) is the gradient."""
         problem = self.problem
         points = locate_methods(problem, "mean_gradient", "draw", "gradient")
         if problem.atoms is not None:

@@ -121,9 +121,9 @@ def check_schedule_units(runs: RunRecords) -> str:
 
 
 def _compare_schedules(runs: RunRecords) -> str | None:
-    """Return a text on how a run with the schedule's parameters differs in other units.
+    """Return a text on how other units change a run with the schedule's parameters.
 
-    Return "" if it does not, and None if there is no suitable schedule.
+    Return "" if they do not, and None if there is no suitable schedule.
     """
     kind, homogeneity = type(runs.algorithm), check_schedule(type(runs.algorithm))
     if homogeneity is None or homogeneity.accuracy is None:
@@ -158,7 +158,7 @@ def _compare_schedules(runs: RunRecords) -> str | None:
 def _compare_scaled_run(
     runs: RunRecords, make_algorithm: Callable[[Scaling], Any], scaling: Scaling
 ) -> str:
-    """Return a text on how an algorithm's run differs in other units, or "" if it does not."""
+    """Return a text on how other units change an algorithm's run, or "" if they do not."""
     try:
         other = RunRecords(
             make_algorithm(scaling), RescaledProblem(runs.problem, scaling)

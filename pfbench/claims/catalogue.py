@@ -108,7 +108,7 @@ def load_named_claims(names: Iterable[str]) -> list[Claim]:
 
 
 def methods_first_then_quickest_key(effort: str) -> Callable[[Claim], tuple[bool, float]]:
-    """Return a sort key with claims about methods first, and quicker claims before slower ones.
+    """Return a sort key that puts claims about methods first, and quicker before slower ones.
 
     "Claims about methods" compare a method with its own source. These claims come first because
     they reveal most faults.

@@ -37,7 +37,7 @@ def ball_chain(epsilon: float = 0.1, largest: float = 0.1) -> ZeroChain:
 
 
 def families(epsilons: Sequence[float]) -> list[tuple[str, str, Instance]]:
-    """List the hard problem families: for each its name, its selector and its instance."""
+    """List the hard problem families: the name, the selector and the instance of each."""
     largest = max(epsilons)
     builds = zip(FAMILIES, (sum_chain, ball_chain), strict=True)
     return [

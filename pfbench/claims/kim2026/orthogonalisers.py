@@ -312,7 +312,7 @@ class FaultyDivisionByHundredfoldNorm(OverriddenOracles):
 
 
 class FaultyNewtonSchulzForQuintic(FaultyMatrixPolynomial):
-    """Faulty linear minimisation by Newton-Schulz, which converges, in place of the quintic."""
+    """Faulty linear minimisation by Newton-Schulz steps, which converge, instead of the quintic."""
 
     def polynomial(self, X: Floats) -> Floats:
         """Return X_q, the result of Newton-Schulz steps of degree 2."""
@@ -328,7 +328,7 @@ class FaultySingleQuinticStep(FaultyMatrixPolynomial):
 
 
 class FaultyQuinticForNewtonSchulz(FaultyMatrixPolynomial):
-    """Faulty linear minimisation by the quintic in place of Newton-Schulz."""
+    """Faulty linear minimisation by steps of the quintic instead of Newton-Schulz steps."""
 
     def polynomial(self, X: Floats) -> Floats:
         """Return X_q, the matrix after q steps of the quintic."""
