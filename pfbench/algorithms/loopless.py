@@ -65,7 +65,7 @@ def lsvrg_error_constant(batch: int, refresh: float) -> float:
 
 
 def table_entry_refresh_probability(n: int, batch: int) -> float:
-    """Return the probability 1 - (1 - 1/n)^b that a batch replaces a given table entry."""
+    """Return 1 - (1 - 1/n)^b, the probability that a batch replaces one stored gradient."""
     return 1.0 - (1.0 - 1.0 / n) ** batch
 
 

@@ -288,7 +288,7 @@ class OneSampleFW(ConvexFW):
 
 
 class OneSFW(OneSampleFW):
-    """1-SFW, for problems whose samples are drawn from a distribution that does not depend on x.
+    """One-sample stochastic Frank-Wolfe (1-SFW), for a sample distribution independent of x.
 
     It moves along STORM estimates with alpha_t = 1/(t+1).
     """

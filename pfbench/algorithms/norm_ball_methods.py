@@ -126,7 +126,7 @@ class WeightDecayAlgorithm(MomentumAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class USCG(WeightDecayAlgorithm, ConditionalGradient):
-    """Unconstrained stochastic conditional gradient: steps gamma v along linear minimisers v."""
+    """Unconstrained stochastic conditional gradient: each step is gamma times a minimiser."""
 
     name = "uscg"
     summary = "steps along minimisers over the ball of a norm at averaged gradients (Scion)"
