@@ -234,7 +234,7 @@ OWN = {
     "verify --repeat 0 shen2019-count-sg": "--repeat=0 must be at least 1",
     "faults --max-faults 0": "--max-faults=0 must be at least 1",
     "verify --quick --full": "cannot be combined: leave out one of the two",
-    "worst-case --function-class n=4": "needs a single FILE.py:NAME",
+    "worst-case --function-class n=4": "either a single FILE.py:NAME",
     "verify shen2019-count-sg --jobs -1": "--jobs=-1 must be at least 0",
     "verify shen2019-count-sg --table no/table.md": "there is no folder no; create it first",
     "verify shen2019-count-sg --json no/t.json": "there is no folder no; create it first",

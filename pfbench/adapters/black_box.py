@@ -52,8 +52,8 @@ class FlatOracles:
     def __init__(self, ask: AlgorithmOracles, x: Any) -> None:
         if not isinstance(x, np.ndarray):
             raise InputError(
-                f"the start is {describe(x)}, but other libraries' optimisers take only arrays: "
-                "choose a problem whose points are arrays."
+                f"the start point is {describe(x)}, but optimisers of libraries other than pfbench "
+                "take only arrays: choose a problem whose points are arrays."
             )
         self._ask, self._start = ask, x
         self.start: Floats = np.array(x).ravel()

@@ -81,8 +81,8 @@ class Trajectory:
         if lacking:
             raise InputError(
                 f"the trajectory lacks the counts {', '.join(lacking)}: record "
-                f"{', '.join(TRACKED)} by FrankWolfe.jl's trackers, and name them in columns; or, "
-                f"if the step rule is one of {', '.join(NO_TRIALS)}, pass its name as step."
+                f"{', '.join(TRACKED)} with FrankWolfe.jl's trackers and list them in columns, or "
+                f"pass the name of the step rule as step, if it is one of {', '.join(NO_TRIALS)}."
             )
         return Run(
             problem=problem,
@@ -149,9 +149,7 @@ def read_trajectory(
     if isinstance(columns, str | bytes) or not isinstance(columns, Sequence):
         raise InputError(f"columns={brief_repr(columns)} must be a list of column names.")
     if missing := [name for name in RECORDED if name not in columns]:
-        raise InputError(
-            f"columns lacks {', '.join(missing)}: name all the file's columns in order."
-        )
+        raise InputError(f"columns lacks {', '.join(missing)}: name the file's columns in order.")
     data = _read_bytes(Path(path))
     results = _parse_rows(Path(path), data, entry)
     if not results:
@@ -166,8 +164,8 @@ def read_trajectory(
     for k, gap in enumerate((row["dual_gap"] for row in named), start=1):
         if gap < -1e-8 * size:
             raise InputError(
-                f"row {k} of {path} has the dual gap {gap:g}, which must be at least 0: check "
-                "that the oracle minimises and that the start is in the set."
+                f"row {k} of {path} has the dual gap {gap:g}, which must be at least 0: check that "
+                "the linear oracle minimises, and that the start point is in the feasible set."
             )
     rows = tuple(_make_trace_row(named, k, n, step) for k in range(len(named)))
     digest = hashlib.sha256(data + repr((entry, tuple(columns), n, step)).encode())
@@ -242,9 +240,7 @@ def _parse_rows(path: Path, data: bytes, entry: str | None) -> list[list[float |
             results = find_entry(f"entry of {path}", str(entry), results)
         return [[None if item is None else float(item) for item in row] for row in results]
     except RecursionError as error:
-        raise InputError(
-            f"{path} has no rows of numbers: its lists are nested too deeply."
-        ) from error
+        raise InputError(f"{path} has no rows of numbers: lists are nested too deeply.") from error
     except InputError:
         raise
     except (ValueError, TypeError) as error:

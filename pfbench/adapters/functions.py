@@ -304,11 +304,11 @@ def from_functions(
     )
     if jac is None:
         raise InputError(
-            "jac is missing: pass a function that returns the gradient of f or, for a sampler, the "
-            "mean gradient over a large sample that is drawn once."
+            "jac is missing: pass a function that returns the gradient of f, or, if f is given by "
+            "a sampler, the mean gradient over one large sample that is drawn in advance."
         )
     if (sampler is None) != (sample_grad is None) or (sampler and components):
-        raise InputError("sampler and sample_grad must be given together, without components.")
+        raise InputError("sampler and sample_grad must be given together, not with components.")
     if not isinstance(constants, Mapping) or not isinstance(properties, tuple | list):
         raise InputError(
             'constants must be a dict, as in {"L_f": 1.0}, and properties a tuple of names, as in '
@@ -326,8 +326,8 @@ def from_functions(
     if components is not None:
         if not isinstance(components, tuple | list) or len(components) != 2:
             raise InputError(
-                f"components={brief_repr(components)} must be (n, grad), a number and a function of "  # noqa: E501
-                "(x, indices)."
+                f"components={brief_repr(components)} must be a pair (n, grad) of the number of "
+                "components and a function grad(x, indices)."
             )
         _check_functions(**{"grad of components": components[1]})
         check_integer("n of components", components[0], minimum=1)
@@ -395,8 +395,8 @@ def _make_feasible_set(lmo: Any, start: Floats, diameter: float | None) -> Feasi
     location = FunctionSet(lmo, start, diameter=diameter) if not hasattr(lmo, "lo") else lmo
     if not location.contains(start):
         raise InputError(
-            "start is outside the set of lmo: start at a vertex that lmo returns, and check that "
-            "lmo minimises <g, v> (a function with copt's arguments maximises <u, v>)."
+            "start is outside the set of lmo: use a vertex that lmo returns as start, and check "
+            "that lmo minimises <g, v> (or maximises <u, v>, if it has copt's arguments)."
         )
     return cast(FeasibleSet, location)
 
@@ -417,8 +417,8 @@ def _check_functions_at_start(problem: FunctionProblem, x: Floats) -> None:
     size = float(np.abs(g).max()) + float(np.abs(mean).max())
     if float(np.abs(g - mean).max()) > 1e-6 * size:
         raise InputError(
-            f"grad(x, indices) over all {problem.n} components is not the gradient at the start: "
-            "let it return the mean over the indices, not the sum."
+            f"grad(x, indices) over all {problem.n} components differs from the gradient at the "
+            "start: let grad return the mean over the indices, not the sum."
         )
 
 

@@ -43,7 +43,7 @@ class TorchOptimizer(BlackBox):
         super().__post_init__()
         if self.batch is not None and self._reads_values:
             raise InputError(
-                f"{self.optimizer} compares values of f over all components: leave batch out."
+                f"{self.optimizer} needs values of f over all components: leave batch out."
             )
 
     @property

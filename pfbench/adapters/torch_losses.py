@@ -90,9 +90,9 @@ class _ModuleLosses:
                 shapes = [tuple(item.shape) for item in (self._module(inputs), targets)]
                 raise InputError(
                     "the loss of an input depends on the other inputs: its shape is "
-                    f"{tuple(own.shape)} alone, and {tuple(among.shape)} with a second input, when "
-                    f"outputs have shape {shapes[0]} and targets {shapes[1]}: give outputs and "
-                    "targets the same shape."
+                    f"{tuple(own.shape)} in a batch of one input, but {tuple(among.shape)} in a "
+                    f"batch of two, with outputs of shape {shapes[0]} and targets of shape "
+                    f"{shapes[1]}, so give outputs and targets the same shape."
                 )
 
     def _are_equal(self, a: Any, b: Any, rtol: float = 0.0, atol: float = 0.0) -> bool:
@@ -299,15 +299,15 @@ def _split_loader(torch: Any, data: Any, replacement: Any) -> tuple[Any, Callabl
     has_index = hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")
     if isinstance(dataset, tools.IterableDataset) or not has_index:
         raise InputError(
-            "the data set has no index, so no sample can be evaluated at two points: pass a "
-            "map-style data set, or sampler and sample_grad to from_functions."
+            "the items of the data set have no indices, so no sample can be evaluated at two "
+            "points: pass a map-style data set, or sampler and sample_grad to from_functions."
         )
     if not len(dataset):
         raise InputError("the data set is empty.")
     if replacement not in (None, True):
         raise InputError(
-            f"replacement={brief_repr(replacement)} must be True, as the draws of a sampler are "
-            "independent; for a finite sum over the data set use from_module."
+            f"replacement={brief_repr(replacement)} must be True, as samples are drawn "
+            "independently: for a finite sum over the data set, use from_module."
         )
     if not is_loader:
         return dataset, collate
@@ -323,8 +323,8 @@ def _split_loader(torch: Any, data: Any, replacement: Any) -> tuple[Any, Callabl
     if not (replacement or getattr(order, "replacement", False)):
         shuffles_or_reads = "shuffles" if type(order) is tools.RandomSampler else "reads in order"
         raise InputError(
-            f"the loader {shuffles_or_reads}, without replacement, but the draws of a sampler are "
-            "independent: give replacement=True if you mean independent draws."
+            f"the loader {shuffles_or_reads}, but samples must be drawn with replacement: give "
+            "replacement=True if you want independent draws."
         )
     return dataset, collate
 
@@ -338,10 +338,10 @@ def _check_layers(torch: Any, module: Any, *, allows_dropout: bool) -> None:
         ):
             raise InputError(
                 "the loss of an input depends on the other inputs through the batch normalisation: "
-                "call module.eval() if it has running moments, or take GroupNorm."
+                "call module.eval() if the layer has running moments, else replace it by GroupNorm."
             )
         if isinstance(layer, layers.dropout._DropoutNd) and layer.training and not allows_dropout:
             raise InputError(
-                "the module has dropout in training mode: give augment=True, with which its mask "
-                "depends on the sample alone, or call module.eval()."
+                "the module has dropout in training mode: call module.eval(), or give "
+                "augment=True, which makes the dropout mask depend on the sample alone."
             )

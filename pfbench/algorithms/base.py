@@ -59,7 +59,7 @@ def smallest_integer(condition: Callable[[int], bool]) -> int:
     while not condition(high):
         high *= 2
         if high > _MOST:
-            raise OverflowError("no integer up to 2^62 is large enough for the schedule")
+            raise OverflowError("the schedule needs an integer parameter above the limit 2^62")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -172,7 +172,7 @@ class Algorithm(ABC):
             If there is no theorem, a constant is missing, or epsilon is out of its range.
         """
         raise RefusedError(
-            f"{cls.name} has no theorem's schedule for epsilon: give its parameters explicitly."
+            f"no theorem sets parameters of {cls.name} from epsilon: give them explicitly."
         )
 
     @classmethod
@@ -187,8 +187,8 @@ class Algorithm(ABC):
             If the method has no practical schedule.
         """
         raise RefusedError(
-            f"{cls.name} has no practical schedule for epsilon: take schedule=theory, or give its "
-            "parameters explicitly."
+            f"{cls.name} has no practical schedule, which would set the parameters from epsilon: "
+            "take schedule=theory, or give the parameters explicitly."
         )
 
     @classmethod
@@ -203,7 +203,8 @@ class Algorithm(ABC):
         missing = [name for name in cls.list_required_parameters() if name not in overrides]
         if missing:
             raise InputError(
-                f"{cls.name} needs {', '.join(missing)}, or epsilon for its theorem's schedule."
+                f"{cls.name} lacks {', '.join(missing)}: give explicit values, or give epsilon, "
+                "from which the schedule of a theorem computes them."
             )
         return cls(**overrides)
 

@@ -156,9 +156,7 @@ class FrankWolfe(Algorithm):
         if self.step in _SHORT and self.curvature is not None:
             raise InputError(f"step={self.step} uses smoothness: leave out curvature.")
         if self.step not in _OF_L and self.smoothness is not None:
-            raise InputError(
-                f"step={self.step} takes no smoothness: leave it out, or take step=short."
-            )
+            raise InputError(f"step={self.step} takes no smoothness: omit it, or take step=short.")
 
     @property
     def asks(self) -> frozenset[str]:
@@ -187,7 +185,7 @@ class FrankWolfe(Algorithm):
         """
         if overrides.get("step") == "primal-dual":
             raise RefusedError(
-                "step=primal-dual has no theorem on the gap: give iterations, not epsilon."
+                "no theorem bounds the gap for step=primal-dual: give iterations, not epsilon."
             )
         cls._check_zero_constants(constants, overrides)
         (h0,) = cls.schedule_constants(constants, "delta")

@@ -232,7 +232,7 @@ class ZeroSARAHMethod(ProximalMethod):
         if overrides.get("table") == "zero":
             raise RefusedError(
                 f"the schedule of {cls.name} needs a table that is filled with the gradients at "
-                "the start: leave out table=zero, or give all parameters explicitly."
+                "the start point: leave out table=zero, or give all parameters explicitly."
             )
         L, h0 = cls.schedule_constants(constants, "L", "delta")
         n, b = constants.n, round_up(math.sqrt(constants.n))

@@ -55,9 +55,7 @@ class Natasha15(Algorithm):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.subepochs > self.snapshot:
-            raise InputError(
-                f"subepochs={self.subepochs} must be at most snapshot={self.snapshot}."
-            )
+            raise InputError(f"subepochs={self.subepochs} cannot exceed snapshot={self.snapshot}.")
 
     @property
     def period(self) -> int:
@@ -98,7 +96,9 @@ class Natasha15(Algorithm):
     def run(self, ask: AlgorithmOracles, x: Point, rng: np.random.Generator) -> Iterator[State]:
         """Start at x, and yield a state after each update; see the module's pseudo-code."""
         if self.snapshot > ask.n:
-            raise InputError(f"snapshot={self.snapshot} must be at most n = {ask.n}.")
+            raise InputError(
+                f"snapshot={self.snapshot} must be at most the number of components, n = {ask.n}."
+            )
         m, centre = self.period, keep(x)
         for k in range(self.iterations):
             if k % (self.subepochs * m) == 0:

@@ -127,8 +127,9 @@ class NFWU(EstimatorAlgorithm):
         L, D, delta = cls.schedule_constants(constants, "L", "D", "delta")
         if epsilon > L * D:
             raise RefusedError(
-                f"epsilon={epsilon:g} must be at most L D = {L * D:.6g} for the schedule of "
-                f"{cls.name}, whose weight epsilon/(L D) cannot exceed 1."
+                f"epsilon={epsilon:g} must be at most L D = {L * D:.6g} (smoothness times "
+                f"diameter), as the weight epsilon/(L D) in the schedule of {cls.name} cannot "
+                "exceed 1."
             )
         return cls.from_schedule(
             overrides,

@@ -284,7 +284,8 @@ class ProxSVRGPlus(ProxSVRG):
         """
         if overrides.get("online") and overrides.get("snapshot") is None:
             raise InputError(
-                f"online=true of {cls.name} needs a batch size: give snapshot, or epsilon for it."
+                f"online=true of {cls.name} needs a batch size: give it as snapshot, or give "
+                "epsilon, from which the schedule computes it."
             )
         return super().explicit(constants, **overrides)
 

@@ -51,7 +51,7 @@ def condg(ask: AlgorithmOracles, l: Any, u: Point, lam: float, eta: float) -> Po
         if xi < _MOVES:
             raise InputError(
                 f"the inner loop condg cannot reach the gap eta={eta:g}, as rounding keeps the gap "
-                f"at {gap:.3g}: give a larger tolerance."
+                f"at {gap:.3g}: give a larger eta as tolerance."
             )
         x = combine(x, v, xi)
 

@@ -324,7 +324,7 @@ class Check:
             if self.manifest["problems"].get(problem, digest) != digest:
                 reads = ", ".join(self.manifest["reads"])
                 which = f" (its author's code reads {reads})" * bool(reads)
-                self.outcome.add_deviation(f"the data of {problem} differ here{which}")
+                self.outcome.add_deviation(f"the data of {problem} differ on this machine{which}")
             elif differs := describe_difference(entry.run, run, exact=exact):
                 now, before = (run.counts.as_dict().get(differs, "") for run in (run, entry.run))
                 numbers = f" ({now}, in the archive {before})" if now != before else ""

@@ -90,7 +90,9 @@ def check_archive(
             page_files = pages(manifest, table)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             kind = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
-            raise InputError(f"the archive is incomplete ({kind}{error}): get it again.") from error
+            raise InputError(
+                f"the archive is incomplete ({kind}{error}): request a new copy from its author."
+            ) from error
         check.process_until_time_limit(tasks)
         check.outcome.record_significant_differences()
         scripts = [name for name in archive.names if name.startswith(SCRIPT)]

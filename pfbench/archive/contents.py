@@ -96,7 +96,7 @@ def collect_contents(
         if (size := file.stat().st_size) > MOST_OF_FILE:
             raise InputError(
                 f"{file} has {size:,} bytes, more than {MOST_OF_FILE:,}: in the class that reads "
-                f'it, state where to get it, as in files = {{"{name}": "https://..."}}.'
+                f'the file, name its source, as in files = {{"{name}": "https://..."}}.'
             )
         files[f"{CODE}{name}"] = file.read_bytes()
     reads = {name: file_digest(file) for name, file in files_by_name.items()}

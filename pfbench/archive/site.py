@@ -65,9 +65,7 @@ def list_archives(folder: Path) -> list[Path]:
     """
     paths = sorted(folder.glob("*.zip"))
     if not paths:
-        raise InputError(
-            f"{folder} has no archive (*.zip): create one with `pfbench archive make`."
-        )
+        raise InputError(f"{folder} has no archive (*.zip): make one with `pfbench archive make`.")
     return paths
 
 

@@ -140,8 +140,8 @@ def check_module_names(modules: Sequence[str]) -> None:
         is_known = top in stdlib_module_names or top in _TAKEN
         if is_known or PathFinder.find_spec(top, elsewhere):
             raise InputError(
-                f"the archive has a module {top}, which clashes with an installed module: check it "
-                f"where {top} is not installed."
+                f"the archive has a module {top}, which clashes with an installed module: check "
+                f"the archive in an environment without {top}."
             )
 
 

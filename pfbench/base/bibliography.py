@@ -42,9 +42,7 @@ def parse_bibtex(text: str) -> Mapping[str, Publication]:
     for kind, key, lines in _ENTRY.findall(text):
         fields = _FIELD.findall(lines)
         if key in publications or len(dict(fields)) < len(fields):
-            raise ValueError(
-                f"the BibTeX key {key} is repeated, or its entry has a repeated field."
-            )
+            raise ValueError(f"the BibTeX key {key} or a field of its entry is repeated.")
         publications[key] = Publication(kind, MappingProxyType(dict(fields)))
     if text.count("@") != len(publications):
         raise ValueError(

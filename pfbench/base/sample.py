@@ -139,7 +139,7 @@ def count_indices(sample: Indices) -> tuple[Integers, Integers, int]:
     if isinstance(sample, Sample):
         return sample.indices, sample.counts, size
     if isinstance(sample, Draws):
-        raise InputError("the components of a finite sum are drawn by index, not by a sampler.")
+        raise InputError("a finite sum takes component indices, not the draws of a sampler.")
     return sample, _ONCE, size
 
 

@@ -66,8 +66,8 @@ def load_user_object(name: str) -> Any:
         ) from None
     except ModuleNotFoundError as error:
         raise InputError(
-            f"there is no module {error.name}, which {name} needs: run the command in its folder, "
-            "or install it."
+            f"there is no module {error.name}, which {name} needs: run the command in the folder "
+            "of this module, or install it."
         ) from error
     except PfbenchError as error:
         reason = add_location(error, locate_error(error))
@@ -176,7 +176,7 @@ def instantiate_class(
     """
     if not isinstance(obj, type) and not inspect.isroutine(obj):
         if selector.parameters:
-            raise InputError(f"{selector.name} is not a class or function: omit its parameters.")
+            raise InputError(f"{selector.name} is not a class or function: leave out the brackets.")
         return obj
     if any(base.__module__.startswith("torch.optim") for base in getattr(obj, "__mro__", ())):
         raise InputError(

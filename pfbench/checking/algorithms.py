@@ -328,7 +328,7 @@ class AlgorithmChecks(RunRecords):
         if plain.counts != traced.counts or not points_identical(plain.x, traced.x):
             raise CheckFailed(
                 "recording the objective must not change a run",
-                "its counts or its result differ",
+                "the counts or the result of the run differ",
                 {"x": plain.x},
             )
         return f"{plain.iterations} iterations: {format_counts(plain.counts)}"
@@ -360,13 +360,13 @@ class AlgorithmChecks(RunRecords):
                     )
                 if not self.seed_zero_run.has_same_iterates(run, len(run.states)):
                     raise CheckFailed(
-                        "until it ends, a run with a budget must be the same as one without",
+                        "up to its end, a run with a budget must equal a run without one",
                         "the runs differ: an algorithm must not read its budget",
                         point,
                     )
             if spent:
                 uppers.append(name.upper())
-        return f"budgets of {', '.join(uppers)}" if uppers else "the method makes no call"
+        return f"budgets of {', '.join(uppers)}" if uppers else "the method makes no oracle call"
 
     def check_start_unchanged(self) -> str:
         """Check that the algorithm does not change the array of its start point in place."""
@@ -432,7 +432,7 @@ class AlgorithmChecks(RunRecords):
         ]
         if not runs[0].has_same_iterates(runs[1], min(len(run.states) for run in runs)):
             raise CheckFailed(
-                "runs of 7 and 13 iterations must start alike, as the method is declared anytime",
+                "a run of 7 iterations must equal the start of one of 13, as anytime is declared",
                 "the iterates differ",
                 {"iterations": 7},
                 locate_methods(method, "run", "anytime"),

@@ -172,7 +172,7 @@ class ComponentChecks(ProblemChecks):
             batch = problem.batch(sample, keep(x))
         except Exception as error:
             raise CheckSkipped(
-                "batch(S, x) does not accept a pf.Sample as S, which the method storc draws"
+                "batch(S, x) raises an error if S is a pf.Sample, which the method storc passes"
             ) from error
         points, point = locate_methods(problem, "batch"), {"x": x, "S": S}
         check_equal(
@@ -183,7 +183,7 @@ class ComponentChecks(ProblemChecks):
         right = problem.difference(S, keep(x), keep(y))
         points, point = locate_methods(problem, "difference", "batch"), {**point, "y": y}
         check_equal("difference must treat a Sample like S", batch, right, point, points)
-        return "answered like its array of indices"
+        return "a Sample gives the same answers as its indices"
 
     def check_table(self) -> str:
         """Check that a gradient table stores the last gradient computed for each component."""
@@ -191,7 +191,7 @@ class ComponentChecks(ProblemChecks):
         skip_unless_offered(problem, "table")
         if n > 5000:
             raise CheckSkipped(
-                f"filling a gradient table takes too long for n = {n} components, more than 5000"
+                f"filling a gradient table takes too long for n = {n} > 5000 components"
             )
         x = space.random_member()
         y = space.sample_near(x)

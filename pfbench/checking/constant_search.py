@@ -166,8 +166,8 @@ class ConstantSearch(ProblemChecks):
                 if not largest[k] <= statement[k] * (1.0 + _SLACK):
                     brief, (_, meaning) = format_brief(float(statement[k])), SEARCHES["L_max"]
                     raise CheckFailed(
-                        f"{meaning} must not exceed the smoothness {brief} stated for component "
-                        f"i = {int(indices[0])}",
+                        f"{meaning} must not exceed {brief}, the smoothness stated for component i "
+                        f"= {int(indices[0])}",
                         format_brief(float(largest[k])),
                         witness.arguments,
                         locate_methods(problem, "component_smoothness"),

@@ -207,7 +207,7 @@ class EstimatorChecks:
             runs[1](y)
         if not _equal_sequences(alone, candidate):
             raise CheckFailed(
-                "each start(ask, rng) must begin an independent run",
+                "each call of start(ask, rng) must begin an independent run",
                 "two interleaved runs affect each other: keep the state inside start, not in self",
             )
         return "interleaved runs do not affect each other"
@@ -223,7 +223,7 @@ class EstimatorChecks:
                 raise CheckFailed("x must not change", f"changed at step {t}", {"x": self.path[t]})
             if last is not None and not np.array_equal(last[0], last[1]):
                 raise CheckFailed(
-                    "the next call must not change a returned estimate",
+                    "the estimator must not change an estimate that it has returned",
                     f"step {t} changes the estimate of step {t - 1}: return a new array",
                     {"x": self.path[t]},
                 )
@@ -263,7 +263,8 @@ class EstimatorChecks:
                 deviation = norm(estimates[t] - right)
                 if not deviation <= _CLOSE * max(norm(right), norm(estimates[t])):
                     raise CheckFailed(
-                        f"the estimate at step {t} must be the gradient, as the period is {period}",
+                        f"the estimate at step {t} must be the gradient, as a period of {period} "
+                        "steps begins there",
                         f"{format_brief(estimates[t])}, not {format_brief(right)}, off by {format_brief(deviation)}",  # noqa: E501
                         {"x": self.path[t], "seed": seed},
                     )

@@ -61,7 +61,7 @@ class FunctionChecks(ProblemChecks):
         x += 1.0
         if not np.array_equal(problem.start(), copy):
             raise CheckFailed(
-                "each call of start must return a new copy",
+                "each call of start must return a new copy of the start point",
                 "a change of one start changes the next: return a copy",
                 {"start": copy},
                 points,
@@ -100,7 +100,7 @@ class FunctionChecks(ProblemChecks):
         if not np.array_equal(retained, g) or np.shares_memory(other, g):
             raise CheckFailed(
                 "each call of gradient must return a new array",
-                "the next call overwrites the last gradient",
+                "the next call overwrites the gradient returned before",
                 {"x": x},
                 locate_methods(problem, "gradient"),
             )
@@ -108,8 +108,8 @@ class FunctionChecks(ProblemChecks):
         if recomputed != value or not np.array_equal(repeated, retained):
             verb = "value" if recomputed != value else "gradient"
             raise CheckFailed(
-                f"{verb}(x) must return the same in each call",
-                f"it differs after a call at another point, by "
+                f"{verb}(x) must return the same result in each call",
+                f"the result differs after a call at another point, by "
                 f"{format_brief(abs(recomputed - value) if verb == 'value' else norm(repeated - retained))}",  # noqa: E501
                 {"x": x, "the other point": y},
                 locate_methods(problem, verb),
@@ -252,8 +252,8 @@ class FunctionChecks(ProblemChecks):
                 )
                 if not norm(product - fine) <= deviation / 2.0:
                     raise CheckFailed(
-                        f"{call} of hessian(s) must be the derivative of the gradient at s along "
-                        f"y - s, of norm {format_brief(norm(expected))}",
+                        f"{call} of hessian(s) must be the derivative of the gradient at s along y "
+                        f"- s, whose norm is {format_brief(norm(expected))}",
                         f"an array of norm {format_brief(norm(product))}, off by {format_brief(deviation)}",  # noqa: E501
                         {"s": s, "y": line.y},
                         batch_where if call.startswith("batch") else points,
@@ -311,7 +311,7 @@ class FunctionChecks(ProblemChecks):
             and not problem.is_bounded
         ):
             raise CheckSkipped(
-                "lo is approximate for this norm: the measure lmo_lower shows how exact it is"
+                "lo is approximate for this norm: the measure lmo_lower shows how accurate lo is"
             )
         backend = problem.open(np.random.default_rng(0))
         tolerance = 1e-9 if backend is problem else 1e-2

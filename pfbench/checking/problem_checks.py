@@ -92,7 +92,7 @@ def _check_members(problem: Problem, space: PointSampler) -> str:
         if not problem.set.contains(x):
             raise CheckFailed(
                 "convex combinations of start and vertices must be in the set",
-                "contains is False for one of them",
+                "contains is False for one of these combinations",
                 {"x": x},
                 locate_methods(problem, "lo", "start")
                 + locate_methods(problem.set, "lo", "contains"),
@@ -119,7 +119,7 @@ def _check_declarations(problem: Problem, search: ConstantSearch) -> str:
     silent = [
         name for name in search.list_stated_constants() if not constants.derivations.get(name)
     ]
-    words = f"; no derivation for {', '.join(silent)}" if silent else ""
+    words = f"; no derivation is stated for {', '.join(silent)}" if silent else ""
     return f"{', '.join(search.list_stated_constants()) or 'none'} stated{words}"
 
 
@@ -148,7 +148,8 @@ def _check_proximal_map(problem: Any, space: PointSampler) -> str:
             short = lower + 0.5 * float(((z - p) ** 2).sum()) - objective(z)
             if not short <= 1e-8 * max(1.0, abs(lower)):
                 raise CheckFailed(
-                    "prox(x, g, lam) must minimise lam h(z) + |z - (x - lam g)|^2/2 over the set",
+                    "prox(x, g, lam) must minimise lam h(z) + |z - (x - lam g)|^2/2 over the set "
+                    "(h: penalty)",
                     f"z is better, by {format_brief(short)} more than strong convexity allows",
                     {"x": x, "g": g, "lam": lam, "z": z},
                     locate_methods(problem, "prox")

@@ -255,7 +255,7 @@ def infer_kind(obj: Any, name: str) -> str:
     methods = "; ".join(f"{kind}: {', '.join(parts)}" for kind, parts in answers.items())
     raise InputError(
         f"{name} is of no kind that can be checked: derive a problem from "
-        f"pfbench.problems.FiniteSum; for another kind, define its methods ({methods})."
+        f"pfbench.problems.FiniteSum; give another object the methods of its kind ({methods})."
     )
 
 

@@ -90,7 +90,9 @@ class SetChecks(SetSampler):
         before = x.copy()
         x += 1.0
         if not np.array_equal(self.body.start(), before):
-            raise CheckFailed("start must return a new copy", "a change of one changes all")
+            raise CheckFailed(
+                "start must return a new copy", "a change of one start changes the others"
+            )
         return "a member, a fresh copy each time"
 
     def check_lo_answers(self) -> str:
@@ -246,7 +248,7 @@ class SetChecks(SetSampler):
                 w = as_dense_array(self.body.lo(factor * g))
                 if abs(float(np.vdot(g, w - v))) > self._rounding_allowance(g):
                     raise CheckFailed(
-                        f"lo({factor:g} g) must minimise <g, v> as well as lo(g)",
+                        f"the vertex lo({factor:g} g) must minimise <g, v>, as lo(g) does",
                         f"<g, .> = {format_brief(float(np.vdot(g, w)))} instead of "
                         f"{format_brief(float(np.vdot(g, v)))}",
                         {"g": g},
@@ -364,7 +366,7 @@ class SetChecks(SetSampler):
         if exact and best < 0.99 * D:
             raise CheckFailed(
                 f"the set must have two points whose distance is its diameter, {format_brief(D)}",
-                f"at most {format_brief(best)}: set diameter_is_exact = False if it is a bound",
+                f"at most {format_brief(best)}: set diameter_is_exact = False if this is a bound",
                 {"v": v, "w": w},
             )
         largest = getattr(self.body, "max_norm", math.inf)

@@ -176,14 +176,14 @@ def refuse_uncounted_calls(
     if accessed_privates:
         name, line = next(iter(accessed_privates.items()))
         raise CheckFailed(
-            "the code may use only n, D and the oracles of `ask`, and no private attribute",
+            "of `ask`, the code may use only n, D and the oracles, and no private attribute",
             f"the code reads ask.{name}",
             {},
             (line,),
         )
     if ledger_counts != tallied_counts:
         raise CheckFailed(
-            f"the ledger must count all oracle calls made: {format_counts(tallied_counts)}",
+            f"the ledger must show the oracle calls made: {format_counts(tallied_counts)}",
             format_counts(ledger_counts),
         )
 

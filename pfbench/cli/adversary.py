@@ -25,7 +25,7 @@ ALL = "all"
 
 _ALGORITHM = (
     'Algorithm, as in "frank-wolfe[step=open-loop]", or FILE.py:NAME; may be repeated; '
-    "all: every built-in one that the theorem covers."
+    "all stands for every built-in algorithm that the theorem covers."
 )
 
 _NOT_WITH_CHECK = "output", "dimension", "iterations", "fixed_seed"
@@ -36,20 +36,18 @@ def adversary(
     context: typer.Context,
     algorithm: list[str] | None = option("ALGORITHM", _ALGORITHM, "--algorithm", "-a"),
     horizon: int | None = option(
-        "T", "Number T of LO calls before which the gap stays above the bound.", minimum=1
+        "T", "Number T of LO calls: with fewer calls, the gap stays above the bound.", minimum=1
     ),
     dimension: int | None = option("D", "Dimension of points, above 2T.", show_default="2T + 1"),
     iterations: int | None = option("N", "Iterations of a run.", show_default="T"),
     seed: int = option("N", "Seed of the hidden directions.", default=0, minimum=0),
     fixed_seed: int | None = option(
-        "N",
-        "Fix the random numbers of a randomised algorithm; the bound holds for this seed.",
-        minimum=0,
+        "N", "Seed of a randomised algorithm; the bound then holds for this seed only.", minimum=0
     ),
     output: Path | None = option(
         "FILE", "Write the certificate, and its transcript next to it.", "--output", "-o"
     ),
-    check: Path | None = option("FILE", "Check a certificate from its two files alone."),
+    check: Path | None = option("FILE", "Check this certificate and the transcript next to it."),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
@@ -106,9 +104,7 @@ def _refuse_combinations(parameters: Mapping[str, object]) -> None:
 def _check_certificate_path(output: Path, algorithm_count: int) -> None:
     """Raise an error if the path of the certificate is invalid or cannot be written."""
     if algorithm_count > 1:
-        raise InputError(
-            f"--output needs a single algorithm, not {algorithm_count}: omit --output."
-        )
+        raise InputError(f"--output needs one algorithm, not {algorithm_count}: omit --output.")
     if output.suffix == ".npz":
         raise InputError(f"--output {output}: end the certificate's name in .json, not in .npz.")
     check_writable(output, f"--output {output}")

@@ -46,7 +46,7 @@ def make(
     suite: str | None = option("SUITE", "Compare METHOD on this suite."),
     price: str | None = option("PRICE", "With --suite: cost weights, as in sfo=1,lo=20."),
     full: bool = flag("For claims: test with full effort.", "--full"),
-    faults: int | None = option("N", "For claims: generated faults per method (20)."),
+    faults: int | None = option("N", "For claims: maximum number of faults per method (20)."),
     seed: int = option("N", "For claims: seed of all random streams.", default=0),
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
@@ -69,7 +69,9 @@ def make(
         raise InputError("--price applies only to a comparison: name a suite with --suite.")
     if subject.endswith(".toml") or suite is not None:
         if full or faults is not None or seed:
-            raise InputError("--full, --faults, --seed apply only to claims: leave them out.")
+            raise InputError(
+                "--full, --faults and --seed apply only to claims: leave out these options."
+            )
         spec = load_spec(Path(subject)) if suite is None else None
         with closing(options.make_engine(jobs, scheduler)) as engine:
             writer = _writer(output, store, engine)
@@ -83,8 +85,8 @@ def make(
 
     if not is_user_defined(subject):
         raise InputError(
-            f"{subject} must be a SPEC.toml, FILE.py, FILE.py:NAME or MODULE:NAME: for a paper of "
-            "pfbench write pfbench.claims.KEY:PAPER, and for a comparison add --suite."
+            f"{subject} must be a SPEC.toml, FILE.py, FILE.py:NAME or MODULE:NAME: write "
+            "pfbench.claims.KEY:PAPER for a paper of pfbench, and add --suite for a comparison."
         )
     limit = FAULTS if faults is None else check_integer("--faults", faults, minimum=0)
     target = terminal.STANDARD_OUTPUT if as_json else None
@@ -215,9 +217,11 @@ def check(
     theorem: str | None = option(
         "FILE.py", "Refuse an archive whose theorem is not this version of FILE.py."
     ),
-    salt: str | None = option("TEXT", "Text that orders the repeated runs (default: random)."),
+    salt: str | None = option("TEXT", "Text that sets the order of the re-runs (default: random)."),
     seconds: float = _SECONDS,
-    files: Path | None = option("DIR", "Folder of the files that the archive names but lacks."),
+    files: Path | None = option(
+        "DIR", "Folder of files that the code needs and the archive lacks."
+    ),
     jobs: int | None = options.JOBS,
     as_json: bool = options.AS_JSON,
 ) -> None:
@@ -261,7 +265,7 @@ def _check_theorem(archive: "Archive", theorem: str) -> None:
         or name not in archive.names
         or archive.read(name) != Path(home).read_bytes()
     ):
-        terminal.exit_with_error(f"{archive.path} has another version of {home}: make a new one.")
+        terminal.exit_with_error(f"{archive.path} has another version of {home}: make it again.")
 
 
 def check_archive(

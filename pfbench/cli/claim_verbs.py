@@ -160,7 +160,7 @@ def compute_worst_cases(
     with open_job(claims, as_json, table, seed=seed, **output) as work:
         if function_class or any(map(is_user_defined, work.names)):
             if len(work.names) != 1 or not is_user_defined(work.names[0]):
-                raise InputError("worst-case needs a single FILE.py:NAME, or built-in cases.")
+                raise InputError("name either a single FILE.py:NAME, or only built-in worst cases.")
             worst_case.check_installed()
             _show_worst_cases(work, work.names[0], function_class or "")
             return

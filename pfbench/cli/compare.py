@@ -104,8 +104,8 @@ def load_suite(suite: str, problem: str | None, price: str | None) -> "tuple[Spe
         terminal.announce_imports(spec.user_selectors, path)
     elif suite not in suite_spec_paths():
         raise InputError(
-            f"--problem needs a built-in suite ({', '.join(suite_spec_paths())}): remove it, and "
-            f"add the problem to {suite}."
+            f"--problem works only with a built-in suite ({', '.join(suite_spec_paths())}): leave "
+            f"out --problem, and add the problem to the file {suite}."
         )
     else:
         problem = check_selector("problem", problem)
@@ -123,8 +123,8 @@ def _set_price(spec: "Spec", price: str) -> "Spec":
     weights = dict(Cost.parse(price).weights)
     if "products" in weights and any("lmo_products" not in s.measures for s in spec.studies):
         raise InputError(
-            f"--price {price}: the suite {spec.name} does not measure lmo_products: name a suite "
-            "that does, e.g. norms."
+            f"the suite {spec.name} does not measure lmo_products, which --price {price} needs: "
+            "name a suite that does, e.g. norms."
         )
     return spec.map_studies(lambda study: replace(study, price=weights))
 
@@ -252,7 +252,7 @@ def _show_grids(spec: "Spec", method: str | None, *, as_json: bool) -> None:
         spec = add_candidate(spec, method)[0]
     tune = spec.study.tune
     if tune is None:
-        raise InputError(f"the suite {spec.name} has no [tune]: name a suite with tuning.")
+        raise InputError(f"the suite {spec.name} has no table [tune]: name a suite that has it.")
     grids = [
         {
             "algorithm": method.tuned_label,

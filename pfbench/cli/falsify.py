@@ -23,7 +23,7 @@ def falsify(
     size: int = option("D", "Largest dimension.", default=200, minimum=1),
     family: str | None = option("NAME,...", "Search on these sets only: none, box, hull, ball."),
     allow: list[str] | None = option("TEXT", "Text of an assumption that counts as satisfied."),
-    script: Path | None = option("DIR", "Folder of counterexample scripts (default: of FILE.py)."),
+    script: Path | None = option("DIR", "Folder of counterexample scripts (default: FILE.py's)."),
     store: Path = options.STORE,
     resume: bool = flag("Continue a search that was stopped.", "--resume"),
     replay: Path | None = option("FILE.json", "Confirm the counterexamples in FILE.json again."),
@@ -100,7 +100,7 @@ def _replay_and_exit_if_confirmed(claims: list[Any], path: Path, is_quiet: bool)
         raise InputError(f"--replay {path} cannot be read ({reason}).") from error
     results = [replay_counterexample(c, records[c.name]) for c in claims if c.name in records]
     if not results:
-        raise InputError(f"--replay {path} has no counterexample to these claims: name others.")
+        raise InputError(f"{path} has no counterexample to these claims: name other claims.")
     for result in results if not is_quiet else ():
         text = f"not confirmed: {result.reason}"
         if isinstance(result, Counterexample):

@@ -49,7 +49,10 @@ def faults(
     from pfbench.runs.planning.name_resolution import check_selector
 
     if planted_only and (max_faults, late_faults, algorithm) != (None, None, None):
-        raise InputError("--planted-only generates no faults: leave out options for these.")
+        raise InputError(
+            "--planted-only generates no faults: leave out --max-faults, --late-faults and "
+            "--algorithm."
+        )
     algorithm = algorithm and check_selector("algorithm", algorithm)
     limit = max_faults or (10**9 if full else MAX_FAULTS)
     output: dict[str, Any] = {"store": store, "jobs": jobs, "scheduler": scheduler}
@@ -100,14 +103,14 @@ def _report_user_faults(work: VerificationJob, algorithm: str, limit: int, late_
     tested, claims = algorithm_and_claims(algorithm, work.names)
     if not claims:
         raise InputError(
-            f"--algorithm {algorithm} needs claims to test its faults against: name "
-            "them, or list them in an attribute `claims` of its class."
+            f"--algorithm {algorithm} needs claims to test the generated faults against: name "
+            "claims, or list them in the attribute `claims` of the algorithm's class."
         )
     Subject(tested).check_importable()
     candidates = generate_faults(tested)
     if not candidates:
         raise InputError(
-            f"no faults can be generated in {algorithm}: its run uses no code of its modules."
+            f"no faults can be generated in {algorithm}, whose run uses no code of its modules."
         )
     late = generate_faults(tested, late=True) if late_limit else []
     chosen = [*sample_faults(candidates, limit), *sample_faults(late, late_limit)]

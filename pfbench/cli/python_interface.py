@@ -169,7 +169,7 @@ def falsify(
     if not isinstance(claim, Claim):
         claims = load_named_claims([check_text("claim", claim, "FILE.py:NAME")])
         if len(claims) != 1:
-            raise InputError(f"{claim} has {len(claims)} claims: name one, as in FILE.py:NAME.")
+            raise InputError(f"{claim} names {len(claims)} claims: name one, as in FILE.py:NAME.")
         claim = claims[0]
     for name, value in (("families", families), ("allow", allow)):
         if isinstance(value, str) or not (value is None or isinstance(value, Sequence)):

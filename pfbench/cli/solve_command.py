@@ -55,7 +55,9 @@ def solve(
         "ALGORITHM", _AS_IN.format("nfwu-spiderg[epsilon=0.1]"), "--algorithm", "-a", default=...
     ),
     seed: int = option("N", "Seed of the algorithm.", default=0, minimum=0),
-    repeat: int | None = option("K", "Make K runs, with the seeds from --seed on.", minimum=1),
+    repeat: int | None = option(
+        "K", "Make K runs, with seeds N, N+1, ..., where N is --seed.", minimum=1
+    ),
     budget: str | None = option(
         "COUNT=N,...", "Maximum numbers of oracle calls, as in sfo=1e6,lo=100."
     ),

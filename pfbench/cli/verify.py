@@ -42,7 +42,9 @@ def verify(
     store: Path = options.STORE,
     jobs: int | None = options.JOBS,
     scheduler: str | None = options.SCHEDULER,
-    repeat: int = option("K", "Verify K times, with seeds N, N+1, ...", default=1, minimum=1),
+    repeat: int = option(
+        "K", "Verify K times, with seeds N, N+1, ..., where N is --seed.", default=1, minimum=1
+    ),
     table: Path | None = option("FILE.md", "Write the verdicts as Markdown."),
     as_json: Path | None = options.JSON_FILE,
 ) -> None:
@@ -61,8 +63,8 @@ def verify(
         raise InputError("--quick and --full cannot be combined: leave out one of the two.")
     if harder_instances and (algorithm or repeat > 1):
         raise InputError(
-            "--harder-instances cannot be combined with --algorithm or --repeat: "
-            "leave one of them out."
+            "--harder-instances cannot be combined with --algorithm or --repeat: leave out "
+            "--harder-instances, or the others."
         )
     algorithm = algorithm and check_selector("algorithm", algorithm)
     if listing:

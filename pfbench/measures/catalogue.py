@@ -152,9 +152,7 @@ class UserMeasure:
         if not isinstance(function, tuple):
             return _check_measure_value(function)
         if len(function) != 2:
-            raise InputError(
-                f"the function returned {len(function)} numbers, not two, (lower, upper)"
-            )
+            raise InputError(f"the function returned {len(function)} numbers, not (lower, upper)")
         lower, upper = map(_check_measure_value, function)
         if lower > upper:
             raise InputError(
@@ -175,7 +173,7 @@ def _check_measure_value(value: Any) -> float:
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise InputError(f"{reprlib.repr(value)} is not a number, (lower, upper) or None")
+        raise InputError(f"{reprlib.repr(value)} is not a number, a pair (lower, upper) or None")
     if math.isnan(value):
         raise InputError("the function returned NaN: return None where the measure is not defined")
     return float(value)

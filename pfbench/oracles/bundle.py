@@ -323,7 +323,7 @@ class _ArgumentAndAnswerChecks:
     def _refuse(self, query_or_answer: str, obj: Any, valid_objects: str, kind: str) -> Never:
         arrays = getattr(self._form, f"{kind}_text")
         raise InputError(
-            f"{query_or_answer} {self._form.describe(obj)}, but {valid_objects} are {arrays}."
+            f"{query_or_answer} {self._form.describe(obj)}, but {valid_objects} must be {arrays}."
         )
 
 

@@ -113,8 +113,8 @@ def tilt(g: Any, x: Any, u: Any, c: float) -> Any:
         return out
     if not all(_is_numeric(item) and item.shape == g.shape for item in (g, x, u)):
         raise InputError(
-            f"tilt needs three arrays of numbers of one shape, not {describe(g)}, {describe(x)} "
-            f"and {describe(u)}."
+            f"tilt needs three arrays of numbers of the same shape, not {describe(g)}, "
+            f"{describe(x)} and {describe(u)}."
         )
     return g + _weight_as_float(c) * (x - u)
 

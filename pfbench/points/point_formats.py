@@ -178,7 +178,6 @@ def infer_format(start: Any, name: str = "the problem") -> DensePointFormat | Fa
         return FactoredPointFormat(start.pattern)
     if start.__class__ is not np.ndarray or start.dtype != _FLOAT:
         raise InputError(
-            f"the start of {name} is {describe(start)}: let start() return a numpy array of "
-            "float64."
+            f"the start of {name} is {describe(start)}: let start() return a float64 array."
         )
     return DensePointFormat(start.shape)

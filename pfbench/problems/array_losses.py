@@ -87,7 +87,7 @@ def load_array_library(name: str) -> ArrayLibrary:
         library.as_floats([0.0])
     except Exception as error:  # each library has errors of its own
         first = (str(error).splitlines() or [""])[0]
-        raise InputError(f"{base} has no device {device!r} here ({first}).") from error
+        raise InputError(f"{base} has no device {device!r} on this machine ({first}).") from error
     return library
 
 

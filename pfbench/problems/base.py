@@ -437,8 +437,8 @@ def check_entry_count(subject: str, entries: int) -> None:
     """Raise InputError if an array would have more than `MOST_ENTRIES` entries."""
     if entries > MOST_ENTRIES:
         raise InputError(
-            f"{subject} would have {entries:,} entries, more than {MOST_ENTRIES:,}: choose smaller "
-            "numbers."
+            f"{subject} would have {entries:,} entries, more than {MOST_ENTRIES:,}: lower its "
+            "sizes."
         )
 
 

@@ -235,7 +235,7 @@ class MultitaskSigmoid(MatrixModel):
             raise InputError("the tasks must be whole numbers from 0 up.")
         if np.unique(tasks).size != tasks.max() + 1:
             raise InputError(
-                f"the largest task is {tasks.max():g}, but no row has some smaller task number: "
+                f"the largest task number is {tasks.max():g}, but a smaller one occurs in no row: "
                 "number the tasks without gaps."
             )
         if self.offsets is not None:

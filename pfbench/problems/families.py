@@ -198,8 +198,7 @@ class RecoveryFamily(ProblemFamily):
             square = float(observed.values @ observed.values)
             if square == 0.0:
                 raise InputError(
-                    f"all ratings of the source {self.source} are equal: there is nothing to "
-                    "recover."
+                    f"all ratings of the source {self.source} are equal: nothing can be recovered."
                 )
             radius, sigma = 3.0 * math.sqrt(square), 2.0 * square / observed.values.size
         return RobustMatrixRecovery(

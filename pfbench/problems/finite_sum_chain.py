@@ -69,8 +69,10 @@ class FiniteSumChain(FiniteSum):
             check_real(name, getattr(self, name), above=0.0)
         if self.length < 1:
             raise InputError(
-                f"epsilon={self.epsilon:g} is too large for n={self.n} chains of at least one link "
-                f"each: choose epsilon at most {format_rounded_down(math.sqrt(self._length_times_squared_epsilon))}, or a smaller n."  # noqa: E501
+                f"epsilon={self.epsilon:g} is too large for n={self.n}, as the chain in each "
+                "component would have no link: choose epsilon at most "
+                f"{format_rounded_down(math.sqrt(self._length_times_squared_epsilon))}, or a "
+                "smaller n."
             )
         check_entry_count("a point", self.d)
 

@@ -173,7 +173,7 @@ class TwoLayerFamily(AnySetFamily):
             return math.inf
         if math.isfinite(feasible.diameter):
             raise InputError(
-                "the set is bounded and bounds the domain: leave out domain, or choose set=none."
+                "domain applies only without a bounded set: leave out domain, or choose set=none."
             )
         return check_real("domain", self.domain, above=0.0)
 
@@ -278,9 +278,7 @@ class MatrixAdditiveFamily(NoiseFamily):
         """Build the sampler from the values of this family's parameters."""
         m, k, r = self.rows, self.columns, self.rank
         if r > min(m, k):
-            raise InputError(
-                f"rank={r} must be at most {min(m, k)}, as points are {m} x {k} matrices."
-            )
+            raise InputError(f"rank={r} must be at most {min(m, k)} for {m} x {k} matrices.")
         check_entry_count("a point", m * k)
         rng = np.random.default_rng(self.seed)
         feasible = self._build_feasible_set((m, k))

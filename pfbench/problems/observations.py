@@ -208,9 +208,7 @@ class DigitPixels(CheckedParameters):
         matrix = load_digits_matrix()
         M, N = matrix.shape
         if density + heldout > 1.0:
-            raise InputError(
-                f"density={density} and heldout={heldout} exceed 1 together: lower one."
-            )
+            raise InputError(f"density={density} + heldout={heldout} exceeds 1: lower one.")
         rng = np.random.default_rng(self.seed)
         order = rng.permutation(M * N)
         product, retained = round(density * M * N), round(heldout * M * N)

@@ -130,7 +130,9 @@ def find_worst_direction(
     check_real("alpha", alpha)
     check_integer("starts", starts, minimum=1)
     if check_integer("rank", rank, minimum=1) > min(data.shape):
-        raise InputError(f"rank={rank} must be at most {min(data.shape)}, the data's smaller side.")
+        raise InputError(
+            f"rank={rank} must be at most {min(data.shape)}, the smaller side of the data matrix."
+        )
     rng = np.random.default_rng(np.random.SeedSequence(check_integer("seed", seed, minimum=0)))
     directions = []
     for _ in range(starts):

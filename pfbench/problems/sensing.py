@@ -88,8 +88,8 @@ class SensingData:
             raise InputError("the sensing matrices must be an array of float64 or float32.")
         if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] != M * N:
             raise InputError(
-                f"the sensing matrices must have shape (n, {M * N}), n >= 1, one row vec(Z_i) "
-                f"each, not {rows.shape}."
+                f"the sensing matrices must have shape (n, {M * N}) with n >= 1, one flattened "
+                f"matrix Z_i in each row, not {rows.shape}."
             )
         for block in row_blocks(*rows.shape):
             check_finite_array(f"the sensing matrices from row {block.start} on", rows[block])

@@ -70,9 +70,7 @@ class NormedProblem(ProblemWrapper):
 
     def __init__(self, problem: FiniteSum, norm: NormBall) -> None:
         if problem.penalty is not None:
-            raise InputError(
-                "a problem has a penalty or a norm, not both: leave penalty or norm out."
-            )
+            raise InputError("a problem has a penalty or a norm, not both: leave one of them out.")
         if problem.shape != norm.shape:
             raise InputError(
                 f"the norm has points of shape {norm.shape}, and the problem has points of shape "

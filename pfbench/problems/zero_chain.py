@@ -65,8 +65,8 @@ def chain_scaling(epsilon: float, L: float, delta: float) -> tuple[int, float]:
     T = math.floor(total / epsilon / epsilon)
     if T < 1:
         raise InputError(
-            f"epsilon={epsilon:g} is too large for a chain of at least one link: choose epsilon "
-            f"at most {format_rounded_down(math.sqrt(total))}."
+            f"epsilon={epsilon:g} is too large, as the chain in the problem would have no link: "
+            f"choose epsilon at most {format_rounded_down(math.sqrt(total))}."
         )
     return T, scale * epsilon / (GAP * L)
 

@@ -308,9 +308,9 @@ def _refuse_unsuitable(suite: Spec, method: str, candidate_outcomes: Sequence[Pl
     runs = [outcome.entry.run for outcome in candidate_outcomes]
     if all(run.status == Status.REFUSED for run in runs):
         raise InputError(
-            f"{method} fits no problem of the suite {suite.name}; the first one refuses it: "
-            f"{runs[0].stop_reason.rstrip('.')}. Choose another suite, or a spec file, with "
-            "--suite."
+            f"{method} fits no problem of the suite {suite.name}; on the first one the run was "
+            f"refused: {runs[0].stop_reason.rstrip('.')}. Choose another suite, or a spec file, "
+            "with --suite."
         )
 
 

@@ -332,8 +332,8 @@ def check_certificate(
     neighbour = path.with_name(stored["transcript"]["file"])
     if file_digest(neighbour) != stored["transcript"]["sha256"]:
         raise DataError(
-            f"{neighbour} is not the transcript that {path.name} was made from: it was edited or "
-            "replaced."
+            f"{neighbour} is not the transcript that {path.name} was made from: the transcript was "
+            "edited or replaced."
         )
     transcript = Transcript.load(neighbour)
     if transcript.directions.shape != (stored["horizon"], stored["dimension"]):
@@ -396,7 +396,7 @@ def _read_certificate(path: Path) -> dict[str, Any]:
         Certificate.from_row(content)
         if content["schema"] != SCHEMA:
             raise DataError(
-                f"{path} has schema {content['schema']}, not {SCHEMA}: write the file again."
+                f"{path} has schema {content['schema']}, not {SCHEMA}: create a new file."
             )
         if content["digest"] != _digest(content):
             raise DataError(f"{path} was edited: its digest does not match its content.")

@@ -202,9 +202,9 @@ def check_contestant(algorithm: Algorithm) -> None:
     value = getattr(algorithm, "asks", algorithm.requires)
     if "norm" in value:
         raise RefusedError(
-            f"{algorithm.name} minimises over the ball of a norm and does not stay in it, but theorem "  # noqa: E501
-            "5.1 of shen2019 holds for methods that stay in a set: take scg, with a fixed seed "
-            "(--fixed-seed 0)."
+            f"{algorithm.name} minimises over the ball of a norm, and its points can leave this "
+            "ball, but theorem 5.1 of shen2019 holds only for methods that stay in a set: take "
+            "scg, with a fixed seed (--fixed-seed 0)."
         )
     for verb in sorted(value - AVAILABLE_ORACLES):
         raise RefusedError(

@@ -264,7 +264,7 @@ class ReplayBackend(CountingBackend):
     def _compare(self, x: Any, recorded: Floats) -> None:
         if not isinstance(x, np.ndarray) or x.shape != recorded.shape:
             raise ReplayDiverged(
-                f"the point of event {self._position} is no array of shape ({self.d},)"
+                f"the point of event {self._position} is not an array of shape ({self.d},)"
             )
         self._accept(relative_error(x, recorded))
 
@@ -273,7 +273,7 @@ class ReplayBackend(CountingBackend):
         if not error <= TOLERANCE:
             self.error = math.inf if math.isnan(error) else max(self.error, error)
             raise ReplayDiverged(
-                f"event {self._position} differs from the transcript by {error:.2g}"
+                f"event {self._position} differs from the transcript's by {error:.2g}"
             )
         self.error = max(self.error, error)
 

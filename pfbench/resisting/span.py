@@ -143,9 +143,10 @@ class QuerySpan:
         """
         if self.basis.size + (self.T - self.direction_count) >= self.d:
             raise RefusedError(
-                f"the dimension {self.d} is too small: the algorithm's vectors span "
-                f"{self.basis.size - self.direction_count} dimensions besides the hidden directions, and "  # noqa: E501
-                f"{self.T - self.direction_count} directions are still to be drawn: choose a larger dimension."  # noqa: E501
+                f"the dimension {self.d} is too small, as the algorithm's vectors span "
+                f"{self.basis.size - self.direction_count} dimensions besides the hidden "
+                f"directions, and {self.T - self.direction_count} hidden directions are still to "
+                "be drawn: choose a larger dimension."
             )
 
 

@@ -173,7 +173,7 @@ def _build(
     """Build a set or penalty of class `entry` for a shape; raise if this is impossible."""
     if entry.required_arguments:
         raise InputError(
-            f"the {kind} {name} is built in Python only, as it needs {entry.required_arguments}."
+            f"the {kind} {name} is built only in Python, as it needs {entry.required_arguments}."
         )
     if not can_build(entry, shape):
         fitting = ", ".join(other for other in entries if can_build(entries[other], shape))

@@ -31,8 +31,8 @@ def check_edges(edges: Any, kind: str) -> Integers:
     array = np.asarray(edges)
     if array.ndim != 2 or array.shape[1] != 2 or array.shape[0] == 0:
         raise InputError(
-            f"edges must be pairs ({kind}), an array of shape (E, 2) with E at least 1, not "
-            f"{array.shape}."
+            f"edges must be an array of at least one pair ({kind}), so it must have shape (E, 2) "
+            f"with E >= 1, not {array.shape}."
         )
     if array.dtype.kind not in "iu":
         raise InputError(f"edges must be pairs of integers, not of {array.dtype}.")
@@ -85,9 +85,7 @@ class UnitFlowPolytope(VectorConvexBody):
         if self._order.size < self._node_count:
             edge = self._find_edge_on_cycle()
             tail, head = self.edges[edge]
-            raise InputError(
-                f"edge {edge} ({tail} -> {head}) is on a cycle: give an acyclic graph."
-            )
+            raise InputError(f"edge {edge} ({tail} -> {head}) is on a cycle: use an acyclic graph.")
         if self._some_next_edges[self.origin] < 0:
             raise InputError(
                 f"no path leads from origin={self.origin} to destination={self.destination}: add "

@@ -45,8 +45,7 @@ def check_groups(d: int, groups: Any) -> Groups:
         ):
             if entries:
                 raise InputError(
-                    f"entry {min(entries)} of the groups {fault}: each of the {d} entries must be "
-                    "in exactly one group."
+                    f"index {min(entries)} {fault}: each of the {d} indices must be in one group."
                 )
         return lists
     return check_integer("groups", groups, minimum=1)

@@ -356,9 +356,9 @@ class SpanningTreePolytope(_BasisPolytope):
         object.__setattr__(self, "edges", graph.edges)
         if self.rank < graph.node_count - 1:
             raise InputError(
-                f"the graph on {graph.node_count} nodes is not connected (it falls into "
-                f"{graph.node_count - self.rank} parts): add edges, or take MatroidBasePolytope of "
-                "a GraphicMatroid for its spanning forests."
+                f"the graph on {graph.node_count} nodes is not connected (it has "
+                f"{graph.node_count - self.rank} parts): add edges, or use MatroidBasePolytope of "
+                "a GraphicMatroid, whose bases are spanning forests."
             )
 
     @cached_property

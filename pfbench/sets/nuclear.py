@@ -116,7 +116,7 @@ class NuclearBall(MatrixBall, NormBall):
         if not self.has_projection:
             M, N = self.shape
             raise RefusedError(
-                f"a projection onto the nuclear ball would form a {M} x {N} matrix, above "
+                f"a projection onto the nuclear ball would form a {M} x {N} matrix, with more than "
                 f"{DENSE_ENTRIES} entries: use a projection-free method on this problem."
             )
 

@@ -129,8 +129,8 @@ class NuclearPenalty(NormPenalty):
         if y.size > DENSE_ENTRIES:
             raise RefusedError(
                 f"the proximal map of the nuclear norm would decompose a {y.shape[0]} x "
-                f"{y.shape[1]} matrix, above {DENSE_ENTRIES} entries: use a set instead of the "
-                "penalty and a projection-free method."
+                f"{y.shape[1]} matrix, with more than {DENSE_ENTRIES} entries: use a set instead "
+                "of the penalty and a projection-free method."
             )
         threshold = self._compute_threshold(y, t)
         if threshold == 0.0:
@@ -187,7 +187,7 @@ class GroupPenalty(NormPenalty):
 
     def _check_vector(self, x: Floats) -> Floats:
         if np.shape(x) != (self.d,):
-            raise InputError(f"the group penalty takes shape ({self.d},), not {np.shape(x)}.")
+            raise InputError(f"the group penalty takes {self.d} numbers, not shape {np.shape(x)}.")
         return x
 
     def value(self, x: Floats) -> float:

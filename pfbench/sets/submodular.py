@@ -54,7 +54,7 @@ class SubmodularBasePolytope(GreedyPolytope):
         empty = self.set_function_value(np.array([], dtype=np.int64))
         if empty != 0.0:
             raise InputError(
-                f"the function must be 0 on the empty set: subtract its value {empty:g} there."
+                f"the function must be 0 on the empty set: subtract {empty:g}, its value there."
             )
         self._spot_check_submodular()
 
@@ -176,7 +176,7 @@ class Permutahedron(GreedyPolytope):
         entries = check_finite_array("the entries of the permutahedron", self.entries)
         if entries.ndim != 1 or entries.size == 0:
             raise InputError(
-                f"entries of shape {entries.shape} must be a vector of at least one number."
+                f"entries must be a vector of at least one number, not of shape {entries.shape}."
             )
         object.__setattr__(self, "entries", as_read_only_copy(np.sort(entries)[::-1]))
 

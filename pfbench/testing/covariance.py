@@ -78,10 +78,12 @@ def covariant(
         _check_affine(make, hyper, 1e-9 if tolerance is None else tolerance)
         return
     if group not in _GROUPS:
-        raise InputError(f"group={group!r} must be {', '.join(_GROUPS)} or affine map of the set.")
+        raise InputError(
+            f"group={group!r} must be {', '.join(_GROUPS)} or 'affine map of the set'."
+        )
     unknown = [name for name in scales if name not in hyper]
     if unknown:
-        raise InputError(f"pass {unknown[0]}=VALUE, as scales names this parameter.")
+        raise InputError(f"scales names {unknown[0]}: pass this parameter by {unknown[0]}=VALUE.")
     x0, grads = make.draw()
     rng = np.random.default_rng((make.seed, 1))
     mapped, transform = _GROUPS[group](make, rng)

@@ -157,6 +157,6 @@ def _list_alternatives(name: str, value: Any) -> list[Any]:
     if isinstance(value, float) and value != 0.0:
         return [0.5 * value, 2.0 * value, 0.75 * value]
     raise InputError(
-        f"{name}={value!r} cannot be varied: give a number that is not 0, or alternatives="
-        f"{{{name!r}: ...}}, or leave it out."
+        f"{name}={value!r} cannot be varied automatically: give {name} a nonzero number, list "
+        f"other values in alternatives={{{name!r}: ...}}, or leave {name} out."
     )

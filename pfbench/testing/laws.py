@@ -85,12 +85,12 @@ def same_law(a: Any, b: Any, *, index: int = 3, seed: int = 0, **hyper: Any) -> 
         chances, x = example
         last = np.round(x[-(len(x) // index) :][:4], 6).tolist()
         lines = [
-            f"the laws of (x_1, ..., x_{index}) differ: total variation {distance:.6g}",
-            f"x_{index} = {last} has probability {chances[0]:.6g} and {chances[1]:.6g}",
+            f"the distributions of (x_1, ..., x_{index}) differ: total variation {distance:.6g}",
+            f"x_{index} = {last} has the probabilities {chances[0]:.6g} and {chances[1]:.6g}",
             f"all {len(exact[0])} and {len(exact[1])} sequences of draws were enumerated",
         ]
         fail(lines, call)
-    return f"the laws are equal: {len(exact[0])} and {len(exact[1])} sequences of draws"
+    return f"the distributions are equal: {len(exact[0])} and {len(exact[1])} sequences of draws"
 
 
 def _compare_points(a: Stepper, b: Stepper, hyper: Any, call: str) -> None:
@@ -159,8 +159,8 @@ def _compare_samples(methods: Sequence[Any], index: int, seed: int, why: str, ca
     if chances[worst] * len(chances) < _LEVEL:
         medians = [float(np.median(sample[:, worst])) for sample in samples]
         lines = [
-            f"the laws differ: p = {chances[worst] * len(chances):.2g} (rank test, {_RUNS} runs of "
-            f"each, 5 functionals)",
+            f"the distributions differ: p = {chances[worst] * len(chances):.2g} "
+            f"(rank test, {_RUNS} runs of each, 5 functionals)",
             f"{_FUNCTIONALS[worst]}: medians {medians[0]:.6g} and {medians[1]:.6g}",
             f"draws were sampled: {why}",
         ]

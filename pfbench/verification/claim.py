@@ -123,7 +123,7 @@ class Claim:
 
     def __post_init__(self) -> None:
         if not callable(self.check):
-            raise InputError(f"the check of the claim {self.name} must be a function of a trial.")
+            raise InputError(f"the check of the claim {self.name} must be a function of a Trial.")
         kind = self.kind or getattr(self.check, "kind", "")
         instances = (self.instances,) if isinstance(self.instances, str) else self.instances
         created = tuple(map(make_instance, instances))

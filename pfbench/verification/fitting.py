@@ -68,7 +68,7 @@ def fit_rate(
     if not full_list or not all(isinstance(run, Run) for run in full_list):
         raise InputError("runs must be a list of at least one run, as pfbench.solve returns it.")
     if (x is None) == (targets is None):
-        raise InputError("give x, one value per run, or targets along each run, but not both.")
+        raise InputError("give x (one value per run) or targets (along each run), but not both.")
     check_text("measure", measure, "fw_gap")
     check_real("decades", decades, minimum=0.0)
     check_choice("count", count, ("iteration", *COUNTED))

@@ -65,8 +65,8 @@ def check_seed_changes_runs(trial: Trial, problem: Problem, algorithm: Algorithm
         return
     if len({_run_fingerprint(trial, problem, algorithm, seed) for seed in range(_RUNS)}) == 1:
         raise MethodFailed(
-            "the method creates and seeds a generator, so its draws ignore the seed and their law "
-            "cannot be tested: draw from rng"
+            "the method creates and seeds a random generator, so its draws ignore the given seed "
+            "and their distribution cannot be tested: draw from rng"
         )
 
 

@@ -54,7 +54,7 @@ class StepRecord:
             If the algorithm does not yield `at`.
         """
         if self.state.at is None:
-            raise NotTestable("the method does not yield its estimate's point: use State(x, at)")
+            raise NotTestable("the method yields no point for its estimate: use State(x, at)")
         return self.state.at
 
     @property
@@ -68,7 +68,7 @@ class StepRecord:
         """
         floats = _as_floats_or_none(self.state.estimate)
         if floats is None:
-            raise NotTestable("the method does not yield its estimate: use State(x, at, estimate)")
+            raise NotTestable("the method yields no gradient estimate: use State(x, at, estimate)")
         return floats
 
     @property
@@ -136,9 +136,7 @@ class StepRecorder(ComponentTally):
 def _check_step_call_limit(call_count: int, oracle_calls: str) -> None:
     """Raise `MethodFailed` if a step has made too many calls."""
     if call_count > MAX_CALLS_PER_STEP:
-        raise MethodFailed(
-            f"a step of the method does not end: it made {call_count} {oracle_calls}"
-        )
+        raise MethodFailed(f"a step of the method did not end: it made {call_count} {oracle_calls}")
 
 
 def _as_floats_or_none(g: Any) -> Floats | None:

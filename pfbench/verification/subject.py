@@ -268,7 +268,7 @@ def with_parameters(algorithm: Algorithm, **overrides: Any) -> Algorithm:
     """
     if not is_dataclass(algorithm):
         raise SubjectLacksParameter(
-            "the method's parameters cannot be changed: make it a dataclass"
+            "the method's parameters cannot be changed: make the method a dataclass"
         )
     return instantiate_with_accepted_parameters(algorithm, tuple(overrides), **overrides)
 

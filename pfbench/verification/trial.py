@@ -393,8 +393,7 @@ def _check_counts(counts: Sequence[int], tally: ComponentTally) -> None:
     for kind, number, call_count in zip(COUNTED, counts, tally.charged, strict=True):
         if number != call_count:
             raise ClaimBroken(
-                f"the ledger differs from the method's oracle calls: {call_count} {kind.upper()} "
-                f"were made, {number} counted"
+                f"the method made {call_count} {kind.upper()} calls, but the ledger counts {number}"
             )
 
 

@@ -204,8 +204,8 @@ class Formula:
         for name in names:
             if name not in existing:
                 raise InputError(
-                    f"{self.name}: state the unit of {name}, with powers a of f's unit and b of "
-                    f"x's, as {name}=(a, b)."
+                    f"{self.name}: state the unit of {name} as {name}=(a, b), where a is the power "
+                    "of f's unit and b the power of x's unit."
                 )
         units = {name: existing[name] for name in names if name not in _WHOLE}
         for draw in range(_DRAWS):
@@ -301,8 +301,8 @@ def _fields_by_name(parts: Any) -> Mapping[str, Any] | None:
 def _find_known_unit(name: str, units: Mapping[str, Unit]) -> Unit:
     if name not in units:
         raise InputError(
-            f"the unit of {name} is not known: state its powers a of f's unit and b of x's, as "
-            f"units={{{name!r}: (a, b)}}"
+            f"the unit of {name} is not known: state it as units={{{name!r}: (a, b)}}, where a is "
+            "the power of f's unit and b the power of x's unit"
         )
     return units[name]
 

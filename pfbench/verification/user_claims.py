@@ -178,6 +178,4 @@ def _check_names(
     names = [item.name for item in statement]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(
-                f"{file_or_module} has two {subject} named {name}: rename one of them."
-            )
+            raise InputError(f"{file_or_module} has two {subject} named {name}: rename one.")

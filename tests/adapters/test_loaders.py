@@ -90,8 +90,8 @@ def loader(torch, way):
 @pytest.mark.parametrize(
     ("way", "message"),
     [
-        ("shuffle", "loader shuffles, .*give replacement=True if you mean"),
-        ("in order", "loader reads in order, .*give replacement=True if you mean"),
+        ("shuffle", "loader shuffles, .*give replacement=True if you want"),
+        ("in order", "loader reads in order, .*give replacement=True if you want"),
     ],
 )
 def test_a_loader_without_replacement_needs_a_statement(torch, way, message):
@@ -156,9 +156,9 @@ def iterable(torch):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda torch: {"data": iterable(torch)}, "no index"),
-        (lambda torch: {"data": torch.utils.data.DataLoader(iterable(torch))}, "no index"),
-        (lambda torch: {"data": iter(items(torch))}, "no index"),
+        (lambda torch: {"data": iterable(torch)}, "no indices"),
+        (lambda torch: {"data": torch.utils.data.DataLoader(iterable(torch))}, "no indices"),
+        (lambda torch: {"data": iter(items(torch))}, "no indices"),
         (lambda torch: {"data": []}, "the data set is empty"),
         (lambda torch: {"data": torch.zeros(5, 3)}, r"must be a pair \(input, target\)"),
         (lambda torch: {"data": [(1, 2), (3,)]}, "the data set, the module or the loss raised"),
@@ -168,7 +168,7 @@ def iterable(torch):
             lambda torch: {"layers": [torch.nn.BatchNorm1d(3, track_running_stats=False).eval()]},
             "batch normalisation: call module",
         ),
-        (lambda torch: {"layers": [torch.nn.Dropout()]}, "dropout in training mode: give augment"),
+        (lambda torch: {"layers": [torch.nn.Dropout()]}, "dropout in training mode: call module"),
         (
             lambda torch: {"data": Jittered(lambda: torch.rand(3).numpy())},
             "random, .*: give augment=True",

@@ -19,7 +19,7 @@ COINED = [STEPS | {"refresh": p} for p in (0.3, 1.0)]
 
 
 def test_storm_has_no_schedule_without_a_bound_of_each_gradient():
-    with pytest.raises(RefusedError, match="storm has no theorem's schedule"):
+    with pytest.raises(RefusedError, match="no theorem sets parameters of storm"):
         ALGORITHMS["storm"].theory(0.1, USUAL[0])
 
 
@@ -45,6 +45,6 @@ def test_the_leading_cost_is_that_of_sqrt_n(name, expected):
 
 def test_a_table_of_zeros_has_no_schedule():
     with pytest.raises(
-        RefusedError, match=r"schedule of zerosarah .*gradients at the start: leave out table=zero"
+        RefusedError, match=r"schedule of zerosarah .*gradients at the start point: leave out"
     ):
         ALGORITHMS["zerosarah"].theory(0.1, USUAL[0], table="zero")

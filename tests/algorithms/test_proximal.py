@@ -73,7 +73,7 @@ def test_the_online_schedule_meets_its_bound_and_counts_its_batches(domain):
 @pytest.mark.parametrize("name", ["asvrg", "prox-asvrg", "katyusha-ns", "prox-katyusha-ns"])
 def test_without_a_theorem_there_is_no_schedule(name):
     c = Constants(n=9, L_f=1.0, L_ms=1.0, L_max=1.0, delta=1.0, sigma2=1.0)
-    with pytest.raises(RefusedError, match=f"{name} has no theorem's schedule"):
+    with pytest.raises(RefusedError, match=f"no theorem sets parameters of {name}"):
         algorithm(name, epsilon=0.1).resolve(c)
 
 
@@ -167,7 +167,7 @@ def test_the_reference_of_natasha_is_a_subset_without_repetition():
 
 
 def test_a_snapshot_above_n_is_refused_by_name():
-    with pytest.raises(InputError, match=r"^snapshot=12 must be at most n = 11"):
+    with pytest.raises(InputError, match=r"^snapshot=12 must be at most .*, n = 11"):
         run(model(), "natasha15", **NATASHA | {"snapshot": 12})
 
 

@@ -200,7 +200,7 @@ def test_a_problem_that_reads_a_csv_is_recomputed_elsewhere(packed, tmp_path, tm
         path.unlink()
     for name, status, says in (
         ("a.zip", 0, "2 of 2"),
-        ("byte.zip", 1, " differ here (its author's code reads cancer.csv)"),
+        ("byte.zip", 1, " differ on this machine (its author's code reads cancer.csv)"),
     ):
         away = tmp_path_factory.mktemp("away")
         (away / "a.zip").write_bytes((tmp_path / name).read_bytes())
@@ -241,7 +241,7 @@ def test_what_an_archive_cannot_have_is_refused_by_name(packed, tmp_path_factory
     assert not Path("a.zip").exists()
     assert "declared in `files`" in packed(declared='files = ("other.csv",)').stderr
     monkeypatch.setattr(contents, "MOST_OF_FILE", 10)
-    assert "state where to get it" in packed().stderr
+    assert "name its source" in packed().stderr
 
 
 def test_a_store_of_it_is_one_of_runs(sweep, tmp_path):

@@ -122,7 +122,7 @@ def test_the_theorems_schedule_is_refused_where_its_assumption_is_not_known(case
     problem = build()
     with pytest.raises(RefusedError) as error:
         solve(Untouched(problem), algorithm(name, epsilon=0.1, **given))
-    remedy = "give its parameters explicitly"
+    remedy = "give the method's parameters explicitly"
     assert_one_sentence(error, name, problem.name, assumption, ASSUMPTIONS[assumption], remedy)
 
 

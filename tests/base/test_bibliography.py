@@ -120,10 +120,10 @@ def test_entries_are_read_as_they_are_written():
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda text: text * 2, "qu2018 is repeated"),
+        (lambda text: text * 2, "key qu2018 or a field"),
         (
             lambda text: text.replace("  year", "  title"),
-            "key qu2018 is repeated, or its entry has a repeated field",
+            "key qu2018 or a field of its entry is repeated",
         ),
         (
             lambda text: text.replace("},\n  year", "}\n  year"),

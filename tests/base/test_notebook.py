@@ -154,7 +154,7 @@ def test_what_a_notebook_shows_is_short(run):
         ({}, {"measure": "fw_gp"}, ["'fw_gp'", "'fw_gap'"]),
         ({}, {"measure": "fw_gap_lower"}, ["'fw_gap_lower'"]),
         ({}, {"against": "sfoo"}, ["'sfoo'", "'sfo'"]),
-        ({"columns": ("iteration", "sfo"), "rows": [(0, 0)]}, {}, ["give solve() measures"]),
+        ({"columns": ("iteration", "sfo"), "rows": [(0, 0)]}, {}, ["solve(measures=...)"]),
     ],
 )
 def test_what_cannot_be_drawn_is_one_sentence(run, change, given, words):

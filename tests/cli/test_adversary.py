@@ -205,7 +205,7 @@ CASES = {
     "algorithm to check": ((*A, "--check", "c.json"), "takes no --algorithm"),
     "seed": ((*A, "--horizon", 5, "--seed", -1), "--seed=-1"),
     "iterations": ((*A, "--horizon", 5, "--iterations", 0), "iterations=0"),
-    "output for two": ((*A, "-a", "ncgs", "--horizon", 5, "-o", "c.json"), "a single algorithm"),
+    "output for two": ((*A, "-a", "ncgs", "--horizon", 5, "-o", "c.json"), "one algorithm"),
     "output in no folder": ((*A, "--horizon", 5, "-o", "no/c.json"), "no folder no"),
     "output to a folder": ((*A, "--horizon", 5, "-o", "."), "is a folder"),
     "output as transcript": ((*A, "--horizon", 5, "-o", "c.npz"), ".json"),
@@ -220,7 +220,7 @@ CASES = {
     ),
     "over a norm's ball": (
         ("-a", "muon[step=0.1,batch=1,beta=0.5]", "--horizon", 5, "--fixed-seed", 1),
-        "muon minimises over the ball of a norm and does not stay in it",
+        "muon minimises over the ball of a norm, and its points can leave this ball",
     ),
     "second order": (("-a", "nfwu-casvrg", "--horizon", 5), "hessian"),
     "no module": (("-a", "no_such:Thing", "--horizon", 5), "no module no_such"),

@@ -103,7 +103,7 @@ def test_on_a_problem_of_ones_own_every_method_that_fits_is_run(pfbench, monkeyp
     assert "methods to execute" in outcome.err
     assert {plan.problem for plan in made} == {"own_things:Quadratic[rows=7]"}
     assert len({plan.algorithm.partition("[")[0] for plan in made}) > 30
-    for more, words in ((("--suite", "a.toml"), "needs a built-in suite"),):
+    for more, words in ((("--suite", "a.toml"), "works only with a built-in suite"),):
         wrong = pfbench("compare", "frank-wolfe", *given, *more)
         assert (wrong.status, words in wrong.err) == (2, True)
 

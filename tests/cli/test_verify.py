@@ -362,7 +362,7 @@ def test_the_worst_case_of_ones_own_method(pfbench, conforms, folder, monkeypatc
         assert broken.status == 1
         assert "exceeds the bound" in broken.out
         for given, says in (
-            (["own_down.py:WRONG", "saga"], "needs a single FILE.py:NAME"),
+            (["own_down.py:WRONG", "saga"], "either a single FILE.py:NAME"),
             (["own_down.py:CHECK"], "must be an algorithm or a claim"),
             ([method, "--function-class", "m=3"], "unknown parameter of --function-class 'm'"),
         ):

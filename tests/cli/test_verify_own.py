@@ -100,7 +100,7 @@ def claim(**given):
         ("", "bad.py:HEAD", "bad.py states no claim: make one"),
         ("A = claim()", "bad.py:claim", "is no claim: name one of A, or the file alone"),
         ("A = claim(kind='bounds')", "bad.py", "did you mean 'bound'"),
-        ("A = claim(check=1)", "bad.py", "must be a function of a trial"),
+        ("A = claim(check=1)", "bad.py", "must be a function of a Trial"),
         ("A = claim(instances=(1,))", "bad.py", "1 is not an instance of a claim"),
         ("bound(lambda c: 1, 'value')", "bad.py", "the bound must be a function of (c, a)"),
         (

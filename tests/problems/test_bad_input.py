@@ -66,7 +66,7 @@ SMALL = {"rows": 6, "columns": 5, "rank": 2, "density": 0.5}
         ("zero-chain", {"horizon": 5, "epsilon": 1e-4}, ["horizon", "out"]),
         ("zero-chain", {"delta": 2.0}, ["delta", "epsilon"]),
         ("zero-chain", {"smoothness": 2.0}, ["smoothness", "epsilon"]),
-        ("zero-chain", {"epsilon": 0.1}, ["epsilon=0.1", "too large for a chain", "0.000938"]),
+        ("zero-chain", {"epsilon": 0.1}, ["epsilon=0.1", "would have no link", "0.000938"]),
         ("zero-chain", {"epsilon": 0.0}, ["epsilon=0", "greater than 0"]),
         ("zero-chain", {"epsilon": math.nan}, ["epsilon=nan", "finite"]),
         ("zero-chain", {"epsilon": 1e-4, "smoothness": -1.0}, ["smoothness=-1"]),

@@ -262,7 +262,7 @@ def test_wrong_draws_end_a_run_with_the_remedy(draw, message):
 
 def test_draws_of_a_sampler_are_no_indices_of_a_finite_sum():
     problem = pf.problem("log-cosh", rows=9, columns=3)
-    with pytest.raises(InputError, match="drawn by index"):
+    with pytest.raises(InputError, match="takes component indices"):
         problem.batch(Draws(np.array([0.5]), 1), problem.start())
 
 

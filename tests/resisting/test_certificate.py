@@ -332,7 +332,7 @@ def test_a_wrong_projection_fails_check_ii():
     assert queries_of(transcript, algorithm).departure == ""
     row = [e.answer for e in transcript.events() if e.kind == PROX][3]
     transcript.rows[row] *= 1.0 + 1e-7
-    assert "differs from the transcript by 1e-07" in queries_of(transcript, algorithm).departure
+    assert "differs from the transcript's by 1e-07" in queries_of(transcript, algorithm).departure
 
 
 def test_a_gap_below_the_floor_is_not_certified():

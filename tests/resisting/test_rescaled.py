@@ -76,7 +76,7 @@ def test_what_may_not_stand_is_refused():
         run_family(["sfw"], [1e-4])
     with pytest.raises(InputError) as error:
         run_family(["frank-wolfe"], [1.0])
-    assert_one_sentence(error, "is too large for a chain")
+    assert_one_sentence(error, "would have no link")
     with pytest.raises(InputError):
         run_family(["frank-wolfe"], [1e-4], limit=0)
 

@@ -98,8 +98,8 @@ def test_what_is_not_reached_is_censored():
     [
         ({"runs": []}, "at least one run"),
         ({"runs": [3]}, "at least one run"),
-        ({}, "give x, one value per run"),
-        ({"x": "n", "targets": [1.0]}, "give x, one value per run"),
+        ({}, "give x (one value per run)"),
+        ({"x": "n", "targets": [1.0]}, "give x (one value per run)"),
         ({"x": "d"}, "x=d is not a numeric parameter"),
         ({"x": "n", "count": "sfos"}, "did you mean 'sfo'"),
         ({"targets": [0.0]}, "positive"),

@@ -63,7 +63,7 @@ def test_what_draws_the_same_in_every_run_is_failed_unless_it_draws_nothing(mine
     claim = catalogue.claim(REPEATED[0])
     verdict = judge(claim, Subject(algorithm=mine.OwnSeed))
     assert (verdict.verdict, verdict.catches_fault) == ("failed", True)
-    assert "its draws ignore the seed" in verdict.reason
+    assert "its draws ignore the given seed" in verdict.reason
     assert judge(claim, Subject(algorithm=mine.FirstComponents)).verdict == "violated"
 
 

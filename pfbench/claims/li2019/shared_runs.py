@@ -181,7 +181,7 @@ def follow_inner_iterations(
     if index < N * restarts:
         if index and step.counts().sfo == tested.problem.n * N * restarts:
             raise NotTestable(f"the method yields {index} states, not {N * restarts}")
-        raise ClaimBroken(f"the method makes {index} of {N * restarts} inner iterations")
+        raise ClaimBroken(f"the method makes only {index} of {N * restarts} inner iterations")
 
 
 def decide_halving(trial: Trial, tested: SolvedProblem, T: int) -> Decision:

@@ -136,7 +136,7 @@ def mean_squared_errors(trial: Trial, problem: HorizonProblem, algorithm: Any) -
     try:
         return np.asarray(sum(chance * visited for chance, visited in enumerate_draws(run_squares)))
     except NotEnumerable as error:
-        raise NotTestable("the method's draws cannot be enumerated") from error
+        raise NotTestable("the random draws of the method cannot be enumerated") from error
 
 
 @check_each_instance()

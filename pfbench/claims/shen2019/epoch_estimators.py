@@ -133,11 +133,11 @@ def estimate_error(step: StepRecord, gradient: Floats) -> Floats:
     """
     g = step.estimate
     if g.shape != gradient.shape:
-        raise NotTestable(f"the estimate has shape {g.shape}, but the gradient {gradient.shape}")
+        raise NotTestable(f"the estimate has shape {g.shape}, not the gradient's {gradient.shape}")
     if step.state.estimate is None and _is_normalised_or_scaled(g, gradient):
         raise NotTestable(
-            "the method gives lo a multiple of its gradient estimate, which it does not yield: use "
-            "State(x, at, estimate)"
+            "the method yields no gradient estimate, and gives lo a multiple of its estimate: "
+            "yield the estimate by State(x, at, estimate)"
         )
     return g - gradient
 

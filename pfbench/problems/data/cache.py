@@ -34,7 +34,9 @@ def cache_folder() -> Path:
     if chosen:
         folder = Path(chosen).expanduser()
         if folder.exists() and not folder.is_dir():
-            raise DataError(f"{VARIABLE}={chosen} is not a folder: choose another, or unset it.")
+            raise DataError(
+                f"{VARIABLE}={chosen} is not a folder: name a folder, or unset the variable."
+            )
         return folder
     try:
         import pooch

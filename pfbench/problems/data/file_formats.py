@@ -244,7 +244,7 @@ def _detect_ratings_layout(line: bytes) -> tuple[str, list[int], int]:
     if missing:
         raise ContentError(
             f"the first line lacks the column {' and '.join(missing)}: it is neither the header of "
-            "a ratings.csv nor a rating divided by '::' or tabs"
+            "a ratings.csv nor a rating whose fields are divided by '::' or tabs"
         )
     return ",", [names.index(name) for name in _RATINGS_HEADER], 1
 

@@ -311,7 +311,7 @@ def _find_record(name: str | DataSet, tasks: tuple[str, ...]) -> DataSet:
         usable = [other.name for other in DATA_SETS.values() if other.task in tasks]
         raise InputError(
             f"the data set {record.name} is for the task {record.task!r}, not "
-            f"{' or '.join(map(repr, tasks))}: choose one of {', '.join(usable)}."
+            f"{' or '.join(map(repr, tasks))}: choose one of the data sets {', '.join(usable)}."
         )
     return record
 
@@ -377,9 +377,9 @@ def _check_file_checksum(record: DataSet, path: Path, form: str) -> bool:
             text = file_digest(path)
             if text != part:
                 raise ContentError(
-                    f"the file's sha256 is {_abbreviate(text)}, but that of its first download was "
-                    f"{_abbreviate(part)}, as recorded in {first.name} next to the file (delete "
-                    "this record too if the publisher has a new edition)"
+                    f"the sha256 of the file is {_abbreviate(text)}, but {first.name} next to the "
+                    f"file records {_abbreviate(part)} for its first download (if the publisher "
+                    f"has a new edition, delete {first.name}, too)"
                 )
     except OSError as error:
         raise ContentError(f"the file cannot be read ({error.strerror})") from error

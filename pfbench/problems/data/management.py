@@ -177,8 +177,8 @@ def fetch(
     except ContentError as fault:
         part.unlink()
         raise DataError(
-            f"the file that {file.url} sent is not the data set {record.name}: {fault}; the file "
-            f"was discarded: try again, or get the file by hand and put it into {home}."
+            f"the file that {file.url} sent is not the data set {record.name} ({fault}) and was "
+            f"discarded: try again, or get the file by hand and put it into {home}."
         ) from fault
     try:
         if damaged is not None:

@@ -134,8 +134,8 @@ class DaskEngine:
         for address, (rest, source) in workers.items():
             if source != own:
                 raise InputError(
-                    f"the Dask worker {address} has another version of pfbench: install the "
-                    "version of this machine there."
+                    f"the Dask worker {address} has another version of pfbench than this machine: "
+                    "install the same version on both."
                 )
             for name in sorted(values.keys() | rest.keys()):
                 if values.get(name) != rest.get(name):
@@ -152,7 +152,7 @@ class DaskEngine:
         if not (workers := self._thread_counts()):
             raise kind(
                 f"the Dask scheduler at {self._address} does not answer or has no workers: start "
-                "it, or workers, and repeat the command."
+                "the scheduler or its workers, and repeat the command."
             )
         # Dask's errors have no type in common.
         try:

@@ -39,8 +39,8 @@ _DEFINED_ONCE = frozenset({"fw_gap", "gradient_mapping_sq"})
 """Measures that are undefined everywhere on a problem if they are undefined at its start."""
 
 IN_PLACE = (
-    "it changes yielded points in place, so pfbench copied each one; create a new array for each "
-    "iterate: x = x - step * g, not x -= step * g"
+    "the method changes yielded points in place, so pfbench copied each one; create a new array "
+    "for each iterate: x = x - step * g, not x -= step * g"
 )
 """Note about a method that changes a yielded point in place."""
 

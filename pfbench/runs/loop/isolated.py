@@ -167,15 +167,13 @@ def isolate(algorithm: Any) -> Any:
     kind, parameters = type(algorithm), get_parameters(algorithm)
     if "<locals>" in kind.__qualname__ or not hasattr(kind, "__dataclass_fields__"):
         raise InputError(
-            f"isolated=True needs an algorithm that another process can create: put the class "
-            f"{kind.__name__}, a dataclass, at the top of a file."
+            "isolated=True needs an algorithm that another process can create: make "
+            f"{kind.__name__} a dataclass at the top level of a file."
         )
     for name, value in parameters.items():
         plain = value is None or type(value) in (bool, int, float, str)
         if not plain and not is_builtin(type(value).__module__):
-            raise InputError(
-                f"isolated=True needs plain values as parameters, not {name}={value!r}."
-            )
+            raise InputError(f"isolated=True needs plain parameter values, not {name}={value!r}.")
     return RemoteMethod(method_and_schedule, kind.__module__, kind.__qualname__, parameters)
 
 
@@ -195,9 +193,7 @@ def _receive_next(
         message = link.receive()
     except (EOFError, OSError) as error:
         process.join(10.0)
-        raise InputError(
-            f"the process of the method ended with status {process.exitcode}."
-        ) from error
+        raise InputError(f"the method's process ended with status {process.exitcode}.") from error
     if type(message) is not tuple or not message:
         raise InputError("the process of the method sends an invalid message.")
     return message
@@ -215,7 +211,9 @@ def _check_entries_match_factors(state: Any) -> None:
             entries = matrix_entries(part.factors(), pattern.row_numbers(), pattern.rows.indices)
             largest = max(1.0, float(np.abs(entries).max(initial=0.0)))
             if np.isfinite(values).all() and np.abs(values - entries).max() > _ROUNDING * largest:
-                raise InputError("the method yields a point whose entries differ from its factors")
+                raise InputError(
+                    "the method yields a point whose entries differ from the product of its factors"
+                )
 
 
 def _as_error(name: Any, text: Any) -> BaseException:

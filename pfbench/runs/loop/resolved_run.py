@@ -114,8 +114,8 @@ class ResolvedRun:
         """
         if budget is not None and not isinstance(budget, Budget):
             raise InputError(
-                f"budget={brief_repr(budget)} does not name oracle calls: write pf.Budget(sfo=100), or "  # noqa: E501
-                '{"sfo": 100}.'
+                f"budget={brief_repr(budget)} has no numbers of oracle calls: write "
+                'pf.Budget(sfo=100), or {"sfo": 100}.'
             )
         limited = (budget is not None and bool(budget.limits)) or stop is not None
         if (
@@ -243,7 +243,7 @@ def _resolve_algorithm(problem: Problem, choice: AlgorithmSpec, x0: Point) -> tu
         properties = " and ".join(f"{name} ({ASSUMPTIONS[name]})" for name in lacking)
         raise RefusedError(
             f"the theorem of {choice.name} assumes {properties}, which {problem.name} is not known "
-            "to meet: give its parameters explicitly instead of epsilon."
+            "to satisfy: give the method's parameters explicitly instead of epsilon."
         )
     return choice.resolve(problem.constants(x0))
 

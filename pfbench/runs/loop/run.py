@@ -251,7 +251,7 @@ def plot(
         these_runs = "this run" if len(listed) == 1 else "these runs"
         common_measure = "measure" if len(listed) == 1 else "measure in common"
         raise InputError(
-            f"the trace of {these_runs} has no {common_measure}: give solve() measures to record."
+            f"the trace of {these_runs} has no {common_measure}: record one by solve(measures=...)."
         )
     measure = check_axis("measure", common[0] if measure is None else measure, common)
     against = check_axis("count", against, TRACE_COLUMNS)

@@ -165,8 +165,7 @@ def _iterate_after_start(begin: Callable[[], Iterator[State]]) -> Iterator[State
     states = begin()
     if not isinstance(states, Iterator):
         raise InputError(
-            f"run(ask, x, rng) returned a {type(states).__name__}: let it yield a State after each "
-            "update."
+            f"run(ask, x, rng) returned a {type(states).__name__}: yield a State after each update."
         )
     yield from states
 
@@ -225,7 +224,9 @@ class HiddenSeed(np.random.bit_generator.ISpawnableSeedSequence):
         """Return the first `n_words` fixed state words, as in NumPy; raise if there are fewer."""
         words = np.array(self._own, np.uint32).view(dtype)
         if n_words > len(words):
-            raise InputError(f"a random stream with hidden seed has only {len(words)} state words.")
+            raise InputError(
+                f"the state of a random stream with hidden seed has only {len(words)} words."
+            )
         return words[:n_words]
 
     def spawn(self, n_children: int) -> "list[HiddenSeed]":

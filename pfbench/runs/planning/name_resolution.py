@@ -287,7 +287,7 @@ def _check_at_start(problem: FiniteSum) -> None:
     part("shape", lambda: tuple(problem.shape))
     statement = part("digest", lambda: problem.digest)
     if not isinstance(statement, str) or not statement:
-        raise InputError(f"digest of {name} must be a string that changes with its data.")
+        raise InputError(f"digest of {name} must be a string that changes with the problem's data.")
     if problem.penalty is not None and "lo" not in lacks:
         raise InputError(f"{name} has both a feasible set and a penalty: leave one of the two out.")
 
@@ -297,6 +297,6 @@ def _check_start(name: str, x: Any, recomputed: Any) -> None:
         if x.dtype != np.float64 or x.ndim == 0:
             raise InputError(f"start() of {name} must be an array of float64, not {x.dtype}.")
         if not np.array_equal(check_finite_array(f"start() of {name}", x), recomputed):
-            raise InputError(f"start() of {name} differs from call to call: fix its seed.")
+            raise InputError(f"start() of {name} differs from call to call: fix its random seed.")
     elif not isinstance(x, FactoredMatrix):
         raise InputError(f"start() of {name} must be an array, not {type(x).__name__}.")

@@ -179,7 +179,8 @@ def check_run_count(location: str, factors: Mapping[str, int]) -> int:
     if number > MOST_RUNS:
         product = " x ".join(f"{many:,} {name}" for name, many in factors.items())
         raise InputError(
-            f"{location} plans {number:,} runs ({product}), but at most {MOST_RUNS:,} are allowed: split it."  # noqa: E501
+            f"{location} plans {number:,} runs ({product}), more than the {MOST_RUNS:,} allowed: "
+            "split it into several specs."
         )
     return number
 

@@ -251,8 +251,8 @@ def _with_tuning(location: str, study: Study, fields: Mapping[str, Any]) -> Stud
     both = sorted({*arguments["seeds"]} & {*study.seeds})
     if both:
         raise InputError(
-            f"{location}.seeds and the study both have the seed {both[0]}: give the search other "
-            "seeds."
+            f"{location}.seeds and the study both have the seed {both[0]}: give the tuning other "
+            "seeds than the study."
         )
     targets = (arguments["target"],) if "target" in arguments else study.targets
     if not targets:
@@ -357,9 +357,7 @@ def _check_forms_and_units(location: str, study: Study) -> None:
     for name, labels in study.forms.items():
         check_names(f"algorithm in {location}: forms.{name}", labels, all_labels)
         if name in all_labels and name not in labels:
-            raise InputError(
-                f"{location}: forms.{name} has the name of another algorithm: rename it."
-            )
+            raise InputError(f"{location}: forms.{name} is another algorithm's name: rename it.")
     for unit in study.units:
         check_names(f"algorithm in {location}: unit {unit.name!r}", unit.exceptions, all_labels)
         for label in all_labels:

@@ -216,7 +216,9 @@ def parse_targets(field: str, value: Any) -> tuple[Stop, ...]:
             stops.append(_parse_target(entry.field, entry.text))
     noting.raise_collected()
     if len({target.measure for target in stops}) > 1:
-        raise InputError(f"{field} must all have one measure: runs stop at the hardest target.")
+        raise InputError(
+            f"{field} must all have the same measure, as runs stop at the hardest target."
+        )
     return tuple(sorted(stops, key=lambda target: -target.target))
 
 
@@ -258,7 +260,9 @@ def parse_price(field: str, value: Any) -> Mapping[str, float]:
     for key, weight in value.items():
         check_real(f"{field}.{key}", weight, minimum=0.0)
     if not any(value.values()):
-        raise InputError(f"{field} = {abbreviate(value)}: give some oracle call a cost above 0.")
+        raise InputError(
+            f"{field} = {abbreviate(value)} must give at least one oracle kind a cost above 0."
+        )
     return {source: float(weight) for source, weight in value.items()}
 
 
@@ -316,7 +320,7 @@ def _parse_tuned_methods(field: str, value: Any) -> tuple[TunedMethod, ...]:
             if not values or unused:
                 fault = f"{unused[0]} is used nowhere" if unused else "no values are given"
                 raise InputError(
-                    f"{location}: {fault}; write {{NAME}} in the selector, and NAME = [...]."
+                    f"{location}: {fault}; use {{NAME}} in the selector, and give NAME = [...]."
                 )
     noting.raise_collected()
     return tuple(methods.values())

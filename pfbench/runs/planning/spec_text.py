@@ -186,8 +186,8 @@ def _iterate_names_and_literals(template: str, location: str) -> Iterator[tuple[
             yield "", match[0][0]
         else:
             raise InputError(
-                f"{location}: {abbreviate(template)} has wrong braces (at character {match.start() + 1}): "  # noqa: E501
-                "write {name}, and a brace itself twice."
+                f"{location}: {abbreviate(template)} has wrong braces (at character "
+                f"{match.start() + 1}): write a placeholder as {{name}}, and a literal brace twice."
             )
     yield "", template[end:]
 

@@ -285,9 +285,7 @@ def adapt_suite_text(
         nonlocal text
         text, number = re.subn(pattern, lambda _: by, text, count=1, flags=re.MULTILINE | re.DOTALL)
         if not number:
-            raise AssertionError(
-                f"the text of the built-in suite has nothing that matches {pattern}"
-            )
+            raise AssertionError(f"nothing in the text of the built-in suite matches {pattern}")
 
     substitute(r"^title = .*?$", f"title = {json.dumps(title)}")
     substitute(r'^about = """.*?"""$', f"about = {json.dumps(description)}")
@@ -346,6 +344,6 @@ def _target_measure_at_start(problem: Problem, selector: str) -> tuple[str, floa
         if value is not None and 0 < value < float("inf"):
             return name, float(value)
     raise InputError(
-        f"none of {', '.join(_MEASURES)} is above 0 at the start of {selector}: give it another "
-        "start, or name a suite of yours with --suite FILE."
+        f"none of the measures {', '.join(_MEASURES)} is above 0 at the start of {selector}: give "
+        "this problem another start, or name a suite of yours with --suite FILE."
     )

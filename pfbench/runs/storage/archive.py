@@ -224,7 +224,7 @@ def open_archive(path: Path) -> Archive:
             data = file.read(MOST_BYTES + 1)
     except DamagedFileError as damage:
         raise InputError(
-            f"{path} cannot be read as an archive ({damage}): name the file of one."
+            f"{path} cannot be read as an archive ({damage}): give the path of an archive."
         ) from damage
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): name an archive.") from error

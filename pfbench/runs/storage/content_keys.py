@@ -137,8 +137,8 @@ def check_source(note: Mapping[str, Any]) -> None:
     if _loaded(modules) != note["digest"]:
         user_modules = ", ".join(sorted(name for name in modules if not is_builtin(name)))
         raise WorkerDied(
-            f"a worker has another version of {user_modules}, or of a module imported there, than "
-            "its parent process: install the same version for both, and restart them"
+            f"a worker and its parent process have different versions of {user_modules}, or of a "
+            "module imported by these: install the same version for both, and restart them"
         )
 
 

@@ -138,8 +138,8 @@ def root_modules(plan: PlannedRun, resolved: ResolvedPlan) -> frozenset[str]:
     for module in sorted(own):
         if not has_source(module):
             raise InputError(
-                f"{module} has no Python source, which the key of a stored run needs: name a "
-                "Python module that imports it."
+                f"the key of a stored run needs Python source code, but {module} has none: name a "
+                f"Python module that imports {module}."
             )
     return frozenset({_LOOP, *modules, algorithm, *measures, *own})
 

@@ -399,5 +399,5 @@ def check_key(key: str) -> str:
         If the key has another form.
     """
     if not KEY.fullmatch(key):
-        raise InputError(f"{key!r} is not a key: it must be 8 to 128 letters or digits.")
+        raise InputError(f"{key!r} is not a key: a key consists of 8 to 128 letters or digits.")
     return key

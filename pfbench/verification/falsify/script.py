@@ -43,8 +43,8 @@ def compose_and_run_script(
     lines = text.splitlines()
     if len(lines) > MAX_LINES or max(map(len, lines)) > _WIDTH:
         raise Inexact(
-            f"the script has {len(lines)} lines of up to {max(map(len, lines))} characters, more "
-            f"than {MAX_LINES} lines or than {_WIDTH} characters"
+            f"the script has {len(lines)} lines of at most {max(map(len, lines))} characters, but "
+            f"only {MAX_LINES} lines of {_WIDTH} characters are allowed"
         )
     command, limit = [sys.executable, "-I", "-c", text], min(seconds, _SECONDS)
     try:
@@ -331,9 +331,7 @@ def _find_node_and_closure(function: Any, tree: ast.Module) -> tuple[Any, dict[s
         raise Inexact("a function of the claim has no source code")
     enclosed = dict(inspect.getclosurevars(function).nonlocals)
     if any(not isinstance(value, int | float) for value in enclosed.values()):
-        raise Inexact(
-            "a function of the claim uses a non-numeric variable of an enclosing function"
-        )
+        raise Inexact("a function of the claim uses a non-numeric variable of an outer function")
     home, spots = (code.co_name, code.co_firstlineno), {p[::2] for p in code.co_positions()}
     for node in ast.walk(tree):
         is_def = isinstance(node, ast.FunctionDef) and (node.name, node.lineno) == home

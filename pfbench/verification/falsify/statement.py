@@ -161,11 +161,15 @@ def list_statements(claim: Claim, allowed: tuple[str, ...] = ()) -> list[Searche
         )
     if is_count(check.quantity):
         raise InputError(
-            f"{claim.name} bounds counts, for which no instance is hard: use `pfbench verify`."
+            f"{claim.name} bounds oracle calls, and no instance is harder than others for such a "
+            "bound: use `pfbench verify`."
         )
     output = getattr(claim_method(claim), "output", "last")
     if output not in ("last", "uniform") and check.statistic == "output":
-        raise InputError(f"{claim.name} has a weighted output, which no search can falsify.")
+        raise InputError(
+            f"{claim.name} is about a weighted output, which the search for counterexamples does "
+            "not support."
+        )
     return [
         SearchedStatement(claim, ", ".join(filter(None, (key, label))), setting, bound, allowed)
         for label, setting in check.settings.items()

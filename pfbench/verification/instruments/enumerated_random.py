@@ -93,7 +93,7 @@ class EnumerableGenerator(np.random.Generator):
         count = _draw_count(size)
         if not replace:
             if p is not None:
-                raise NotEnumerable("the method draws distinct items with unequal chances")
+                raise NotEnumerable("the method draws distinct items with unequal probabilities")
             distinct = self._choose_distinct(options, count)
         elif p is None:
             distinct = [self._choose_one(options) for _ in range(count)]
@@ -133,7 +133,7 @@ class EnumerableGenerator(np.random.Generator):
         """Return counts like `numpy.random.Generator.multinomial`, for scalar n and flat pvals."""
         if np.ndim(n) or np.ndim(pvals) != 1:
             raise NotEnumerable(
-                "the method draws from several multinomial laws in one call, not from one"
+                "the method draws from several multinomial distributions in one call, not from one"
             )
         cells = list(_compositions(int(n), len(pvals)))
         chances = [_multinomial_chance(cell, pvals) for cell in cells]
@@ -164,7 +164,7 @@ class EnumerableGenerator(np.random.Generator):
     def _choose_one(self, options: int) -> int:
         if not 0 < options <= _MOST_OPTIONS:
             raise NotEnumerable(
-                f"the method draws one of {options} options, not of 1 to {_MOST_OPTIONS}"
+                f"the method draws from {options} options, not from 1 to {_MOST_OPTIONS}"
             )
         return self.choose(options)
 
@@ -209,7 +209,7 @@ class LazyUniform:
     __le__, __gt__ = __lt__, __ge__
 
     def __bool__(self) -> bool:
-        raise NotEnumerable("the method uses a uniform number as a truth value")
+        raise NotEnumerable("the method uses a uniform random number as a truth value")
 
     __array_ufunc__ = None  # so that a number of numpy's leaves the comparison to this one
 
@@ -259,7 +259,7 @@ class IndexReplayGenerator(EnumerableGenerator):
         """Return the next index of the given sequence."""
         if options != self._n or chances is not None:
             raise NotEnumerable(
-                f"the method draws one of {options} options, not uniformly of {self._n} indices"
+                f"the method draws from {options} options, not uniformly from {self._n} indices"
             )
         if self._position == len(self._indices):
             raise NotEnumerable("the method draws more indices than its batch has")

@@ -98,7 +98,7 @@ class ReplayGenerator(np.random.Generator):
             return low + self._replay.pick(int(high) - int(low))
         if low != 0 or high != self._replay.n:
             raise NotImplementedError(
-                "a reference method may only draw components or pick an iterate"
+                "a reference method may draw only component indices or the index of an iterate"
             )
         return self._replay.draw(int(np.prod(size)), self._replay.log.batches)
 

@@ -136,7 +136,7 @@ def _decide_reported_output_law(trial: Trial, method: Any, first: Any) -> Decisi
             key=lambda decision: ("violated", "inconclusive", "holds").index(decision.verdict),
         )
         if best.verdict == Verdict.VIOLATED:
-            words = f"{case}: the output that it reports has another law than the reference's"
+            words = f"{case}: the reported output has another distribution than the reference's"
             return Decision("violated", f"{words} (repeat: {trial.command}).", {}, best.p_value)
         decisions.append(best)
     doubt = [decision for decision in decisions if decision.verdict != Verdict.HOLDS]

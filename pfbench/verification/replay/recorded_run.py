@@ -125,7 +125,7 @@ class Transcript:
         """Append an oracle query to the record."""
         self._inner += verb in ("lo", "value")
         if self._inner > MAX_QUERIES:
-            raise EndlessStepError(f"a step of the method does not end ({MAX_QUERIES} queries)")
+            raise EndlessStepError(f"a step of the method did not end in {MAX_QUERIES} queries")
         sample = sample_of_call(verb, arguments)
         base, indices, direction, length = None, None, None, 0.0
         if verb.startswith("hessian."):
@@ -229,7 +229,4 @@ def _describe_count_difference(counted: list[int], recorded: list[int]) -> str:
     """Return a text on the first oracle kind whose counted and recorded calls differ in number."""
     pairs = zip(COUNTED, counted, recorded, strict=True)
     kind, number, true = next(three for three in pairs if three[1] != three[2])
-    return (
-        f"the ledger differs from the method's oracle calls: {true} {kind.upper()} were made, "
-        f"{number} counted"
-    )
+    return f"the method made {true} {kind.upper()} calls, but the ledger counts {number}"

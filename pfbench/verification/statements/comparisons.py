@@ -200,9 +200,7 @@ class Separation:
         """Return the target value of the measure on a problem."""
         target = self.target(case.constants) if callable(self.target) else self.target
         if not 0.0 < target < math.inf:
-            raise InputError(
-                f"the target on {case.problem.name} is {target:g}: it must be positive."
-            )
+            raise InputError(f"the target on {case.problem.name} must be positive, not {target:g}.")
         return float(target)
 
 

@@ -54,7 +54,7 @@ class ParameterNamespace(SimpleNamespace):
         if name.startswith("__"):
             raise AttributeError(name)
         names = ", ".join(vars(self)) or "none"
-        raise InputError(f"the claim reads the parameter {name}: state it, too (stated: {names}).")
+        raise InputError(f"the claim reads {name}: state this parameter, too (stated: {names}).")
 
 
 @dataclass(frozen=True, kw_only=True)

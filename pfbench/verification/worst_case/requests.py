@@ -163,7 +163,7 @@ def iterate_claim_worst_cases(
     ):
         raise InputError(
             f"the claim {claim.name} has no computed worst case: the claim must bound the "
-            f"{' or '.join(OVER)} of {', '.join(MEASURES)}."
+            f"{' or '.join(OVER)} value of one of {', '.join(MEASURES)}."
         )
     if len(check.settings) > 1 or len(check.bounds) > 1:
         raise InputError(

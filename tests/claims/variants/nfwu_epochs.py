@@ -168,7 +168,7 @@ class SpiderOfLengthOne(SpiderFunction):
 class SpiderOfLengthOneSilent(SpiderFunction):
     """The same, and it does not yield its estimate: nobody can tell what that was."""
 
-    untold = dict.fromkeys(_OF_ESTIMATES, "a multiple of its gradient estimate")
+    untold = dict.fromkeys(_OF_ESTIMATES, "a multiple of its estimate")
 
     def run(self, ask, x, rng):
         for state in SpiderOfLengthOne.run(self, ask, x, rng):

@@ -217,7 +217,7 @@ def test_the_first_sum_of_an_unverified_set_is_kept_and_binds(server, tmp_path):
     (tmp_path / "toy" / "toy").unlink()
     server.body = ROWS.replace(b"5:11\n", b"5:12\n")
     with pytest.raises(
-        DataError, match=r"its first download was .* toy\.sha256 .*delete this record too"
+        DataError, match=r"toy\.sha256 .*for its first download .*delete toy\.sha256, too"
     ):
         fetch(record, folder=tmp_path)
     (tmp_path / "toy" / "toy.sha256").unlink()

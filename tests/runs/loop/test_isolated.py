@@ -415,7 +415,7 @@ def test_what_cannot_be_sent_is_refused():
         def run(self, ask, x, rng):
             yield pf.State(x)
 
-    with pytest.raises(InputError, match="put the class Local, a dataclass, at the top of a file"):
+    with pytest.raises(InputError, match="make Local a dataclass at the top level of a file"):
         solve(tiny_logistic(), Local(), isolated=True)
 
 
@@ -447,7 +447,7 @@ def test_a_point_whose_entries_are_not_of_its_factors_is_refused(methods):
     """Its value would be measured on the entries, and its gap on the factors."""
     run = solve(tiny_recovery(), methods.Forging(iterations=1), isolated=True)
     assert run.status == "error"
-    assert "differ from its factors" in run.stop_reason
+    assert "differ from the product of its factors" in run.stop_reason
 
 
 @pytest.mark.parametrize(

@@ -120,10 +120,10 @@ def test_a_matrix_is_given_as_a_copy():
     [
         ("fails", "ValueError: no good"),
         ("not_a_number", "the function returned NaN: return None where the measure is not defined"),
-        ("text", "'far' is not a number, (lower, upper) or None"),
-        ("truth", "True is not a number, (lower, upper) or None"),
-        ("array", "array([1., 1.]) is not a number, (lower, upper) or None"),
-        ("three", "the function returned 3 numbers, not two, (lower, upper)"),
+        ("text", "'far' is not a number, a pair (lower, upper) or None"),
+        ("truth", "True is not a number, a pair (lower, upper) or None"),
+        ("array", "array([1., 1.]) is not a number, a pair (lower, upper) or None"),
+        ("three", "the function returned 3 numbers, not (lower, upper)"),
         ("upside_down", "the function returned (lower, upper) = (2, 1) with lower > upper"),
     ],
 )

@@ -66,7 +66,7 @@ def refusal(tmp_path):
         ("seeds = 1000000000\n[grid]\nb=[1]", "plans 1,000,000,000 runs"),
         (
             "seeds = 1000000000000\n[grid]\nb=[1]",
-            "1,000,000,000,000 seeds), but at most 100,000 are allowed",
+            "1,000,000,000,000 seeds), more than the 100,000 allowed",
         ),
         (f"seeds = {[*range(MOST_RUNS + 1)]}\n[grid]\nb=[1]", f"plans {MOST_RUNS + 1:,} runs"),
         (

@@ -43,7 +43,7 @@ def plan(problem="own_things:Quadratic", algorithm=DESCENT, **more):
         ("Quadratc", "'Quadratic'"),
         ("Quadratic[colums=3]", "'columns'"),
         ("needs", "needs rows: write own_things:needs[rows=...]"),
-        ("ready[rows=3]", "omit its parameters"),
+        ("ready[rows=3]", "leave out the brackets"),
         ("raises[seed=3]", "own_things:raises[seed=3] raised ValueError: no such file"),
         ("refuses", "seed=0 must be greater than 0"),
         ("nothing", "NoneType does not derive from pfbench.problems.FiniteSum"),
@@ -334,7 +334,7 @@ def test_a_module_without_source_is_refused():
     py_compile.compile("owned_by_tests.py", "bare_for_tests.pyc")
     with pytest.raises(InputError) as error:
         compute_keys([plan(measures=("bare_for_tests:norm",))], {})
-    assert_one_sentence(error, "bare_for_tests has no Python source")
+    assert_one_sentence(error, "source code, but bare_for_tests has none")
 
 
 @pytest.mark.usefixtures("module")
