@@ -240,7 +240,7 @@ class LinfBall(VectorSet, NormBall):
         """Return the vertex -radius * sign(g), with radius in the entries where g is 0."""
         g = as_possibly_nonfinite_gradient(g, self.shape)
         check_extreme_entry_is_finite(g, int(np.argmax(np.abs(g))))
-        return np.where(g > 0.0, -self.radius, self.radius)
+        return np.where(g > 0.0, -1.0, 1.0) * self.radius
 
     def lo_zero_if_undetermined(self, g: Any) -> Floats:
         """Return -radius * sgn(g), with 0 in the entries where g is 0."""
@@ -257,4 +257,4 @@ class LinfBall(VectorSet, NormBall):
 
     def random_vertex(self, rng: np.random.Generator) -> Floats:
         """Return a vertex drawn uniformly at random."""
-        return np.where(rng.integers(2, size=self.d) == 1, self.radius, -self.radius)
+        return np.where(rng.integers(2, size=self.d) == 1, 1.0, -1.0) * self.radius

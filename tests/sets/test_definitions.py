@@ -214,9 +214,10 @@ def test_a_matrix_of_rank_one_is_a_member_up_to_the_radius(cls):
 
 @EACH
 def test_the_start_is_fresh_and_iterates_stay_inside(case):
-    body, rng = case.make(3.0), np.random.default_rng(0)
+    body, rng = case.make(3), np.random.default_rng(0)
     x = body.start()
     assert body.contains(x)
+    assert dense(body.lo(x)).dtype == dense(body.random_vertex(rng)).dtype == np.float64
     assert x.any() == (case.norm is None)
     body.start()[:] = 7.0
     assert_array_equal(body.start(), x)
