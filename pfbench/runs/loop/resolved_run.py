@@ -205,7 +205,7 @@ def resolve_run(
         selector,
         schedule,
         _collect_recorded_measures(problem, measures, stop),
-        start,
+        None if start is None else x0,
     )
 
 

@@ -314,6 +314,9 @@ def test_a_start_inside_the_set_is_used_and_left_alone(dense, walk):
     run = solve(dense, walk(), start=start, measures=["value"])
     assert run.trace["value"][0] == dense.value(start)
     assert np.array_equal(start, before)
+    for kind in (int, np.float32):
+        run = solve(dense, walk(), start=np.zeros(6, kind))
+        assert (run.status, run.x.dtype) == ("finished", np.float64)
 
 
 def test_a_factored_start_is_used_and_left_alone(walk):
