@@ -278,6 +278,8 @@ class _Driver:
         try:
             state = next(states)
         except StopIteration:
+            if self.ledger.end_reason:  # the algorithm caught BudgetExhausted and returned
+                return self._budget_ending()
             if self.progress.iterations == 0:
                 return Status.ERROR, "the algorithm yielded no State"
             return Status.FINISHED, Status.FINISHED.end_reason

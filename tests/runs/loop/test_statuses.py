@@ -147,6 +147,15 @@ def test_an_algorithm_that_swallows_exceptions_cannot_escape_its_budget(dense, w
     run = solve(dense, Stubborn(), budget=Budget(fo=3))
     assert (run.status, run.iterations, run.counts.fo, run.counts.lo) == ("budget", 3, 3, 3)
 
+    class Returning(walk):
+        def run(self, ask, x, rng):
+            with suppress(BaseException):
+                yield from super().run(ask, x, rng)
+
+    for fo in (3, 0):
+        run = solve(dense, Returning(iterations=9), budget=Budget(fo=fo))
+        assert (run.status, run.iterations) == ("budget", fo)
+
 
 @pytest.mark.parametrize("verb", ["gradient", "batch", "difference", "value", "lo", "hessian"])
 def test_no_oracle_answers_after_the_budget_is_spent(dense, walk, verb):
