@@ -37,6 +37,7 @@ from pfbench.verification.statistics import (
     decide_inequality,
     decide_mean,
 )
+from pfbench.verification.statistics.medians import ROUNDING
 from pfbench.verification.subject import MethodFailed, NotTestable
 from pfbench.verification.trial import Trial
 
@@ -58,6 +59,9 @@ RUNS = (80, 320)
 
 _ROUNDING = 1e-9
 """Share of the value at the start below which a value on a longer run counts as rounding."""
+
+_EXCESS = 1e-13
+"""Share of the value at the start by which rounding may lift a value above a bound."""
 
 _BATCH = 10
 """Number of runs between two looks at a mean."""
@@ -140,14 +144,17 @@ class Bound:
             )
         return value
 
-    def _rounding_level(self, trial: Trial, case: MethodOnProblem) -> float:
-        """Return the value below which a measured number may be rounding; 0 for short runs.
+    def _rounding_levels(self, trial: Trial, case: MethodOnProblem) -> tuple[float, float]:
+        """Return the value below which a number may be rounding, and the largest such excess.
 
-        A bound that decreases geometrically falls below this value on long runs.
+        The first is 0 for short runs. A bound that decreases geometrically falls below it on long
+        runs.
         """
-        if trial.horizon_multiple == 1 or is_count(self.quantity):
-            return 0.0
-        return _ROUNDING * abs(as_function(case.problem, self.quantity)(case.problem.start()))
+        if is_count(self.quantity) or self.statistic == "step":
+            return 0.0, 0.0
+        start = abs(as_function(case.problem, self.quantity)(case.problem.start()))
+        start = start if math.isfinite(start) else 0.0
+        return (_ROUNDING * start if trial.horizon_multiple > 1 else 0.0), _EXCESS * start
 
     def max_ratio(self, trial: Trial, case: MethodOnProblem, seed: int) -> float:
         """Return the largest ratio of measured value to bound in one run, over all bounds and t."""
@@ -172,10 +179,11 @@ class Bound:
                 for data, seed in draw_seeds(trial, instance, trial.choose_by_effort(*self.runs)):
                     runs += 1
                     case = setting.make_case(trial, instance.build_seeded(data))
-                    rounding_level = self._rounding_level(trial, case)
+                    lower, excess = self._rounding_levels(trial, case)
                     for t, measured in self._measure_run(trial, case, seed):
                         for key, bound in self.bounds.items():
-                            ratio = measured / self._bound_value(bound, case, t, rounding_level)
+                            value = self._bound_value(bound, case, t, lower)
+                            ratio = _divide_by_bound(measured, value, excess)
                             ratios.setdefault(_join_labels(key, label), []).append(ratio)
         decided = {
             name: {label: decide_inequality(some) for label, some in ratios.items()}
@@ -211,21 +219,22 @@ class Bound:
             decisions[name] = {}
             for label, setting in self.settings.items():
                 case = setting.make_case(trial, problem)
+                lower, excess = self._rounding_levels(trial, case)
                 for key, upper in self.bounds.items():
                     labels = _join_labels(key, label)
-                    bound = self._bound_value(upper, case, 0, self._rounding_level(trial, case))
-                    purpose = _join_labels(name, labels)
-                    decisions[name][labels], count = self._decide_mean(trial, purpose, case, bound)
+                    bound = self._bound_value(upper, case, 0, lower)
+                    request = _join_labels(name, labels), case, bound, excess
+                    decisions[name][labels], count = self._decide_mean(trial, *request)
                     runs += count
         return decisions, runs
 
     def _decide_mean(
-        self, trial: Trial, purpose: str, case: MethodOnProblem, bound: float
+        self, trial: Trial, purpose: str, case: MethodOnProblem, bound: float, excess: float
     ) -> tuple[Decision, int]:
         """Decide a bound on the mean over runs; return the decision and the number of runs."""
 
         def ratio(seed: int) -> float:
-            return self._value_of_run(trial, case, seed) / bound
+            return _divide_by_bound(self._value_of_run(trial, case, seed), bound, excess)
 
         if getattr(trial.claim_algorithm, "deterministic", False):
             return decide_inequality([ratio(0)]), 1
@@ -275,6 +284,11 @@ def _decide_mean_count(ratios: list[float]) -> Decision:
         return decision
     reason = f"The bound holds in each of {len(ratios)} runs."
     return replace(decision, verdict=Verdict.HOLDS, reason=reason)
+
+
+def _divide_by_bound(measured: float, bound: float, excess: float) -> float:
+    """Return measured/bound, or 0 if an excess of the size of rounding lifts it above 1."""
+    return 0.0 if bound * (1.0 + ROUNDING) < measured <= bound + excess else measured / bound
 
 
 def _combine_labels(by_label: Mapping[str, Decision]) -> Decision:

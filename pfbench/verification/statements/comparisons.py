@@ -41,7 +41,7 @@ from pfbench.verification.statistics import (
     decide_inequality,
     decide_median,
 )
-from pfbench.verification.subject import ClaimBroken
+from pfbench.verification.subject import ClaimBroken, NotTestable
 from pfbench.verification.trial import Trial
 
 
@@ -104,7 +104,10 @@ class IdentityCheck:
         quantity = self.quantity
         measured = np.array if quantity is None else as_function(case.problem, quantity)
         for step in islice(trial.follow(case.problem, algorithm, seed=seed), case.steps):
-            yield np.asarray(measured(step.state.x))
+            value = np.asarray(measured(step.state.x))
+            if not np.isfinite(value).all():
+                raise NotTestable(f"the compared quantity is not finite on {case.problem.name}")
+            yield value
 
 
 def identity(
@@ -177,7 +180,12 @@ class Separation:
                 calls = count_calls_to_target(trial, case, case.algorithm, *request)
                 other = make_other_method(self.other_method, self.other_parameters, case)
                 reference = count_calls_to_target(trial, case, other, *request)
-                return calls / reference if math.isfinite(calls) else math.inf
+                if calls == reference == 0.0:
+                    raise NotTestable(
+                        f"both methods reach the target without {self.count.upper()} calls: take "
+                        "a smaller target, or another count"
+                    )
+                return calls / reference if reference and math.isfinite(calls) else math.inf
 
             rows = SeedRows(ratio, draw_seeds(trial, item, max(self.seeds, MOST_SEEDS)))
             if is_run_random(trial, item):

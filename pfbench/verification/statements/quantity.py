@@ -78,7 +78,7 @@ def count_calls_to_target(
     stop, named = Stop("measured", target), {"measured": measure}
     run = trial.run(case.problem, method, seed=seed, stop=stop, measures=named)
     spent = run.counts.as_dict()[kind]
-    return float(spent) if run.status == Status.TARGET and spent else math.inf
+    return float(spent) if run.status == Status.TARGET else math.inf
 
 
 def _suboptimality(problem: Problem) -> Callable[[Any], float]:

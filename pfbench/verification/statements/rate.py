@@ -1,5 +1,6 @@
 """Check of a rate: the calls to a target grow at most as a power of a parameter."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -117,10 +118,13 @@ class RateCheck:
     def calls(
         self, trial: Trial, instance: Instance, value: float, data_seed: int, seed: int
     ) -> float:
-        """Return the calls until the measure is at most epsilon; infinite if it never is."""
+        """Return the calls until the measure is at most epsilon; infinite if it never is.
+
+        They are also infinite if none is needed, as 0 has no logarithm.
+        """
         case = self.make_case(trial, instance, value, data_seed)
         request = self.count, self.measure, case.parameters.epsilon
-        return count_calls_to_target(trial, case, case.algorithm, seed, *request)
+        return count_calls_to_target(trial, case, case.algorithm, seed, *request) or math.inf
 
 
 def rate(

@@ -210,6 +210,19 @@ def test_a_bound_of_every_run_counts_t_from_the_first_iterate():
     assert verdict(early, Parabolas())[0] == "violated"
 
 
+def test_rounding_does_not_violate_a_bound_that_vanishes():
+    near_square = lambda problem, x: square(problem, x) + 1e-17  # noqa: E731
+    steps = {"iterations": 150, "step": 0.1}
+    for rate_of_decrease, expected in ((0.64, "attained"), (0.6, "violated")):
+        check = bound(
+            lambda c, a, t, q=rate_of_decrease: (1 + 1e-9) * q**t,
+            near_square,
+            statistic="every",
+            parameters=steps,
+        )
+        assert verdict(check, Parabolas(), algorithm=Descent)[0] == expected
+
+
 def test_the_least_so_far_begins_with_the_start():
     check = bound(lambda c, a, t: 1.0, square, statistic="least", parameters=SMALL, runs=(2, 2))
     _, found = verdict(check, Parabolas())
@@ -368,6 +381,9 @@ def test_two_methods_coincide():
         assert verdict(check, Parabolas(), algorithm=Descent)[0] == "holds"
         assert verdict(check, Parabolas())[0] == "violated"
         assert verdict(check, Parabolas(), algorithm=Descent, subject=Short)[0] == "violated"
+    check = identity("prox-gd", parameters=SMALL, quantity=lambda problem, x: math.nan)
+    kind, found = verdict(check, Parabolas(), algorithm=Descent)
+    assert (kind, "not finite" in found.reason) == ("inconclusive", True)
     with pytest.raises(InputError, match="did you mean 'prox-gd'"):
         identity("prox-gb")
 
@@ -392,6 +408,10 @@ def test_fewer_calls_than_another_method():
     assert verdict(half, Parabolas(), subject=Slow)[0] == "violated"  # it needs as many as itself
     assert verdict(separation(SGD, **given), Parabolas(), subject=Slow)[0] == "violated"
     assert verdict(separation(Slow, **given | {"parameters": SMALL}), Parabolas())[0] == "violated"
+    none = separation(Descent, count="fo", **given)
+    assert verdict(none, Parabolas())[0] == "holds"  # no gradient is fewer than some
+    assert verdict(none, Parabolas(), subject=Descent)[0] == "attained"
+    assert verdict(separation(Slow, count="lo", **given), Parabolas())[0] == "inconclusive"
 
 
 # --- rates ----------------------------------------------------------------------------------------
