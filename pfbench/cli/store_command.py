@@ -44,7 +44,11 @@ STATUS = option("STATUS", "Only entries of this status.")
 
 _SHOWN = ("shown", "not shown", "certified", "not certified")
 _SEE_CHECK = "; see `pfbench store check`"
-_LINE = "%-11s  %-13s  %-5s  %-10s  %-8s  %-12s  %s"
+_LINE = "%-11s  %-13s  %-5s  %-10s  %-8s  %-12s  "
+_SHOWN_COLUMNS = (
+    *("kind", "status", "seed", "iterations", "seconds", "key"),
+    *("claim", "algorithm", "problem"),
+)
 
 
 @app.callback()
@@ -63,9 +67,11 @@ def list_entries(
 ) -> None:
     """List stored entries.
 
-    Damaged entries are reported, but not moved: see `pfbench store check`.
+    With --json, damaged entries are reported, but not moved: see `pfbench store check`.
     """
-    listing, rows = _select_rows(_open_store(folder), kind, problem, algorithm, status)
+    columns = {} if as_json else {"columns": _SHOWN_COLUMNS}
+    opened = _open_store(folder)
+    listing, rows = _select_rows(opened, kind, problem, algorithm, status, **columns)
     if as_json:
         # Line by line: a store may have very many.
         for index, row in enumerate(rows):
@@ -269,7 +275,12 @@ def _open_store(folder: Path) -> "Store":
 
 
 def _select_rows(
-    store: "Store", kind: str | None, problem: str | None, algorithm: str | None, status: str | None
+    store: "Store",
+    kind: str | None,
+    problem: str | None,
+    algorithm: str | None,
+    status: str | None,
+    **columns: Sequence[str],
 ) -> "tuple[Listing, list[Row]]":
     """Return the listing of a store, and its rows that match all given filters.
 
@@ -282,7 +293,7 @@ def _select_rows(
         check_choice("--kind", kind, KINDS)
     if status is not None:
         check_choice("--status", status, (*STATUSES, *VERDICT_NAMES, *_SHOWN))
-    listing = store.listing()
+    listing = store.listing(**columns)
     rows = listing.rows
     arguments = {"kind": kind, "status": status, "problem": problem, "algorithm": algorithm}
     for name, value in arguments.items():
@@ -305,13 +316,13 @@ def _json_row(row: "Row") -> dict[str, Any]:
 
 def _show_rows(rows: Sequence["Row"], stored: int, width: int) -> None:
     # By hand: a table that fits its columns to 100,000 rows would take a minute.
-    head = _LINE % ("kind", "status", "seed", "iterations", "seconds", "key", "what")
-    print(_wrap(head, "", width))
+    head = _LINE % ("kind", "status", "seed", "iterations", "seconds", "key")
+    print(_format_line(head, "what", width))
     for row in rows:
         seconds = None if row.seconds is None else f"{row.seconds:.3g}"
-        cells = (row.kind, row.status, row.seed, row.iterations, seconds, row.key[:12], "")
-        line = _LINE % tuple(["" if cell is None else cell for cell in cells])
-        print(_wrap(escape_hidden(line), _subject(row.claim, row.algorithm, row.problem), width))
+        cells = (row.kind, row.status, row.seed, row.iterations, seconds, row.key[:12])
+        line = escape_hidden(_LINE % tuple(["" if cell is None else cell for cell in cells]))
+        print(_format_line(line, _subject(row.claim, row.algorithm, row.problem), width))
     rest = f" of {stored:,}" if stored != len(rows) else ""
     print(f"\n{len(rows):,}{rest} stored")
 
@@ -321,17 +332,19 @@ def _subject(*names: str | None) -> str:
     return escape_hidden(" on ".join(filter(None, names)))
 
 
-_INDENT = 4
-
-
-def _wrap(row: str, trailing_text: str, width: int) -> str:
+def _format_line(row: str, trailing_text: str, width: int) -> str:
     """Return a row and its trailing text, continued on indented lines if they do not fit."""
     if len(row) + len(trailing_text) <= width:
         return f"{row}{trailing_text}".rstrip()
-    rest, narrower = row[width:].strip() + trailing_text, max(width - _INDENT, 1)
-    pieces = (rest[start : start + narrower] for start in range(0, len(rest), narrower))
-    lines = [row[:width], *(f"{'':{_INDENT}}{piece}" for piece in pieces)]
-    return "\n".join([line.rstrip() for line in lines])
+    return row[:width].rstrip() + _indent(row[width:].strip() + trailing_text, width)
+
+
+@lru_cache(maxsize=4096)
+def _indent(text: str, width: int) -> str:
+    """Return a text in new indented lines, each at most so wide."""
+    narrower = max(width - 4, 1)
+    pieces = (text[start : start + narrower] for start in range(0, len(text), narrower))
+    return "".join(f"\n    {piece.rstrip()}" for piece in pieces)
 
 
 def _damage_records(damaged: Sequence[DamageReport]) -> list[dict[str, Any]]:

@@ -3,18 +3,18 @@
 import gc
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
+from itertools import islice
 from math import nan
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 from pfbench.base.counts import COUNTED
 from pfbench.runs.loop.run import STATUSES
 from pfbench.runs.storage.damage import KEY, KIND_ORDER, KINDS, DamagedFileError, DamageReport
-from pfbench.runs.storage.serialization import encode_for_checksum
+from pfbench.runs.storage.field_types import count, enumeration, integer, number, text
+from pfbench.runs.storage.serialization import SHOWN, encode_for_checksum
 
 
 class Row(NamedTuple):
@@ -44,8 +44,8 @@ _NUMBER = r"-?\d{1,18}(?:\.\d{1,18})?(?:e[+-]?\d{1,3})?"
 _FORM_OF_COUNTS = re.compile(rf'\{{(?:"(?:{"|".join(COUNTED)})": \d{{1,18}}(?:, |(?=\}})))*\}}')
 _FORM_OF_LIMITS = re.compile(rf'\{{(?:"\w{{1,40}}": {_NUMBER}(?:, |(?=\}})))*\}}')
 _MOST_SECONDS = 2**36
-_required = attrgetter("problem", "algorithm", "seed", "stop_reason", "iterations", "counts")
-_NAMES = slice(Row._fields.index("problem"), Row._fields.index("seconds"))
+_SHARED = frozenset(Row._fields) - {"key", "seconds", "stored", "bytes"}
+_AT_ONCE = 4096  # rows
 
 
 @dataclass(frozen=True)
@@ -65,28 +65,54 @@ class Listing:
     damaged: list[DamageReport] = field(default_factory=list)
 
 
-def check_and_list_rows(cells: Iterable[Sequence[Any]]) -> Listing:
-    """Return a listing of rows; a row with a wrong checksum, type or value is listed as damaged.
+def check_and_list_rows(rows: Iterable[Sequence[Any]], names: Collection[str]) -> Listing:
+    """Return a listing of rows; a row with a wrong type or value is listed as damaged.
 
-    The cells of a row are the listed columns, whether they have their types, and the size.
+    The cells are those of a `Row` and the checksum, but None in columns that are not among `names`.
+    If `names` are those of all columns, a row with a wrong checksum is listed as damaged, too.
     """
-    listing = Listing([])
+    listing, waiting = Listing([]), iter(rows)
     # Equal texts of very many rows are one object.
     share = dict[Any, Any]().setdefault
-    for *columns, checksum, has_types, size in cells:
-        reason = "incomplete"
-        if zlib.crc32(encode_for_checksum(columns)) != checksum:
-            reason = "wrong content"
-        elif has_types:
-            columns[_NAMES] = map(share, columns[_NAMES], columns[_NAMES])
-            row = Row._make((*columns, size))
-            if _has_valid_values(row):
-                is_unknown = row.seconds is None and row.kind == "run"
-                listing.rows.append(row._replace(seconds=nan) if is_unknown else row)
-                continue
-        listing.damaged.append(DamagedFileError(reason).report(*columns[:2]))
+    while some := list(islice(waiting, _AT_ONCE)):
+        *cells_by_column, checksums = zip(*some, strict=True)
+        columns = dict(zip(Row._fields, cells_by_column, strict=True))
+        damaged = dict.fromkeys(
+            _find_damaged({name: columns[name] for name in names}), "incomplete"
+        )
+        if len(names) == len(Row._fields):
+            sums = (zlib.crc32(encode_for_checksum(cells[:SHOWN])) for cells in some)
+            pairs = enumerate(zip(sums, checksums, strict=True))
+            damaged |= {index: "wrong content" for index, (a, b) in pairs if a != b}
+        for name in _SHARED.intersection(names):
+            columns[name] = tuple(map(share, columns[name], columns[name]))
+        if "seconds" in names:
+            pairs = zip(columns["kind"], columns["seconds"], strict=True)
+            columns["seconds"] = tuple(
+                nan if seconds is None and kind == "run" else seconds for kind, seconds in pairs
+            )
+        valid = list(map(Row._make, zip(*columns.values(), strict=True)))
+        for index in sorted(damaged, reverse=True):
+            kind, key, *_ = valid.pop(index)
+            listing.damaged.append(DamagedFileError(damaged[index]).report(kind, key))
+        listing.rows.extend(valid)
     listing.rows.sort(key=_sort_key)
     return listing
+
+
+def _find_damaged(columns: Mapping[str, Sequence[Any]]) -> set[int]:
+    """Return the indices of rows with a wrong type or value, given the read columns."""
+    damaged: set[int] = set()
+    for name, is_of_runs, fits in _RULES:
+        column = columns.get(name, ())
+        if not all(map(fits, set(column))):
+            pairs = enumerate(zip(columns["kind"], column, strict=True))
+            damaged.update(
+                index
+                for index, (kind, cell) in pairs
+                if not (fits(cell) or (is_of_runs and kind != "run"))
+            )
+    return damaged
 
 
 def _sort_key(row: Row) -> tuple[object, ...]:
@@ -94,23 +120,35 @@ def _sort_key(row: Row) -> tuple[object, ...]:
     return (KIND_ORDER[row.kind], *names, row.seed or 0, row.key)
 
 
-def _has_valid_values(row: Row) -> bool:
-    return (
-        row.kind in KINDS
-        and KEY.fullmatch(row.key or "") is not None
-        and 0 <= (row.stored if row.stored is not None else -1) < _MOST_SECONDS
-        and (row.iterations or 0) >= 0
-        and _are_json_of_numbers(row.counts, row.limits)
-        and (row.kind != "run" or (row.status in STATUSES and None not in _required(row)))
-    )
+_Fits = Callable[[Any], bool]
 
 
-@lru_cache(maxsize=4096)
-def _are_json_of_numbers(counts: str | None, limits: str | None) -> bool:
-    """Return whether the counts and limits of a row are JSON objects of numbers."""
-    return (counts is None or _FORM_OF_COUNTS.fullmatch(counts) is not None) and (
-        limits is None or _FORM_OF_LIMITS.fullmatch(limits) is not None
-    )
+def _or_none(fits: _Fits) -> _Fits:
+    return lambda cell: cell is None or fits(cell)
+
+
+def _has_form(form: re.Pattern[str]) -> _Fits:
+    return lambda cell: text(cell) and form.fullmatch(cell) is not None
+
+
+_RULES: Sequence[tuple[str, bool, _Fits]] = (
+    ("kind", False, enumeration(KINDS)),
+    ("key", False, _has_form(KEY)),
+    *((name, False, _or_none(text)) for name in ("problem", "algorithm", "claim", "status")),
+    *((name, False, _or_none(text)) for name in ("stop_reason", "family")),
+    *((name, True, text) for name in ("problem", "algorithm", "stop_reason", "counts")),
+    ("status", True, enumeration(tuple(STATUSES))),
+    ("seed", False, _or_none(integer)),
+    ("seed", True, integer),
+    ("iterations", False, _or_none(count)),
+    ("iterations", True, count),
+    ("seconds", False, _or_none(number)),
+    ("counts", False, _or_none(_has_form(_FORM_OF_COUNTS))),
+    ("limits", False, _or_none(_has_form(_FORM_OF_LIMITS))),
+    ("stored", False, lambda cell: count(cell) and cell < _MOST_SECONDS),
+    ("bytes", False, count),
+)
+"""Columns with their rules: the name, whether the rule is only about runs, and the predicate."""
 
 
 @contextmanager

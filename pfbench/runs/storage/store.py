@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import Any, Generic, Self, TypeVar
@@ -20,7 +21,6 @@ from pfbench.base.files import check_writable
 from pfbench.runs.loop.run import Run
 from pfbench.runs.storage.damage import KEY, DamagedFileError
 from pfbench.runs.storage.database import (
-    COLUMN_TYPES,
     NAME,
     OpenDatabase,
     ReadOnlyError,
@@ -31,7 +31,6 @@ from pfbench.runs.storage.database import (
 from pfbench.runs.storage.entry_list import Listing, Row, check_and_list_rows, gc_disabled
 from pfbench.runs.storage.field_types import check_metadata_types
 from pfbench.runs.storage.serialization import (
-    LISTED,
     Record,
     StoredRun,
     decode,
@@ -51,9 +50,6 @@ _WRITE = (
 _SET_ASIDE = (
     f"INSERT INTO damaged ({_NAMES}, reason, detail) SELECT {_NAMES}, ?, ? FROM entries"
     " WHERE kind = ? AND key = ?"
-)
-_HAS_TYPES = " AND ".join(
-    f"typeof({name}) IN ('{COLUMN_TYPES[name].lower()}', 'null')" for name in LISTED
 )
 _AT_ONCE, _MOST_BYTES = 500, 2**24  # rows, and about their bytes, that are read together
 _FAST, _LONGEST_WAIT = 0.02, 0.25  # seconds
@@ -313,20 +309,31 @@ class Store:
         with self._mutex:
             return check_structure(self._database)
 
-    def listing(self, families: Collection[str] | None = None) -> Listing:
+    def listing(
+        self, families: Collection[str] | None = None, columns: Collection[str] = Row._fields
+    ) -> Listing:
         """Return a listing of all valid and all damaged entries, without quarantining any.
 
-        If `families` are given, only runs whose keys without limits are among them are listed.
+        The types and values of the columns are checked, and the checksum of each entry if all
+        columns are read. An entry without its other columns may be damaged.
+
+        Parameters
+        ----------
+        families
+            If given, only runs whose keys without limits are among them are listed.
+        columns
+            Columns to read, among them kind and key; the others are None.
         """
-        query = (
-            f"SELECT {', '.join(LISTED)}, {_HAS_TYPES}, length(meta) + length(trace) FROM entries"
-        )
-        arguments = []
+        cells = {name: name if name in columns else "NULL" for name in Row._fields}
+        if "bytes" in columns:
+            cells["bytes"] = "length(meta) + length(trace)"
+        query, arguments = f"SELECT {', '.join(cells.values())}, checksum FROM entries", []
         if families is not None:
             query += " WHERE kind = 'run' AND family IN (SELECT value FROM json_each(?))"
             arguments.append(json.dumps([*families]))
+        collect = partial(check_and_list_rows, names=columns)
         with self._mutex, translate_errors(self.path), gc_disabled():
-            listing: Listing = self._fetch(query, *arguments, collect=check_and_list_rows)
+            listing: Listing = self._fetch(query, *arguments, collect=collect)
         return listing
 
     def rows(self) -> list[Row]:
