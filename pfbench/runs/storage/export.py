@@ -23,7 +23,7 @@ from pfbench.base.errors import InputError, StorageError
 from pfbench.base.escaping import escape_spreadsheet
 from pfbench.base.files import require_pyarrow
 from pfbench.base.selectors import Selector
-from pfbench.runs.loop.run import TRACE_COLUMNS, Run, Stop
+from pfbench.runs.loop.run import TRACE_COLUMNS, Run
 from pfbench.runs.planning.plan import PlannedRun, portable_identity
 from pfbench.runs.planning.study import LabelledSelector, Spec, Study
 from pfbench.runs.planning.tune import Setting
@@ -62,7 +62,7 @@ def run_names(spec: Spec) -> Mapping[Planned, RunNaming]:
     """
     names: dict[Planned, RunNaming] = {}
     for study in spec.studies:
-        targets = ", ".join(map(_format_target, study.targets))
+        targets = ", ".join(f"{stop.measure}={stop.target!r}" for stop in study.targets)
         for setting, label, plan in _iterate_labelled_runs(study):
             naming = {"sweep": spec.name, "setting": setting.title, "label": label}
             names.setdefault(portable_identity(plan), naming | {"targets": targets})
@@ -90,16 +90,12 @@ def find_naming(entry: StoredRun, names: Mapping[Planned, RunNaming]) -> RunNami
     naming = names.get(portable_identity(entry.run))
     if naming is not None:
         return naming
-    try:
-        stop = PlannedRun.from_json(entry.notes.get("plan", {})).stop
-    except InputError:
-        stop = None
-    unknown = dict.fromkeys(("sweep", "setting", "label"), "")
-    return unknown | {"targets": "" if stop is None else _format_target(stop)}
-
-
-def _format_target(target: Stop) -> str:
-    return f"{target.measure}={target.target!r}"
+    match entry.notes.get("plan", {}).get("stop"):
+        case [str() as measure, int() | float() as target]:
+            targets = f"{measure}={target!r}"
+        case _:
+            targets = ""
+    return dict.fromkeys(("sweep", "setting", "label"), "") | {"targets": targets}
 
 
 _TraceForm = tuple[Sequence[str], Callable[[tuple[Any, ...]], tuple[Any, ...]]]
