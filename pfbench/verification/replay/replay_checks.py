@@ -294,15 +294,15 @@ class Comparison:
         self.trial.coverage.add_run(
             transcript.problem, len(transcript.states), _ComponentCounts(transcript)
         )
-        error, repeat = transcript.error, f"(repeat: {self.trial.command})"
+        error, how_to_repeat = transcript.error, f"(repeat: {self.trial.command})"
         location = f"{case}: iteration {len(transcript.states)}"
         if error is None:
             return transcript
         if isinstance(error, UncountedError):
-            raise ClaimBroken(f"{location}: {error} {repeat}") from error
+            raise ClaimBroken(f"{location}: {error} {how_to_repeat}") from error
         if isinstance(error, EndlessStepError):
-            raise MethodFailed(f"{location}: {error} {repeat}") from error
-        words = f"{location}: the run raised {format_error_with_notes(error)} {repeat}"
+            raise MethodFailed(f"{location}: {error} {how_to_repeat}") from error
+        words = f"{location}: the run raised {format_error_with_notes(error)} {how_to_repeat}"
         options = {k: value for k, value in case.parameters.items() if isinstance(value, str)}
         refused = f"{MethodForm(options or case.parameters)} (refused)"
         is_refusal = isinstance(error, REFUSALS) and not transcript.states
