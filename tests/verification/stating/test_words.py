@@ -503,7 +503,11 @@ def test_what_cannot_be_tested_is_inconclusive_before_any_run():
         (fine, ("log-cosh",), "does not fit"),
         (bound(lambda c, a: 1.0, "values", parameters=SMALL), (Parabolas(),), "unknown"),
         (bound(lambda c, a: -1.0, square, parameters=SMALL), (Parabolas(),), "must be positive"),
-        (bound(lambda c, a: a.T, square, parameters=SMALL), (Parabolas(),), "the claim reads T: state this parameter"),
+        (
+            bound(lambda c, a: a.T, square, parameters=SMALL),
+            (Parabolas(),),
+            "the claim reads T: state this parameter",
+        ),
         (bound(lambda c, a: 1 / 0, square, parameters=SMALL), (Parabolas(),), "ZeroDivision"),
         (counts(lambda c, a: {"sfos": 1}, parameters=SMALL), (Parabolas(),), "did you mean 'sfo'"),
     ):
