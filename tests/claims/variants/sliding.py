@@ -103,8 +103,8 @@ class CgsLoops(Own):
     deterministic = True
     output = "last"
 
-    def __init__(self, period, smoothness, curvature, delta, restarts=1, batch=None):
-        self.N, self.L, self.outer, self.batch = period, smoothness, restarts, batch
+    def __init__(self, period, smoothness, curvature, delta, restarts=1):
+        self.N, self.L, self.outer = period, smoothness, restarts
         self.squares = [4.0 * delta / curvature * 0.5**t for t in range(1, restarts + 1)]
 
     def estimate(self, ask, z, start, full, rng):
@@ -149,6 +149,10 @@ class StorcCounts(CgsLoops):
     variant_of = "storc"
     requires = frozenset({"batch", "difference", "lo"})
     deterministic = False
+
+    def __init__(self, period, smoothness, curvature, delta, batch, restarts=1):
+        super().__init__(period, smoothness, curvature, delta, restarts)
+        self.batch = batch
 
     def often(self, n, rng):
         return rng.multinomial(self.batch, np.ones(n) / n)
