@@ -283,6 +283,6 @@ def _check_names(label: str, function: Any, value: Mapping[str, Any], positional
     unknown = [name for name in value if name not in names]
     if unknown:
         raise InputError(
-            f"{label} has no parameter {unknown[0]}, only {', '.join(names) or 'none'}: if the "
+            f"{label} has no parameter {unknown[0]}: it takes {', '.join(names) or 'none'}; if the "
             f"parameter has another name in {label}, pass names={{{unknown[0]!r}: ...}}."
         )

@@ -390,7 +390,7 @@ ROWS, Y = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([0, 1, 1])
         (lambda: MultitaskSigmoid(ROWS, Y, BALL, tasks=Y / 2), ["tasks", "whole numbers"]),
         (
             lambda: MultitaskSigmoid(ROWS, Y, BALL, tasks=2 * Y),
-            ["largest task is 2", "without gaps"],
+            ["largest task number is 2", "without gaps"],
         ),
         (
             lambda: MultitaskSigmoid(ROWS, Y, BALL, tasks=Y, offsets=[1.0]),

@@ -245,7 +245,7 @@ def test_a_schedule_that_needs_n_names_it():
             lambda ask, rng: rng.integers(ask.n, size=2),
             "no number n of components: draw by ask.sample",
         ),
-        (lambda ask, rng: np.array([0, 1]), "take what ask.sample.rng, size. returned"),
+        (lambda ask, rng: np.array([0, 1]), "the result of ask.sample.rng, size."),
         (lambda ask, rng: ask.sample(rng, 0), "size=0 of ask.sample must be a positive integer"),
         (lambda ask, rng: ask.sample(rng, 2.5), "size=2.5 of ask.sample must be a positive"),
     ],

@@ -258,7 +258,7 @@ def test_a_worker_with_another_source_of_somebodys_module_makes_nothing(tmp_path
     }
     assert found[SVRG].status == "finished"
     assert found["method_late:Method"].status == "killed"
-    assert "another version of method_late, or of a module imported there" in (
+    assert "different versions of method_late, or of a module imported by these" in (
         found["method_late:Method"].stop_reason
     )
     (again, _) = execute.execute(
