@@ -39,7 +39,7 @@ def test_unknown_parameter_suggests_the_nearest(wrong, right):
 @pytest.mark.parametrize("missing", sorted(GOOD))
 def test_missing_parameter_is_named(constants, missing):
     given = {name: value for name, value in GOOD.items() if name != missing}
-    with pytest.raises(InputError, match=f"nfwu-svrg needs {missing}, or epsilon") as error:
+    with pytest.raises(InputError, match=f"nfwu-svrg lacks {missing}: give") as error:
         algorithm("nfwu-svrg", **given).resolve(constants)
     assert_one_sentence(error)
 

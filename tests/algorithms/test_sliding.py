@@ -185,7 +185,7 @@ GOOD = {
 def test_a_missing_parameter_is_named(name):
     for missing in GOOD[name]:
         given = {key: value for key, value in GOOD[name].items() if key != missing}
-        with pytest.raises(InputError, match=f"{name} needs {missing}, or epsilon") as error:
+        with pytest.raises(InputError, match=f"{name} lacks {missing}: give") as error:
             algorithm(name, **given).resolve(constants())
         assert_one_sentence(error)
 
