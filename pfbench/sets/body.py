@@ -292,6 +292,7 @@ def minimise_locally(domain: Any, x: Any, g: Any, radius: float) -> Any:
         If the radius is negative or NaN.
     """
     check_real("the radius of a local linear minimisation", radius, minimum=0.0)
+    g, _ = scale_to_unit(g)
     scale = float(np.linalg.norm(g))
     if scale == 0.0 or radius == 0.0:
         return x.copy()

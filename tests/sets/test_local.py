@@ -59,8 +59,9 @@ def test_a_projected_step_is_a_local_one(domain, seed, tau):
 
 
 def test_without_a_set_it_is_a_normalised_step():
-    z = minimise_locally(WholeSpace(2), np.array([1.0, 0.0]), np.array([3.0, 4.0]), 0.5)
-    assert z == pytest.approx([0.7, -0.4], abs=1e-12)
+    for size in (1.0, 1e200, 1e-200):
+        z = minimise_locally(WholeSpace(2), np.array([1.0, 0.0]), size * np.array([3.0, 4.0]), 0.5)
+        assert z == pytest.approx([0.7, -0.4], abs=1e-12)
 
 
 def test_a_large_radius_gives_a_minimiser_over_the_set():
