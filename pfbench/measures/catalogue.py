@@ -146,7 +146,7 @@ class UserMeasure:
 
     def __call__(self, problem: Problem, state: State) -> float | IntervalMeasure | None:
         """Return the value of the function as a float, or as a pair of floats for an interval."""
-        function = self.function(problem, _protect_state(state))
+        function = self.function(problem, protect_state(state))
         if function is None:
             return None
         if not isinstance(function, tuple):
@@ -161,7 +161,7 @@ class UserMeasure:
         return lower, upper
 
 
-def _protect_state(state: State) -> State:
+def protect_state(state: State) -> State:
     """Return a state for user code: read-only arrays, and a copy or a view of the iterate."""
     point, estimate, output = (
         as_read_only(item) if isinstance(item, np.ndarray) else item for item in state[1:4]

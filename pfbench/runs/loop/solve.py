@@ -8,6 +8,7 @@ from pfbench.base.checks import check_integer, check_real
 from pfbench.base.counts import Budget
 from pfbench.base.protocols import Algorithm, AlgorithmSpec, Measure, Problem
 from pfbench.base.state import Point
+from pfbench.measures.catalogue import UserMeasure, protect_state
 from pfbench.oracles import Ledger
 from pfbench.runs.loop.drive import drive
 from pfbench.runs.loop.isolated import isolate
@@ -48,10 +49,12 @@ def solve(
     InputError, RefusedError
         As for `pfbench.solve`.
     """
-    check_integer("seed", seed, minimum=0)
+    seed = check_integer("seed", seed, minimum=0)
     check_integer("every", every, minimum=1)
     if time_limit is not None:
         check_real("time_limit", time_limit, above=0.0)
+    if isinstance(measures, Mapping):
+        measures = {name: _protect_run(measure) for name, measure in measures.items()}
     made_ready = resolve_run(problem, algorithm, measures, stop=stop, start=start)
     made_ready.check_termination(budget, stop, time_limit)
     with ExitStack() as stack:
@@ -67,3 +70,10 @@ def solve(
             time_limit=time_limit,
             strict=strict,
         )
+
+
+def _protect_run(measure: Measure) -> Measure:
+    """Return a measure that cannot change the run; what is no function remains as it is."""
+    if not callable(measure) or isinstance(measure, UserMeasure):
+        return measure
+    return lambda problem, state: measure(problem, protect_state(state))

@@ -142,16 +142,22 @@ class Trace:
         except Exception as error:
             self.failure = self.failure or f"the measure {name} failed: {format_error(error)}"
             return None, None
-        for value in result if isinstance(result, tuple) else (result,):
-            if value is not None and not hasattr(value, "__float__"):
-                wrong = f"the measure {name} returned {brief_repr(value)}, which is not a number"
-                self.failure = self.failure or wrong
-                return None, None
-        if not isinstance(result, tuple):
-            return None, result
-        # Nobody knows how sure somebody's own interval is.
-        self.certificates += result[0] != result[1] and not isinstance(measure, UserMeasure)
-        return result
+        try:
+            lower, upper = result if isinstance(result, tuple) else (None, result)
+            lower, upper = _as_number(lower), _as_number(upper)
+        except Exception:
+            wrong = f"the measure {name} returned {brief_repr(result)}, which is not a number"
+            self.failure = self.failure or f"{wrong}, (lower, upper) or None"
+            return None, None
+        if isinstance(result, tuple) and not isinstance(measure, UserMeasure):
+            self.certificates += lower != upper  # nobody knows how sure somebody's interval is
+        return lower, upper
+
+
+def _as_number(value: Any) -> float | None:
+    """Return a value of a measure as a number of Python, or None; raise if it is not a number."""
+    value = value.item() if isinstance(value, np.ndarray | np.generic) else value
+    return value if value is None or isinstance(value, int | float) else value.__float__()
 
 
 def finite_or_none(number: float | None) -> float | None:

@@ -452,6 +452,13 @@ def test_nothing_is_asked_before_a_refusal(dense, walk):
     assert asked == []
 
 
+@pytest.mark.parametrize("wrong", ["x", (1.0, 2.0, 3.0), (1.0, "x"), np.ones(3), np.complex128(1)])
+def test_what_is_no_number_ends_the_run_as_an_error(dense, walk, wrong):
+    run = solve(dense, walk(), measures={"mine": lambda problem, state: wrong})
+    assert run.status == "error"
+    assert "which is not a number, (lower, upper) or None" in run.stop_reason
+
+
 def test_estimator_error_is_not_final(dense, walk):
     """It belongs to an iteration, not to a point."""
     run = solve(dense, walk(), measures={"error": estimator_error})

@@ -187,7 +187,7 @@ def test_an_interval_measure_has_two_columns_and_a_missing_one_is_nan(dense, wal
     measures = {
         "bracket": lambda problem, state: (1.0, 2.0),
         "nothing": lambda problem, state: None,
-        "number": lambda problem, state: 3.0,
+        "number": lambda problem, state: np.array([3.0]),
     }
     run = solve(dense, walk(iterations=2), measures=measures)
     assert run.columns[len(TRACE_COLUMNS) :] == ("bracket", "bracket_lower", "nothing", "number")
@@ -200,8 +200,7 @@ def test_measures_and_the_algorithm_see_one_another_never(dense, walk):
     """A measure that spoils what it is given spoils only its own copy."""
 
     def spoil(problem, state):
-        x = keep(state.x)
-        x[:] = np.nan
+        state.x[:] = np.nan
         return 0.0
 
     assert told(solve(dense, walk(), measures={"spoil": spoil})) == told(solve(dense, walk()))
